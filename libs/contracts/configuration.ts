@@ -1,0 +1,252 @@
+/** Questions to the configuration service: hosts, their queues (in Zaqar's terms) and deployments. */
+import { z } from 'zod';
+import { call } from './define.ts';
+import { failureSchema } from './errors.ts';
+import { json, jsonObject } from './json.ts';
+import { conditionSchema } from './scheduling.ts';
+
+// ---- hosts
+
+export const hostViewSchema = z.object({
+  id: z.string(),
+  name: z.string(),
+  project: z.string(),
+  /** `expected` until its agent first asks for work; `up` while it does; `silent` past its deadline. */
+  status: z.enum(['expected', 'up', 'silent', 'deleting']),
+  requests_queue: z.string(),
+  responses_queue: z.string(),
+  /** What the agent says of the machine. */
+  facts: jsonObject,
+  created_at: z.iso.datetime(),
+  first_seen_at: z.iso.datetime().nullable(),
+  last_seen_at: z.iso.datetime().nullable(),
+  pending: z.number().int(),
+  version: z.number().int(),
+  conditions: z.array(conditionSchema),
+});
+export type HostView = z.infer<typeof hostViewSchema>;
+
+export const hostCreate = call(
+  'host.create',
+  'Make a host, its two queues and its credentials. Repeats are harmless.',
+  {
+    question: z.object({ id: z.string(), name: z.string(), project: z.string() }),
+    /** The token allows reading the host's requests and writing its responses, and nothing else. */
+    answer: z.object({ host: hostViewSchema, token: z.string() }),
+  },
+);
+export const hostDelete = call('host.delete', 'Forget a host, its queues and its credentials.', {
+  question: z.object({ id: z.string() }),
+  answer: z.object({}),
+});
+export const hostList = call('host.list', 'Hosts of a project.', {
+  question: z.object({ project: z.string().optional() }),
+  answer: z.object({ hosts: z.array(hostViewSchema) }),
+});
+export const hostShow = call('host.show', 'One host, by id or name.', {
+  question: z.object({ project: z.string().optional(), host: z.string() }),
+  answer: hostViewSchema,
+});
+export const hostAuthenticate = call('host.authenticate', 'Whose token is this?', {
+  question: z.object({ token: z.string() }),
+  answer: z.object({
+    host_id: z.string(),
+    name: z.string(),
+    project: z.string(),
+    requests_queue: z.string(),
+    responses_queue: z.string(),
+  }),
+});
+
+// ---- queues, as in Zaqar
+
+const inQueue = z.object({ project: z.string(), queue: z.string().min(1).max(255) });
+
+export const queueMessageSchema = z.object({
+  id: z.string(),
+  body: json,
+  /** Seconds. */
+  ttl: z.number().int(),
+  age: z.number().int(),
+  created_at: z.iso.datetime(),
+  claim_id: z.string().nullable(),
+  claim_count: z.number().int(),
+});
+export type QueueMessage = z.infer<typeof queueMessageSchema>;
+
+export const queueViewSchema = z.object({
+  name: z.string(),
+  metadata: jsonObject,
+  total: z.number().int(),
+  claimed: z.number().int(),
+  free: z.number().int(),
+  oldest_age: z.number().int().nullable(),
+  /** The host that owns it, when it is a host's queue. */
+  host_id: z.string().nullable(),
+});
+export type QueueView = z.infer<typeof queueViewSchema>;
+
+const limit = z.number().int().min(1).max(1000);
+
+export const queueCreate = call('queue.create', 'Create a queue, or replace its metadata.', {
+  question: inQueue.extend({ metadata: jsonObject.optional() }),
+  answer: z.object({ created: z.boolean() }),
+});
+export const queueShow = call('queue.show', 'One queue: metadata and statistics.', {
+  question: inQueue,
+  answer: queueViewSchema,
+});
+export const queueList = call('queue.list', 'Queues of a project, by name.', {
+  question: z.object({ project: z.string(), limit: limit.optional(), marker: z.string().optional() }),
+  answer: z.object({ queues: z.array(queueViewSchema) }),
+});
+export const queueDelete = call('queue.delete', 'Delete a queue with its messages.', {
+  question: inQueue,
+  answer: z.object({}),
+});
+export const queuePost = call('queue.post', 'Put messages at the end of a queue.', {
+  question: inQueue.extend({
+    client_id: z.string(),
+    messages: z
+      .array(z.object({ body: json, ttl: z.number().int().positive() }))
+      .min(1)
+      .max(100),
+  }),
+  answer: z.object({ ids: z.array(z.string()) }),
+});
+export const queueMessages = call('queue.messages', 'Look at messages without taking them.', {
+  question: inQueue.extend({
+    ids: z.array(z.string()).optional(),
+    limit: limit.optional(),
+    marker: z.string().optional(),
+    include_claimed: z.boolean(),
+    /** False leaves out what `client_id` itself posted. */
+    echo: z.boolean(),
+    client_id: z.string(),
+  }),
+  answer: z.object({ messages: z.array(queueMessageSchema), marker: z.string().nullable() }),
+});
+export const queueMessageDelete = call('queue.message.delete', 'Delete messages, or pop them.', {
+  question: inQueue.extend({
+    ids: z.array(z.string()).optional(),
+    pop: z.number().int().min(1).max(20).optional(),
+    claim_id: z.string().optional(),
+  }),
+  answer: z.object({ messages: z.array(queueMessageSchema) }),
+});
+export const queueClaim = call(
+  'queue.claim',
+  'Take messages for a time. A host’s queue gives one at a time, in order.',
+  {
+    question: inQueue.extend({ ttl: z.number().int(), grace: z.number().int(), limit: limit.optional() }),
+    answer: z.object({ claim_id: z.string().nullable(), messages: z.array(queueMessageSchema) }),
+  },
+);
+export const queueClaimShow = call('queue.claim.show', 'A claim and its messages.', {
+  question: inQueue.extend({ claim_id: z.string() }),
+  answer: z.object({ claim_id: z.string(), age: z.number(), ttl: z.number(), messages: z.array(queueMessageSchema) }),
+});
+export const queueClaimRenew = call('queue.claim.renew', 'Extend a claim from now.', {
+  question: inQueue.extend({ claim_id: z.string(), ttl: z.number().int(), grace: z.number().int().optional() }),
+  answer: z.object({}),
+});
+export const queueClaimRelease = call('queue.claim.release', 'Give the messages of a claim back.', {
+  question: inQueue.extend({ claim_id: z.string() }),
+  answer: z.object({}),
+});
+
+// ---- what a host is asked and what it answers (the bodies of the messages in its two queues)
+
+/** One config to apply: heat-agents' deployment document, so that its hooks take it as it is. */
+export const hostRequestSchema = z.object({
+  /** New for every run that is wanted; a host never runs the same id twice. */
+  id: z.string(),
+  deployment_id: z.string(),
+  name: z.string(),
+  /** Which tool applies it: `script`, `ansible`, … */
+  group: z.string(),
+  config: json,
+  action: z.enum(['CREATE', 'UPDATE', 'DELETE', 'SUSPEND', 'RESUME']),
+  inputs: z.array(z.object({ name: z.string(), type: z.string(), value: json })),
+  outputs: z.array(z.object({ name: z.string(), type: z.string(), error_output: z.boolean().optional() })),
+  options: jsonObject,
+  deadline: z.iso.datetime(),
+  creation_time: z.iso.datetime(),
+});
+export type HostRequest = z.infer<typeof hostRequestSchema>;
+
+/** The most of a stream that travels in a response; the tail is kept. */
+export const outputLimit = 64 * 1024;
+
+export const hostResponseSchema = z.object({
+  /** The id of the request that this answers. */
+  id: z.string(),
+  status_code: z.number().int(),
+  stdout: z.string().default(''),
+  stderr: z.string().default(''),
+  /** True where the stream was longer than what is here. */
+  truncated: z.boolean().default(false),
+  outputs: jsonObject.default({}),
+  facts: jsonObject.optional(),
+  started_at: z.iso.datetime().optional(),
+  finished_at: z.iso.datetime().optional(),
+  /** Why it was not run to its end, when it was not. */
+  error: z.string().optional(),
+});
+export type HostResponse = z.infer<typeof hostResponseSchema>;
+
+/** What a host may say without being asked: that it is up, and what it is. */
+export const hostHelloSchema = z.object({ hello: z.literal(true), facts: jsonObject.default({}) });
+export type HostHello = z.infer<typeof hostHelloSchema>;
+
+/** The progress of a request that runs. */
+export const hostProgressSchema = z.object({
+  id: z.string(),
+  progress: z.enum(['accepted', 'started']),
+  at: z.iso.datetime(),
+});
+export type HostProgress = z.infer<typeof hostProgressSchema>;
+
+// ---- deployments
+
+export const deploymentViewSchema = z.object({
+  id: z.string(),
+  name: z.string(),
+  project: z.string(),
+  stack_id: z.string(),
+  resource_name: z.string(),
+  host_id: z.string(),
+  host_name: z.string(),
+  group: z.string(),
+  action: z.enum(['CREATE', 'UPDATE', 'DELETE', 'SUSPEND', 'RESUME']),
+  status: z.enum(['IN_PROGRESS', 'COMPLETE', 'FAILED', 'SKIPPED']),
+  reason: z.string(),
+  config: json,
+  input_values: jsonObject,
+  output_values: jsonObject,
+  status_code: z.number().int().nullable(),
+  stdout: z.string(),
+  stderr: z.string(),
+  created_at: z.iso.datetime(),
+  queued_at: z.iso.datetime().nullable(),
+  started_at: z.iso.datetime().nullable(),
+  finished_at: z.iso.datetime().nullable(),
+  deadline: z.iso.datetime().nullable(),
+  failure: failureSchema.nullable(),
+  version: z.number().int(),
+  conditions: z.array(conditionSchema),
+});
+export type DeploymentView = z.infer<typeof deploymentViewSchema>;
+
+export const deploymentList = call('deployment.list', 'Deployments, by host or stack.', {
+  question: z.object({ project: z.string(), host: z.string().optional(), stack_id: z.string().optional() }),
+  answer: z.object({ deployments: z.array(deploymentViewSchema) }),
+});
+export const deploymentShow = call(
+  'deployment.show',
+  'One deployment: config, inputs, outputs, output of the script.',
+  {
+    question: z.object({ project: z.string(), deployment: z.string() }),
+    answer: deploymentViewSchema,
+  },
+);

@@ -1,0 +1,36 @@
+/** What can be on the wire: one-way messages, calls (a question and its answer) and events. */
+import type { z } from 'zod';
+
+export interface MessageDefinition<T = unknown> {
+  readonly kind: 'message' | 'event';
+  readonly type: string;
+  readonly description: string;
+  readonly data: z.ZodType<T>;
+}
+
+export interface CallDefinition<Q = unknown, A = unknown> {
+  readonly kind: 'call';
+  readonly type: string;
+  readonly description: string;
+  /** The question. */
+  readonly data: z.ZodType<Q>;
+  readonly answer: z.ZodType<A>;
+}
+
+export type Definition = MessageDefinition | CallDefinition;
+
+export function message<T>(type: string, description: string, data: z.ZodType<T>): MessageDefinition<T> {
+  return { kind: 'message', type, description, data };
+}
+
+export function event<T>(type: string, description: string, data: z.ZodType<T>): MessageDefinition<T> {
+  return { kind: 'event', type, description, data };
+}
+
+export function call<Q, A>(
+  type: string,
+  description: string,
+  schemas: { question: z.ZodType<Q>; answer: z.ZodType<A> },
+): CallDefinition<Q, A> {
+  return { kind: 'call', type, description, data: schemas.question, answer: schemas.answer };
+}

@@ -1,0 +1,81 @@
+/** CloudEvents 1.0 in JSON, the form of every message and event. */
+import { z } from 'zod';
+import type { Definition } from './define.ts';
+import { failureSchema } from './errors.ts';
+import { json } from './json.ts';
+
+export const envelopeSchema = z.object({
+  specversion: z.literal('1.0'),
+  /** UUIDv7, or an id derived from what the message is about where a repeat must have the same id. */
+  id: z.string().min(1),
+  type: z.string().min(1),
+  /** The service (and replica) that sent it, e.g. `anneal/scheduling`. */
+  source: z.string().min(1),
+  /** What it is about, e.g. a stack id. Events are in order per subject. */
+  subject: z.string().optional(),
+  time: z.iso.datetime(),
+  datacontenttype: z.literal('application/json').optional(),
+  data: z.unknown().optional(),
+  /** Claim check: the content hash of `data` in the store, when it was too large to travel. */
+  dataref: z.string().optional(),
+  /** One id for all that a request from outside set in motion. */
+  correlationid: z.string(),
+  /** The id of the message that caused this one; of a reply, the id of the question. */
+  causationid: z.string().optional(),
+  /** W3C trace context. */
+  traceparent: z.string().optional(),
+  project: z.string().optional(),
+  /** The queue on which the sender awaits the answer. */
+  replyto: z.string().optional(),
+});
+
+export type Envelope<T = unknown> = Omit<z.infer<typeof envelopeSchema>, 'data'> & { data: T };
+
+/** The answer to a call: what was asked for, or why not. */
+export const answerSchema = z.discriminatedUnion('ok', [
+  z.object({ ok: z.literal(true), value: json }),
+  z.object({ ok: z.literal(false), failure: failureSchema }),
+]);
+export type Answer = z.infer<typeof answerSchema>;
+export const answerType = (type: string): string => `${type}.answer`;
+
+export interface MintParameters<T> {
+  data: T;
+  subject?: string | undefined;
+  project?: string | undefined;
+  /** Given where a repeat must carry the same id, so that receivers can tell. */
+  id?: string | undefined;
+  /** What this message follows from: correlation, project and trace are taken over from it. */
+  cause?: Envelope | undefined;
+  replyto?: string | undefined;
+  traceparent?: string | undefined;
+}
+
+export type Mint = <T>(
+  definition: { readonly type: Definition['type']; readonly data: z.ZodType<T> },
+  parameters: MintParameters<T>,
+) => Envelope<T>;
+
+/** Makes the function by which one service writes its envelopes. */
+export function createMint(options: { source: string; newId: () => string; now: () => Date }): Mint {
+  return (definition, { data, subject, project, id, cause, replyto, traceparent }) => {
+    const messageId = id ?? options.newId();
+    const owner = project ?? cause?.project;
+    const trace = traceparent ?? cause?.traceparent;
+    return {
+      specversion: '1.0',
+      id: messageId,
+      type: definition.type,
+      source: options.source,
+      ...(subject !== undefined && { subject }),
+      time: options.now().toISOString(),
+      datacontenttype: 'application/json',
+      data,
+      correlationid: cause?.correlationid ?? messageId,
+      ...(cause && { causationid: cause.id }),
+      ...(trace !== undefined && { traceparent: trace }),
+      ...(owner !== undefined && { project: owner }),
+      ...(replyto !== undefined && { replyto }),
+    };
+  };
+}

@@ -1,0 +1,148 @@
+/**
+ * The one table of errors. The kind decides what a consumer does with the message it was handling, and nothing else does:
+ * - `retry`: the cause may pass by itself; deliver again later, with backoff.
+ * - `final`: trying again cannot help; answer the asker with it.
+ * - `pause`: a person or another system has to act first; the message becomes a dead letter that can be replayed.
+ * - `defect`: we are wrong; dead letter, logged as an error.
+ * Codes are never reused.
+ */
+import { z } from 'zod';
+
+export type ErrorKind = 'retry' | 'final' | 'pause' | 'defect';
+
+interface ErrorDefinition {
+  readonly status: number;
+  readonly kind: ErrorKind;
+  /** What the reader can do about it. */
+  readonly remedy: string;
+}
+
+const table = <T extends Record<string, ErrorDefinition>>(definitions: T): T => definitions;
+
+export const errorTable = table({
+  InvalidTemplate: { status: 400, kind: 'final', remedy: 'Mend the places that are listed and send it again.' },
+  InvalidRequest: { status: 400, kind: 'final', remedy: 'Mend the fields that are listed and send it again.' },
+  NotSupported: { status: 400, kind: 'final', remedy: 'Use one of the actions that the message names.' },
+  Unauthorized: { status: 401, kind: 'final', remedy: 'Log in again: POST /identity/v3/auth/tokens.' },
+  Forbidden: { status: 403, kind: 'final', remedy: 'Use credentials that have the right, or ask the owner.' },
+  NotFound: { status: 404, kind: 'final', remedy: 'Check the name and the project; list what exists.' },
+  AlreadyExists: { status: 409, kind: 'final', remedy: 'Choose another name, or update the one that exists.' },
+  Conflict: { status: 409, kind: 'final', remedy: 'Read the object again and repeat the request.' },
+  TooLarge: { status: 413, kind: 'final', remedy: 'Send less; the limit is in the message.' },
+  LimitReached: { status: 429, kind: 'retry', remedy: 'Try again later.' },
+  Unavailable: {
+    status: 503,
+    kind: 'retry',
+    remedy: 'Wait; it is tried again. `anneal service list` shows what is down.',
+  },
+  TimedOut: { status: 504, kind: 'retry', remedy: 'Look at the queue of the service that did not answer.' },
+  NoNodeAvailable: {
+    status: 409,
+    kind: 'retry',
+    remedy: 'Enrol or free a node that fits; the reason lists what was missing.',
+  },
+  BmcUnreachable: { status: 502, kind: 'retry', remedy: 'Check the address and the credentials of the node’s BMC.' },
+  BmcRefused: { status: 502, kind: 'retry', remedy: 'Look at the BMC’s own log; the answer is in the message.' },
+  HostSilent: {
+    status: 504,
+    kind: 'final',
+    remedy: 'Look at the console of the host: its agent never asked for work.',
+  },
+  DeploymentFailed: {
+    status: 500,
+    kind: 'final',
+    remedy: 'Mend the config or the host; the output of the script is attached.',
+  },
+  DeploymentSkipped: { status: 409, kind: 'final', remedy: 'Mend the config it depends on; this one was not run.' },
+  DeadlineExceeded: { status: 504, kind: 'final', remedy: 'Look at what it waited for, or allow it more time.' },
+  ResourceFailed: { status: 500, kind: 'final', remedy: 'The message names the leaf that failed and why.' },
+  Superseded: { status: 409, kind: 'final', remedy: 'A newer request replaced this one; follow that one.' },
+  InvalidMessage: { status: 400, kind: 'pause', remedy: 'Mend the sender; the bytes are kept with the dead letter.' },
+  Defect: { status: 500, kind: 'defect', remedy: 'This is a fault of ours; the log line has the stack.' },
+});
+export type ErrorCode = keyof typeof errorTable;
+
+/** One thing that is wrong with an input. `path` is dotted (`resources.a.properties.b`); line and column count from 1. */
+export const mistakeSchema = z.object({
+  code: z.string(),
+  message: z.string(),
+  path: z.string(),
+  file: z.string().optional(),
+  line: z.number().int().optional(),
+  column: z.number().int().optional(),
+  expected: z.string().optional(),
+  found: z.string().optional(),
+  nearest: z.string().optional(),
+});
+export type Mistake = z.infer<typeof mistakeSchema>;
+
+/** An error as it travels in messages, documents and answers. */
+export const failureSchema = z.object({
+  code: z.string(),
+  message: z.string(),
+  remedy: z.string().optional(),
+  /** Every mistake of a refused input. */
+  mistakes: z.array(mistakeSchema).optional(),
+  /** Facts for programs: host, config, exit status, tail of standard error, … Bounded by whoever fills it. */
+  details: z.record(z.string(), z.unknown()).optional(),
+});
+export type Failure = z.infer<typeof failureSchema>;
+
+export class AnnealError extends Error {
+  override readonly name = 'AnnealError';
+  readonly code: ErrorCode;
+  readonly mistakes: readonly Mistake[] | undefined;
+  readonly details: Readonly<Record<string, unknown>> | undefined;
+
+  constructor(
+    code: ErrorCode,
+    message: string,
+    options: { cause?: unknown; mistakes?: readonly Mistake[]; details?: Record<string, unknown> } = {},
+  ) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.code = code;
+    this.mistakes = options.mistakes;
+    this.details = options.details;
+  }
+
+  get kind(): ErrorKind {
+    return errorTable[this.code].kind;
+  }
+
+  get status(): number {
+    return errorTable[this.code].status;
+  }
+}
+
+/** What anything thrown becomes on the wire. Total: never throws. */
+export function toFailure(error: unknown): Failure {
+  if (error instanceof AnnealError) {
+    return {
+      code: error.code,
+      message: error.message,
+      remedy: errorTable[error.code].remedy,
+      ...(error.mistakes && { mistakes: [...error.mistakes] }),
+      ...(error.details && { details: { ...error.details } }),
+    };
+  }
+  const message = error instanceof Error ? error.message : String(error);
+  return { code: 'Defect', message, remedy: errorTable.Defect.remedy };
+}
+
+/** The inverse of {@link toFailure}; a code we do not know becomes a Defect that keeps its message. */
+export function fromFailure(failure: Failure): AnnealError {
+  const code: ErrorCode = isErrorCode(failure.code) ? failure.code : 'Defect';
+  return new AnnealError(code, failure.message, {
+    ...(failure.mistakes && { mistakes: failure.mistakes }),
+    ...(failure.details && { details: failure.details }),
+  });
+}
+
+export function isErrorCode(code: string): code is ErrorCode {
+  return Object.hasOwn(errorTable, code);
+}
+
+/** The kind of anything thrown. What is not ours is taken as passing (a broken connection, a full disk): retry. */
+export function kindOf(error: unknown): ErrorKind {
+  return error instanceof AnnealError ? error.kind : 'retry';
+}

@@ -1,0 +1,123 @@
+/**
+ * The events that anyone may listen to. An event is published after the state it tells of is durable, at least once, in
+ * order per subject, and carries the version of its object: whoever then reads the object sees at least that.
+ */
+import { z } from 'zod';
+import { event } from './define.ts';
+import { failureSchema } from './errors.ts';
+import { jsonObject } from './json.ts';
+import { nodeStates, powerStates } from './provisioning.ts';
+
+const stackEventData = z.object({
+  stack_id: z.string(),
+  stack_name: z.string(),
+  action: z.string(),
+  status: z.string(),
+  reason: z.string(),
+  traversal: z.string(),
+  version: z.number().int(),
+  /** Of a failure: the leaf that caused it. */
+  failure: failureSchema.optional(),
+});
+const resourceEventData = stackEventData.omit({ traversal: true }).extend({
+  resource_id: z.string(),
+  resource_name: z.string(),
+  resource_type: z.string(),
+  physical_id: z.string().nullable(),
+  /** Seconds that the action took; absent when it has only started. */
+  seconds: z.number().optional(),
+});
+export type StackEventData = z.infer<typeof stackEventData>;
+export type ResourceEventData = z.infer<typeof resourceEventData>;
+
+const stages = ['started', 'completed', 'failed'] as const;
+const verbs = ['create', 'update', 'delete', 'rollback', 'check', 'suspend', 'resume'] as const;
+type Stage = (typeof stages)[number];
+type Verb = (typeof verbs)[number];
+
+const familyOf = <T>(noun: string, data: z.ZodType<T>) =>
+  Object.fromEntries(
+    verbs.flatMap((verb) =>
+      stages.map((stage) => [
+        `${verb}.${stage}`,
+        event(
+          `${noun}.${verb}.${stage}`,
+          `The ${verb} of a ${noun} has ${stage === 'started' ? 'started' : stage}.`,
+          data,
+        ),
+      ]),
+    ),
+  ) as Record<`${Verb}.${Stage}`, ReturnType<typeof event<T>>>;
+
+/** `stackEvent['create.completed']` */
+export const stackEvent = familyOf('stack', stackEventData);
+export const resourceEvent = familyOf('resource', resourceEventData);
+
+const deploymentData = z.object({
+  deployment_id: z.string(),
+  name: z.string(),
+  stack_id: z.string(),
+  resource_name: z.string(),
+  host_id: z.string(),
+  host_name: z.string(),
+  action: z.string(),
+  status: z.string(),
+  status_code: z.number().int().nullable(),
+  version: z.number().int(),
+  /** Names only: values may be secret. */
+  outputs: z.array(z.string()),
+  failure: failureSchema.optional(),
+});
+export type DeploymentEventData = z.infer<typeof deploymentData>;
+export const deploymentEvent = {
+  queued: event('deployment.queued', 'A config waits in the queue of its host.', deploymentData),
+  started: event('deployment.started', 'The host runs it.', deploymentData),
+  completed: event('deployment.completed', 'The host applied it.', deploymentData),
+  failed: event(
+    'deployment.failed',
+    'The host could not apply it; the failure has the script’s output.',
+    deploymentData,
+  ),
+  skipped: event('deployment.skipped', 'What it depends on failed; it was not run.', deploymentData),
+};
+
+const hostData = z.object({
+  host_id: z.string(),
+  name: z.string(),
+  status: z.string(),
+  facts: jsonObject,
+  version: z.number().int(),
+});
+export type HostEventData = z.infer<typeof hostData>;
+export const hostEvent = {
+  up: event('host.up', 'The agent of a host asked for work, for the first time or again after silence.', hostData),
+  silent: event('host.silent', 'A host stopped asking for work.', hostData),
+  deleted: event('host.deleted', 'A host is no more.', hostData),
+};
+
+const nodeData = z.object({
+  node_id: z.string(),
+  name: z.string(),
+  provision_state: z.enum(nodeStates),
+  power_state: z.enum(powerStates).nullable(),
+  instance_id: z.string().nullable(),
+  reason: z.string(),
+  version: z.number().int(),
+  failure: failureSchema.optional(),
+});
+export type NodeEventData = z.infer<typeof nodeData>;
+export const nodeEvent = {
+  enrolled: event('node.enrolled', 'A machine is known.', nodeData),
+  stateChanged: event('node.provision.changed', 'A node passed from one provision state to another.', nodeData),
+  powerChanged: event('node.power.changed', 'The power of a node is seen to have changed.', nodeData),
+  removed: event('node.removed', 'A node is no longer known.', nodeData),
+};
+
+/** Wakes those who wait at a queue over HTTP. Not kept. */
+export const queueFilled = event(
+  'queue.filled',
+  'A message can be claimed from a queue.',
+  z.object({ project: z.string(), queue: z.string() }),
+);
+/** Wakes those who follow the event log over HTTP. Not kept. */
+export const eventKept = event('event.kept', 'The event log has grown.', z.object({ project: z.string() }));

@@ -1,0 +1,17 @@
+import { z } from 'zod';
+
+/** Any value that survives a round trip through JSON. */
+export type Json = null | boolean | number | string | Json[] | JsonObject;
+export interface JsonObject {
+  [key: string]: Json;
+}
+
+// `z.json()` walks the value and clones it on every hop; a value that came out of JSON.parse is JSON already, so the
+// edge only has to refuse what JSON cannot carry.
+export const json: z.ZodType<Json> = z.custom<Json>((value) => value !== undefined && typeof value !== 'function', {
+  message: 'must be a JSON value',
+});
+export const jsonObject: z.ZodType<JsonObject> = z.custom<JsonObject>(
+  (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
+  { message: 'must be a JSON object' },
+);

@@ -1,0 +1,90 @@
+/** Questions to the notification service: subscriptions, deliveries and the log of events. */
+import { z } from 'zod';
+import { call } from './define.ts';
+import { envelopeSchema } from './envelope.ts';
+import { failureSchema } from './errors.ts';
+
+export const subscriptionViewSchema = z.object({
+  id: z.string(),
+  project: z.string(),
+  name: z.string(),
+  /** Where the events go. */
+  url: z.url(),
+  /** Patterns of event types: `stack.create.completed`, `stack.*.failed`, `deployment.#`. */
+  types: z.array(z.string()),
+  /** Only events whose subject starts with this. */
+  subject_prefix: z.string(),
+  status: z.enum(['active', 'disabled']),
+  created_at: z.iso.datetime(),
+  last_success_at: z.iso.datetime().nullable(),
+  last_failure_at: z.iso.datetime().nullable(),
+  last_error: z.string().nullable(),
+  /** Events that wait to be delivered. */
+  backlog: z.number().int(),
+  version: z.number().int(),
+});
+export type SubscriptionView = z.infer<typeof subscriptionViewSchema>;
+
+export const subscriptionCreate = call('subscription.create', 'Subscribe a URL to events.', {
+  question: z.object({
+    id: z.string(),
+    project: z.string(),
+    name: z.string().max(255),
+    url: z.url(),
+    types: z.array(z.string()).min(1),
+    subject_prefix: z.string().default(''),
+    /** `whsec_…`; made when absent. */
+    secret: z.string().optional(),
+    /** Also deliver what happened after this event; `beginning` for all that is kept. */
+    after: z.string().optional(),
+  }),
+  /** The secret is shown here and never again. */
+  answer: z.object({ subscription: subscriptionViewSchema, secret: z.string() }),
+});
+export const subscriptionList = call('subscription.list', 'Subscriptions of a project.', {
+  question: z.object({ project: z.string() }),
+  answer: z.object({ subscriptions: z.array(subscriptionViewSchema) }),
+});
+export const subscriptionShow = call('subscription.show', 'One subscription.', {
+  question: z.object({ project: z.string(), id: z.string() }),
+  answer: subscriptionViewSchema,
+});
+export const subscriptionDelete = call('subscription.delete', 'End a subscription.', {
+  question: z.object({ project: z.string(), id: z.string() }),
+  answer: z.object({}),
+});
+
+export const deliveryViewSchema = z.object({
+  id: z.string(),
+  subscription_id: z.string(),
+  event_id: z.string(),
+  event_type: z.string(),
+  status: z.enum(['pending', 'delivered', 'dead']),
+  attempts: z.array(
+    z.object({ at: z.iso.datetime(), status: z.number().nullable(), error: z.string().nullable(), ms: z.number() }),
+  ),
+  next_attempt_at: z.iso.datetime().nullable(),
+  failure: failureSchema.nullable(),
+});
+export type DeliveryView = z.infer<typeof deliveryViewSchema>;
+
+export const deliveryList = call('delivery.list', 'The latest deliveries of a subscription.', {
+  question: z.object({ project: z.string(), subscription: z.string() }),
+  answer: z.object({ deliveries: z.array(deliveryViewSchema) }),
+});
+export const deliveryReplay = call('delivery.replay', 'Deliver again.', {
+  question: z.object({ project: z.string(), subscription: z.string(), delivery: z.string() }),
+  answer: deliveryViewSchema,
+});
+
+export const eventLog = call('event.log', 'Events of a project in the order in which they were kept.', {
+  question: z.object({
+    project: z.string(),
+    /** Exclusive: id of the last event seen. Absent: `limit` newest. `beginning`: from the oldest kept. */
+    after: z.string().optional(),
+    types: z.array(z.string()).default(['#']),
+    subject_prefix: z.string().default(''),
+    limit: z.number().int().min(1).max(1000),
+  }),
+  answer: z.object({ events: z.array(envelopeSchema) }),
+});

@@ -1,0 +1,82 @@
+/**
+ * A plan: a compiled template, as data. Reading it needs no side effect; it is stored by content hash and shared.
+ * `libs/hot` makes it, `libs/convergence` and the scheduling service read it.
+ */
+import { z } from 'zod';
+import { json, type Json } from './json.ts';
+
+export const sourceSchema = z.object({
+  file: z.string().optional(),
+  line: z.number().int(),
+  column: z.number().int(),
+});
+export type Source = z.infer<typeof sourceSchema>;
+
+/**
+ * An expression tree. A tree without a call in it is one `literal`, whatever its depth.
+ * `call` names a function of the template language; its arguments are expressions.
+ */
+export type Expression =
+  | { kind: 'literal'; value: Json }
+  | { kind: 'list'; items: Expression[] }
+  | { kind: 'map'; entries: { key: string; value: Expression }[] }
+  | { kind: 'call'; function: string; arguments: Expression; source?: Source | undefined };
+
+export const expressionSchema: z.ZodType<Expression> = z.lazy(() =>
+  z.discriminatedUnion('kind', [
+    z.object({ kind: z.literal('literal'), value: json }),
+    z.object({ kind: z.literal('list'), items: z.array(expressionSchema) }),
+    z.object({ kind: z.literal('map'), entries: z.array(z.object({ key: z.string(), value: expressionSchema })) }),
+    z.object({
+      kind: z.literal('call'),
+      function: z.string(),
+      arguments: expressionSchema,
+      source: sourceSchema.optional(),
+    }),
+  ]),
+);
+
+export const planParameterSchema = z.object({
+  type: z.enum(['string', 'number', 'boolean', 'comma_delimited_list', 'json']),
+  /** The resolved value; of a hidden parameter at rest, a sealed one (`runtime/secrets.ts`). */
+  value: json,
+  hidden: z.boolean(),
+  immutable: z.boolean().optional(),
+  description: z.string().optional(),
+});
+export type PlanParameter = z.infer<typeof planParameterSchema>;
+
+export const planResourceSchema = z.object({
+  name: z.string(),
+  type: z.string(),
+  /** One expression per property. Absent properties are absent here; defaults of the type are filled in when resolved. */
+  properties: z.record(z.string(), expressionSchema),
+  /** Names of the resources that this one requires: explicit and through get_resource/get_attr. Sorted. */
+  requires: z.array(z.string()),
+  metadata: expressionSchema.optional(),
+  deletion_policy: z.enum(['Delete', 'Retain', 'Snapshot']).optional(),
+  update_policy: expressionSchema.optional(),
+  external_id: expressionSchema.optional(),
+  description: z.string().optional(),
+  source: sourceSchema.optional(),
+});
+export type PlanResource = z.infer<typeof planResourceSchema>;
+
+export const planOutputSchema = z.object({
+  name: z.string(),
+  value: expressionSchema,
+  description: z.string().optional(),
+  source: sourceSchema.optional(),
+});
+export type PlanOutput = z.infer<typeof planOutputSchema>;
+
+export const planSchema = z.object({
+  format: z.literal(1),
+  /** The value of heat_template_version: functions differ between versions. */
+  template_version: z.string(),
+  description: z.string(),
+  parameters: z.record(z.string(), planParameterSchema),
+  resources: z.record(z.string(), planResourceSchema),
+  outputs: z.record(z.string(), planOutputSchema),
+});
+export type Plan = z.infer<typeof planSchema>;

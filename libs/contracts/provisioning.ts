@@ -1,0 +1,123 @@
+/** Questions to the provisioning service. Node states and words are Ironic's. */
+import { z } from 'zod';
+import { call } from './define.ts';
+import { failureSchema } from './errors.ts';
+import { jsonObject } from './json.ts';
+import { conditionSchema } from './scheduling.ts';
+
+export const nodeStates = [
+  'enroll',
+  'verifying',
+  'manageable',
+  'inspecting',
+  'inspect failed',
+  'available',
+  'deploying',
+  'wait call-back',
+  'deploy failed',
+  'active',
+  'deleting',
+  'cleaning',
+  'clean failed',
+  'error',
+] as const;
+export type NodeState = (typeof nodeStates)[number];
+export const powerStates = ['power on', 'power off'] as const;
+
+export const nodeViewSchema = z.object({
+  id: z.string(),
+  name: z.string(),
+  driver: z.enum(['redfish']),
+  /** Address and user of the BMC; the password never leaves the service. */
+  driver_info: jsonObject,
+  provision_state: z.enum(nodeStates),
+  target_provision_state: z.enum(nodeStates).nullable(),
+  /** Null while unknown. */
+  power_state: z.enum(powerStates).nullable(),
+  target_power_state: z.enum(powerStates).nullable(),
+  resource_class: z.string(),
+  traits: z.array(z.string()),
+  /** Normalised inventory: memory_mb, cpus, cpu_arch, interfaces, … */
+  properties: jsonObject,
+  /** The server it belongs to. */
+  instance_id: z.string().nullable(),
+  instance_info: jsonObject,
+  maintenance: z.boolean(),
+  maintenance_reason: z.string().nullable(),
+  /** Set and cleared by the system: `power failure`, `clean failure`. */
+  fault: z.string().nullable(),
+  /** Who holds it, doing what, since when. */
+  reservation: z.string().nullable(),
+  last_error: failureSchema.nullable(),
+  created_at: z.iso.datetime(),
+  updated_at: z.iso.datetime(),
+  provision_updated_at: z.iso.datetime().nullable(),
+  version: z.number().int(),
+  conditions: z.array(conditionSchema),
+});
+export type NodeView = z.infer<typeof nodeViewSchema>;
+
+const node = z.object({ node: z.string() });
+const answer = nodeViewSchema;
+
+export const nodeEnrol = call('node.enrol', 'Make a machine known. With `provide`, take it to available.', {
+  question: z.object({
+    id: z.string(),
+    name: z.string().min(1).max(255),
+    driver: z.enum(['redfish']),
+    driver_info: z.object({
+      redfish_address: z.url(),
+      /** Path of the system; the only one there is when absent. */
+      redfish_system_id: z.string().optional(),
+      redfish_username: z.string().optional(),
+      redfish_password: z.string().optional(),
+    }),
+    resource_class: z.string().default('baremetal'),
+    traits: z.array(z.string()).default([]),
+    /** Go on through manage, inspect and clean to available. */
+    provide: z.boolean().default(false),
+  }),
+  answer,
+});
+export const nodeList = call('node.list', 'All nodes.', {
+  question: z.object({
+    provision_state: z.enum(nodeStates).optional(),
+    limit: z.number().int().positive().max(1000).optional(),
+    marker: z.string().optional(),
+  }),
+  answer: z.object({ nodes: z.array(nodeViewSchema) }),
+});
+export const nodeShow = call('node.show', 'One node, by id or name.', { question: node, answer });
+export const nodeRemove = call('node.remove', 'Forget a node.', { question: node, answer: z.object({}) });
+export const nodePower = call('node.power', 'Change the power of a node; answers when the change is accepted.', {
+  question: node.extend({ target: z.enum(['power on', 'power off', 'rebooting', 'soft power off', 'soft rebooting']) }),
+  answer,
+});
+export const nodeProvision = call('node.provision', 'Apply an Ironic verb to a node.', {
+  question: node.extend({ target: z.enum(['manage', 'inspect', 'provide', 'clean', 'abort', 'deleted']) }),
+  answer,
+});
+export const nodeMaintenance = call('node.maintenance', 'Set or clear maintenance.', {
+  question: node.extend({ maintenance: z.boolean(), reason: z.string().optional() }),
+  answer,
+});
+
+/** The document that a booting machine fetches from the URL that its BMC was told. Holds the host's credentials. */
+export const bootSeedSchema = z.object({
+  format: z.literal(1),
+  host_id: z.string(),
+  hostname: z.string(),
+  gateway_url: z.url(),
+  project: z.string(),
+  token: z.string(),
+  requests_queue: z.string(),
+  responses_queue: z.string(),
+  user_data: z.string(),
+  metadata: jsonObject,
+});
+export type BootSeed = z.infer<typeof bootSeedSchema>;
+
+export const bootSeedShow = call('boot.seed.show', 'What a machine boots with, by the secret in its boot URL.', {
+  question: z.object({ token: z.string() }),
+  answer: bootSeedSchema,
+});

@@ -1,0 +1,20 @@
+/** Names of queues, the same on every broker. An adapter escapes what its broker forbids. */
+
+export const serviceNames = [
+  'gateway',
+  'templating',
+  'scheduling',
+  'provisioning',
+  'configuration',
+  'notification',
+] as const;
+export type ServiceName = (typeof serviceNames)[number];
+
+export const requestsQueue = (service: ServiceName): string => `anneal.${service}.requests`;
+export const responsesQueue = (service: ServiceName): string => `anneal.${service}.responses`;
+/** Dead letters of all queues of a service end here. */
+export const deadQueue = (service: ServiceName): string => `anneal.${service}.dead`;
+/** A stack belongs to shard `hash(stack id) mod shards`; each shard has one active consumer. */
+export const shardQueue = (shard: number): string => `anneal.scheduling.shard.${shard}`;
+export const hostRequestsQueue = (hostId: string): string => `host.${hostId}.requests`;
+export const hostResponsesQueue = (hostId: string): string => `host.${hostId}.responses`;

@@ -1,0 +1,40 @@
+/** Every message on the wire, by its type. */
+import * as configuration from './configuration.ts';
+import type { Definition } from './define.ts';
+import * as events from './events.ts';
+import * as notification from './notification.ts';
+import * as provisioning from './provisioning.ts';
+import * as resource from './resource.ts';
+import * as scheduling from './scheduling.ts';
+import * as templating from './templating.ts';
+
+const isDefinition = (value: unknown): value is Definition =>
+  typeof value === 'object' &&
+  value !== null &&
+  'kind' in value &&
+  'type' in value &&
+  'data' in value &&
+  'description' in value;
+
+/** Definitions stand in a file by themselves or in a record of a family. */
+const within = (file: object): Definition[] =>
+  Object.values(file).flatMap((value: unknown) =>
+    isDefinition(value)
+      ? [value]
+      : typeof value === 'object' && value !== null
+        ? Object.values(value).filter(isDefinition)
+        : [],
+  );
+
+const files = { configuration, events, notification, provisioning, resource, scheduling, templating };
+
+/** By the file that defines them. */
+export const definitionsByFile: Record<string, Definition[]> = Object.fromEntries(
+  Object.entries(files).map(([name, file]) => [name, within(file)]),
+);
+
+export const registry: ReadonlyMap<string, Definition> = new Map(
+  Object.values(definitionsByFile)
+    .flat()
+    .map((definition) => [definition.type, definition]),
+);

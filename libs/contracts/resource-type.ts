@@ -1,0 +1,62 @@
+/** How a provider describes the resource types it serves: the schema language of Heat's plugins, as data. */
+import { z } from 'zod';
+import { json, type Json } from './json.ts';
+
+export const propertyTypes = ['String', 'Integer', 'Number', 'Boolean', 'Map', 'List', 'Any'] as const;
+export type PropertyType = (typeof propertyTypes)[number];
+
+const bounds = { min: z.number().optional(), max: z.number().optional() };
+export const constraintSchema = z.object({
+  length: z.object(bounds).optional(),
+  range: z.object(bounds).optional(),
+  modulo: z.object({ step: z.number(), offset: z.number() }).optional(),
+  allowed_values: z.array(json).optional(),
+  allowed_pattern: z.string().optional(),
+  custom_constraint: z.string().optional(),
+  description: z.string().optional(),
+});
+export type Constraint = z.infer<typeof constraintSchema>;
+
+export interface PropertySchema {
+  type: PropertyType;
+  description?: string | undefined;
+  required?: boolean | undefined;
+  default?: Json | undefined;
+  /** May change without replacing the resource. */
+  update_allowed?: boolean | undefined;
+  /** May never change. */
+  immutable?: boolean | undefined;
+  constraints?: Constraint[] | undefined;
+  /** Of a Map: its keys. Of a List: `{ '*': schema of an item }`. */
+  schema?: Record<string, PropertySchema> | undefined;
+}
+
+export const propertySchema: z.ZodType<PropertySchema> = z.lazy(() =>
+  z.object({
+    type: z.enum(propertyTypes),
+    description: z.string().optional(),
+    required: z.boolean().optional(),
+    default: json.optional(),
+    update_allowed: z.boolean().optional(),
+    immutable: z.boolean().optional(),
+    constraints: z.array(constraintSchema).optional(),
+    schema: z.record(z.string(), propertySchema).optional(),
+  }),
+);
+
+export const resourceTypeSchema = z.object({
+  /** E.g. `OS::Heat::SoftwareDeployment`. */
+  type: z.string().min(1),
+  description: z.string().optional(),
+  properties: z.record(z.string(), propertySchema),
+  attributes: z.record(z.string(), z.object({ type: z.string().optional(), description: z.string().optional() })),
+  /** True when templates may read attributes that are not listed (outputs of a deployment). */
+  open_attributes: z.boolean().optional(),
+  /** True when any property is accepted unchecked (OS::Heat::None). */
+  open_properties: z.boolean().optional(),
+  /** What reading `{get_resource}` gives: the physical id, or this attribute. */
+  reference: z.string().optional(),
+  /** Seconds that one action of this type may take without progress before it is called stalled. */
+  budget_seconds: z.number().positive().optional(),
+});
+export type ResourceType = z.infer<typeof resourceTypeSchema>;

@@ -1,0 +1,197 @@
+/** Questions to the scheduling service. Those that change a stack are forwarded to the stack's shard, which answers. */
+import { z } from 'zod';
+import { call, message } from './define.ts';
+import { failureSchema } from './errors.ts';
+import { json, jsonObject } from './json.ts';
+
+export const stackActions = ['CREATE', 'UPDATE', 'DELETE', 'ROLLBACK', 'CHECK', 'SUSPEND', 'RESUME'] as const;
+export const statuses = ['IN_PROGRESS', 'COMPLETE', 'FAILED'] as const;
+export const resourceStates = ['INIT', 'CREATE', 'UPDATE', 'DELETE', 'CHECK', 'SUSPEND', 'RESUME'] as const;
+
+export const conditionSchema = z.object({
+  type: z.string(),
+  status: z.enum(['True', 'False', 'Unknown']),
+  reason: z.string(),
+  message: z.string(),
+  since: z.iso.datetime(),
+});
+export type Condition = z.infer<typeof conditionSchema>;
+
+/** A stack as its readers see it. Hidden parameters are `******`. */
+export const stackViewSchema = z.object({
+  id: z.string(),
+  name: z.string(),
+  project: z.string(),
+  owner: z.string(),
+  description: z.string(),
+  action: z.enum(stackActions),
+  status: z.enum(statuses),
+  reason: z.string(),
+  created_at: z.iso.datetime(),
+  updated_at: z.iso.datetime().nullable(),
+  deleted_at: z.iso.datetime().nullable(),
+  timeout_minutes: z.number().nullable(),
+  disable_rollback: z.boolean(),
+  tags: z.array(z.string()),
+  parent: z.string().nullable(),
+  /** The traversal that is running or ran last. */
+  traversal: z.string(),
+  version: z.number().int(),
+  template: z.string(),
+  environment: z.string(),
+  files: z.string(),
+  plan: z.string(),
+  conditions: z.array(conditionSchema),
+  parameters: z.record(z.string(), json),
+  /** Only when asked for. */
+  outputs: z
+    .array(z.object({ key: z.string(), description: z.string(), value: json, error: z.string().optional() }))
+    .optional(),
+  /** Leaves that failed, the first cause first. */
+  failures: z.array(z.object({ resource: z.string(), type: z.string(), failure: failureSchema })),
+});
+export type StackView = z.infer<typeof stackViewSchema>;
+
+export const resourceViewSchema = z.object({
+  id: z.string(),
+  name: z.string(),
+  type: z.string(),
+  stack_id: z.string(),
+  stack_name: z.string(),
+  action: z.enum(resourceStates),
+  status: z.enum(statuses),
+  reason: z.string(),
+  physical_id: z.string().nullable(),
+  requires: z.array(z.string()),
+  required_by: z.array(z.string()),
+  created_at: z.iso.datetime(),
+  updated_at: z.iso.datetime(),
+  /** When the action that is running, or ran last, began and ended. */
+  started_at: z.iso.datetime().nullable(),
+  finished_at: z.iso.datetime().nullable(),
+  description: z.string(),
+  version: z.number().int(),
+  conditions: z.array(conditionSchema),
+  attributes: jsonObject.optional(),
+  properties: jsonObject.optional(),
+  metadata: jsonObject.optional(),
+  failure: failureSchema.optional(),
+});
+export type ResourceView = z.infer<typeof resourceViewSchema>;
+
+export const stackEventSchema = z.object({
+  id: z.string(),
+  stack_id: z.string(),
+  stack_name: z.string(),
+  /** Grows by one per stack. */
+  sequence: z.number().int(),
+  time: z.iso.datetime(),
+  /** The stack's own name in events of the stack. */
+  resource_name: z.string(),
+  resource_type: z.string(),
+  physical_id: z.string().nullable(),
+  action: z.string(),
+  status: z.string(),
+  reason: z.string(),
+  failure: failureSchema.optional(),
+});
+export type StackEvent = z.infer<typeof stackEventSchema>;
+
+const accepted = {
+  plan: z.string(),
+  template: z.string(),
+  environment: z.string(),
+  files: z.string(),
+  description: z.string(),
+};
+
+/** Which stack: by id, or by name among the live ones of the project. */
+const which = z.object({ project: z.string(), stack: z.string() });
+
+export const stackCreate = call('stack.create', 'Record a new stack and start its first traversal.', {
+  question: z.object({
+    /** Chosen by the asker, so that a repeat creates nothing new. */
+    id: z.string(),
+    name: z.string(),
+    project: z.string(),
+    owner: z.string(),
+    timeout_minutes: z.number().int().positive().nullable(),
+    disable_rollback: z.boolean(),
+    tags: z.array(z.string()),
+    ...accepted,
+  }),
+  answer: stackViewSchema,
+});
+
+export const stackUpdate = call('stack.update', 'Start a traversal towards another plan.', {
+  question: z.object({
+    id: z.string(),
+    project: z.string(),
+    timeout_minutes: z.number().int().positive().nullable().optional(),
+    disable_rollback: z.boolean().optional(),
+    tags: z.array(z.string()).optional(),
+    ...accepted,
+  }),
+  answer: stackViewSchema,
+});
+
+export const stackDelete = call('stack.delete', 'Start a traversal towards nothing. Accepted in every state.', {
+  question: z.object({ id: z.string(), project: z.string() }),
+  answer: stackViewSchema,
+});
+
+export const stackShow = call('stack.show', 'One stack.', {
+  question: which.extend({ outputs: z.boolean() }),
+  answer: stackViewSchema,
+});
+
+export const stackList = call('stack.list', 'Stacks of a project, newest first.', {
+  question: z.object({
+    project: z.string(),
+    limit: z.number().int().positive().max(1000).optional(),
+    /** The id of the last stack of the page before. */
+    marker: z.string().optional(),
+    names: z.array(z.string()).optional(),
+    ids: z.array(z.string()).optional(),
+    /** E.g. CREATE_COMPLETE, or COMPLETE. */
+    states: z.array(z.string()).optional(),
+    deleted: z.boolean().optional(),
+  }),
+  answer: z.object({ stacks: z.array(stackViewSchema) }),
+});
+
+export const stackResources = call('stack.resources', 'The resources of a stack.', {
+  question: which.extend({
+    name: z.string().optional(),
+    detail: z.boolean(),
+  }),
+  answer: z.object({ stack: stackViewSchema, resources: z.array(resourceViewSchema) }),
+});
+
+export const stackEvents = call('stack.events', 'The events of a stack, in order of their sequence.', {
+  question: which.extend({
+    /** Exclusive: the id of the last event seen. An unknown one is ignored. */
+    marker: z.string().optional(),
+    limit: z.number().int().positive().max(1000).optional(),
+    descending: z.boolean(),
+    resource: z.string().optional(),
+  }),
+  answer: z.object({ stack: stackViewSchema, events: z.array(stackEventSchema) }),
+});
+
+export const stackSignal = call('stack.signal', 'Hand a signal to a resource.', {
+  question: which.extend({ resource: z.string(), signal: json }),
+  answer: z.object({}),
+});
+
+export const timerFired = message(
+  'timer.fired',
+  'A durable timer of a stack came due.',
+  z.object({
+    stack_id: z.string(),
+    /** What was waited for, e.g. `deadline` or `resource:<id>`. */
+    timer: z.string(),
+    /** The traversal it was set in; an older one is ignored. */
+    traversal: z.string(),
+  }),
+);

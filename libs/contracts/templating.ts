@@ -1,0 +1,56 @@
+/** Questions to the templating service. */
+import { z } from 'zod';
+import { call } from './define.ts';
+import { json, jsonObject } from './json.ts';
+import { resourceTypeSchema } from './resource-type.ts';
+
+/** A template as clients send it: text, or already parsed. */
+const document = z.union([z.string(), jsonObject]);
+
+export const compileQuestionSchema = z.object({
+  project: z.string(),
+  stack_name: z.string(),
+  /** Empty when the stack is not stored (validate, preview). */
+  stack_id: z.string(),
+  template: document.optional(),
+  /** Merged in order. */
+  environments: z.array(document),
+  files: z.record(z.string(), z.string()),
+  /** Values given for this stack; they win over those of the environments. */
+  parameters: z.record(z.string(), json),
+  /** PATCH: what to start from; template, environment, files and parameters that are not given are taken over. */
+  existing: z
+    .object({ template: z.string(), environment: z.string(), files: z.string(), clear_parameters: z.array(z.string()) })
+    .optional(),
+  /** The plan before, for rules that look back (immutable parameters). */
+  previous_plan: z.string().optional(),
+});
+export type CompileQuestion = z.infer<typeof compileQuestionSchema>;
+
+export const compileAnswerSchema = z.object({
+  /** Content hashes in the store. */
+  plan: z.string(),
+  template: z.string(),
+  environment: z.string(),
+  files: z.string(),
+  description: z.string(),
+  resource_count: z.number().int(),
+});
+export type CompileAnswer = z.infer<typeof compileAnswerSchema>;
+
+/** Refused with InvalidTemplate and every mistake. */
+export const templateCompile = call('template.compile', 'Compile a template to a plan and store it.', {
+  question: compileQuestionSchema,
+  answer: compileAnswerSchema,
+});
+
+export const templateValidate = call('template.validate', 'Check a template; answer as Heat’s validate does.', {
+  question: compileQuestionSchema,
+  /** Heat's form: Description, Parameters, ParameterGroups, Environment. */
+  answer: jsonObject,
+});
+
+export const resourceTypeList = call('resource-type.list', 'All resource types that are known.', {
+  question: z.object({}),
+  answer: z.object({ types: z.array(resourceTypeSchema.extend({ provider: z.string() })) }),
+});

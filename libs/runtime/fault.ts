@@ -1,0 +1,33 @@
+/**
+ * Named fault points: places between two lines that persist and send, where a test may wait, throw or kill the process.
+ * A no-op unless armed. Armed by `ANNEAL_FAULT=<name>:<kill|throw>[:<nth time>]` in a process of its own, or by `armFault` within one.
+ */
+type Fault = () => Promise<void> | void;
+
+const armed = new Map<string, Fault>();
+
+export async function faultPoint(name: string): Promise<void> {
+  if (armed.size === 0) return;
+  await armed.get(name)?.();
+}
+
+/** Gives the function that disarms it. */
+export function armFault(name: string, fault: Fault): () => void {
+  armed.set(name, fault);
+  return () => armed.delete(name);
+}
+
+/** @throws Error for a text that is not `<name>:<kill|throw>[:<nth>]`. */
+export function armFromText(text: string): void {
+  const [name, what, nth = '1'] = text.split(':');
+  if (!name || (what !== 'kill' && what !== 'throw') || !/^\d+$/.test(nth)) {
+    throw new Error(`ANNEAL_FAULT must be <name>:<kill|throw>[:<nth time>], got ${text}`);
+  }
+  let left = Number(nth);
+  armFault(name, () => {
+    left -= 1;
+    if (left !== 0) return;
+    if (what === 'kill') process.kill(process.pid, 'SIGKILL');
+    throw new Error(`fault ${name}`);
+  });
+}

@@ -1,0 +1,73 @@
+/**
+ * Settings come from the environment. Each has its schema, default, meaning and cost in one place; the reference page is
+ * made from these definitions, and an unknown `ANNEAL_*` name is refused with the nearest known one.
+ */
+import { AnnealError, type Mistake } from '@anneal/contracts/errors.ts';
+import { closest } from 'fastest-levenshtein';
+import type { z } from 'zod';
+
+export interface SettingDefinition<S extends z.ZodType = z.ZodType> {
+  /** `ANNEAL_…` */
+  readonly env: string;
+  /** Takes the text of the variable, or undefined where it is not set; holds the default. */
+  readonly schema: S;
+  /** What it does, in a sentence. */
+  readonly meaning: string;
+  /** What more or less of it costs. */
+  readonly cost?: string;
+  readonly secret?: boolean;
+}
+
+export type SettingDefinitions = Readonly<Record<string, SettingDefinition>>;
+export type SettingsOf<D extends SettingDefinitions> = { readonly [K in keyof D]: z.output<D[K]['schema']> };
+
+export function defineSettings<D extends SettingDefinitions>(definitions: D): D {
+  return definitions;
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** @throws AnnealError InvalidRequest that names every mistake, a line each. An empty variable counts as not set. */
+export function readSettings<D extends SettingDefinitions>(definitions: D, environment: Environment): SettingsOf<D> {
+  const values: Record<string, unknown> = {};
+  const mistakes: Mistake[] = [];
+  for (const [name, definition] of Object.entries(definitions)) {
+    const text = environment[definition.env];
+    const parsed = definition.schema.safeParse(text === '' ? undefined : text);
+    if (parsed.success) {
+      values[name] = parsed.data;
+      continue;
+    }
+    for (const issue of parsed.error.issues) {
+      mistakes.push({
+        code: 'InvalidSetting',
+        path: definition.env,
+        message: `${issue.message}. It means: ${definition.meaning}`,
+        ...(!definition.secret && text !== undefined && { found: text }),
+      });
+    }
+  }
+  refuse(mistakes);
+  return values as SettingsOf<D>;
+}
+
+/** @throws AnnealError when the environment has an `ANNEAL_*` name that nothing reads. */
+export function refuseUnknown(known: readonly string[], environment: Environment): void {
+  const names = new Set(known);
+  refuse(
+    Object.keys(environment)
+      .filter((name) => name.startsWith('ANNEAL_') && !names.has(name))
+      .map((name) => {
+        const nearest = closest(name, [...known]);
+        return { code: 'UnknownSetting', path: name, message: `no such setting; the nearest is ${nearest}`, nearest };
+      }),
+  );
+}
+
+function refuse(mistakes: readonly Mistake[]): void {
+  if (mistakes.length === 0) return;
+  const lines = mistakes.map(
+    ({ path, found, message }) => `${path}${found === undefined ? '' : `=${found}`}: ${message}`,
+  );
+  throw new AnnealError('InvalidRequest', `The settings are wrong.\n${lines.join('\n')}`, { mistakes });
+}

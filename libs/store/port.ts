@@ -1,0 +1,97 @@
+/**
+ * The store, as services see it: documents by id and by declared indexes. MongoDB and SQLite stand behind it.
+ *
+ * S1 A write that has resolved is durable. Each single document is written whole or not at all; nothing spans documents.
+ * S2 `replace` and `remove` with a version only act on that version: of two writers who read the same one, one loses.
+ * S3 Unique indexes are enforced; the second insert fails with Duplicate, naming the index.
+ * S4 `find` uses a declared index or is refused: a query that would scan is a defect of the program.
+ */
+
+/** `version` starts at 1 and grows by one at every write; the store counts it. */
+export interface Document {
+  readonly id: string;
+  readonly version: number;
+}
+
+/** A document as its writer gives it. */
+export type Draft<T extends Document> = Omit<T, 'version'>;
+
+export interface IndexDefinition {
+  /** Paths into the document, in order; at most four. Values are strings, numbers, booleans or null (absent counts as null). */
+  readonly fields: readonly string[];
+  readonly unique?: boolean;
+}
+
+export interface CollectionDefinition {
+  /** `<service>_<noun>`: a service owns its collections and no other reads them. */
+  readonly name: string;
+  readonly indexes: readonly IndexDefinition[];
+}
+
+export type IndexValue = string | number | boolean | null;
+export type Condition =
+  | IndexValue
+  | { readonly in: readonly IndexValue[] }
+  | { readonly gt?: IndexValue; readonly gte?: IndexValue; readonly lt?: IndexValue; readonly lte?: IndexValue };
+
+export interface Query {
+  /** All must hold. The fields, then those of `orderBy`, must be the beginning of one index (or `id` alone). */
+  readonly where: Readonly<Record<string, Condition>>;
+  readonly orderBy?: readonly string[];
+  readonly descending?: boolean;
+  readonly limit?: number;
+}
+
+export type BulkOperation<T extends Document> =
+  /** Inserts, or replaces whatever is there. */
+  | { readonly kind: 'put'; readonly document: Draft<T> }
+  | { readonly kind: 'insert'; readonly document: Draft<T> }
+  | { readonly kind: 'replace'; readonly document: Draft<T>; readonly version: number }
+  | { readonly kind: 'remove'; readonly id: string; readonly version?: number };
+
+export type BulkOutcome = 'done' | 'duplicate' | 'stale' | 'absent';
+
+export class DuplicateError extends Error {
+  override readonly name = 'DuplicateError';
+  readonly collection: string;
+  /** The fields of the unique index that refused it. */
+  readonly fields: readonly string[];
+
+  constructor(options: { collection: string; fields: readonly string[]; id: string }) {
+    super(`${options.collection}: ${options.id} duplicates another document in ${options.fields.join(', ')}`);
+    this.collection = options.collection;
+    this.fields = options.fields;
+  }
+}
+
+export interface Collection<T extends Document> {
+  /** @throws DuplicateError when the id or a unique index is taken. */
+  insert(document: Draft<T>): Promise<T>;
+  get(id: string): Promise<T | undefined>;
+  getMany(ids: readonly string[]): Promise<T[]>;
+  find(query: Query): Promise<T[]>;
+  count(where: Query['where']): Promise<number>;
+  /** Gives the new document, or undefined when the version has moved on or the document is gone. @throws DuplicateError */
+  replace(document: Draft<T>, version: number): Promise<T | undefined>;
+  /** True when it was there (in that version). */
+  remove(id: string, version?: number): Promise<boolean>;
+  /** Each operation by itself; the outcomes in order. Never throws for one of them. */
+  bulk(operations: readonly BulkOperation<T>[]): Promise<BulkOutcome[]>;
+}
+
+/** Immutable contents, named by the SHA-256 of their bytes. Shared by all services. */
+export interface Blobs {
+  /** Durable on return. The same content twice is one blob. */
+  put(content: string | Uint8Array): Promise<string>;
+  get(hash: string): Promise<Uint8Array | undefined>;
+  getText(hash: string): Promise<string | undefined>;
+}
+
+export interface Store {
+  /** Opens a collection and makes its indexes. Repeats are harmless. */
+  collection<T extends Document>(definition: CollectionDefinition): Promise<Collection<T>>;
+  readonly blobs: Blobs;
+  /** Rejects, saying why, while the store cannot be read and written. */
+  check(): Promise<void>;
+  close(): Promise<void>;
+}
