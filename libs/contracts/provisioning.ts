@@ -105,6 +105,8 @@ export const nodeMaintenance = call('node.maintenance', 'Set or clear maintenanc
 /** The document that a booting machine fetches from the URL that its BMC was told. Holds the host's credentials. */
 export const bootSeedSchema = z.object({
   format: z.literal(1),
+  /** `deploy`: install this and run the agent. `clean`: erase the disks, report it, power off. */
+  purpose: z.enum(['deploy', 'clean']),
   host_id: z.string(),
   hostname: z.string(),
   gateway_url: z.url(),
@@ -120,4 +122,9 @@ export type BootSeed = z.infer<typeof bootSeedSchema>;
 export const bootSeedShow = call('boot.seed.show', 'What a machine boots with, by the secret in its boot URL.', {
   question: z.object({ token: z.string() }),
   answer: bootSeedSchema,
+});
+
+export const bootReport = call('boot.report', 'A machine that booted with a seed says how it went.', {
+  question: z.object({ token: z.string(), status: z.enum(['cleaned', 'failed']), message: z.string().max(4096) }),
+  answer: z.object({}),
 });
