@@ -1,0 +1,179 @@
+/** The types that put configs on hosts. */
+import type { PropertySchema, ResourceType } from '@anneal/contracts/resource-type.ts';
+
+const ioTypes = { allowed_values: ['String', 'Number', 'CommaDelimitedList', 'Json', 'Boolean'] };
+const hostActions = ['CREATE', 'UPDATE', 'DELETE', 'SUSPEND', 'RESUME'];
+
+const inputs = (update: boolean): PropertySchema => ({
+  type: 'List',
+  description: 'What the config takes.',
+  update_allowed: update,
+  schema: {
+    '*': {
+      type: 'Map',
+      schema: {
+        name: { type: 'String', required: true, description: 'The name under which the config reads it.' },
+        description: { type: 'String' },
+        type: { type: 'String', default: 'String', constraints: [ioTypes] },
+        default: { type: 'Any', description: 'The value where none is given.' },
+        replace_on_change: {
+          type: 'Boolean',
+          default: false,
+          description: 'Another value makes a new deployment instead of an update.',
+        },
+      },
+    },
+  },
+});
+const outputs = (update: boolean): PropertySchema => ({
+  type: 'List',
+  description: 'What the config gives.',
+  update_allowed: update,
+  schema: {
+    '*': {
+      type: 'Map',
+      schema: {
+        name: { type: 'String', required: true, description: 'The name under which templates read it.' },
+        description: { type: 'String' },
+        type: { type: 'String', default: 'String', constraints: [ioTypes] },
+        error_output: { type: 'Boolean', default: false, description: 'Its presence means failure.' },
+      },
+    },
+  },
+});
+const actions = (values: string[]): PropertySchema => ({
+  type: 'List',
+  default: ['CREATE', 'UPDATE'],
+  update_allowed: true,
+  description: 'The actions of the resource that run the config.',
+  schema: { '*': { type: 'String', constraints: [{ allowed_values: values }] } },
+});
+const show = { type: 'Map', description: 'Everything that is known of it.' };
+
+const deploymentAttributes = {
+  deploy_stdout: { type: 'String', description: 'Standard output of the config.' },
+  deploy_stderr: { type: 'String', description: 'Standard error of the config.' },
+  deploy_status_code: { type: 'Integer', description: 'Exit status of the config; 0 is success.' },
+  show,
+};
+
+const softwareConfig: ResourceType = {
+  type: 'OS::Heat::SoftwareConfig',
+  description: 'A config with its inputs and outputs, for deployments to use. It never changes: another one is made.',
+  properties: {
+    group: { type: 'String', default: 'Heat::Ungrouped', description: 'The tool that applies it.' },
+    config: { type: 'String', description: 'The config itself.' },
+    options: { type: 'Map', description: 'Options of the tool.' },
+    inputs: inputs(false),
+    outputs: outputs(false),
+  },
+  attributes: { config: { type: 'String', description: 'The config itself.' }, show },
+  budget_seconds: 60,
+};
+
+const softwareComponent: ResourceType = {
+  type: 'OS::Heat::SoftwareComponent',
+  description: 'Configs for the actions in the life of a piece of software.',
+  properties: {
+    configs: {
+      type: 'List',
+      required: true,
+      description: 'One entry per set of actions; an action may stand in one entry only.',
+      constraints: [{ length: { min: 1 } }],
+      schema: {
+        '*': {
+          type: 'Map',
+          schema: {
+            actions: {
+              type: 'List',
+              default: ['CREATE', 'UPDATE'],
+              constraints: [{ length: { min: 1 } }],
+              schema: { '*': { type: 'String', constraints: [{ allowed_values: hostActions }] } },
+            },
+            config: { type: 'String', description: 'The config itself.' },
+            tool: { type: 'String', required: true, description: 'The tool that applies it.' },
+          },
+        },
+      },
+    },
+    inputs: inputs(false),
+    outputs: outputs(false),
+    options: { type: 'Map', description: 'Options of the tool.' },
+  },
+  attributes: { configs: { type: 'List', description: 'The configs.' }, show },
+  budget_seconds: 60,
+};
+
+const softwareDeployment: ResourceType = {
+  type: 'OS::Heat::SoftwareDeployment',
+  description: 'One config, with values for its inputs, on one host.',
+  properties: {
+    config: { type: 'String', update_allowed: true, description: 'Id of the config.' },
+    server: { type: 'String', required: true, description: 'Id of the host.' },
+    input_values: { type: 'Map', update_allowed: true, description: 'Values of the inputs.' },
+    actions: actions(hostActions),
+    name: { type: 'String', update_allowed: true, description: 'Its name on the host.' },
+    signal_transport: {
+      type: 'String',
+      default: 'ZAQAR_SIGNAL',
+      description: 'How the host answers; on this system through its queue. NO_SIGNAL does not wait for the answer.',
+      constraints: [{ allowed_values: ['CFN_SIGNAL', 'TEMP_URL_SIGNAL', 'HEAT_SIGNAL', 'NO_SIGNAL', 'ZAQAR_SIGNAL'] }],
+    },
+  },
+  attributes: deploymentAttributes,
+  open_attributes: true,
+};
+
+const orderedConfig: ResourceType = {
+  type: 'OS::Heat::OrderedConfig',
+  description: 'A config on a host, run after those that it depends on. A change of the script runs it again.',
+  properties: {
+    hosted_on: { type: 'String', required: true, description: 'Id of the host.' },
+    script: { type: 'String', update_allowed: true, description: 'A script; its first line names the interpreter.' },
+    config: { type: 'String', update_allowed: true, description: 'The config of another tool, instead of a script.' },
+    group: { type: 'String', update_allowed: true, description: 'The tool that applies `config`.' },
+    inputs: inputs(true),
+    input_values: { type: 'Map', update_allowed: true, description: 'Values of the inputs.' },
+    outputs: outputs(true),
+    depends_on: {
+      type: 'Any',
+      update_allowed: true,
+      description: 'Id, or list of ids, of configs that must have succeeded before.',
+    },
+    marconi_server: {
+      type: 'String',
+      update_allowed: true,
+      description: 'URL of the queue server; the system’s own is used whatever it says.',
+    },
+    actions: actions(hostActions),
+    options: { type: 'Map', update_allowed: true, description: 'Options of the tool.' },
+    name: { type: 'String', update_allowed: true, description: 'Its name on the host.' },
+  },
+  attributes: deploymentAttributes,
+  open_attributes: true,
+};
+
+const queueServer: ResourceType = {
+  type: 'OS::Marconi::QueueServer',
+  description: 'The server of the host queues. The system has one already, so nothing is made: it tells where it is.',
+  properties: {
+    image: { type: 'String', update_allowed: true, description: 'Accepted and not used.' },
+    flavor: { type: 'String', update_allowed: true, description: 'Accepted and not used.' },
+    key_name: { type: 'String', update_allowed: true, description: 'Accepted and not used.' },
+    name: { type: 'String', update_allowed: true, description: 'A name for it.' },
+  },
+  attributes: {
+    url: { type: 'String', description: 'Where hosts reach their queues.' },
+    name: { type: 'String', description: 'Its name.' },
+    show,
+  },
+  budget_seconds: 60,
+};
+
+export const configurationTypes: ResourceType[] = [
+  softwareConfig,
+  softwareComponent,
+  softwareDeployment,
+  orderedConfig,
+  queueServer,
+];

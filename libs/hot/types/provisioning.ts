@@ -1,0 +1,174 @@
+/** The types that stand for machines. */
+import type { PropertySchema, ResourceType } from '@anneal/contracts/resource-type.ts';
+
+const updatable = (type: PropertySchema['type'], description: string): PropertySchema => ({
+  type,
+  update_allowed: true,
+  description,
+});
+const text = (description: string): PropertySchema => ({ type: 'String', description });
+
+const configTransport: PropertySchema = {
+  type: 'String',
+  update_allowed: true,
+  description: 'How the host learns of its configs; on this system always through its queue.',
+  constraints: [{ allowed_values: ['POLL_SERVER_CFN', 'POLL_SERVER_HEAT', 'POLL_TEMP_URL', 'ZAQAR_MESSAGE'] }],
+};
+const swiftData: PropertySchema = {
+  ...updatable('Map', 'Where an object store would hold the host’s metadata.'),
+  default: {},
+  schema: { container: updatable('String', 'The container.'), object: updatable('String', 'The object.') },
+};
+
+const networks: PropertySchema = {
+  ...updatable('List', 'Networks to attach, in order.'),
+  schema: {
+    '*': {
+      type: 'Map',
+      schema: {
+        network: updatable('String', 'Name or id of a network.'),
+        uuid: updatable('String', 'Id of a network; the older name of `network`.'),
+        port: updatable('String', 'Name or id of a port.'),
+        subnet: updatable('String', 'Name or id of a subnet.'),
+        fixed_ip: { ...updatable('String', 'The address wanted.'), constraints: [{ custom_constraint: 'ip_addr' }] },
+        floating_ip: updatable('String', 'Id of a floating address.'),
+        allocate_network: {
+          ...updatable('String', 'Attach none, or whatever is there.'),
+          constraints: [{ allowed_values: ['none', 'auto'] }],
+        },
+        tag: updatable('String', 'A name for the device, for programs on the machine.'),
+        port_extra_properties: updatable('Map', 'More properties of the port, binding:vnic_type among them.'),
+      },
+    },
+  },
+};
+
+const blockDevices = (extra: Record<string, PropertySchema>): PropertySchema => ({
+  type: 'List',
+  description: 'Disks to attach.',
+  schema: {
+    '*': {
+      type: 'Map',
+      schema: {
+        device_name: text('The name of the device, e.g. vda.'),
+        volume_id: text('Id of a volume.'),
+        snapshot_id: text('Id of a snapshot.'),
+        delete_on_termination: { type: 'Boolean', description: 'Delete it with the server.' },
+        ...extra,
+      },
+    },
+  },
+});
+
+const server: ResourceType = {
+  type: 'OS::Nova::Server',
+  description:
+    'A bare-metal machine, claimed for the stack and brought up. The flavor names the resource class of the node.',
+  properties: {
+    name: updatable('String', 'The host name; the physical name by default.'),
+    image: {
+      ...updatable('String', 'What to put on the machine.'),
+      constraints: [{ custom_constraint: 'glance.image' }],
+    },
+    image_update_policy: {
+      ...updatable('String', 'What a change of image does.'),
+      default: 'REBUILD',
+      constraints: [{ allowed_values: ['REBUILD', 'REPLACE', 'REBUILD_PRESERVE_EPHEMERAL'] }],
+    },
+    flavor: {
+      ...updatable('String', 'The resource class of the node.'),
+      required: true,
+      constraints: [{ custom_constraint: 'nova.flavor' }],
+    },
+    flavor_update_policy: {
+      ...updatable('String', 'What a change of flavor does.'),
+      default: 'RESIZE',
+      constraints: [{ allowed_values: ['RESIZE', 'REPLACE'] }],
+    },
+    key_name: { ...text('Name of a key pair.'), constraints: [{ custom_constraint: 'nova.keypair' }] },
+    networks,
+    availability_zone: text('Where to look for a node.'),
+    scheduler_hints: { type: 'Map', description: 'Capabilities or indexes of the node wanted.' },
+    metadata: updatable('Map', 'Names and values kept with the machine.'),
+    // Elsewhere a change of user_data destroys the server by default. A machine is not thrown away for a comment.
+    user_data: { ...updatable('String', 'What the machine does at its first boot.'), default: '' },
+    user_data_format: {
+      type: 'String',
+      default: 'HEAT_CFNTOOLS',
+      description: 'How user_data is wrapped.',
+      constraints: [{ allowed_values: ['HEAT_CFNTOOLS', 'RAW', 'SOFTWARE_CONFIG'] }],
+    },
+    user_data_update_policy: {
+      ...updatable('String', 'What a change of user_data does; on bare metal it never replaces.'),
+      default: 'IGNORE',
+      constraints: [{ allowed_values: ['REPLACE', 'IGNORE', 'REBUILD'] }],
+    },
+    software_config_transport: configTransport,
+    deployment_swift_data: swiftData,
+    config_drive: { type: 'Boolean', description: 'Hand user_data over on a drive.' },
+    admin_pass: updatable('String', 'The password of the administrator.'),
+    security_groups: {
+      type: 'List',
+      default: [],
+      description: 'Names or ids of security groups.',
+      schema: { '*': { type: 'String' } },
+    },
+    block_device_mapping: blockDevices({
+      volume_size: { type: 'Integer', description: 'In GB.' },
+    }),
+    block_device_mapping_v2: blockDevices({
+      image: text('Image to make the disk of.'),
+      image_id: text('Image to make the disk of; the older name.'),
+      swap_size: { type: 'Integer', description: 'Size of the swap, in MB.' },
+      device_type: { ...text('What kind of device.'), constraints: [{ allowed_values: ['cdrom', 'disk'] }] },
+      disk_bus: {
+        ...text('Its bus.'),
+        constraints: [{ allowed_values: ['ide', 'lame_bus', 'scsi', 'usb', 'virtio'] }],
+      },
+      boot_index: { type: 'Integer', description: 'Its place in the boot order.' },
+      volume_size: { type: 'Integer', description: 'In GB.' },
+      ephemeral_size: { type: 'Integer', description: 'In GB.', constraints: [{ range: { min: 1 } }] },
+      ephemeral_format: {
+        ...text('Its file system.'),
+        constraints: [{ allowed_values: ['ext2', 'ext3', 'ext4', 'xfs', 'ntfs'] }],
+      },
+    }),
+    tags: { ...updatable('List', 'Tags of the server.'), schema: { '*': { type: 'String' } } },
+    reservation_id: text('Id of a reservation.'),
+    diskConfig: { ...text('How the disk is partitioned.'), constraints: [{ allowed_values: ['AUTO', 'MANUAL'] }] },
+    personality: { type: 'Map', default: {}, description: 'Files to put on the machine.' },
+  },
+  attributes: {
+    name: { type: 'String', description: 'The host name.' },
+    addresses: { type: 'Map', description: 'Network to list of addresses with mac and version.' },
+    networks: { type: 'Map', description: 'Network to list of addresses.' },
+    first_address: { type: 'String', description: 'One address of the machine.' },
+    instance_name: { type: 'String', description: 'Its name at the node.' },
+    accessIPv4: { type: 'String', description: 'The IPv4 address to reach it by.' },
+    accessIPv6: { type: 'String', description: 'The IPv6 address to reach it by.' },
+    console_urls: { type: 'Map', description: 'Where its consoles are.' },
+    tags: { type: 'List', description: 'Its tags.' },
+    os_collect_config: { type: 'Map', description: 'How its agent finds its queue.' },
+    show: { type: 'Map', description: 'Everything that is known of it.' },
+  },
+  budget_seconds: 900,
+};
+
+const deployedServer: ResourceType = {
+  type: 'OS::Heat::DeployedServer',
+  description: 'A machine that is up already: it gets a queue and credentials, and is not touched otherwise.',
+  properties: {
+    name: updatable('String', 'The host name; the physical name by default.'),
+    software_config_transport: configTransport,
+    deployment_swift_data: swiftData,
+    metadata: updatable('Map', 'Accepted and not used.'),
+  },
+  attributes: {
+    name: { type: 'String', description: 'The host name.' },
+    os_collect_config: { type: 'Map', description: 'How its agent finds its queue.' },
+    show: { type: 'Map', description: 'Everything that is known of it.' },
+  },
+  budget_seconds: 60,
+};
+
+export const provisioningTypes: ResourceType[] = [server, deployedServer];

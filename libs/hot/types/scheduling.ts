@@ -1,0 +1,154 @@
+/** The types that hold values and help tests; the scheduling service serves them itself. */
+import type { PropertySchema, ResourceType } from '@anneal/contracts/resource-type.ts';
+
+const seconds = (description: string): PropertySchema => ({
+  type: 'Number',
+  update_allowed: true,
+  description,
+});
+
+const characterClasses = ['lettersdigits', 'letters', 'lowercase', 'uppercase', 'digits', 'hexdigits', 'octdigits'];
+const randomLength = { range: { min: 1, max: 512 } };
+
+const value: ResourceType = {
+  type: 'OS::Heat::Value',
+  description: 'Holds a value, so that it is worked out once and read in many places.',
+  properties: {
+    value: { type: 'Any', required: true, update_allowed: true, description: 'What to hold; may be null.' },
+    type: {
+      type: 'String',
+      update_allowed: true,
+      description: 'Coerce the value to this type.',
+      constraints: [{ allowed_values: ['string', 'number', 'comma_delimited_list', 'json', 'boolean'] }],
+    },
+  },
+  attributes: { value: { description: 'The value.' } },
+  budget_seconds: 30,
+};
+
+const randomString: ResourceType = {
+  type: 'OS::Heat::RandomString',
+  description: 'A random string that stays the same until one of its properties changes.',
+  properties: {
+    length: { type: 'Integer', default: 32, constraints: [randomLength], description: 'How many characters.' },
+    character_classes: {
+      type: 'List',
+      description: 'Classes to draw from, each with the least number of characters of it.',
+      default: [{ class: 'lettersdigits', min: 1 }],
+      schema: {
+        '*': {
+          type: 'Map',
+          schema: {
+            class: {
+              type: 'String',
+              default: 'lettersdigits',
+              constraints: [{ allowed_values: characterClasses }],
+            },
+            min: { type: 'Integer', default: 1, constraints: [randomLength] },
+          },
+        },
+      },
+    },
+    character_sequences: {
+      type: 'List',
+      description: 'Characters to draw from besides the classes.',
+      schema: {
+        '*': {
+          type: 'Map',
+          schema: {
+            sequence: { type: 'String', required: true },
+            min: { type: 'Integer', default: 1, constraints: [randomLength] },
+          },
+        },
+      },
+    },
+    salt: { type: 'String', description: 'Has no meaning but this: a change makes a new string.' },
+    sequence: {
+      type: 'String',
+      description: 'The older way to name one class.',
+      constraints: [{ allowed_values: characterClasses }],
+    },
+  },
+  attributes: { value: { type: 'String', description: 'The string.' } },
+  reference: 'value',
+  budget_seconds: 30,
+};
+
+const none: ResourceType = {
+  type: 'OS::Heat::None',
+  description: 'Takes any property, does nothing; every attribute is null.',
+  properties: {},
+  attributes: {},
+  open_properties: true,
+  open_attributes: true,
+  budget_seconds: 30,
+};
+
+const testResource: ResourceType = {
+  type: 'OS::Heat::TestResource',
+  description: 'Waits, fails or stores a value on command.',
+  properties: {
+    value: { type: 'String', default: 'test_string', update_allowed: true, description: 'The value to store.' },
+    update_replace: {
+      type: 'Boolean',
+      default: false,
+      update_allowed: true,
+      description: 'A change of `value` replaces the resource.',
+    },
+    update_replace_value: { type: 'String', description: 'A change replaces the resource.' },
+    fail: { type: 'Boolean', default: false, update_allowed: true, description: 'Fail after the wait.' },
+    wait_secs: { ...seconds('How long each action takes; -1 is for ever.'), default: 0 },
+    action_wait_secs: {
+      type: 'Map',
+      update_allowed: true,
+      description: 'How long one action takes, instead of `wait_secs`.',
+      schema: {
+        create: seconds('Of a create.'),
+        update: seconds('Of an update.'),
+        delete: seconds('Of a delete.'),
+      },
+    },
+    attr_wait_secs: { ...seconds('How long reading an attribute takes.'), default: 0 },
+    constraint_prop_secs: { ...seconds('How long validation takes.'), default: 0 },
+    client_name: { type: 'String', update_allowed: true, default: '', description: 'A back end to poll.' },
+    entity_name: { type: 'String', update_allowed: true, default: '', description: 'What to poll there.' },
+  },
+  attributes: { output: { type: 'String', description: 'The stored value.' } },
+};
+
+const delay: ResourceType = {
+  type: 'OS::Heat::Delay',
+  description: 'Does nothing for a while.',
+  properties: {
+    min_wait: {
+      ...seconds('The shortest wait.'),
+      default: 0,
+      constraints: [{ range: { min: 0 } }],
+    },
+    max_jitter: {
+      ...seconds('The most that is added by chance.'),
+      default: 0,
+      constraints: [{ range: { min: 0 } }],
+    },
+    jitter_multiplier: {
+      ...seconds('What the part added by chance is multiplied with.'),
+      default: 1,
+      constraints: [{ range: { min: 0 } }],
+    },
+    actions: {
+      type: 'List',
+      default: ['CREATE'],
+      update_allowed: true,
+      description: 'The actions that wait.',
+      schema: {
+        '*': {
+          type: 'String',
+          constraints: [{ allowed_values: ['CREATE', 'DELETE', 'SUSPEND', 'RESUME'] }],
+        },
+      },
+    },
+  },
+  attributes: {},
+};
+
+export const schedulingTypes: ResourceType[] = [value, randomString, none, testResource, delay];
