@@ -6,7 +6,8 @@
  * T3 Any replica may fire any timer: it takes a lease in the document, which expires if it dies.
  */
 import type { Json } from '@anneal/contracts/json.ts';
-import type { Store } from './port.ts';
+import { DueTimes } from './due-times.ts';
+import type { BulkOperation, Collection, Store } from './port.ts';
 
 export interface Timer {
   readonly id: string;
@@ -32,4 +33,153 @@ export interface TimerOptions {
   leaseMs?: number;
   /** The longest that a timer set by another replica can be overlooked. Default 1 s. */
   pollMs?: number;
+}
+
+interface TimerDocument {
+  readonly id: string;
+  readonly version: number;
+  readonly dueAt: number;
+  /** When it may be fired: its time, or the end of the lease of whoever fires it. */
+  readonly readyAt: number;
+  readonly failures: number;
+  readonly data: Json;
+}
+
+const batch = 200;
+const slowestRetryMs = 30_000;
+
+export async function createTimers(options: TimerOptions): Promise<Timers> {
+  const collection = await options.store.collection<TimerDocument>({
+    name: options.collection,
+    indexes: [{ fields: ['readyAt'] }],
+  });
+  return new StoreTimers(collection, options);
+}
+
+/**
+ * The store alone says what is due. In memory there are only times at which it is worth looking, so that a timer moved,
+ * cancelled or fired elsewhere needs no bookkeeping here.
+ */
+class StoreTimers implements Timers {
+  readonly #collection: Collection<TimerDocument>;
+  readonly #options: TimerOptions;
+  readonly #leaseMs: number;
+  readonly #pollMs: number;
+  readonly #near = new DueTimes();
+  readonly #firing = new Map<string, Promise<void>>();
+  #wake: NodeJS.Timeout | undefined;
+  #wakeAt = Infinity;
+  #looking: Promise<void> | undefined;
+  #stopped = false;
+
+  constructor(collection: Collection<TimerDocument>, options: TimerOptions) {
+    this.#collection = collection;
+    this.#options = options;
+    this.#leaseMs = options.leaseMs ?? 30_000;
+    this.#pollMs = options.pollMs ?? 1000;
+    // What was due while nobody ran is fired now.
+    this.#look();
+  }
+
+  async set(timers: readonly Timer[]): Promise<void> {
+    await this.#put(timers.map(({ id, dueAt, data }) => ({ id, dueAt, readyAt: dueAt, failures: 0, data })));
+    const horizon = this.#options.now() + this.#pollMs;
+    for (const { dueAt } of timers) if (dueAt <= horizon) this.#near.push(dueAt);
+    this.#arm();
+  }
+
+  async cancel(ids: readonly string[]): Promise<void> {
+    await this.#collection.bulk(ids.map((id) => ({ kind: 'remove', id })));
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    clearTimeout(this.#wake);
+    await this.#looking;
+    await Promise.allSettled(this.#firing.values());
+  }
+
+  async #put(documents: readonly Omit<TimerDocument, 'version'>[]): Promise<void> {
+    await this.#collection.bulk(documents.map((document): BulkOperation<TimerDocument> => ({ kind: 'put', document })));
+  }
+
+  /** One timeout, for the nearest time known or the next poll, whichever comes first. */
+  #arm(): void {
+    if (this.#stopped || this.#looking) return;
+    const now = this.#options.now();
+    const at = Math.min(this.#near.next ?? Infinity, now + this.#pollMs);
+    if (this.#wake && at >= this.#wakeAt && this.#wakeAt > now) return;
+    clearTimeout(this.#wake);
+    this.#wakeAt = at;
+    this.#wake = setTimeout(() => this.#look(), Math.max(0, at - now));
+    this.#wake.unref();
+  }
+
+  #look(): void {
+    if (this.#looking || this.#stopped) return;
+    this.#wake = undefined;
+    this.#looking = this.#fireDue()
+      .catch((error: unknown) => this.#options.onError(error, { id: '', dueAt: 0, data: null }))
+      .finally(() => {
+        this.#looking = undefined;
+        this.#arm();
+      });
+  }
+
+  async #fireDue(): Promise<void> {
+    while (!this.#stopped) {
+      const now = this.#options.now();
+      this.#near.dropUpTo(now);
+      const found = await this.#collection.find({
+        where: { readyAt: { lte: now + this.#pollMs } },
+        orderBy: ['readyAt'],
+        limit: batch + this.#firing.size,
+      });
+      // One that outlives its lease here is still being fired here: a second run beside it helps nobody.
+      const due = found.filter((timer) => timer.readyAt <= now && !this.#firing.has(timer.id));
+      for (const { readyAt } of found) if (readyAt > now) this.#near.push(readyAt);
+      if (due.length === 0) return;
+      await this.#claim(due, now);
+    }
+  }
+
+  /** T3: of all replicas that see a timer due, the one whose lease is written fires it. */
+  async #claim(due: readonly TimerDocument[], now: number): Promise<void> {
+    const leased = due.map((timer) => ({ ...timer, readyAt: now + this.#leaseMs }));
+    const outcomes = await this.#collection.bulk(
+      leased.map((document) => ({ kind: 'replace', document, version: document.version })),
+    );
+    leased.forEach((timer, index) => {
+      if (outcomes[index] !== 'done') return;
+      const firing = this.#fire({ ...timer, version: timer.version + 1 }).finally(() => {
+        this.#firing.delete(timer.id);
+      });
+      this.#firing.set(timer.id, firing);
+    });
+  }
+
+  async #fire(held: TimerDocument): Promise<void> {
+    const timer: Timer = { id: held.id, dueAt: held.dueAt, data: held.data };
+    try {
+      await this.#options.fire(timer);
+      // T2: only in the version that was fired; one that was set again meanwhile stays.
+      await this.#collection.remove(held.id, held.version);
+    } catch (error) {
+      this.#options.onError(error, timer);
+      await this.#again(held, timer);
+    }
+  }
+
+  async #again(held: TimerDocument, timer: Timer): Promise<void> {
+    const failures = held.failures + 1;
+    const readyAt = this.#options.now() + Math.min(slowestRetryMs, 500 * 2 ** Math.min(failures, 10));
+    try {
+      await this.#collection.replace({ ...held, failures, readyAt }, held.version);
+      this.#near.push(readyAt);
+      this.#arm();
+    } catch (error) {
+      // The lease runs out and it fires again: nothing is lost but time.
+      this.#options.onError(error, timer);
+    }
+  }
 }

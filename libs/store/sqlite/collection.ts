@@ -1,0 +1,169 @@
+/** A collection of the port over its table. */
+import {
+  DuplicateError,
+  type BulkOperation,
+  type BulkOutcome,
+  type Collection,
+  type CollectionDefinition,
+  type Document,
+  type Draft,
+  type Query,
+} from '../port.ts';
+import { assertServed } from '../served.ts';
+import { type Connection, isConstraint } from './connection.ts';
+import { countSql, findSql, type Sql } from './query.ts';
+import { refusedFields, tableOf } from './table.ts';
+
+interface Row {
+  readonly id: string;
+  readonly version: number;
+  readonly body: string;
+}
+
+export class SqliteCollection<T extends Document> implements Collection<T> {
+  readonly #connection: Connection;
+  readonly #definition: CollectionDefinition;
+  readonly #sql: Record<
+    'insert' | 'put' | 'replace' | 'remove' | 'removeVersion' | 'get' | 'getMany' | 'there',
+    string
+  >;
+
+  constructor(connection: Connection, definition: CollectionDefinition) {
+    this.#connection = connection;
+    this.#definition = definition;
+    const table = tableOf(definition.name);
+    this.#sql = {
+      insert: `INSERT INTO ${table} (id, version, body) VALUES (?, 1, ?)`,
+      put: `INSERT INTO ${table} (id, version, body) VALUES (?, 1, ?)
+            ON CONFLICT (id) DO UPDATE SET version = version + 1, body = excluded.body`,
+      replace: `UPDATE ${table} SET version = version + 1, body = ? WHERE id = ? AND version = ?`,
+      remove: `DELETE FROM ${table} WHERE id = ?`,
+      removeVersion: `DELETE FROM ${table} WHERE id = ? AND version = ?`,
+      get: `SELECT id, version, body FROM ${table} WHERE id = ?`,
+      getMany: `SELECT id, version, body FROM ${table} WHERE id IN (SELECT value FROM json_each(?))`,
+      there: `SELECT 1 FROM ${table} WHERE id = ?`,
+    };
+  }
+
+  async insert(document: Draft<T>): Promise<T> {
+    const { id, body } = written<T>(document);
+    await this.#connection.write(() => this.#refusable(id, () => this.#run(this.#sql.insert, id, body)));
+    return { ...document, version: 1 } as unknown as T;
+  }
+
+  get(id: string): Promise<T | undefined> {
+    return this.#connection.read(() => {
+      const row = this.#connection.prepare(this.#sql.get).get(id) as Row | undefined;
+      return row && (read(row) as T);
+    });
+  }
+
+  async getMany(ids: readonly string[]): Promise<T[]> {
+    if (ids.length === 0) return [];
+    const rows = await this.#all({ text: this.#sql.getMany, values: [JSON.stringify(ids)] });
+    const byId = new Map(rows.map((row) => [row.id, row]));
+    return [...new Set(ids)].flatMap((id) => {
+      const row = byId.get(id);
+      return row ? [read(row) as T] : [];
+    });
+  }
+
+  async find(query: Query): Promise<T[]> {
+    assertServed(this.#definition, query);
+    const rows = await this.#all(findSql(this.#definition.name, query));
+    return rows.map((row) => read(row) as T);
+  }
+
+  async count(where: Query['where']): Promise<number> {
+    assertServed(this.#definition, { where });
+    const { text, values } = countSql(this.#definition.name, where);
+    return this.#connection.read(() => Number(this.#connection.prepare(text).get(...values)?.['n']));
+  }
+
+  async replace(document: Draft<T>, version: number): Promise<T | undefined> {
+    const { id, body } = written<T>(document);
+    const changed = await this.#connection.write(() =>
+      this.#refusable(id, () => this.#run(this.#sql.replace, body, id, version)),
+    );
+    return changed === 0 ? undefined : ({ ...document, version: version + 1 } as unknown as T);
+  }
+
+  async remove(id: string, version?: number): Promise<boolean> {
+    const outcome = await this.#connection.write(() =>
+      this.#apply({ kind: 'remove', id, ...(version !== undefined && { version }) }, ''),
+    );
+    return outcome === 'done';
+  }
+
+  async bulk(operations: readonly BulkOperation<T>[]): Promise<BulkOutcome[]> {
+    if (operations.length === 0) return [];
+    // Made into text now: what the caller does to its documents before the commit must not be written.
+    const bodies = operations.map((operation) =>
+      operation.kind === 'remove' ? '' : written<T>(operation.document).body,
+    );
+    return this.#connection.write(() =>
+      operations.map((operation, index) => this.#apply(operation, bodies[index] ?? '')),
+    );
+  }
+
+  #apply(operation: BulkOperation<T>, body: string): BulkOutcome {
+    try {
+      switch (operation.kind) {
+        case 'insert':
+          this.#run(this.#sql.insert, operation.document.id, body);
+          return 'done';
+        case 'put':
+          this.#run(this.#sql.put, operation.document.id, body);
+          return 'done';
+        case 'replace':
+          return this.#run(this.#sql.replace, body, operation.document.id, operation.version) > 0
+            ? 'done'
+            : this.#missed(operation.document.id);
+        case 'remove': {
+          const { id, version } = operation;
+          const changed =
+            version === undefined ? this.#run(this.#sql.remove, id) : this.#run(this.#sql.removeVersion, id, version);
+          return changed > 0 ? 'done' : this.#missed(id);
+        }
+      }
+    } catch (error) {
+      if (isConstraint(error)) return 'duplicate';
+      throw error;
+    }
+  }
+
+  #missed(id: string): BulkOutcome {
+    return this.#connection.prepare(this.#sql.there).get(id) ? 'stale' : 'absent';
+  }
+
+  #run(text: string, ...values: (string | number)[]): number {
+    return Number(this.#connection.prepare(text).run(...values).changes);
+  }
+
+  #all({ text, values }: Sql): Promise<Row[]> {
+    return this.#connection.read(() => this.#connection.prepare(text).all(...values) as unknown as Row[]);
+  }
+
+  #refusable<R>(id: string, run: () => R): R {
+    try {
+      return run();
+    } catch (error) {
+      if (!isConstraint(error) || !(error instanceof Error)) throw error;
+      const { name } = this.#definition;
+      throw new DuplicateError({ collection: name, fields: refusedFields(name, error), id });
+    }
+  }
+}
+
+/** The version lives in its own column; one that a caller spread into its draft must not be kept. */
+function written<T extends Document>(document: Draft<T>): { id: string; body: string } {
+  return {
+    id: document.id,
+    body: JSON.stringify('version' in document ? { ...document, version: undefined } : document),
+  };
+}
+
+function read(row: Row): Document {
+  const document = JSON.parse(row.body) as Document;
+  return Object.assign(document, { version: row.version });
+}

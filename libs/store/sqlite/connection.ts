@@ -1,0 +1,170 @@
+/**
+ * One connection to one file, with group commit.
+ *
+ * C1 All that is asked for in one tick runs in one transaction, in the order of asking, and resolves after its commit.
+ * C2 A refused write (a taken id, a taken unique index) undoes itself alone; its neighbours in the transaction stay.
+ * C3 A read sees every write issued before it on this connection, and never shows one that is not durable yet.
+ * C4 The lock on the file is never held between two ticks: another connection waits for one commit at most.
+ */
+import { mkdirSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import type { SqliteLocation } from './url.ts';
+
+type Outcome = { readonly value: unknown } | { readonly error: unknown };
+
+interface Work {
+  readonly writes: boolean;
+  readonly run: () => unknown;
+  readonly resolve: (value: never) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** Files are marked with it; a file of a later layout is refused instead of misread. */
+const layout = 1;
+/** How long a commit waits for other processes before its writers are told. */
+const patienceMs = 10_000;
+const statementsKept = 300;
+
+const codeOf = (error: unknown): number =>
+  error instanceof Error && 'errcode' in error && typeof error.errcode === 'number' ? error.errcode : 0;
+const isBusy = (error: unknown): boolean => [5, 6].includes(codeOf(error) & 0xff);
+/** SQLITE_CONSTRAINT: the statement has undone itself. */
+export const isConstraint = (error: unknown): boolean => (codeOf(error) & 0xff) === 19;
+
+export class Connection {
+  readonly #db: DatabaseSync;
+  readonly #file: string;
+  readonly #statements = new Map<string, StatementSync>();
+  #work: Work[] = [];
+  #scheduled = false;
+  #busySince = 0;
+  #closed = false;
+
+  constructor({ file, synchronous }: SqliteLocation) {
+    this.#file = file;
+    try {
+      if (file !== ':memory:') mkdirSync(dirname(file), { recursive: true });
+      // The wait inside a call stops the whole process, so it is short; the patience is in `#flush`.
+      this.#db = new DatabaseSync(file, { timeout: 2000 });
+      this.#db.exec(`PRAGMA journal_mode=WAL; PRAGMA synchronous=${synchronous}; PRAGMA cache_size=-32000;`);
+      const { user_version: found } = this.#db.prepare('PRAGMA user_version').get() as { user_version: number };
+      if (found > layout) throw new Error(`its layout is ${found}, and this program reads up to ${layout}`);
+      if (found !== layout) this.#db.exec(`PRAGMA user_version=${layout}`);
+    } catch (error) {
+      throw unavailable(file, 'opened', error);
+    }
+  }
+
+  /** Runs in the next group commit. What `run` throws is the outcome of this work alone. */
+  write<T>(run: () => T): Promise<T> {
+    return this.#enqueue(true, run);
+  }
+
+  /** At once where nothing is waiting to be written, else in its turn. */
+  read<T>(run: () => T): Promise<T> {
+    if (this.#work.length > 0 || this.#closed) return this.#enqueue(false, run);
+    try {
+      return Promise.resolve(run());
+    } catch (error) {
+      return Promise.reject(asAnneal(this.#file, error));
+    }
+  }
+
+  prepare(sql: string): StatementSync {
+    const kept = this.#statements.get(sql);
+    if (kept) return kept;
+    const oldest = this.#statements.size >= statementsKept ? this.#statements.keys().next().value : undefined;
+    if (oldest !== undefined) this.#statements.delete(oldest);
+    const statement = this.#db.prepare(sql);
+    this.#statements.set(sql, statement);
+    return statement;
+  }
+
+  /** For the definition of tables only; runs within `write`. */
+  exec(sql: string): void {
+    this.#db.exec(sql);
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    // What was written before is still committed: the queue is in order.
+    await this.#enqueue(false, () => undefined);
+    this.#closed = true;
+    this.#statements.clear();
+    this.#db.close();
+  }
+
+  #enqueue<T>(writes: boolean, run: () => T): Promise<T> {
+    if (this.#closed) return Promise.reject(new AnnealError('Unavailable', `The store ${this.#file} is closed.`));
+    return new Promise<T>((resolve, reject) => {
+      this.#work.push({ writes, run, resolve, reject });
+      this.#schedule();
+    });
+  }
+
+  #schedule(afterMs?: number): void {
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    const flush = (): void => {
+      this.#scheduled = false;
+      this.#flush();
+    };
+    if (afterMs === undefined) setImmediate(flush);
+    else setTimeout(flush, afterMs);
+  }
+
+  #flush(): void {
+    const work = this.#work;
+    const outcomes: Outcome[] = [];
+    const writes = work.some((item) => item.writes);
+    try {
+      if (writes) this.#db.exec('BEGIN IMMEDIATE');
+      for (const item of work) outcomes.push(this.#outcome(item));
+      if (writes) this.#db.exec('COMMIT');
+    } catch (error) {
+      if (this.#db.isTransaction) this.#db.exec('ROLLBACK');
+      if (isBusy(error) && this.#stillPatient()) return;
+      this.#work = [];
+      this.#busySince = 0;
+      const failure = asAnneal(this.#file, error);
+      for (const item of work) item.reject(failure);
+      return;
+    }
+    this.#work = [];
+    this.#busySince = 0;
+    work.forEach((item, index) => {
+      const outcome = outcomes[index];
+      if (outcome && 'value' in outcome) item.resolve(outcome.value as never);
+      else item.reject(outcome?.error);
+    });
+  }
+
+  #outcome(item: Work): Outcome {
+    try {
+      return { value: item.run() };
+    } catch (error) {
+      // A full disk or a broken file ends the transaction for everybody; any other refusal is the item's own.
+      const fatal = codeOf(error) !== 0 && !isConstraint(error) && (item.writes || isBusy(error));
+      if (fatal) throw error;
+      return { error: asAnneal(this.#file, error) };
+    }
+  }
+
+  #stillPatient(): boolean {
+    this.#busySince ||= Date.now();
+    if (Date.now() - this.#busySince > patienceMs) return false;
+    this.#schedule(5 + Math.floor(Math.random() * 20));
+    return true;
+  }
+}
+
+function asAnneal(file: string, error: unknown): unknown {
+  return codeOf(error) === 0 ? error : unavailable(file, 'used', error);
+}
+
+function unavailable(file: string, what: string, cause: unknown): AnnealError {
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  return new AnnealError('Unavailable', `The store ${file} cannot be ${what}: ${reason}.`, { cause });
+}

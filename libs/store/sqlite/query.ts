@@ -1,0 +1,69 @@
+/** A query of the port as SQL over the index columns. */
+import type { Condition, IndexValue, Query } from '../port.ts';
+import { columnOf, indexed, listSql, tableOf } from './table.ts';
+
+export interface Sql {
+  readonly text: string;
+  readonly values: readonly (string | number)[];
+}
+
+export function findSql(collection: string, query: Query): Sql {
+  const { text, values } = whereSql(query.where);
+  const direction = query.descending ? ' DESC' : '';
+  // Equal entries come by id, so that every answer has one order and a page can end anywhere.
+  const order = [...new Set([...(query.orderBy ?? []), 'id'])].map((field) => columnOf(field) + direction);
+  const limit = query.limit === undefined ? '' : ' LIMIT ?';
+  return {
+    text: `SELECT id, version, body FROM ${tableOf(collection)}${text} ORDER BY ${order.join(', ')}${limit}`,
+    values: query.limit === undefined ? values : [...values, Math.max(0, Math.trunc(query.limit))],
+  };
+}
+
+export function countSql(collection: string, where: Query['where']): Sql {
+  const { text, values } = whereSql(where);
+  return { text: `SELECT count(*) AS n FROM ${tableOf(collection)}${text}`, values };
+}
+
+function whereSql(where: Query['where']): Sql {
+  const parts: string[] = [];
+  const values: (string | number)[] = [];
+  const add = (text: string, ...bound: (string | number)[]): void => {
+    parts.push(text);
+    values.push(...bound);
+  };
+  for (const [field, condition] of Object.entries(where)) addCondition(columnOf(field), condition, add);
+  return { text: parts.length === 0 ? '' : ` WHERE ${parts.join(' AND ')}`, values };
+}
+
+type Add = (text: string, ...bound: (string | number)[]) => void;
+
+function addCondition(column: string, condition: Condition, add: Add): void {
+  if (typeof condition !== 'object' || condition === null) {
+    add(`${column} = ?`, indexed(condition));
+  } else if ('in' in condition) {
+    add(`${column} IN ${listSql}`, JSON.stringify(condition.in));
+  } else {
+    const { gt, gte, lt, lte } = condition;
+    if (gt !== undefined) add(`${column} > ?`, indexed(gt));
+    if (gte !== undefined) add(`${column} >= ?`, indexed(gte));
+    if (lt !== undefined) add(`${column} < ?`, indexed(lt));
+    if (lte !== undefined) add(`${column} <= ?`, indexed(lte));
+    addBracket(column, { lower: gt ?? gte, upper: lt ?? lte }, add);
+  }
+}
+
+/**
+ * A range holds values of the type of its bounds only, as document stores have it: below 5 there is no null, above 5 no
+ * text. Null is the exception where pages go on after the documents without a value: above null is everything else.
+ */
+function addBracket(
+  column: string,
+  { lower, upper }: { lower: IndexValue | undefined; upper: IndexValue | undefined },
+  add: Add,
+): void {
+  if (lower === undefined && upper !== undefined && upper !== null) {
+    if (typeof upper === 'string') add(`${column} >= ''`);
+    else add(`${column} > -9e999`);
+  }
+  if (upper === undefined && lower !== undefined && lower !== null && typeof lower !== 'string') add(`${column} < ''`);
+}

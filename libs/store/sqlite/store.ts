@@ -1,0 +1,62 @@
+/**
+ * The store on SQLite: one file, any number of processes. A commit survives the death of the process; with
+ * `?synchronous=full` it survives the loss of power too, at the price of one disk flush per commit.
+ */
+import { createHash } from 'node:crypto';
+import type { Blobs, Collection, CollectionDefinition, Document, IndexDefinition, Store } from '../port.ts';
+import { SqliteCollection } from './collection.ts';
+import { Connection } from './connection.ts';
+import { checkDefinition, makeTable } from './table.ts';
+import { readSqliteUrl } from './url.ts';
+
+export async function openSqliteStore(url: string): Promise<Store> {
+  const connection = new Connection(readSqliteUrl(url));
+  await connection.write(() => {
+    connection.exec('CREATE TABLE IF NOT EXISTS blobs (hash TEXT PRIMARY KEY NOT NULL, content BLOB NOT NULL)');
+    connection.exec('CREATE TABLE IF NOT EXISTS checks (id INTEGER PRIMARY KEY, at TEXT NOT NULL)');
+  });
+  /** By collection: a second caller with other indexes must not drop those of the first. */
+  const known = new Map<string, Map<string, IndexDefinition>>();
+
+  return {
+    async collection<T extends Document>(definition: CollectionDefinition): Promise<Collection<T>> {
+      checkDefinition(definition);
+      const indexes = known.get(definition.name) ?? new Map<string, IndexDefinition>();
+      known.set(definition.name, indexes);
+      for (const index of definition.indexes) indexes.set(JSON.stringify(index), index);
+      await connection.write(() => makeTable(connection, definition.name, [...indexes.values()]));
+      return new SqliteCollection<T>(connection, definition);
+    },
+    blobs: blobsOn(connection),
+    check: () =>
+      connection.write(() => {
+        connection
+          .prepare(`INSERT INTO checks (id, at) VALUES (1, datetime()) ON CONFLICT (id) DO UPDATE SET at = excluded.at`)
+          .run();
+      }),
+    close: () => connection.close(),
+  };
+}
+
+function blobsOn(connection: Connection): Blobs {
+  const get = (hash: string): Promise<Uint8Array | undefined> =>
+    connection.read(() => {
+      const row = connection.prepare('SELECT content FROM blobs WHERE hash = ?').get(hash);
+      return row?.['content'] as Uint8Array | undefined;
+    });
+  return {
+    async put(content) {
+      const bytes = typeof content === 'string' ? Buffer.from(content) : Uint8Array.from(content);
+      const hash = createHash('sha256').update(bytes).digest('hex');
+      await connection.write(() => {
+        connection.prepare('INSERT INTO blobs (hash, content) VALUES (?, ?) ON CONFLICT DO NOTHING').run(hash, bytes);
+      });
+      return hash;
+    },
+    get,
+    async getText(hash) {
+      const bytes = await get(hash);
+      return bytes && new TextDecoder().decode(bytes);
+    },
+  };
+}

@@ -1,0 +1,107 @@
+/**
+ * A collection as a table: id, version, the document as JSON, and one generated column per indexed path. Generated
+ * columns cost no space, need no backfill when an index is added to a collection that has documents, and cannot differ
+ * from the document.
+ */
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import type { CollectionDefinition, IndexDefinition, IndexValue } from '../port.ts';
+import { type Connection, isConstraint } from './connection.ts';
+
+/** Stands for null in index columns: below every number, equal to itself, so that unique indexes count null as a value. */
+const nothing = -Infinity;
+const nothingSql = '-9e999';
+
+export const quote = (name: string): string => `"${name.replaceAll('"', '""')}"`;
+export const tableOf = (collection: string): string => quote(`c:${collection}`);
+export const columnOf = (field: string): string => (field === 'id' ? 'id' : quote(`f:${field}`));
+
+/** A value as the index columns hold it. */
+export function indexed(value: IndexValue): string | number {
+  if (value === null) return nothing;
+  return typeof value === 'boolean' ? Number(value) : value;
+}
+
+/** The elements of a JSON array bound as one parameter, as index columns hold them. */
+export const listSql = `(SELECT ifnull(value, ${nothingSql}) FROM json_each(?))`;
+
+function columnDefinition(field: string): string {
+  const path = `$${field
+    .split('.')
+    .map((name) => `."${name}"`)
+    .join('')}`.replaceAll("'", "''");
+  return `${columnOf(field)} GENERATED ALWAYS AS (ifnull(json_extract(body, '${path}'), ${nothingSql})) VIRTUAL`;
+}
+
+const indexName = (collection: string, index: IndexDefinition): string =>
+  `${index.unique ? 'u' : 'i'}:${collection}:${index.fields.join(',')}`;
+
+/** @throws AnnealError Defect for a definition that no adapter could hold. */
+export function checkDefinition({ name, indexes }: CollectionDefinition): void {
+  if (!/^[a-z][a-z0-9_]*$/.test(name)) {
+    throw new AnnealError('Defect', `A collection is named <service>_<noun> in small letters, not "${name}".`);
+  }
+  for (const { fields } of indexes) {
+    if (fields.length < 1 || fields.length > 4 || new Set(fields).size !== fields.length) {
+      throw new AnnealError(
+        'Defect',
+        `${name}: an index has one to four fields, each once, not (${fields.join(', ')}).`,
+      );
+    }
+    for (const field of fields) {
+      if (!/^[^."'\s]+(\.[^."'\s]+)*$/.test(field)) {
+        throw new AnnealError('Defect', `${name}: "${field}" is not a path into a document.`);
+      }
+    }
+  }
+}
+
+/** Makes what is missing and drops the indexes that `known` no longer has. Runs within a write. */
+export function makeTable(connection: Connection, collection: string, known: readonly IndexDefinition[]): void {
+  const table = tableOf(collection);
+  connection.exec(
+    `CREATE TABLE IF NOT EXISTS ${table} (id TEXT PRIMARY KEY NOT NULL, version INTEGER NOT NULL, body TEXT NOT NULL)`,
+  );
+  const columns = new Set(
+    connection
+      .prepare(`SELECT name FROM pragma_table_xinfo(?)`)
+      .all(`c:${collection}`)
+      .map((row) => String(row['name'])),
+  );
+  for (const field of new Set(known.flatMap((index) => index.fields))) {
+    if (field === 'id' || columns.has(`f:${field}`)) continue;
+    connection.exec(`ALTER TABLE ${table} ADD COLUMN ${columnDefinition(field)}`);
+  }
+  const wanted = new Map(known.map((index) => [indexName(collection, index), index]));
+  const present = connection
+    .prepare(`SELECT name FROM sqlite_schema WHERE type = 'index' AND tbl_name = ? AND sql IS NOT NULL`)
+    .all(`c:${collection}`)
+    .map((row) => String(row['name']));
+  for (const name of present) if (!wanted.has(name)) connection.exec(`DROP INDEX ${quote(name)}`);
+  for (const [name, index] of wanted) {
+    if (!present.includes(name)) makeIndex(connection, { collection, name, index });
+  }
+}
+
+function makeIndex(connection: Connection, parameters: { collection: string; name: string; index: IndexDefinition }) {
+  const { collection, name, index } = parameters;
+  const fields = index.unique || index.fields.includes('id') ? index.fields : [...index.fields, 'id'];
+  try {
+    connection.exec(
+      `CREATE ${index.unique ? 'UNIQUE ' : ''}INDEX ${quote(name)} ON ${tableOf(collection)} (${fields.map(columnOf).join(', ')})`,
+    );
+  } catch (error) {
+    if (!isConstraint(error)) throw error;
+    throw new AnnealError(
+      'Conflict',
+      `${collection} holds documents that are equal in ${index.fields.join(', ')}, so that no unique index can be made.`,
+      { cause: error },
+    );
+  }
+}
+
+/** The fields that a UNIQUE constraint names, out of SQLite's message. */
+export function refusedFields(collection: string, error: Error): string[] {
+  const prefix = `c:${collection}.`;
+  const list = error.message.slice(error.message.indexOf(prefix));
+  return list.split(', ').map((part) => part.replace(prefix, '').replace(/^f:/, ''));
+}

@@ -1,0 +1,24 @@
+/** `sqlite:<file>[?synchronous=normal|full]` or `sqlite::memory:`. */
+import { AnnealError } from '@anneal/contracts/errors.ts';
+
+export interface SqliteLocation {
+  readonly file: string;
+  readonly synchronous: 'normal' | 'full';
+}
+
+/** @throws AnnealError InvalidRequest that names what is wrong. */
+export function readSqliteUrl(url: string): SqliteLocation {
+  const [path = '', parameters = ''] = url.slice('sqlite:'.length).split('?', 2);
+  if (path === '') throw new AnnealError('InvalidRequest', `${url}: the file is missing; write sqlite:<file>.`);
+  let synchronous: SqliteLocation['synchronous'] = 'normal';
+  for (const [name, value] of new URLSearchParams(parameters)) {
+    if (name !== 'synchronous' || (value !== 'normal' && value !== 'full')) {
+      throw new AnnealError(
+        'InvalidRequest',
+        `${url}: ${name}=${value} is not known; there is synchronous=normal and synchronous=full.`,
+      );
+    }
+    synchronous = value;
+  }
+  return { file: path, synchronous };
+}
