@@ -1,6 +1,6 @@
 /** Questions to the configuration service: hosts, their queues (in Zaqar's terms) and deployments. */
 import { z } from 'zod';
-import { call } from './define.ts';
+import { call, message } from './define.ts';
 import { failureSchema } from './errors.ts';
 import { json, jsonObject } from './json.ts';
 import { conditionSchema } from './scheduling.ts';
@@ -142,7 +142,13 @@ export const queueClaim = call(
   'queue.claim',
   'Take messages for a time. A host’s queue gives one at a time, in order.',
   {
-    question: inQueue.extend({ ttl: z.number().int(), grace: z.number().int(), limit: limit.optional() }),
+    question: inQueue.extend({
+      ttl: z.number().int(),
+      grace: z.number().int(),
+      limit: limit.optional(),
+      /** Who claims. A host that claims again under the same id has lost its first claim, and gets the message again. */
+      client_id: z.string().optional(),
+    }),
     answer: z.object({ claim_id: z.string().nullable(), messages: z.array(queueMessageSchema) }),
   },
 );
@@ -210,6 +216,13 @@ export const hostProgressSchema = z.object({
   at: z.iso.datetime(),
 });
 export type HostProgress = z.infer<typeof hostProgressSchema>;
+
+/** Sent by the configuration service to itself, so that what a host said wrongly is kept as a dead letter, and can be replayed. */
+export const hostMessageRefused = message(
+  'host.message.refused',
+  'A message in a host’s responses queue that is neither a response, nor progress, nor a hello.',
+  z.object({ host_id: z.string(), host_name: z.string(), queue: z.string(), message_id: z.string(), body: json }),
+);
 
 // ---- deployments
 
