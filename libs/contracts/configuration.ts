@@ -35,10 +35,14 @@ export const hostCreate = call(
     answer: z.object({ host: hostViewSchema, token: z.string() }),
   },
 );
-export const hostTokenRenew = call('host.token.renew', 'Replace the token of a host, for someone who sets it up by hand.', {
-  question: z.object({ project: z.string().optional(), host: z.string() }),
-  answer: z.object({ host: hostViewSchema, token: z.string() }),
-});
+export const hostTokenRenew = call(
+  'host.token.renew',
+  'Replace the token of a host, for someone who sets it up by hand.',
+  {
+    question: z.object({ project: z.string().optional(), host: z.string() }),
+    answer: z.object({ host: hostViewSchema, token: z.string() }),
+  },
+);
 export const hostDelete = call('host.delete', 'Forget a host, its queues and its credentials.', {
   question: z.object({ id: z.string() }),
   answer: z.object({}),

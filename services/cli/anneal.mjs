@@ -1,0 +1,7 @@
+#!/usr/bin/env node
+/** The `anneal` command: main.ts on the Node that Anneal brings. */
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { launch } from './launch.mjs';
+
+launch(join(dirname(fileURLToPath(import.meta.url)), 'main.ts'), process.argv.slice(2));

@@ -1,0 +1,150 @@
+/** The AsyncAPI 3 document and the JSON Schemas of what is on the wire, made from the zod schemas. Pure. */
+import { z } from 'zod';
+import type { Definition } from './define.ts';
+import { answerSchema, answerType, envelopeSchema } from './envelope.ts';
+import type { Json, JsonObject } from './json.ts';
+import { requestsQueue, serviceNames, type ServiceName } from './queues.ts';
+
+const schemaOf = (schema: z.ZodType, io: 'input' | 'output'): JsonObject =>
+  z.toJSONSchema(schema, { target: 'draft-2020-12', io, unrepresentable: 'any' }) as unknown as JsonObject;
+
+/** File name (without folder) to JSON Schema: one per message, one more per answer, and the envelope. */
+export function jsonSchemas(definitions: Iterable<Definition>): Record<string, JsonObject> {
+  const schemas: Record<string, JsonObject> = { 'envelope.json': schemaOf(envelopeSchema, 'output') };
+  for (const definition of definitions) {
+    schemas[`${definition.type}.json`] = { ...schemaOf(definition.data, 'input'), description: definition.description };
+    if (definition.kind === 'call') {
+      schemas[`${answerType(definition.type)}.json`] = {
+        ...schemaOf(definition.answer, 'output'),
+        description: `What a good answer to ${definition.type} holds as its value.`,
+      };
+    }
+  }
+  return Object.fromEntries(Object.entries(schemas).toSorted(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+const idOf = (type: string): string => type.replaceAll(/[^A-Za-z0-9]/g, '_');
+const messageReference = (type: string): JsonObject => ({ $ref: `#/components/messages/${idOf(type)}` });
+
+interface Channel {
+  address: string;
+  description: string;
+  types: string[];
+  /** Who takes from it; without one, whoever likes. */
+  receiver?: string;
+}
+
+/** Which queue carries what. Providers serve the resource messages, each on a queue of its own. */
+function channelsOf(byFile: Readonly<Record<string, readonly Definition[]>>): Channel[] {
+  const channels: Channel[] = [];
+  for (const service of serviceNames) {
+    const calls = (byFile[service] ?? []).filter(({ kind }) => kind === 'call');
+    if (calls.length === 0) continue;
+    channels.push({
+      address: requestsQueue(service satisfies ServiceName),
+      description: `Questions to the ${service} service. Answers go to the question’s replyto.`,
+      types: calls.map(({ type }) => type),
+      receiver: service,
+    });
+  }
+  const resource = (byFile['resource'] ?? []).map(({ type }) => type);
+  const toProvider = resource.filter((type) => !['resource.response', 'provider.announced'].includes(type));
+  channels.push(
+    {
+      address: 'anneal.{provider}.requests',
+      description: 'Requests to the provider of a resource type, on the queue that it announced.',
+      types: toProvider,
+      receiver: 'provider',
+    },
+    {
+      address: 'anneal.scheduling.shard.{shard}',
+      description: 'What concerns the stacks of one shard. It has one active consumer.',
+      types: ['resource.response', 'timer.fired', 'stack.create', 'stack.update', 'stack.delete', 'stack.signal'],
+      receiver: 'scheduling',
+    },
+    {
+      address: 'anneal.announcements',
+      description: 'Sent to anneal.templating.requests and to anneal.scheduling.requests at each start of a provider.',
+      types: ['provider.announced'],
+      receiver: 'templating and scheduling',
+    },
+  );
+  for (const { type, description } of byFile['events'] ?? [])
+    channels.push({ address: type, description, types: [type] });
+  return channels;
+}
+
+export function asyncApi(options: {
+  version: string;
+  byFile: Readonly<Record<string, readonly Definition[]>>;
+}): JsonObject {
+  const definitions = Object.values(options.byFile).flat();
+  const channels = channelsOf(options.byFile);
+  const messages: Record<string, Json> = {};
+  for (const { type, description, kind } of definitions) {
+    const payload = (name: string): JsonObject => ({
+      allOf: [
+        { $ref: './libs/contracts/schemas/envelope.json' },
+        {
+          properties: { type: { const: name }, data: { $ref: `./libs/contracts/schemas/${name}.json` } },
+          required: ['data'],
+        },
+      ],
+    });
+    messages[idOf(type)] = {
+      name: type,
+      summary: description,
+      contentType: 'application/cloudevents+json',
+      payload: payload(type),
+    };
+    if (kind === 'call') {
+      const answer = answerType(type);
+      messages[idOf(answer)] = {
+        name: answer,
+        summary: `The answer to ${type}: a value, or the failure.`,
+        contentType: 'application/cloudevents+json',
+        payload: {
+          allOf: [
+            { $ref: './libs/contracts/schemas/envelope.json' },
+            { properties: { type: { const: answer }, data: schemaOf(answerSchema, 'output') }, required: ['data'] },
+          ],
+        },
+      };
+    }
+  }
+  return {
+    asyncapi: '3.0.0',
+    info: {
+      title: 'Anneal',
+      version: options.version,
+      description: 'Every message and event, as CloudEvents 1.0 in JSON. Generated by `npm run contracts`.',
+      license: { name: 'Apache-2.0' },
+    },
+    defaultContentType: 'application/cloudevents+json',
+    channels: Object.fromEntries(
+      channels.map(({ address, description, types }) => [
+        idOf(address),
+        {
+          address,
+          description,
+          ...(address.includes('{') && {
+            parameters: Object.fromEntries([...address.matchAll(/\{(\w+)\}/g)].map(([, name]) => [name, {}])),
+          }),
+          messages: Object.fromEntries(types.map((type) => [idOf(type), messageReference(type)])),
+        },
+      ]),
+    ),
+    operations: Object.fromEntries(
+      channels.map(({ address, description, receiver, types }) => [
+        `${receiver ? 'receive' : 'subscribe'}_${idOf(address)}`,
+        {
+          action: receiver ? 'receive' : 'send',
+          channel: { $ref: `#/channels/${idOf(address)}` },
+          summary: receiver ? `Taken by ${receiver}.` : description,
+          messages: types.map((type) => ({ $ref: `#/channels/${idOf(address)}/messages/${idOf(type)}` })),
+        },
+      ]),
+    ),
+    components: { messages },
+  };
+}

@@ -1,0 +1,93 @@
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { asyncApi, jsonSchemas } from './asyncapi.ts';
+import { createMint, envelopeSchema, type Envelope } from './envelope.ts';
+import { AnnealError, errorTable, fromFailure, isErrorCode, toFailure } from './errors.ts';
+import { definitionsByFile, registry } from './registry.ts';
+import { stackDelete } from './scheduling.ts';
+
+const mint = createMint({ source: 'anneal/test', newId: () => 'id-1', now: () => new Date(0) });
+
+describe('the registry', () => {
+  it('has each type once', () => {
+    const types = Object.values(definitionsByFile)
+      .flat()
+      .map(({ type }) => type);
+    expect(types.toSorted()).toEqual([...new Set(types)].toSorted());
+    expect(registry.size).toBe(types.length);
+  });
+
+  it('describes each type in a sentence', () => {
+    for (const { type, description } of registry.values()) expect(description, type).toMatch(/[.?]$/);
+  });
+
+  it('gives a JSON Schema for each message and each answer', () => {
+    const schemas = jsonSchemas(registry.values());
+    for (const definition of registry.values()) {
+      expect(schemas).toHaveProperty([`${definition.type}.json`]);
+      if (definition.kind === 'call') expect(schemas).toHaveProperty([`${definition.type}.answer.json`]);
+    }
+  });
+
+  it('refers, in the AsyncAPI document, only to what the document has', () => {
+    const document = asyncApi({ version: '0.0.0', byFile: definitionsByFile });
+    const references = [...JSON.stringify(document).matchAll(/"\$ref":"#\/([^"]+)"/g)].map(([, path]) => path ?? '');
+    expect(references.length).toBeGreaterThan(100);
+    for (const reference of references) {
+      const found = reference
+        .split('/')
+        .reduce<unknown>((at, key) => (at as Record<string, unknown> | undefined)?.[key], document);
+      expect(found, reference).toBeDefined();
+    }
+  });
+});
+
+describe('an envelope', () => {
+  it('is a CloudEvent that keeps correlation, cause, project and trace of what it follows from', () => {
+    const cause: Envelope = {
+      ...mint({ type: 'x', data: z.unknown() }, { data: 1, project: 'p', traceparent: '00-a-b-01' }),
+      id: 'cause',
+      correlationid: 'first',
+    };
+    const envelope = mint(stackDelete, { data: { id: 's', project: 'p' }, cause, subject: 's' });
+    expect(envelopeSchema.parse(envelope)).toEqual(envelope);
+    expect(envelope).toMatchObject({
+      correlationid: 'first',
+      causationid: 'cause',
+      project: 'p',
+      traceparent: '00-a-b-01',
+      subject: 's',
+      time: '1970-01-01T00:00:00.000Z',
+    });
+  });
+
+  it('starts a correlation of its own without a cause', () => {
+    expect(mint(stackDelete, { data: { id: 's', project: 'p' } }).correlationid).toBe('id-1');
+  });
+});
+
+describe('an error', () => {
+  it('comes through a message with its code, kind, mistakes and details', () => {
+    for (const code of Object.keys(errorTable)) {
+      if (!isErrorCode(code)) throw new Error(code);
+      const error = new AnnealError(code, `about ${code}`, {
+        mistakes: [{ code: 'x', message: 'm', path: 'a.b', line: 1, column: 2 }],
+        details: { host: 'h' },
+      });
+      const back = fromFailure(JSON.parse(JSON.stringify(toFailure(error))));
+      expect(back).toMatchObject({
+        code,
+        kind: errorTable[code].kind,
+        message: error.message,
+        mistakes: error.mistakes,
+        details: error.details,
+      });
+    }
+  });
+
+  it('that nobody foresaw becomes a defect that keeps its message', () => {
+    expect(toFailure(new TypeError('boom'))).toMatchObject({ code: 'Defect', message: 'boom' });
+    expect(toFailure('text')).toMatchObject({ code: 'Defect', message: 'text' });
+    expect(fromFailure({ code: 'FromTheFuture', message: 'm' })).toMatchObject({ code: 'Defect', message: 'm' });
+  });
+});

@@ -1,0 +1,78 @@
+/** /health/live, /health/ready and /metrics. */
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { toFailure } from '@anneal/contracts/errors.ts';
+import type { Registry } from 'prom-client';
+
+export interface HealthServer {
+  readonly url: string;
+  stop(): Promise<void>;
+}
+
+/** What must hold to be ready, by name. Each rejects with the reason when it does not. */
+export type Checks = Readonly<Record<string, () => Promise<void>>>;
+
+const within = <T>(work: Promise<T>, ms: number): Promise<T> => {
+  const { promise, reject } = Promise.withResolvers<T>();
+  const timer = setTimeout(() => reject(new Error(`no answer within ${ms} ms`)), ms);
+  return Promise.race([work, promise]).finally(() => clearTimeout(timer));
+};
+
+export async function serveHealth(options: {
+  host: string;
+  port: number;
+  checks: Checks;
+  metrics: Registry;
+}): Promise<HealthServer> {
+  const { host, port, checks, metrics } = options;
+
+  const readiness = async (): Promise<{ ready: boolean; checks: Record<string, string> }> => {
+    const results = await Promise.all(
+      Object.entries(checks).map(async ([name, check]) => {
+        try {
+          await within(check(), 2000);
+          return [name, 'ok'] as const;
+        } catch (error) {
+          return [name, toFailure(error).message] as const;
+        }
+      }),
+    );
+    return { ready: results.every(([, result]) => result === 'ok'), checks: Object.fromEntries(results) };
+  };
+
+  const server = createServer((request, response) => {
+    const answer = (status: number, type: string, body: string): void => {
+      response.writeHead(status, { 'content-type': type }).end(body);
+    };
+    const json = (status: number, body: unknown): void => answer(status, 'application/json', JSON.stringify(body));
+    switch (request.url) {
+      case '/health/live':
+        json(200, { live: true });
+        break;
+      case '/health/ready':
+        void readiness().then((result) => json(result.ready ? 200 : 503, result));
+        break;
+      case '/metrics':
+        void metrics.metrics().then(
+          (text) => answer(200, metrics.contentType, text),
+          (error: unknown) => json(500, toFailure(error)),
+        );
+        break;
+      default:
+        json(404, { error: 'There is /health/live, /health/ready and /metrics.' });
+    }
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, resolve);
+  });
+  const address = server.address() as AddressInfo;
+  return {
+    url: `http://${host}:${address.port}`,
+    stop: () =>
+      new Promise((resolve) => {
+        server.closeAllConnections();
+        server.close(() => resolve());
+      }),
+  };
+}

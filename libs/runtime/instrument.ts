@@ -1,0 +1,71 @@
+/** Measures and traces what passes through a bus, without the services knowing. */
+import type { Bus, ConsumeOptions, Handler } from '@anneal/bus/port.ts';
+import type { Mint } from '@anneal/contracts/envelope.ts';
+import { kindOf } from '@anneal/contracts/errors.ts';
+import { Counter, Histogram, type Registry } from 'prom-client';
+import { activeTraceparent, traceHandling } from './trace.ts';
+
+/** Host queues are as many as hosts; in metrics they are two. */
+const labelOf = (queue: string): string => queue.replace(/^host\..*\.(requests|responses)$/, 'host.*.$1');
+
+export function instrumentBus(bus: Bus, metrics: Registry): Bus {
+  const sent = new Counter({
+    name: 'anneal_messages_sent_total',
+    help: 'Messages handed to the broker, by queue and type; events have the queue "events".',
+    labelNames: ['queue', 'type'],
+    registers: [metrics],
+  });
+  const handled = new Histogram({
+    name: 'anneal_message_handling_seconds',
+    help: 'How long handlers took, by queue, type and outcome (done, or the kind of the error).',
+    labelNames: ['queue', 'type', 'outcome'],
+    buckets: [0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10, 60],
+    registers: [metrics],
+  });
+
+  const measured =
+    (handler: Handler): Handler =>
+    async (delivery) => {
+      const labels = { queue: labelOf(delivery.queue), type: delivery.message.type };
+      const end = handled.startTimer(labels);
+      try {
+        await traceHandling(delivery, () => handler(delivery));
+        end({ outcome: 'done' });
+      } catch (error) {
+        end({ outcome: kindOf(error) });
+        throw error;
+      }
+    };
+  const count = (queue: string, messages: readonly { type: string }[]): void => {
+    for (const { type } of messages) sent.inc({ queue: labelOf(queue), type });
+  };
+
+  return {
+    queues: bus.queues,
+    deadLetters: bus.deadLetters,
+    async send(parameters) {
+      await bus.send(parameters);
+      count(parameters.queue, parameters.messages);
+    },
+    async publish(events) {
+      await bus.publish(events);
+      count('events', events);
+    },
+    request: (parameters) => {
+      count(parameters.queue, [parameters.message]);
+      return bus.request(parameters);
+    },
+    reply: (parameters) => bus.reply(parameters),
+    consume: (queue, handler, options) => bus.consume(queue, measured(handler), options),
+    subscribe: (patterns, handler, options?: ConsumeOptions & { group?: string }) =>
+      bus.subscribe(patterns, measured(handler), options),
+    check: () => bus.check(),
+    close: () => bus.close(),
+  };
+}
+
+/** Envelopes written while a traced message is handled continue its trace. */
+export const traceMint =
+  (mint: Mint): Mint =>
+  (definition, parameters) =>
+    mint(definition, { ...parameters, traceparent: activeTraceparent() ?? parameters.traceparent });

@@ -1,0 +1,29 @@
+/** Where the keys for secrets come from: the setting, else a file in the data folder that is made at first start. */
+import { randomBytes } from 'node:crypto';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { AnnealError } from '@anneal/contracts/errors.ts';
+
+const parse = (text: string, from: string): Uint8Array[] =>
+  text
+    .split(/[,\s]+/)
+    .filter((word) => word !== '')
+    .map((word) => {
+      const key = Buffer.from(word, 'base64');
+      if (key.length !== 32)
+        throw new AnnealError('InvalidRequest', `${from} holds a key of ${key.length} bytes; a key has 32.`);
+      return key;
+    });
+
+export async function loadKeys(options: { setting: string | undefined; dataDirectory: string }): Promise<Uint8Array[]> {
+  if (options.setting !== undefined) return parse(options.setting, 'ANNEAL_KEYS');
+  await mkdir(options.dataDirectory, { recursive: true, mode: 0o700 });
+  const file = join(options.dataDirectory, 'keys');
+  try {
+    // `wx` lets one of two processes that start together win; the other reads what it wrote.
+    await writeFile(file, `${randomBytes(32).toString('base64')}\n`, { flag: 'wx', mode: 0o600 });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  }
+  return parse(await readFile(file, 'utf8'), file);
+}

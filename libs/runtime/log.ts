@@ -1,0 +1,38 @@
+/** Logs for operators: JSON lines, or lines for people on a terminal. Values under names of secrets are censored. */
+import { pino, type Logger } from 'pino';
+import { PinoPretty } from 'pino-pretty';
+
+const secretNames = ['password', 'token', 'secret', 'authorization', 'x-auth-token', 'redfish_password', '$sealed'];
+
+export interface LogOptions {
+  level: string;
+  format: 'json' | 'pretty';
+  /** Where lines go; standard error by default, as standard output belongs to what a user asked for. */
+  destination?: NodeJS.WritableStream;
+}
+
+export function createLog({ level, format, destination = process.stderr }: LogOptions): Logger {
+  const stream =
+    format === 'pretty'
+      ? PinoPretty({
+          destination,
+          colorize: true,
+          translateTime: 'HH:MM:ss.l',
+          ignore: 'pid,hostname,service',
+          messageFormat: '{service} {msg}',
+          sync: true,
+        })
+      : destination;
+  return pino(
+    {
+      level,
+      base: {},
+      timestamp: pino.stdTimeFunctions.isoTime,
+      redact: {
+        paths: secretNames.flatMap((name) => [`["${name}"]`, `*["${name}"]`, `*.*["${name}"]`]),
+        censor: '******',
+      },
+    },
+    stream,
+  );
+}

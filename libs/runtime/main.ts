@@ -1,0 +1,40 @@
+/** The main program of a process that runs one service. The only file of the runtime that touches the process. */
+import { explainStart, startServices, type RunningServices } from './serve.ts';
+import type { Service } from './service.ts';
+
+/**
+ * Reads the environment, starts the service, and stops it at SIGTERM or SIGINT: first gently, at the second signal at once.
+ * What nobody handles ends the process: a restart from durable state is safer than a limp.
+ */
+export async function runMain(service: Service): Promise<void> {
+  try {
+    stopOnSignals(await startServices({ services: [service], environment: process.env }));
+  } catch (error) {
+    process.stderr.write(`anneal ${service.name} could not start: ${explainStart(error)}`);
+    process.exitCode = 1;
+  }
+}
+
+export function stopOnSignals(
+  running: Pick<RunningServices, 'log' | 'stop'>,
+  afterStop: () => Promise<void> = async () => {},
+): void {
+  let asked = false;
+  const stop = (signal: NodeJS.Signals): void => {
+    if (asked) process.exit(130);
+    asked = true;
+    running.log.info({ signal }, 'stopping; once more to stop at once');
+    void running
+      .stop()
+      .then(afterStop)
+      .finally(() => process.exit(0));
+  };
+  process.on('SIGTERM', stop);
+  process.on('SIGINT', stop);
+  for (const event of ['uncaughtException', 'unhandledRejection'] as const) {
+    process.on(event, (error: unknown) => {
+      running.log.fatal({ err: error }, `${event}: stopping at once; a restart goes on from what is durable`);
+      process.exit(1);
+    });
+  }
+}

@@ -1,0 +1,183 @@
+/**
+ * A process that runs one service or several: opens bus and store once, starts the services, serves their health, and
+ * stops them in two stages. The services of one process share the connection, but still speak in messages only.
+ */
+import { mkdir } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { openBus } from '@anneal/bus/open.ts';
+import { createMint } from '@anneal/contracts/envelope.ts';
+import { AnnealError, toFailure } from '@anneal/contracts/errors.ts';
+import { serviceNames, type ServiceName } from '@anneal/contracts/queues.ts';
+import { registry } from '@anneal/contracts/registry.ts';
+import { openStore } from '@anneal/store/open.ts';
+import type { Logger } from 'pino';
+import { collectDefaultMetrics, Registry } from 'prom-client';
+import { v7 } from 'uuid';
+import { armFromText } from './fault.ts';
+import { serveHealth } from './health.ts';
+import { instrumentBus, traceMint } from './instrument.ts';
+import { loadKeys } from './keys.ts';
+import { createLog } from './log.ts';
+import { createSecrets } from './secrets.ts';
+import type { RunningService, Service } from './service.ts';
+import { readSettings, refuseUnknown } from './settings.ts';
+import { sharedSettings } from './shared-settings.ts';
+import { startTracing } from './trace.ts';
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+export interface RunningServices {
+  readonly log: Logger;
+  readonly healthUrl: string;
+  readonly gatewayUrl: string;
+  readonly dataDirectory: string;
+  /** Finishes what is in flight, then closes bus and store. Repeats wait for the first. */
+  stop(): Promise<void>;
+}
+
+export interface ServeOptions {
+  services: readonly Service[];
+  environment: Environment;
+  /** Made from the settings when absent. */
+  log?: Logger;
+}
+
+/** @throws AnnealError InvalidRequest naming every wrong setting. Whatever was started before a failure is stopped. */
+export async function startServices({ services, environment, log: givenLog }: ServeOptions): Promise<RunningServices> {
+  refuseUnknownNames(services, environment);
+  const settings = readSettings(sharedSettings, environment);
+  const own = services.map((service) => ({ service, values: readSettings(service.settings, environment) }));
+  if (settings.fault !== undefined) armFromText(settings.fault);
+
+  const pretty = settings.logFormat === 'pretty' || (settings.logFormat === 'auto' && process.stderr.isTTY);
+  const log = givenLog ?? createLog({ level: settings.logLevel, format: pretty ? 'pretty' : 'json' });
+  const dataDirectory = resolve(settings.dataDirectory);
+  const undo: (() => Promise<void>)[] = [];
+  const stopping = new AbortController();
+  let stopped: Promise<void> | undefined;
+  const stop = (): Promise<void> => (stopped ??= stopAll());
+
+  async function stopAll(): Promise<void> {
+    stopping.abort();
+    for (const step of undo.toReversed()) {
+      await step().catch((error: unknown) => log.error({ err: error }, 'a step of the stop failed; the rest goes on'));
+    }
+  }
+
+  try {
+    await mkdir(dataDirectory, { recursive: true, mode: 0o700 });
+    if (settings.otlpEndpoint !== undefined) {
+      const name = services.length === 1 ? `anneal-${services[0]?.name}` : 'anneal';
+      undo.push(await startTracing({ endpoint: settings.otlpEndpoint, service: name }));
+    }
+    const metrics = new Registry();
+    collectDefaultMetrics({ register: metrics });
+    const secrets = createSecrets(await loadKeys({ setting: settings.keys, dataDirectory }));
+    const newId = (): string => v7();
+    const now = (): Date => new Date();
+
+    const store = await openStore({ url: settings.storeUrl ?? `sqlite:${dataDirectory}/store.db` });
+    undo.push(() => store.close());
+    const openedBus = await openBus({
+      url: settings.busUrl ?? `sqlite:${dataDirectory}/bus.db`,
+      source: 'anneal',
+      store,
+      registry,
+      newId,
+      now,
+      log: log.child({ service: 'bus' }),
+    });
+    undo.push(() => openedBus.close());
+    const bus = instrumentBus(openedBus, metrics);
+
+    const running: Partial<Record<ServiceName, RunningService>> = {};
+    const health = await serveHealth({
+      host: settings.healthHost,
+      port: settings.healthPort,
+      metrics,
+      checks: {
+        bus: () => bus.check(),
+        store: () => store.check(),
+        ...Object.fromEntries(
+          services.map(({ name }) => [
+            name,
+            async () => {
+              const service = running[name];
+              if (!service) throw new AnnealError('Unavailable', `${name} has not started yet`);
+              await service.check?.();
+            },
+          ]),
+        ),
+      },
+    });
+    undo.push(() => health.stop());
+
+    for (const { service, values } of own) {
+      const started = await service.start(
+        {
+          name: service.name,
+          bus,
+          store,
+          log: log.child({ service: service.name }),
+          metrics,
+          mint: traceMint(createMint({ source: `anneal/${service.name}`, newId, now })),
+          newId,
+          now,
+          secrets,
+          gatewayUrl: settings.gatewayUrl,
+          stopping: stopping.signal,
+        },
+        values,
+      );
+      running[service.name] = started;
+      undo.push(() => withDeadline({ work: started.stop(), seconds: settings.stopSeconds, name: service.name, log }));
+    }
+    log.info({ services: services.map(({ name }) => name), health: health.url }, 'started');
+    return { log, healthUrl: health.url, gatewayUrl: settings.gatewayUrl, dataDirectory, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+/** A name under another service's prefix is that service's business: processes often share one environment file. */
+function refuseUnknownNames(services: readonly Service[], environment: Environment): void {
+  const known = [
+    ...Object.values(sharedSettings),
+    ...services.flatMap((service) => Object.values(service.settings)),
+  ].map(({ env }) => env);
+  const foreign = serviceNames
+    .filter((name) => !services.some((service) => service.name === name))
+    .map((name) => `ANNEAL_${name.toUpperCase()}_`);
+  const concerning = Object.fromEntries(
+    Object.entries(environment).filter(
+      ([name]) => known.includes(name) || !foreign.some((prefix) => name.startsWith(prefix)),
+    ),
+  );
+  refuseUnknown(known, concerning);
+}
+
+async function withDeadline(options: {
+  work: Promise<void>;
+  seconds: number;
+  name: string;
+  log: Logger;
+}): Promise<void> {
+  const { work, seconds, name, log } = options;
+  const { promise, resolve: giveUp } = Promise.withResolvers<'late'>();
+  const timer = setTimeout(() => giveUp('late'), seconds * 1000);
+  const outcome = await Promise.race([work, promise]).finally(() => clearTimeout(timer));
+  if (outcome === 'late') {
+    log.warn(
+      { service: name, seconds },
+      'did not finish what it had in hand in time; it is given back and done again at the next start',
+    );
+  }
+}
+
+/** What a user sees of an error at start: the message, not a stack, unless the fault is ours. */
+export function explainStart(error: unknown): string {
+  const failure = toFailure(error);
+  const stack = failure.code === 'Defect' && error instanceof Error ? `\n${error.stack}` : '';
+  return `${failure.message}${failure.remedy ? `\n${failure.remedy}` : ''}${stack}\n`;
+}

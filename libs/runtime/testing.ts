@@ -1,0 +1,85 @@
+/** A context for tests of a service: the real embedded bus and store in a folder of their own. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openBus } from '@anneal/bus/open.ts';
+import type { Bus } from '@anneal/bus/port.ts';
+import { createMint } from '@anneal/contracts/envelope.ts';
+import type { ServiceName } from '@anneal/contracts/queues.ts';
+import { registry } from '@anneal/contracts/registry.ts';
+import { openStore } from '@anneal/store/open.ts';
+import type { Store } from '@anneal/store/port.ts';
+import { pino } from 'pino';
+import { Registry } from 'prom-client';
+import { v7 } from 'uuid';
+import { createSecrets } from './secrets.ts';
+import type { ServiceContext } from './service.ts';
+
+export interface TestContext extends ServiceContext {
+  readonly directory: string;
+  /** Closes what this context opened and removes its folder. */
+  dispose(): Promise<void>;
+}
+
+export interface TestContextOptions {
+  name: ServiceName;
+  /** Shared with another context; then this one does not close them. */
+  bus?: Bus;
+  store?: Store;
+  /** Keeps the files of an earlier context, to test what a restart finds. */
+  directory?: string;
+  gatewayUrl?: string;
+  logLevel?: string;
+}
+
+export async function createTestContext(options: TestContextOptions): Promise<TestContext> {
+  const directory = options.directory ?? (await mkdtemp(join(tmpdir(), 'anneal-test-')));
+  const newId = (): string => v7();
+  const now = (): Date => new Date();
+  const log = pino({ level: options.logLevel ?? 'silent' }, pino.destination({ fd: 2, sync: true }));
+  const store = options.store ?? (await openStore({ url: `sqlite:${directory}/store.db` }));
+  const bus =
+    options.bus ??
+    (await openBus({ url: `sqlite:${directory}/bus.db`, source: 'anneal/test', store, registry, newId, now, log }));
+  const stopping = new AbortController();
+  return {
+    name: options.name,
+    bus,
+    store,
+    log,
+    metrics: new Registry(),
+    mint: createMint({ source: `anneal/${options.name}`, newId, now }),
+    newId,
+    now,
+    secrets: createSecrets([new Uint8Array(32).fill(7)]),
+    gatewayUrl: options.gatewayUrl ?? 'http://127.0.0.1:1',
+    stopping: stopping.signal,
+    directory,
+    async dispose() {
+      stopping.abort();
+      if (!options.bus) await bus.close();
+      if (!options.store) await store.close();
+      if (!options.directory) await rm(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+/**
+ * Waits until `read` gives something other than undefined. Tests wait for facts, never for time: the deadline is only
+ * for the failure, which prints what was there last.
+ */
+export async function eventually<T>(
+  read: () => Promise<T | undefined> | T | undefined,
+  options: { within?: number; what?: string; last?: () => unknown } = {},
+): Promise<T> {
+  const { within = 10_000, what = 'the condition', last } = options;
+  const end = performance.now() + within;
+  for (;;) {
+    const value = await read();
+    if (value !== undefined) return value;
+    if (performance.now() > end) {
+      throw new Error(`${what} did not come true within ${within} ms; last seen: ${JSON.stringify(last?.())}`);
+    }
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}

@@ -1,0 +1,87 @@
+/**
+ * Runs a program of this repository on the Node that the repository brings (24), whatever the machine has (20 or later).
+ * Plain JavaScript without dependencies, since it is also what installs them:
+ *
+ *     node services/cli/launch.mjs <program> [arguments]
+ */
+import { spawn, spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { constants } from 'node:os';
+import { delimiter, dirname, join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+
+const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
+const modules = join(root, 'node_modules');
+const node = join(modules, 'node', 'bin', process.platform === 'win32' ? 'node.exe' : 'node');
+const stamp = join(modules, '.anneal-installed');
+const orphan = new URL('./orphan.mjs', import.meta.url).href;
+
+/** Installs when the lock file is not the one that was installed from; says so on standard error. */
+function install() {
+  const lock = readFileSync(join(root, 'package-lock.json'));
+  const wanted = createHash('sha256').update(lock).digest('hex');
+  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted && existsSync(node)) return;
+  process.stderr.write('Installing what Anneal needs (npm install; once, about half a minute) …\n');
+  // `npm install --no-save` rather than `npm ci`: it keeps to the lock file, but does not refuse one that lacks the optional
+  // binaries of platforms that a registry mirror does not carry.
+  const npm = spawnSync('npm', ['install', '--no-save', '--no-audit', '--no-fund', '--loglevel=error'], {
+    cwd: root,
+    stdio: ['ignore', process.stderr, process.stderr],
+    shell: process.platform === 'win32',
+  });
+  if (npm.status !== 0 || !existsSync(node)) {
+    process.stderr.write(
+      npm.status === 0
+        ? `npm install ended well, but ${node} is not there: the install script of the package "node" did not run. Run: npm rebuild node\n`
+        : 'npm install failed; its output is above. Check that the npm registry can be reached, and run this again.\n',
+    );
+    process.exit(1);
+  }
+  mkdirSync(modules, { recursive: true });
+  writeFileSync(stamp, wanted);
+}
+
+/**
+ * Gives the child's end on as our own: its exit status, or 128 + the signal, as shells do.
+ * Whoever kills this process (or the npm that started it) means the program: a pipe that closes tells it, see orphan.mjs.
+ */
+export function launch(program, programArguments) {
+  install();
+  const path = [dirname(node), join(modules, '.bin'), process.env.PATH ?? ''].join(delimiter);
+  const watched = program.endsWith('.ts');
+  const child = spawn(
+    node,
+    ['--disable-warning=ExperimentalWarning', ...(watched ? ['--import', orphan] : []), program, ...programArguments],
+    {
+      stdio: ['inherit', 'inherit', 'inherit', ...(watched ? ['pipe'] : [])],
+      env: { ...process.env, PATH: path },
+    },
+  );
+  // A signal to the terminal's group reaches the child by itself; one to this process alone has to be handed on.
+  const forward = (signal) => () => {
+    if (signal !== 'SIGINT' || !process.stdin.isTTY) child.kill(signal);
+  };
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, forward(signal));
+  if (process.env.npm_lifecycle_event !== undefined) {
+    const parent = process.ppid;
+    setInterval(() => {
+      if (process.ppid !== parent) child.kill('SIGKILL');
+    }, 250).unref();
+  }
+  child.on('exit', (code, signal) => process.exit(code ?? 128 + (constants.signals[signal] ?? 0)));
+  child.on('error', (error) => {
+    process.stderr.write(`${node} could not be started: ${error.message}\n`);
+    process.exit(1);
+  });
+}
+
+if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) {
+  const [program, ...rest] = process.argv.slice(2);
+  if (!program) {
+    process.stderr.write('usage: node services/cli/launch.mjs <program> [arguments]\n');
+    process.exit(2);
+  }
+  process.chdir(root);
+  launch(join(root, program), rest);
+}

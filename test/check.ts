@@ -1,0 +1,25 @@
+/** `npm run check`: format, lint with the import rules, types, wire contracts, dead code, unit tests. All of them, then the verdict. */
+import { spawnSync } from 'node:child_process';
+
+const steps: readonly { name: string; command: string; args: readonly string[]; remedy: string }[] = [
+  { name: 'format', command: 'oxfmt', args: ['--check'], remedy: 'npm run format' },
+  { name: 'lint and import rules', command: 'oxlint', args: ['--type-aware'], remedy: 'mend what is listed above' },
+  { name: 'types', command: 'tsc', args: ['-p', '.'], remedy: 'mend what is listed above' },
+  {
+    name: 'wire contracts',
+    command: 'node',
+    args: ['libs/contracts/generate.ts', '--check'],
+    remedy: 'npm run contracts',
+  },
+  { name: 'dead code', command: 'knip', args: [], remedy: 'remove what nobody uses' },
+  { name: 'unit tests', command: 'vitest', args: ['run', '--project', 'unit'], remedy: 'mend what is listed above' },
+];
+
+const failed: string[] = [];
+for (const { name, command, args, remedy } of steps) {
+  process.stdout.write(`\n== ${name}: ${command} ${args.join(' ')}\n`);
+  const { status, error } = spawnSync(command, args, { stdio: 'inherit' });
+  if (status !== 0) failed.push(`${name} (${error ? error.message : remedy})`);
+}
+process.stdout.write(failed.length === 0 ? '\nAll checks passed.\n' : `\nFailed: ${failed.join('; ')}\n`);
+process.exitCode = failed.length === 0 ? 0 : 1;

@@ -1,0 +1,52 @@
+/** Starts every service once as a process of its own with plain `node`, waits until it is ready, and stops it. */
+import { spawn } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { serviceNames } from '@anneal/contracts/queues.ts';
+import { eventually } from '@anneal/runtime/testing.ts';
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+async function startOnce(name: string): Promise<void> {
+  const data = await mkdtemp(join(tmpdir(), `anneal-${name}-`));
+  const healthPort = await freePort();
+  const child = spawn(process.execPath, [`services/${name}/main.ts`], {
+    stdio: ['ignore', 'inherit', 'inherit'],
+    env: {
+      PATH: process.env['PATH'],
+      ANNEAL_DATA: data,
+      ANNEAL_LOG_LEVEL: 'warn',
+      ANNEAL_HEALTH_PORT: String(healthPort),
+      ANNEAL_GATEWAY_PORT: String(await freePort()),
+      ANNEAL_GATEWAY_ADMIN_PASSWORD: 'only-for-this-test',
+    },
+  });
+  const ended = new Promise<number | null>((resolve) => child.once('exit', (code) => resolve(code)));
+  try {
+    await eventually(
+      async () => {
+        if (child.exitCode !== null) throw new Error(`${name} ended with ${child.exitCode} before it was ready`);
+        const answer = await fetch(`http://127.0.0.1:${healthPort}/health/ready`).catch(() => undefined);
+        return answer?.ok ? true : undefined;
+      },
+      { within: 20_000, what: `${name} being ready` },
+    );
+    child.kill('SIGTERM');
+    const code = await ended;
+    if (code !== 0) throw new Error(`${name} ended with ${code} after SIGTERM`);
+    process.stdout.write(`${name}: ready, and stopped when asked\n`);
+  } finally {
+    child.kill('SIGKILL');
+    await rm(data, { recursive: true, force: true });
+  }
+}
+
+for (const name of serviceNames) await startOnce(name);
