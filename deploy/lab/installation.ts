@@ -1,0 +1,108 @@
+/** The disk of a machine and the programs that its scripts find first in their PATH. */
+import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { delimiter, dirname, join } from 'node:path';
+import { bootSeedSchema, type BootSeed } from '@anneal/contracts/provisioning.ts';
+import { writeWhole } from './machine-state.ts';
+import { machineVariable } from './processes.ts';
+
+const paths = (directory: string) => ({
+  disk: join(directory, 'disk'),
+  seed: join(directory, 'disk', 'seed.json'),
+  hostname: join(directory, 'disk', 'hostname'),
+  root: join(directory, 'disk', 'root'),
+  bin: join(directory, 'bin'),
+  log: join(directory, 'log', 'messages'),
+});
+
+/** Where the agent and its scripts live; gone when the disk is erased. */
+export const rootOf = (directory: string): string => paths(directory).root;
+
+export function installedSeed(directory: string): BootSeed | undefined {
+  try {
+    return bootSeedSchema.parse(JSON.parse(readFileSync(paths(directory).seed, 'utf8')));
+  } catch {
+    // No disk, or one that holds nothing that boots: the firmware says the same of both.
+    return undefined;
+  }
+}
+
+/** What was on the disk goes. The seed is written last: a disk with a seed is a complete one. */
+export function install(directory: string, seed: BootSeed): void {
+  erase(directory);
+  const { root, hostname, log, seed: file } = paths(directory);
+  mkdirSync(root, { recursive: true });
+  writeFileSync(hostname, `${seed.hostname}\n`);
+  try {
+    // A new system begins a new log; the last one is kept for whoever looks for a reason.
+    renameSync(log, `${log}.previous`);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+  }
+  writeWhole(file, JSON.stringify(seed));
+}
+
+export function erase(directory: string): void {
+  const { disk, seed } = paths(directory);
+  // The seed first: a half-erased disk must not boot.
+  rmSync(seed, { force: true });
+  rmSync(disk, { recursive: true, force: true });
+}
+
+const quote = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
+
+/** `logger` and `hostname` of this machine, not of the computer that plays it. */
+export function writePrograms(directory: string, name: string): void {
+  const { bin, log, hostname } = paths(directory);
+  mkdirSync(bin, { recursive: true });
+  mkdirSync(dirname(log), { recursive: true });
+  const host = `host=$(cat ${quote(hostname)} 2>/dev/null || echo ${quote(name)})`;
+  const logger = `#!/bin/sh
+# Writes to this machine's system log, as logger(1) does.
+log=${quote(log)}
+${host}
+tag=\${USER:-root}
+while [ $# -gt 0 ]; do
+  case $1 in
+    -t|--tag) tag=$2; shift ;;
+    --tag=*) tag=\${1#--tag=} ;;
+    -t?*) tag=\${1#-t} ;;
+    -p|--priority|-f|--file|--id) [ $# -gt 1 ] && shift ;;
+    --) shift; break ;;
+    -?*) ;;
+    *) break ;;
+  esac
+  shift
+done
+line() { printf '%s %s %s: %s\\n' "$(date +%Y-%m-%dT%H:%M:%S%z)" "$host" "$tag" "$1" >> "$log"; }
+if [ $# -gt 0 ]; then
+  line "$*"
+else
+  while IFS= read -r text || [ -n "$text" ]; do line "$text"; done
+fi
+`;
+  for (const [program, content] of [
+    ['logger', logger],
+    ['hostname', `#!/bin/sh\n${host}\nprintf '%s\\n' "$host"\n`],
+  ] as const) {
+    writeFileSync(join(bin, program), content);
+    chmodSync(join(bin, program), 0o755);
+  }
+}
+
+/** The environment of everything that the machine runs. */
+export function machineEnvironment(options: {
+  directory: string;
+  address: string;
+  hostname: string;
+  inherited: Readonly<Record<string, string | undefined>>;
+}): Record<string, string> {
+  const { directory, address, hostname, inherited } = options;
+  return {
+    PATH: [paths(directory).bin, inherited['PATH'] ?? '/usr/bin:/bin', dirname(process.execPath)].join(delimiter),
+    HOME: rootOf(directory),
+    HOSTNAME: hostname,
+    HOST_ADDRESS: address,
+    LANG: inherited['LANG'] ?? 'C.UTF-8',
+    [machineVariable]: directory,
+  };
+}

@@ -1,0 +1,235 @@
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { BootSeed } from '@anneal/contracts/provisioning.ts';
+import { eventually } from '@anneal/runtime/testing.ts';
+import { pino } from 'pino';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { startLab, type Lab } from './lab.ts';
+import type { StartAgent } from './machine.ts';
+import { processesOf } from './processes.ts';
+
+const seed: BootSeed = {
+  format: 1,
+  purpose: 'deploy',
+  host_id: 'h1',
+  hostname: 'front',
+  gateway_url: 'http://127.0.0.1:1',
+  project: 'p',
+  token: 't',
+  requests_queue: 'host.h1.requests',
+  responses_queue: 'host.h1.responses',
+  user_data: '',
+  metadata: {},
+};
+
+describe('lab', () => {
+  let directory: string;
+  let lab: Lab;
+  let boots: string[];
+  const closing: (() => void)[] = [];
+
+  /** Runs a script that leaves a daemon in a session of its own, and logs. */
+  const startAgent: StartAgent = async (options) => {
+    boots.push(options.seed.hostname);
+    await mkdir(options.directory, { recursive: true });
+    const child = spawn(
+      'sh',
+      ['-c', 'logger -t app "hello $(hostname)"; nohup setsid sleep 300 >/dev/null 2>&1 & echo up > up; sleep 300'],
+      {
+        cwd: options.directory,
+        env: options.environment,
+        stdio: 'ignore',
+      },
+    );
+    return { stop: async () => void child.kill(), kill: () => void child.kill('SIGKILL') };
+  };
+  const start = (machines = 1): Promise<Lab> =>
+    startLab({
+      machines,
+      directory,
+      host: '127.0.0.1',
+      port: 0,
+      bootSeconds: 0.05,
+      environment: process.env,
+      startAgent,
+      log: pino({ level: 'silent' }),
+    });
+
+  /** A server of boot images; gives the reports that came. */
+  async function serve(images: Record<string, BootSeed>): Promise<{ url: string; reports: unknown[] }> {
+    const reports: unknown[] = [];
+    const server = createServer((request, response) => {
+      const image = images[request.url ?? ''];
+      let text = '';
+      request.on('data', (chunk: Buffer) => (text += chunk.toString()));
+      request.on('end', () => {
+        if (request.method === 'POST') reports.push(JSON.parse(text));
+        response.writeHead(request.method === 'POST' ? 204 : image ? 200 : 404, { 'content-type': 'application/json' });
+        response.end(image ? JSON.stringify(image) : '');
+      });
+    });
+    await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
+    closing.push(() => server.close());
+    return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, reports };
+  }
+
+  async function redfish(
+    path: string,
+    options: { method?: string; body?: unknown; headers?: Record<string, string> } = {},
+  ) {
+    const answer = await fetch(`${lab.url}${path}`, {
+      method: options.method ?? 'GET',
+      headers: {
+        authorization: `Basic ${Buffer.from(`${lab.username}:${lab.password}`).toString('base64')}`,
+        ...(options.body !== undefined && { 'content-type': 'application/json' }),
+        ...options.headers,
+      },
+      ...(options.body !== undefined && { body: JSON.stringify(options.body) }),
+    });
+    const text = await answer.text();
+    return {
+      status: answer.status,
+      headers: answer.headers,
+      body: (text === '' ? {} : JSON.parse(text)) as Record<string, unknown>,
+    };
+  }
+  const system = '/redfish/v1/Systems/machine-1';
+  const reset = (type: string) =>
+    redfish(`${system}/Actions/ComputerSystem.Reset`, { method: 'POST', body: { ResetType: type } });
+  const powerIs = (wanted: string) =>
+    eventually(async () => ((await redfish(system)).body['PowerState'] === wanted ? true : undefined), {
+      what: `power ${wanted}`,
+    });
+  const bootFrom = (uri: string) =>
+    redfish(system, {
+      method: 'PATCH',
+      body: { Boot: { BootSourceOverrideTarget: 'UefiHttp', BootSourceOverrideEnabled: 'Once', HttpBootUri: uri } },
+    });
+  const machineFolder = (): string => lab.machines[0]?.directory ?? '';
+  const running = () =>
+    eventually(() => (existsSync(join(machineFolder(), 'disk/root/up')) ? true : undefined), { what: 'the system up' });
+
+  beforeEach(async () => {
+    directory = await mkdtemp(join(tmpdir(), 'anneal-lab-'));
+    boots = [];
+    lab = await start();
+  });
+  afterEach(async () => {
+    await lab.stop();
+    for (const close of closing.splice(0)) close();
+    await rm(directory, { recursive: true, force: true });
+  });
+
+  it('installs what it is told to boot, starts its system, and uses the override up', async () => {
+    const { url } = await serve({ '/seed': seed });
+    expect((await bootFrom(`${url}/seed`)).status).toBe(204);
+    await reset('On');
+    await running();
+    await powerIs('On');
+    expect(((await redfish(system)).body['Boot'] as Record<string, unknown>)['BootSourceOverrideEnabled']).toBe(
+      'Disabled',
+    );
+    const log = await eventually(() => readFile(join(machineFolder(), 'log/messages'), 'utf8').catch(() => undefined));
+    expect(log).toMatch(/^\S+ front app: hello front\n$/);
+  });
+
+  it('M2: power off ends every process of the machine, daemons in sessions of their own included', async () => {
+    const { url } = await serve({ '/seed': seed });
+    await bootFrom(`${url}/seed`);
+    await reset('On');
+    await running();
+    await eventually(async () => ((await processesOf(machineFolder())).length >= 2 ? true : undefined), {
+      what: 'its processes',
+    });
+    await reset('ForceOff');
+    await powerIs('Off');
+    expect(await processesOf(machineFolder())).toEqual([]);
+  });
+
+  it('M3: after a power cut, what was on boots again from its disk', async () => {
+    const { url } = await serve({ '/seed': seed });
+    await bootFrom(`${url}/seed`);
+    await reset('On');
+    await running();
+    const { url: before, password } = lab;
+    await lab.stop();
+    expect(await processesOf(directory)).toEqual([]);
+    lab = await start();
+    expect([lab.url, lab.password]).toEqual([before, password]);
+    await eventually(() => (boots.length === 2 ? true : undefined), { what: 'a second boot' });
+  });
+
+  it('a cleaning image erases the disk, is reported, and powers the machine off', async () => {
+    const { url, reports } = await serve({ '/seed': seed, '/clean': { ...seed, purpose: 'clean' } });
+    await bootFrom(`${url}/seed`);
+    await reset('On');
+    await running();
+    await reset('ForceOff');
+    await powerIs('Off');
+    await redfish(`${system}/VirtualMedia/Cd/Actions/VirtualMedia.InsertMedia`, {
+      method: 'POST',
+      body: { Image: `${url}/clean` },
+    });
+    await redfish(system, {
+      method: 'PATCH',
+      body: { Boot: { BootSourceOverrideTarget: 'Cd', BootSourceOverrideEnabled: 'Once' } },
+    });
+    await reset('On');
+    await eventually(() => reports[0]);
+    await powerIs('Off');
+    expect(reports).toEqual([{ status: 'cleaned', message: expect.stringContaining('Erased') as string }]);
+    expect(existsSync(join(machineFolder(), 'disk'))).toBe(false);
+  });
+
+  it('refuses a change that was made to another version, and says wrong values by name', async () => {
+    const { headers } = await redfish(system);
+    const change = { method: 'PATCH', body: { AssetTag: 'a' }, headers: { 'if-match': headers.get('etag') ?? '' } };
+    expect((await redfish(system, change)).status).toBe(204);
+    expect((await redfish(system, change)).status).toBe(412);
+    const wrong = await redfish(system, { method: 'PATCH', body: { Boot: { BootSourceOverrideTarget: 'Tape' } } });
+    expect(wrong.status).toBe(400);
+    expect(JSON.stringify(wrong.body)).toContain('BootSourceOverrideTarget');
+  });
+
+  it('gives a limited number of sessions, and nothing without one', async () => {
+    expect((await fetch(`${lab.url}/redfish/v1/Systems`)).status).toBe(401);
+    const login = () =>
+      redfish('/redfish/v1/SessionService/Sessions', {
+        method: 'POST',
+        body: { UserName: lab.username, Password: lab.password },
+      });
+    const first = await login();
+    expect(first.status).toBe(201);
+    const token = first.headers.get('x-auth-token') ?? '';
+    expect((await fetch(`${lab.url}/redfish/v1/Systems`, { headers: { 'x-auth-token': token } })).status).toBe(200);
+    for (let n = 0; n < 15; n += 1) await login();
+    expect((await login()).status).toBe(503);
+    await redfish(first.headers.get('location') ?? '', { method: 'DELETE' });
+    expect((await fetch(`${lab.url}/redfish/v1/Systems`, { headers: { 'x-auth-token': token } })).status).toBe(401);
+  });
+
+  it('misbehaves on demand: busy, dark, and resets that do nothing', async () => {
+    const fault = (body: object) => redfish('/lab/v1/machines/machine-1/faults', { method: 'POST', body });
+    await fault({ busy: 1 });
+    expect((await redfish(system)).status).toBe(503);
+    expect((await redfish(system)).status).toBe(200);
+    await fault({ dark: true });
+    await expect(redfish(system)).rejects.toThrow();
+    await redfish('/lab/v1/machines/machine-1/faults', { method: 'DELETE' });
+    await fault({ ignore_resets: 1 });
+    expect((await reset('On')).status).toBe(204);
+    await reset('ForceOff');
+    expect((await redfish(system)).body['PowerState']).toBe('Off');
+  });
+
+  it('does not start on a state file that it cannot understand, and names it', async () => {
+    await lab.stop();
+    await writeFile(join(directory, 'machines/machine-1/machine.json'), '{');
+    await expect(start()).rejects.toThrow('machine.json');
+  });
+});

@@ -1,0 +1,152 @@
+/** Machines and the endpoint in front of them, over a folder that holds all they remember. */
+import { randomBytes } from 'node:crypto';
+import { mkdirSync, readFileSync, realpathSync, rmSync } from 'node:fs';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import type { Logger } from 'pino';
+import { z } from 'zod';
+import { canBind, loopbackAddress } from './loopback.ts';
+import { inventMachine, loadMachine, saveMachine, writeWhole } from './machine-state.ts';
+import { Machine, type StartAgent, type Timing } from './machine.ts';
+import { killProcesses } from './processes.ts';
+import { createRedfish } from './redfish/app.ts';
+import { systemPath } from './redfish/representation.ts';
+
+export interface LabOptions {
+  readonly machines: number;
+  readonly directory: string;
+  readonly host: string;
+  /** 0: the port of the last run, or any free one. */
+  readonly port: number;
+  readonly bootSeconds: number;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly startAgent: StartAgent;
+  readonly log: Logger;
+  readonly sessionLimit?: number;
+}
+
+export interface Lab {
+  readonly url: string;
+  readonly username: string;
+  readonly password: string;
+  readonly machines: readonly Machine[];
+  /** Cuts the power: nothing that the machines started is left when it resolves. */
+  stop(): Promise<void>;
+}
+
+/** What `lab.json` says to those who look for the lab. */
+export const labFileSchema = z.object({
+  url: z.url(),
+  pid: z.number().int(),
+  username: z.string(),
+  password: z.string(),
+  machines: z.array(z.object({ name: z.string(), system_id: z.string(), address: z.string() })),
+});
+
+const rememberedSchema = z.object({ username: z.string(), password: z.string(), port: z.number().int() });
+
+export async function startLab(options: LabOptions): Promise<Lab> {
+  mkdirSync(options.directory, { recursive: true });
+  // Processes report their folder with links resolved; ours must compare equal.
+  const directory = realpathSync(options.directory);
+  const machinesDirectory = join(directory, 'machines');
+  // A lab that was killed leaves what its machines ran. They have lost power since.
+  await killProcesses(machinesDirectory);
+
+  const remembered = readRemembered(directory);
+  const credentials = {
+    username: remembered?.username ?? 'admin',
+    password: remembered?.password ?? randomBytes(12).toString('base64url'),
+  };
+  const separate = await canBind('127.77.0.2');
+  const timing: Timing = {
+    bootMs: options.bootSeconds * 1000,
+    resetMs: { min: 50, max: 50 + Math.min(1_000, options.bootSeconds * 500) },
+    shutdownMs: 5_000,
+  };
+  const machines = Array.from({ length: options.machines }, (_, index) => {
+    const name = `machine-${index + 1}`;
+    const folder = join(machinesDirectory, name);
+    let state = loadMachine(folder);
+    if (!state) {
+      state = inventMachine({ name, address: loopbackAddress({ directory, index, separate }), index });
+      saveMachine(folder, state);
+    }
+    return new Machine({
+      directory: folder,
+      state,
+      timing,
+      environment: options.environment,
+      startAgent: options.startAgent,
+      log: options.log,
+    });
+  });
+
+  const app = createRedfish({
+    machines,
+    credentials,
+    log: options.log,
+    ...(options.sessionLimit !== undefined && { sessionLimit: options.sessionLimit }),
+  });
+  try {
+    await listen(options.port, remembered?.port);
+  } catch (error) {
+    await app.close();
+    throw error;
+  }
+  const { port } = app.server.address() as AddressInfo;
+  const url = `http://${options.host.includes(':') ? `[${options.host}]` : options.host}:${port}`;
+  writeWhole(join(directory, 'state.json'), JSON.stringify({ ...credentials, port }));
+  writeWhole(
+    join(directory, 'lab.json'),
+    JSON.stringify({
+      url,
+      pid: process.pid,
+      ...credentials,
+      machines: machines.map(({ state }) => ({
+        name: state.name,
+        system_id: systemPath(state.name),
+        address: state.address,
+      })),
+    }),
+  );
+  for (const machine of machines) machine.plugIn();
+
+  /** Nodes are enrolled with the address of their controller, so the port should stay what it was. */
+  async function listen(wanted: number, before: number | undefined): Promise<void> {
+    try {
+      await app.listen({ host: options.host, port: wanted === 0 ? (before ?? 0) : wanted });
+    } catch (error) {
+      const taken = (error as NodeJS.ErrnoException).code === 'EADDRINUSE';
+      if (!taken || wanted !== 0 || before === undefined) throw error;
+      options.log.warn(
+        { port: before },
+        'the port of the last run is taken; the lab moves to another, and enrolled nodes must be told',
+      );
+      await app.listen({ host: options.host, port: 0 });
+    }
+  }
+
+  let stopped: Promise<void> | undefined;
+  const stop = async (): Promise<void> => {
+    // Whoever finds no file knows that there is no lab.
+    rmSync(join(directory, 'lab.json'), { force: true });
+    await app.close();
+    await Promise.all(machines.map((machine) => machine.unplug()));
+    await killProcesses(machinesDirectory);
+  };
+  return {
+    url,
+    ...credentials,
+    machines,
+    stop: () => (stopped ??= stop()),
+  };
+}
+
+function readRemembered(directory: string): z.infer<typeof rememberedSchema> | undefined {
+  try {
+    return rememberedSchema.parse(JSON.parse(readFileSync(join(directory, 'state.json'), 'utf8')));
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,98 @@
+/**
+ * What a machine remembers while it has no power: kept in a file of its own, replaced whole at each change, so that a
+ * killed lab leaves either the state before or the state after.
+ */
+import { randomBytes, randomUUID } from 'node:crypto';
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { z } from 'zod';
+
+export const bootTargets = ['None', 'Pxe', 'Cd', 'Hdd', 'UefiHttp', 'BiosSetup'] as const;
+export const bootEnabled = ['Disabled', 'Once', 'Continuous'] as const;
+export const bootModes = ['UEFI', 'Legacy'] as const;
+
+export const bootOverrideSchema = z.object({
+  target: z.enum(bootTargets),
+  enabled: z.enum(bootEnabled),
+  mode: z.enum(bootModes),
+  httpBootUri: z.string().nullable(),
+});
+export type BootOverride = z.infer<typeof bootOverrideSchema>;
+
+export const machineStateSchema = z.object({
+  name: z.string(),
+  uuid: z.string(),
+  serial: z.string(),
+  address: z.string(),
+  macs: z.array(z.string()),
+  cpus: z.number().int(),
+  memoryGib: z.number().int(),
+  diskGib: z.number().int(),
+  power: z.enum(['On', 'Off']),
+  boot: bootOverrideSchema,
+  /** Address of the image in the virtual drive. */
+  media: z.string().nullable(),
+  assetTag: z.string(),
+});
+export type MachineState = z.infer<typeof machineStateSchema>;
+
+export const noOverride: BootOverride = { target: 'None', enabled: 'Disabled', mode: 'UEFI', httpBootUri: null };
+
+export function inventMachine({
+  name,
+  address,
+  index,
+}: {
+  name: string;
+  address: string;
+  index: number;
+}): MachineState {
+  const mac = (): string =>
+    `52:54:00:${[...randomBytes(3)].map((byte) => byte.toString(16).padStart(2, '0')).join(':')}`;
+  return {
+    name,
+    uuid: randomUUID(),
+    serial: `LAB${randomBytes(4).toString('hex').toUpperCase()}`,
+    address,
+    macs: [mac(), mac()],
+    cpus: [4, 8, 16][index % 3] ?? 4,
+    memoryGib: [16, 32, 64][index % 3] ?? 16,
+    diskGib: 480,
+    power: 'Off',
+    boot: noOverride,
+    media: null,
+    assetTag: '',
+  };
+}
+
+const fileOf = (directory: string): string => join(directory, 'machine.json');
+
+/** @throws Error naming the file when it cannot be understood; undefined when the machine is new. */
+export function loadMachine(directory: string): MachineState | undefined {
+  let text: string;
+  try {
+    text = readFileSync(fileOf(directory), 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+  try {
+    return machineStateSchema.parse(JSON.parse(text));
+  } catch (error) {
+    throw new Error(`${fileOf(directory)} is not the state of a machine. Remove the folder to get a new one.`, {
+      cause: error,
+    });
+  }
+}
+
+export function saveMachine(directory: string, state: MachineState): void {
+  writeWhole(fileOf(directory), JSON.stringify(state, null, 2));
+}
+
+/** Readers see the old content or the new one, never a part. */
+export function writeWhole(file: string, content: string): void {
+  mkdirSync(join(file, '..'), { recursive: true });
+  const beside = `${file}.${process.pid}.new`;
+  writeFileSync(beside, content, { mode: 0o600 });
+  renameSync(beside, file);
+}

@@ -1,0 +1,296 @@
+/**
+ * One simulated machine: power, firmware, disk and what runs on it.
+ *
+ * M1 Changes of power happen one after the other, in the order in which they were asked for.
+ * M2 A machine that is off runs nothing: `Off` is recorded only after no process of it is left.
+ * M3 What it remembers is on disk before anything acts on it; a lab that is killed at any line starts the machine again
+ *    as after a power cut: what was on boots.
+ * M4 A boot override of `Once` is used up when what it led to has been loaded, or found not to be there.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { BootSeed } from '@anneal/contracts/provisioning.ts';
+import type { Logger } from 'pino';
+import { uuidv7 } from './ids.ts';
+import { fetchSeed, report } from './boot-image.ts';
+import { erase, install, installedSeed, machineEnvironment, rootOf, writePrograms } from './installation.ts';
+import { noOverride, saveMachine, type BootOverride, type MachineState } from './machine-state.ts';
+import { killProcesses, terminateProcesses } from './processes.ts';
+
+export const resetTypes = [
+  'On',
+  'ForceOn',
+  'ForceOff',
+  'GracefulShutdown',
+  'GracefulRestart',
+  'ForceRestart',
+  'PowerCycle',
+  'PushPowerButton',
+] as const;
+export type ResetType = (typeof resetTypes)[number];
+
+/** In Redfish's words (BootProgress.LastState). */
+export type BootProgress = 'None' | 'SystemHardwareInitializationComplete' | 'OSBootStarted' | 'OSRunning' | 'OEM';
+
+export interface Timing {
+  readonly bootMs: number;
+  /** Between accepting a reset and its effect. */
+  readonly resetMs: { readonly min: number; readonly max: number };
+  /** How long a graceful shutdown may take before the power goes. */
+  readonly shutdownMs: number;
+}
+
+/** What runs on an installed machine: the agent, given by whoever starts the lab. */
+export interface Agent {
+  /** Gives back what it has in hand. */
+  stop(): Promise<void>;
+  /** Gone at once, as when the power goes. */
+  kill(): void;
+}
+export type StartAgent = (options: {
+  seed: BootSeed;
+  directory: string;
+  environment: Record<string, string>;
+  log: Logger;
+  newId: () => string;
+  now: () => Date;
+}) => Promise<Agent>;
+
+interface Run {
+  readonly ended: AbortController;
+  agent: Agent | undefined;
+}
+
+export interface MachineOptions {
+  readonly directory: string;
+  readonly state: MachineState;
+  readonly timing: Timing;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly startAgent: StartAgent;
+  readonly log: Logger;
+}
+
+export class Machine {
+  readonly directory: string;
+  readonly #options: MachineOptions;
+  #state: MachineState;
+  #power: 'On' | 'Off' | 'PoweringOn' | 'PoweringOff';
+  #progress: BootProgress = 'None';
+  #detail = '';
+  #run: Run | undefined;
+  #changes: Promise<void> = Promise.resolve();
+  #unplugged = false;
+
+  constructor(options: MachineOptions) {
+    this.#options = options;
+    this.directory = options.directory;
+    this.#state = options.state;
+    this.#power = 'Off';
+    writePrograms(options.directory, options.state.name);
+  }
+
+  get state(): MachineState {
+    return this.#state;
+  }
+  get power(): 'On' | 'Off' | 'PoweringOn' | 'PoweringOff' {
+    return this.#power;
+  }
+  get progress(): { state: BootProgress; detail: string } {
+    return { state: this.#progress, detail: this.#detail };
+  }
+
+  /** Power is back: what was on boots. */
+  plugIn(): void {
+    if (this.#state.power === 'On') this.#enqueue(async () => this.#powerOn());
+  }
+
+  /** Power is cut: everything ends, and the machine will be on again when power is back. */
+  async unplug(): Promise<void> {
+    this.#unplugged = true;
+    this.#run?.ended.abort();
+    this.#run?.agent?.kill();
+    await this.#changes;
+    await this.#endRun();
+    this.#power = 'Off';
+  }
+
+  /** Accepts a change of power; it happens a moment later. Resolves when it has happened. */
+  reset(type: ResetType): Promise<void> {
+    const { min, max } = this.#options.timing.resetMs;
+    return this.#enqueue(async () => {
+      await sleep(min + Math.random() * (max - min));
+      if (this.#unplugged) return;
+      const on = this.#state.power === 'On';
+      switch (type) {
+        case 'On':
+        case 'ForceOn':
+          if (!on) this.#powerOn();
+          return;
+        case 'ForceOff':
+          if (on) await this.#powerOff({ graceful: false });
+          return;
+        case 'GracefulShutdown':
+          if (on) await this.#powerOff({ graceful: true });
+          return;
+        case 'PushPowerButton':
+          if (on) await this.#powerOff({ graceful: true });
+          else this.#powerOn();
+          return;
+        case 'GracefulRestart':
+        case 'ForceRestart':
+        case 'PowerCycle':
+          if (on) await this.#powerOff({ graceful: type === 'GracefulRestart' });
+          this.#powerOn();
+      }
+    });
+  }
+
+  setBoot(boot: BootOverride): void {
+    this.#remember({ boot });
+  }
+  setMedia(media: string | null): void {
+    this.#remember({ media });
+  }
+  setAssetTag(assetTag: string): void {
+    this.#remember({ assetTag });
+  }
+
+  #enqueue(change: () => Promise<void>): Promise<void> {
+    this.#changes = this.#changes.then(change).catch((error: unknown) => {
+      this.#options.log.error({ err: error, machine: this.#state.name }, 'a change of power failed');
+    });
+    return this.#changes;
+  }
+
+  #remember(change: Partial<MachineState>): void {
+    this.#state = { ...this.#state, ...change };
+    saveMachine(this.directory, this.#state);
+  }
+
+  #powerOn(): void {
+    this.#remember({ power: 'On' });
+    this.#power = 'On';
+    const run: Run = { ended: new AbortController(), agent: undefined };
+    this.#run = run;
+    this.#show('None', 'Power-on self-test');
+    this.#boot(run).catch((error: unknown) => {
+      if (run.ended.signal.aborted) return;
+      this.#options.log.error({ err: error, machine: this.#state.name }, 'the boot failed');
+      this.#show('OEM', `Boot failed: ${error instanceof Error ? error.message : String(error)}`);
+    });
+  }
+
+  async #powerOff({ graceful }: { graceful: boolean }): Promise<void> {
+    this.#power = 'PoweringOff';
+    if (graceful) {
+      const patience = AbortSignal.timeout(this.#options.timing.shutdownMs);
+      await Promise.race([
+        this.#run?.agent?.stop().catch(() => undefined),
+        sleep(2 ** 30, undefined, { signal: patience }).catch(() => undefined),
+      ]);
+      await terminateProcesses(this.directory, this.#options.timing.shutdownMs);
+    }
+    await this.#endRun();
+    this.#remember({ power: 'Off' });
+    this.#power = 'Off';
+    this.#show('None', '');
+  }
+
+  async #endRun(): Promise<void> {
+    const run = this.#run;
+    this.#run = undefined;
+    run?.ended.abort();
+    run?.agent?.kill();
+    await killProcesses(this.directory);
+  }
+
+  #show(progress: BootProgress, detail: string): void {
+    this.#progress = progress;
+    this.#detail = detail;
+    if (detail !== '') this.#options.log.debug({ machine: this.#state.name, progress }, detail);
+  }
+
+  async #boot(run: Run): Promise<void> {
+    const { signal } = run.ended;
+    await sleep(this.#options.timing.bootMs * (0.75 + Math.random() / 2), undefined, { signal });
+    this.#show('SystemHardwareInitializationComplete', 'Looking for something to boot');
+
+    const source = this.#source();
+    if (source !== undefined) {
+      this.#show('SystemHardwareInitializationComplete', `Loading ${source.replace(/[^/]{16,}/, '…')}`);
+      const fetched = await fetchSeed(source, signal);
+      if ('seed' in fetched && fetched.seed.purpose === 'clean') {
+        await this.#clean(source, run);
+        return;
+      }
+      if ('seed' in fetched) install(this.directory, fetched.seed);
+      else this.#options.log.warn({ machine: this.#state.name }, `nothing to boot there: ${fetched.gaveUp}`);
+    }
+    this.#useUpOverride();
+
+    const seed = this.#state.boot.target === 'BiosSetup' ? undefined : installedSeed(this.directory);
+    if (!seed) {
+      this.#show('OEM', 'No bootable device');
+      return;
+    }
+    await this.#startSystem(seed, run);
+  }
+
+  /** Where the firmware loads from, when the override says anything but the disk. */
+  #source(): string | undefined {
+    const { boot, media } = this.#state;
+    if (boot.enabled === 'Disabled') return undefined;
+    if (boot.target === 'UefiHttp') return boot.httpBootUri ?? undefined;
+    if (boot.target === 'Cd') return media ?? undefined;
+    return undefined;
+  }
+
+  #useUpOverride(): void {
+    if (this.#state.boot.enabled === 'Once') this.#remember({ boot: { ...noOverride, mode: this.#state.boot.mode } });
+  }
+
+  async #startSystem(seed: BootSeed, run: Run): Promise<void> {
+    this.#show('OSBootStarted', `Starting ${seed.hostname}`);
+    const { address, name } = this.#state;
+    const agent = await this.#options.startAgent({
+      seed,
+      directory: rootOf(this.directory),
+      environment: machineEnvironment({
+        directory: this.directory,
+        address,
+        hostname: seed.hostname,
+        inherited: this.#options.environment,
+      }),
+      log: this.#options.log.child({ machine: name, host: seed.host_id }),
+      newId: uuidv7,
+      now: () => new Date(),
+    });
+    run.agent = agent;
+    // The power may have gone while the agent was starting.
+    if (run.ended.signal.aborted) {
+      agent.kill();
+      return;
+    }
+    this.#show('OSRunning', seed.hostname);
+  }
+
+  async #clean(source: string, run: Run): Promise<void> {
+    this.#show('OSBootStarted', 'Erasing the disk');
+    let failed: string | undefined;
+    try {
+      erase(this.directory);
+    } catch (error) {
+      failed = error instanceof Error ? error.message : String(error);
+    }
+    this.#useUpOverride();
+    await report(
+      source,
+      failed === undefined
+        ? { status: 'cleaned', message: `Erased 1 disk of ${this.#state.diskGib} GiB` }
+        : { status: 'failed', message: `The disk could not be erased: ${failed}` },
+      run.ended.signal,
+    );
+    void this.#enqueue(async () => {
+      if (this.#run === run) await this.#powerOff({ graceful: false });
+    });
+  }
+}

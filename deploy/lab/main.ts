@@ -1,0 +1,85 @@
+/** The lab as a process: flags in, machines behind a Redfish endpoint until it is told to stop. */
+import { resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { startAgent } from '@anneal/agent/start.ts';
+import { createLog } from '@anneal/runtime/log.ts';
+import { startLab } from './lab.ts';
+
+const help = `Simulated bare-metal machines behind a Redfish endpoint.
+
+  node deploy/lab/main.ts --data DIR [--machines 6] [--port 0] [--host 127.0.0.1] [--boot-seconds 1]
+
+  --data DIR          Where the machines keep their state; the same folder is the same machines.
+  --machines N        How many there are (1 to 1000).
+  --port P            Of the endpoint; 0 takes the one of the last run, or a free one.
+  --host ADDRESS      Where the endpoint listens.
+  --boot-seconds S    How long the power-on self-test takes.
+  --log-level LEVEL   debug, info, warn, error or silent.
+
+When it is ready, DIR/lab.json says where it is and how to log in. SIGTERM and SIGINT cut the power of all machines.
+Faults: POST /lab/v1/machines/<name>/faults {"busy": 3, "slow": 500, "ignore_resets": 1, "dark": true}; DELETE clears.
+`;
+
+function number(
+  text: string,
+  { name, min, max, whole }: { name: string; min: number; max: number; whole: boolean },
+): number {
+  const value = Number(text);
+  if (text.trim() !== '' && value >= min && value <= max && (!whole || Number.isInteger(value))) return value;
+  throw new Error(`--${name} must be a ${whole ? 'whole ' : ''}number from ${min} to ${max}, got ${text}`);
+}
+
+function readFlags() {
+  const { values } = parseArgs({
+    options: {
+      machines: { type: 'string', default: '6' },
+      data: { type: 'string' },
+      port: { type: 'string', default: '0' },
+      host: { type: 'string', default: '127.0.0.1' },
+      'boot-seconds': { type: 'string', default: '1' },
+      'log-level': { type: 'string', default: 'info' },
+      help: { type: 'boolean', short: 'h', default: false },
+    },
+  });
+  if (values.help) return undefined;
+  if (values.data === undefined)
+    throw new Error('--data is required: the folder in which the machines keep their state');
+  return {
+    directory: resolve(values.data),
+    host: values.host,
+    level: values['log-level'],
+    machines: number(values.machines, { name: 'machines', min: 1, max: 1000, whole: true }),
+    port: number(values.port, { name: 'port', min: 0, max: 65_535, whole: true }),
+    bootSeconds: number(values['boot-seconds'], { name: 'boot-seconds', min: 0, max: 3600, whole: false }),
+  };
+}
+
+async function run(): Promise<void> {
+  const flags = readFlags();
+  if (!flags) {
+    process.stdout.write(help);
+    return;
+  }
+  const log = createLog({ level: flags.level, format: process.stderr.isTTY ? 'pretty' : 'json' });
+  const lab = await startLab({ ...flags, environment: process.env, startAgent, log });
+  log.info({ url: lab.url, machines: lab.machines.length }, 'the lab is ready');
+
+  const stop = (): void => {
+    lab.stop().then(
+      () => process.exit(0),
+      (error: unknown) => {
+        log.error({ err: error }, 'the lab did not stop cleanly');
+        process.exit(1);
+      },
+    );
+  };
+  process.once('SIGTERM', stop);
+  process.once('SIGINT', stop);
+}
+
+try {
+  await run();
+} catch (error) {
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n\n${help}`);
+  process.exit(2);
+}

@@ -1,0 +1,78 @@
+/** What clients may change in a machine, checked before anything is done. Pure: from a body to the change, or a refusal. */
+import { resetTypes, type ResetType } from '../machine.ts';
+import { bootEnabled, bootModes, bootTargets, type BootOverride } from '../machine-state.ts';
+import { RedfishError, wrongValue } from './errors.ts';
+
+type Body = Readonly<Record<string, unknown>>;
+
+export function bodyOf(value: unknown): Body {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Body;
+  throw new RedfishError(400, 'MalformedJSON', 'The request body must be a JSON object.');
+}
+
+export function resetTypeOf(body: Body): ResetType {
+  // The standard's default is left to the implementation; a push of the button would be the least expected here.
+  const type = body['ResetType'] ?? 'On';
+  return oneOf(resetTypes, type, 'ResetType');
+}
+
+export interface SystemChange {
+  readonly boot?: BootOverride;
+  readonly assetTag?: string;
+}
+
+export function systemChangeOf(body: Body, current: BootOverride): SystemChange {
+  const known = new Set(['Boot', 'AssetTag', 'IndicatorLED']);
+  const strange = Object.keys(body).filter((name) => !known.has(name) && !name.startsWith('@'));
+  if (strange.length > 0) {
+    throw new RedfishError(400, 'PropertyNotWritable', `The properties ${strange.join(', ')} are read only.`, {
+      properties: strange,
+    });
+  }
+  const { Boot: boot, AssetTag: tag } = body;
+  if (tag !== undefined && typeof tag !== 'string') throw wrongValue('AssetTag', tag, 'texts');
+  return {
+    ...(boot !== undefined && { boot: bootChangeOf(bodyOf(boot), current) }),
+    ...(typeof tag === 'string' && { assetTag: tag }),
+  };
+}
+
+function bootChangeOf(body: Body, current: BootOverride): BootOverride {
+  const target =
+    optional(bootTargets, body['BootSourceOverrideTarget'], 'Boot/BootSourceOverrideTarget') ?? current.target;
+  const mode = optional(bootModes, body['BootSourceOverrideMode'], 'Boot/BootSourceOverrideMode') ?? current.mode;
+  const enabled =
+    optional(bootEnabled, body['BootSourceOverrideEnabled'], 'Boot/BootSourceOverrideEnabled') ?? current.enabled;
+  const uri = body['HttpBootUri'] === undefined ? current.httpBootUri : body['HttpBootUri'];
+  if (uri !== null && (typeof uri !== 'string' || !isWeb(uri)))
+    throw wrongValue('Boot/HttpBootUri', uri, 'http and https addresses');
+  if (target === 'UefiHttp' && mode === 'Legacy')
+    throw wrongValue('Boot/BootSourceOverrideMode', mode, 'UEFI, for UefiHttp');
+  // A target of None is no override, whatever else is said.
+  return { target, mode, enabled: target === 'None' ? 'Disabled' : enabled, httpBootUri: uri };
+}
+
+/** @throws RedfishError when it is not an address that a machine could load from. */
+export function imageOf(body: Body): string {
+  const { Image: image } = body;
+  if (image === undefined) {
+    throw new RedfishError(400, 'ActionParameterMissing', 'The action InsertMedia requires the parameter Image.', {
+      properties: ['Image'],
+    });
+  }
+  if (typeof image !== 'string' || !isWeb(image)) throw wrongValue('Image', image, 'http and https addresses');
+  return image;
+}
+
+function isWeb(text: string): boolean {
+  return URL.canParse(text) && /^https?:$/.test(new URL(text).protocol);
+}
+
+function oneOf<T extends string>(allowed: readonly T[], value: unknown, property: string): T {
+  const found = allowed.find((entry) => entry === value);
+  if (found === undefined) throw wrongValue(property, value, allowed.join(', '));
+  return found;
+}
+
+const optional = <T extends string>(allowed: readonly T[], value: unknown, property: string): T | undefined =>
+  value === undefined || value === null ? undefined : oneOf(allowed, value, property);

@@ -1,0 +1,237 @@
+/** What a machine looks like in Redfish. Pure: from its state to the documents. */
+import type { Machine } from '../machine.ts';
+import { resetTypes } from '../machine.ts';
+import { bootTargets } from '../machine-state.ts';
+
+const root = '/redfish/v1';
+export const systemPath = (name: string): string => `${root}/Systems/${name}`;
+export const managerPath = (name: string): string => `${root}/Managers/${name}`;
+export const chassisPath = (name: string): string => `${root}/Chassis/${name}`;
+export const link = (path: string): { '@odata.id': string } => ({ '@odata.id': path });
+const ok = { State: 'Enabled', Health: 'OK', HealthRollup: 'OK' };
+
+export function collection(options: { path: string; type: string; name: string; members: readonly string[] }): object {
+  return {
+    '@odata.context': `${root}/$metadata#${options.type}.${options.type}`,
+    '@odata.id': options.path,
+    '@odata.type': `#${options.type}.${options.type}`,
+    Name: options.name,
+    Members: options.members.map(link),
+    'Members@odata.count': options.members.length,
+  };
+}
+
+export function resource(
+  path: string,
+  type: string,
+  version: string,
+  body: { Id: string; Name: string } & Record<string, unknown>,
+): object {
+  return {
+    '@odata.context': `${root}/$metadata#${type}.${type}`,
+    '@odata.id': path,
+    '@odata.type': `#${type}.${version}.${type}`,
+    ...body,
+  };
+}
+
+export function system(machine: Machine): object {
+  const { state, power, progress } = machine;
+  const path = systemPath(state.name);
+  return resource(path, 'ComputerSystem', 'v1_20_0', {
+    Id: state.name,
+    Name: state.name,
+    Description: 'A simulated machine',
+    SystemType: 'Physical',
+    Manufacturer: 'Anneal',
+    Model: 'Lab',
+    SerialNumber: state.serial,
+    PartNumber: '',
+    AssetTag: state.assetTag,
+    UUID: state.uuid,
+    HostName: progress.state === 'OSRunning' ? progress.detail : '',
+    PowerState: power,
+    BiosVersion: '1.0.0',
+    IndicatorLED: 'Off',
+    Status: { ...ok, State: power === 'On' ? 'Enabled' : 'StandbyOffline' },
+    Boot: {
+      BootSourceOverrideEnabled: state.boot.enabled,
+      BootSourceOverrideTarget: state.boot.target,
+      'BootSourceOverrideTarget@Redfish.AllowableValues': bootTargets,
+      'BootSourceOverrideEnabled@Redfish.AllowableValues': ['Disabled', 'Once', 'Continuous'],
+      BootSourceOverrideMode: state.boot.mode,
+      'BootSourceOverrideMode@Redfish.AllowableValues': ['UEFI', 'Legacy'],
+      HttpBootUri: state.boot.httpBootUri,
+    },
+    BootProgress: { LastState: progress.state, ...(progress.state === 'OEM' && { OemLastState: progress.detail }) },
+    ProcessorSummary: {
+      Count: 1,
+      CoreCount: state.cpus,
+      LogicalProcessorCount: state.cpus,
+      Model: 'Simulated',
+      Status: ok,
+    },
+    MemorySummary: { TotalSystemMemoryGiB: state.memoryGib, Status: ok },
+    Processors: link(`${path}/Processors`),
+    Memory: link(`${path}/Memory`),
+    EthernetInterfaces: link(`${path}/EthernetInterfaces`),
+    Storage: link(`${path}/Storage`),
+    VirtualMedia: link(`${path}/VirtualMedia`),
+    Links: { Chassis: [link(chassisPath(state.name))], ManagedBy: [link(managerPath(state.name))] },
+    Actions: {
+      '#ComputerSystem.Reset': {
+        target: `${path}/Actions/ComputerSystem.Reset`,
+        'ResetType@Redfish.AllowableValues': resetTypes,
+      },
+    },
+  });
+}
+
+export function manager(machine: Machine): object {
+  const { name, uuid } = machine.state;
+  const path = managerPath(name);
+  return resource(path, 'Manager', 'v1_19_0', {
+    Id: name,
+    Name: `Controller of ${name}`,
+    ManagerType: 'BMC',
+    UUID: uuid,
+    Model: 'Lab controller',
+    FirmwareVersion: '1.0.0',
+    PowerState: 'On',
+    DateTime: new Date().toISOString(),
+    DateTimeLocalOffset: '+00:00',
+    Status: ok,
+    VirtualMedia: link(`${path}/VirtualMedia`),
+    Links: { ManagerForServers: [link(systemPath(name))], ManagerForChassis: [link(chassisPath(name))] },
+  });
+}
+
+export function chassis(machine: Machine): object {
+  const { name, serial } = machine.state;
+  return resource(chassisPath(name), 'Chassis', 'v1_25_0', {
+    Id: name,
+    Name: `Chassis of ${name}`,
+    ChassisType: 'RackMount',
+    Manufacturer: 'Anneal',
+    Model: 'Lab',
+    SerialNumber: serial,
+    PowerState: machine.power,
+    Status: ok,
+    Links: { ComputerSystems: [link(systemPath(name))], ManagedBy: [link(managerPath(name))] },
+  });
+}
+
+/** `owner` is the system or the manager under which it is asked for: newer firmware has it there, older here. */
+export function virtualMedia(machine: Machine, owner: string): object {
+  const path = `${owner}/VirtualMedia/Cd`;
+  const { media } = machine.state;
+  return resource(path, 'VirtualMedia', 'v1_6_3', {
+    Id: 'Cd',
+    Name: 'Virtual CD',
+    MediaTypes: ['CD', 'DVD'],
+    Image: media,
+    ImageName: media === null ? null : (media.split('/').at(-1) ?? ''),
+    Inserted: media !== null,
+    WriteProtected: true,
+    ConnectedVia: media === null ? 'NotConnected' : 'URI',
+    TransferMethod: 'Stream',
+    Actions: {
+      '#VirtualMedia.InsertMedia': { target: `${path}/Actions/VirtualMedia.InsertMedia` },
+      '#VirtualMedia.EjectMedia': { target: `${path}/Actions/VirtualMedia.EjectMedia` },
+    },
+  });
+}
+
+/** Members of the collections below a system, by their name in the path. */
+export function components(
+  machine: Machine,
+): Record<string, { type: string; name: string; members: Record<string, object> }> {
+  const { state, power } = machine;
+  const path = systemPath(state.name);
+  const interfaces = state.macs.map((mac, index) => {
+    const id = `NIC${index + 1}`;
+    const address = `${path}/EthernetInterfaces/${id}`;
+    return [
+      id,
+      resource(address, 'EthernetInterface', 'v1_12_0', {
+        Id: id,
+        Name: `Network interface ${index + 1}`,
+        MACAddress: mac,
+        PermanentMACAddress: mac,
+        InterfaceEnabled: true,
+        SpeedMbps: 10_000,
+        LinkStatus: index === 0 ? 'LinkUp' : 'LinkDown',
+        IPv4Addresses:
+          index === 0 && power === 'On'
+            ? [{ Address: state.address, AddressOrigin: 'Static', SubnetMask: '255.0.0.0' }]
+            : [],
+        Status: ok,
+      }),
+    ] as const;
+  });
+  return {
+    EthernetInterfaces: {
+      type: 'EthernetInterfaceCollection',
+      name: 'Network interfaces',
+      members: Object.fromEntries(interfaces),
+    },
+    Processors: {
+      type: 'ProcessorCollection',
+      name: 'Processors',
+      members: {
+        CPU1: resource(`${path}/Processors/CPU1`, 'Processor', 'v1_19_0', {
+          Id: 'CPU1',
+          Name: 'Processor 1',
+          Socket: 'CPU 1',
+          ProcessorType: 'CPU',
+          ProcessorArchitecture: process.arch === 'arm64' ? 'ARM' : 'x86',
+          InstructionSet: process.arch === 'arm64' ? 'ARM-A64' : 'x86-64',
+          Manufacturer: 'Anneal',
+          Model: 'Simulated',
+          TotalCores: state.cpus,
+          TotalThreads: state.cpus,
+          MaxSpeedMHz: 3000,
+          Status: ok,
+        }),
+      },
+    },
+    Memory: {
+      type: 'MemoryCollection',
+      name: 'Memory',
+      members: {
+        DIMM1: resource(`${path}/Memory/DIMM1`, 'Memory', 'v1_19_0', {
+          Id: 'DIMM1',
+          Name: 'Memory 1',
+          MemoryType: 'DRAM',
+          MemoryDeviceType: 'DDR5',
+          CapacityMiB: state.memoryGib * 1024,
+          Status: ok,
+        }),
+      },
+    },
+    Storage: {
+      type: 'StorageCollection',
+      name: 'Storage',
+      members: {
+        Local: resource(`${path}/Storage/Local`, 'Storage', 'v1_17_0', {
+          Id: 'Local',
+          Name: 'Local storage',
+          Drives: [link(`${path}/Storage/Local/Drives/Disk1`)],
+          'Drives@odata.count': 1,
+          Status: ok,
+        }),
+      },
+    },
+  };
+}
+
+export const drive = (machine: Machine): object =>
+  resource(`${systemPath(machine.state.name)}/Storage/Local/Drives/Disk1`, 'Drive', 'v1_19_0', {
+    Id: 'Disk1',
+    Name: 'Disk 1',
+    MediaType: 'SSD',
+    Protocol: 'NVMe',
+    CapacityBytes: machine.state.diskGib * 1024 ** 3,
+    SerialNumber: `${machine.state.serial}-D1`,
+    Status: ok,
+  });

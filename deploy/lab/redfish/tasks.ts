@@ -1,0 +1,53 @@
+/** Long actions as tasks: some controllers answer 202 with a monitor to watch, others 204 at once. */
+import { resource } from './representation.ts';
+
+interface Task {
+  readonly id: string;
+  readonly name: string;
+  readonly startedAt: Date;
+  endedAt: Date | undefined;
+}
+
+export const tasksPath = '/redfish/v1/TaskService/Tasks';
+export const monitorsPath = '/redfish/v1/TaskService/TaskMonitors';
+
+export class Tasks {
+  readonly #tasks = new Map<string, Task>();
+  #next = 1;
+
+  start(name: string, work: Promise<unknown>): Task {
+    const task: Task = { id: String(this.#next), name, startedAt: new Date(), endedAt: undefined };
+    this.#next += 1;
+    this.#tasks.set(task.id, task);
+    const end = (): void => {
+      task.endedAt = new Date();
+    };
+    work.then(end, end);
+    // Controllers keep a short history; the oldest goes first.
+    const [oldest] = this.#tasks.keys();
+    if (this.#tasks.size > 200 && oldest !== undefined) this.#tasks.delete(oldest);
+    return task;
+  }
+
+  get(id: string): Task | undefined {
+    return this.#tasks.get(id);
+  }
+
+  ids(): string[] {
+    return [...this.#tasks.keys()];
+  }
+
+  show(task: Task): object {
+    return resource(`${tasksPath}/${task.id}`, 'Task', 'v1_7_3', {
+      Id: task.id,
+      Name: task.name,
+      TaskState: task.endedAt ? 'Completed' : 'Running',
+      TaskStatus: 'OK',
+      PercentComplete: task.endedAt ? 100 : 50,
+      StartTime: task.startedAt.toISOString(),
+      ...(task.endedAt && { EndTime: task.endedAt.toISOString() }),
+      TaskMonitor: `${monitorsPath}/${task.id}`,
+      Messages: [],
+    });
+  }
+}
