@@ -1,0 +1,147 @@
+/** A route of our own API: declared once, served by fastify and described in the OpenAPI document from the same schemas. */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import { parse } from '../http/body.ts';
+
+type Schema = z.ZodType;
+
+export interface Endpoint<Q extends Schema = Schema, B extends Schema = Schema> {
+  readonly method: 'GET' | 'POST' | 'DELETE';
+  /** `/hosts/{host}` */
+  readonly path: string;
+  readonly summary: string;
+  readonly query?: Q;
+  readonly body?: B;
+  /** Absent: 204. */
+  readonly answer?: Schema;
+  readonly status?: number;
+  readonly public?: boolean;
+  /** The answer may also be a stream of server-sent events. */
+  readonly stream?: boolean;
+  handle(input: Input<z.output<Q>, z.output<B>>): unknown;
+}
+
+export interface Input<Q, B> {
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: Q;
+  readonly body: B;
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
+}
+
+/** Keeps the types of query and body for the handler. */
+export function endpoint<Q extends Schema, B extends Schema>(definition: Endpoint<Q, B>): Endpoint {
+  return definition as Endpoint;
+}
+
+const nothing = z.unknown();
+
+export function serve(scope: FastifyInstance, endpoints: readonly Endpoint[]): void {
+  for (const each of endpoints) {
+    scope.route({
+      method: each.method,
+      url: each.path.replaceAll(/\{(\w+)\}/g, ':$1'),
+      config: { public: each.public === true },
+      handler: async (request, reply) => {
+        const result = await each.handle({
+          params: request.params as Record<string, string>,
+          query: parse(each.query ?? nothing, request.query, 'The query'),
+          body: parse(each.body ?? nothing, request.body, 'The request body'),
+          request,
+          reply,
+        });
+        // A stream has taken the connection over.
+        if (reply.sent) return reply;
+        return each.answer ? reply.code(each.status ?? 200).send(result) : reply.code(204).send();
+      },
+    });
+  }
+}
+
+const schemaOf = (schema: Schema, io: 'input' | 'output'): object => {
+  const { $schema: _, ...rest } = z.toJSONSchema(schema, { unrepresentable: 'any', io, target: 'draft-2020-12' });
+  return rest;
+};
+
+interface ObjectSchema {
+  properties?: Record<string, object>;
+  required?: string[];
+}
+
+export function describe(endpoints: readonly Endpoint[], { version }: { version: string }): object {
+  const paths: Record<string, Record<string, object>> = {};
+  for (const each of endpoints) {
+    const query: ObjectSchema = each.query ? schemaOf(each.query, 'input') : {};
+    const success = each.answer ? String(each.status ?? 200) : '204';
+    (paths[each.path] ??= {})[each.method.toLowerCase()] = {
+      summary: each.summary,
+      operationId: `${each.method.toLowerCase()}${each.path.replaceAll(/[{}]/g, '').replaceAll(/[/-](\w)/g, (_, letter: string) => letter.toUpperCase())}`,
+      ...(each.public === true && { security: [] }),
+      parameters: [
+        ...[...each.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
+          name,
+          in: 'path',
+          required: true,
+          schema: { type: 'string' },
+        })),
+        ...Object.entries(query.properties ?? {}).map(([name, schema]) => ({
+          name,
+          in: 'query',
+          required: query.required?.includes(name) ?? false,
+          schema,
+        })),
+      ],
+      ...(each.body && {
+        requestBody: { required: true, content: { 'application/json': { schema: schemaOf(each.body, 'input') } } },
+      }),
+      responses: {
+        [success]: {
+          description: each.answer ? 'What was asked for.' : 'Done.',
+          ...(each.answer && {
+            content: {
+              'application/json': { schema: schemaOf(each.answer, 'output') },
+              ...(each.stream && { 'text/event-stream': { schema: { type: 'string' } } }),
+            },
+          }),
+        },
+        default: {
+          description: 'Why not.',
+          content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
+        },
+      },
+    };
+  }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Anneal',
+      version,
+      description: 'What stacks, queues and nodes have beyond the APIs of Heat, Zaqar and Ironic.',
+    },
+    servers: [{ url: '/api/v1' }],
+    security: [{ token: [] }],
+    paths,
+    components: {
+      securitySchemes: { token: { type: 'apiKey', in: 'header', name: 'X-Auth-Token' } },
+      schemas: { Error: errorBody },
+    },
+  };
+}
+
+const errorBody = {
+  type: 'object',
+  required: ['error'],
+  properties: {
+    error: {
+      type: 'object',
+      required: ['code', 'message'],
+      properties: {
+        code: { type: 'string' },
+        message: { type: 'string' },
+        remedy: { type: 'string' },
+        mistakes: { type: 'array', items: { type: 'object' } },
+        details: { type: 'object' },
+      },
+    },
+  },
+};

@@ -1,0 +1,177 @@
+/** The event log, followed or read, and subscriptions to it. */
+import { envelopeSchema } from '@anneal/contracts/envelope.ts';
+import {
+  deliveryList,
+  deliveryReplay,
+  deliveryViewSchema,
+  eventLog,
+  subscriptionCreate,
+  subscriptionDelete,
+  subscriptionList,
+  subscriptionShow,
+  subscriptionViewSchema,
+} from '@anneal/contracts/notification.ts';
+import { z } from 'zod';
+import type { Ask } from '../ask.ts';
+import { projectOf } from '../identity/caller.ts';
+import { eventsKey, type Wakeups } from '../wakeups.ts';
+import { endpoint, type Endpoint } from './endpoint.ts';
+import type { Stream, Streams } from './event-stream.ts';
+
+export interface EventEndpointOptions {
+  ask: Ask;
+  newId: () => string;
+  streams: Streams;
+  wakeups: Wakeups;
+  heartbeatMs: number;
+}
+
+const list = z
+  .union([z.string(), z.array(z.string())])
+  .transform((value) => [value].flat().flatMap((item) => item.split(',')));
+const querySchema = z.object({
+  after: z.string().optional(),
+  types: list.optional(),
+  subject_prefix: z.string().default(''),
+  limit: z.coerce.number().int().min(1).max(1000).default(100),
+});
+const subscribeSchema = z.object({
+  name: z.string().max(255).default(''),
+  url: z.url({ protocol: /^https?$/ }),
+  types: z.array(z.string().min(1)).min(1).default(['#']),
+  subject_prefix: z.string().default(''),
+  secret: z.string().optional(),
+  after: z.string().optional(),
+});
+
+/** Read at once, so that a reader who is far behind does not make one answer of everything. */
+const pageSize = 100;
+
+export function eventEndpoints({ ask, newId, streams, wakeups, heartbeatMs }: EventEndpointOptions): Endpoint[] {
+  type Filter = { project: string; types: string[]; subject_prefix: string };
+  const page = async (filter: Filter, limit: number, after: string | undefined) => {
+    const { events } = await ask('notification', eventLog, {
+      project: filter.project,
+      data: { ...filter, limit, ...(after !== undefined && { after }) },
+    });
+    return events;
+  };
+
+  async function follow(stream: Stream, filter: Filter, start: string | undefined): Promise<void> {
+    // Listening starts before the first read: what is kept between the two is in the next page.
+    const listener = wakeups.listen(eventsKey(filter.project));
+    try {
+      let after = start;
+      while (!stream.signal.aborted) {
+        const events = await page(filter, pageSize, after);
+        for (const event of events) await stream.send({ id: event.id, data: event });
+        after = events.at(-1)?.id ?? after;
+        if (events.length === pageSize) continue;
+        await listener.next(heartbeatMs, stream.signal);
+        await stream.heartbeat();
+      }
+    } finally {
+      listener.close();
+    }
+  }
+
+  return [
+    endpoint({
+      method: 'GET',
+      path: '/events',
+      summary:
+        'Events in the order in which they were kept: a page, or with Accept: text/event-stream each as it happens. Behind the event in `after` or Last-Event-ID; `beginning` for all that is kept.',
+      query: querySchema,
+      stream: true,
+      answer: z.object({ events: z.array(envelopeSchema) }),
+      handle: async ({ request, reply, query }) => {
+        const filter = {
+          project: projectOf(request),
+          types: query.types ?? ['#'],
+          subject_prefix: query.subject_prefix,
+        };
+        if (!(request.headers.accept?.includes('text/event-stream') ?? false)) {
+          return { events: await page(filter, query.limit, query.after) };
+        }
+        const last = request.headers['last-event-id'];
+        // A reconnecting client repeats its first address, so the header, which is newer, wins.
+        const named = typeof last === 'string' && last !== '' ? last : query.after;
+        // Without a place to start from it starts now: behind the newest event there is.
+        const after = named ?? (await page({ ...filter, types: ['#'], subject_prefix: '' }, 1, undefined)).at(-1)?.id;
+        await streams.open(reply, (stream) => follow(stream, filter, after ?? 'beginning'));
+        return undefined;
+      },
+    }),
+    endpoint({
+      method: 'POST',
+      path: '/subscriptions',
+      summary: 'Have events sent to a URL, signed as Standard Webhooks. The secret is in this answer and never again.',
+      body: subscribeSchema,
+      status: 201,
+      answer: z.object({ subscription: subscriptionViewSchema, secret: z.string() }),
+      handle: ({ request, body: { secret, after, ...wanted } }) => {
+        const project = projectOf(request);
+        return ask('notification', subscriptionCreate, {
+          project,
+          data: {
+            id: newId(),
+            project,
+            ...wanted,
+            ...(secret !== undefined && { secret }),
+            ...(after !== undefined && { after }),
+          },
+        });
+      },
+    }),
+    endpoint({
+      method: 'GET',
+      path: '/subscriptions',
+      summary: 'The subscriptions of the project.',
+      answer: z.object({ subscriptions: z.array(subscriptionViewSchema) }),
+      handle: ({ request }) => {
+        const project = projectOf(request);
+        return ask('notification', subscriptionList, { project, data: { project } });
+      },
+    }),
+    endpoint({
+      method: 'GET',
+      path: '/subscriptions/{id}',
+      summary: 'One subscription: how it fares, and how much waits.',
+      answer: subscriptionViewSchema,
+      handle: ({ request, params: { id = '' } }) => {
+        const project = projectOf(request);
+        return ask('notification', subscriptionShow, { project, data: { project, id } });
+      },
+    }),
+    endpoint({
+      method: 'DELETE',
+      path: '/subscriptions/{id}',
+      summary: 'End a subscription.',
+      handle: ({ request, params: { id = '' } }) => {
+        const project = projectOf(request);
+        return ask('notification', subscriptionDelete, { project, data: { project, id } });
+      },
+    }),
+    endpoint({
+      method: 'GET',
+      path: '/subscriptions/{id}/deliveries',
+      summary: 'The latest deliveries of a subscription, with every attempt.',
+      answer: z.object({ deliveries: z.array(deliveryViewSchema) }),
+      handle: ({ request, params: { id = '' } }) => {
+        const project = projectOf(request);
+        return ask('notification', deliveryList, { project, data: { project, subscription: id } });
+      },
+    }),
+    endpoint({
+      method: 'POST',
+      path: '/subscriptions/{id}/deliveries/{delivery}/replay',
+      summary: 'Deliver an event again.',
+      status: 202,
+      answer: deliveryViewSchema,
+      handle: ({ request, params: { id = '', delivery = '' } }) => {
+        const project = projectOf(request);
+        return ask('notification', deliveryReplay, { project, data: { project, subscription: id, delivery } });
+      },
+    }),
+  ];
+}

@@ -1,0 +1,75 @@
+/**
+ * Server-sent events.
+ *
+ * E1 A slow reader is waited for, never buffered for: the next page is only read when the last one has left the process.
+ * E2 A reader that takes nothing for half a minute is cut off; it comes back with `Last-Event-ID` and misses nothing.
+ * E3 A silent stream carries a comment now and then, so that proxies keep it and a dead connection is noticed.
+ */
+import { once } from 'node:events';
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import type { FastifyReply } from 'fastify';
+
+const stuckMs = 30_000;
+
+export interface Item {
+  readonly id?: string;
+  readonly data: unknown;
+}
+
+export interface Streams {
+  /** Takes the connection over until the reader leaves or the gateway stops. */
+  open(reply: FastifyReply, produce: (stream: Stream) => Promise<void>): Promise<void>;
+}
+
+export interface Stream {
+  /** Aborted when the reader has left or the gateway stops. */
+  readonly signal: AbortSignal;
+  send(item: Item): Promise<void>;
+  heartbeat(): Promise<void>;
+}
+
+export function createStreams({ most, stopping }: { most: number; stopping: AbortSignal }): Streams {
+  let open = 0;
+  return {
+    async open(reply, produce) {
+      if (open >= most) {
+        throw new AnnealError(
+          'LimitReached',
+          `There are ${open} event streams, and no more are allowed (ANNEAL_GATEWAY_MAX_STREAMS). Close some, or try again later.`,
+        );
+      }
+      open += 1;
+      const left = new AbortController();
+      const { raw } = reply;
+      raw.once('close', () => left.abort());
+      reply.hijack();
+      const signal = AbortSignal.any([left.signal, stopping]);
+      try {
+        raw.writeHead(200, {
+          'content-type': 'text/event-stream; charset=utf-8',
+          'cache-control': 'no-store',
+          'x-accel-buffering': 'no',
+          'x-openstack-request-id': reply.request.id,
+        });
+        const write = async (text: string): Promise<void> => {
+          if (signal.aborted || raw.write(text)) return; // E1
+          const stuck = AbortSignal.any([signal, AbortSignal.timeout(stuckMs)]);
+          await once(raw, 'drain', { signal: stuck }).catch(() => left.abort()); // E2
+        };
+        await write(': connected\n\n');
+        await produce({
+          signal,
+          send: ({ id, data }) =>
+            write(
+              `${id === undefined ? '' : `id: ${id.replaceAll(/[\r\n\0]/g, '')}\n`}data: ${JSON.stringify(data)}\n\n`,
+            ),
+          heartbeat: () => write(': still here\n\n'), // E3
+        });
+      } finally {
+        open -= 1;
+        if (left.signal.aborted) raw.destroy();
+        else raw.end();
+      }
+    },
+  };
+}

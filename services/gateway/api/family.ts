@@ -1,0 +1,37 @@
+/** Our own API, and its description. */
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { readJsonBodies } from '../http/body.ts';
+import { wordErrors } from '../http/family.ts';
+import { requireToken, type Authenticate } from '../identity/caller.ts';
+import { describe, serve, type Endpoint } from './endpoint.ts';
+import { eventEndpoints, type EventEndpointOptions } from './event-endpoints.ts';
+import { hostEndpoints } from './host-endpoints.ts';
+import { queueEndpoints, type QueueEndpointOptions } from './queue-endpoints.ts';
+import { systemEndpoints } from './system-endpoints.ts';
+import { apiWording } from './wording.ts';
+
+export type ApiOptions = EventEndpointOptions &
+  QueueEndpointOptions & {
+    authenticate: Authenticate;
+    version: string;
+    report: (error: unknown, request: FastifyRequest) => void;
+  };
+
+export const apiPrefix = '/api/v1';
+
+export const apiEndpoints = (options: ApiOptions): Endpoint[] => [
+  ...systemEndpoints(options),
+  ...hostEndpoints(options),
+  ...queueEndpoints(options),
+  ...eventEndpoints(options),
+];
+
+export function apiFamily(scope: FastifyInstance, options: ApiOptions): void {
+  readJsonBodies(scope);
+  wordErrors(scope, apiWording, options.report);
+  requireToken(scope, options.authenticate);
+  const endpoints = apiEndpoints(options);
+  serve(scope, endpoints);
+  const document = describe(endpoints, options);
+  scope.get('/openapi.json', { config: { public: true } }, () => document);
+}

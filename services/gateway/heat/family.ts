@@ -1,0 +1,65 @@
+/** Heat's API: who may ask, which project it is about, and where each kind of thing is answered. */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { baseUrl, pathOf } from '../http/base-url.ts';
+import { projectOf, requireToken, type Authenticate } from '../identity/caller.ts';
+import { resourceRoutes } from './resource-routes.ts';
+import { softwareRoutes } from './software-routes.ts';
+import { stackReadRoutes, type StackReadOptions } from './stack-reads.ts';
+import { stackRoutes, type StackRouteOptions } from './stack-routes.ts';
+import { typeRoutes, type TypeRouteOptions } from './type-routes.ts';
+import { heatError, heatWording } from './wording.ts';
+import { readJsonBodies } from '../http/body.ts';
+import { wordErrors } from '../http/family.ts';
+
+export type HeatOptions = StackRouteOptions &
+  StackReadOptions &
+  TypeRouteOptions & {
+    authenticate: Authenticate;
+    report: (error: unknown, request: FastifyRequest) => void;
+  };
+
+export const heatPrefix = '/orchestration';
+
+const isVersioned = (request: FastifyRequest): boolean => /^\/orchestration\/v1(\/|$)/.test(pathOf(request));
+
+function versions(request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const links = [{ rel: 'self', href: `${baseUrl(request)}${heatPrefix}/v1/` }];
+  return reply.code(300).send({ versions: [{ id: 'v1.0', status: 'CURRENT', links }] });
+}
+
+export function heatFamily(scope: FastifyInstance, options: HeatOptions): void {
+  readJsonBodies(scope);
+  wordErrors(
+    scope,
+    {
+      ...heatWording,
+      // Whatever is not version 1 is told which versions there are.
+      notFound: (request, reply) =>
+        isVersioned(request) ? heatWording.notFound(request, reply) : versions(request, reply),
+    },
+    options.report,
+  );
+  requireToken(scope, options.authenticate, { skip: (request) => !isVersioned(request) });
+  scope.addHook('preParsing', async (request) => {
+    const { project } = request.params as { project?: string };
+    if (project === undefined || project === projectOf(request)) return;
+    throw heatError('Forbidden', 'HTTPForbidden', 'Access was denied to this resource.');
+  });
+
+  const open = { config: { public: true } } as const;
+  scope.get('/', open, versions);
+  scope.get('/versions', open, versions);
+  scope.get('/healthcheck', open, () => ({ detailed: false, reasons: [] }));
+
+  scope.register(
+    (v1, _options, done) => {
+      stackRoutes(v1, options);
+      stackReadRoutes(v1, options);
+      resourceRoutes(v1, options);
+      typeRoutes(v1, options);
+      softwareRoutes(v1, options);
+      done();
+    },
+    { prefix: '/v1' },
+  );
+}

@@ -1,0 +1,69 @@
+/** From the names in a path to the stack, and the redirects of a lookup. */
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import { stackShow, type StackView } from '@anneal/contracts/scheduling.ts';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Ask } from '../ask.ts';
+import { baseUrl, queryOf } from '../http/base-url.ts';
+import { projectOf } from '../identity/caller.ts';
+import { stackHref, type Root } from './representation.ts';
+import { heatError, plainBody } from './wording.ts';
+
+export interface StackPath {
+  project: string;
+  name: string;
+  id: string;
+}
+
+export const rootOf = (request: FastifyRequest): Root => `${baseUrl(request)}/orchestration/v1/${projectOf(request)}`;
+
+export const stackMissing = (name: string): AnnealError =>
+  heatError('NotFound', 'EntityNotFound', `The Stack (${name}) could not be found.`);
+
+/** A stack by name or id. @throws AnnealError NotFound in Heat's words. */
+export async function lookUp(
+  ask: Ask,
+  { project, stack, outputs = false }: { project: string; stack: string; outputs?: boolean },
+): Promise<StackView> {
+  try {
+    return await ask('scheduling', stackShow, { data: { project, stack, outputs }, project });
+  } catch (error) {
+    if (error instanceof AnnealError && error.code === 'NotFound') throw stackMissing(stack);
+    throw error;
+  }
+}
+
+/** The stack of a canonical path: name and id must belong together. */
+export async function stackAt(
+  ask: Ask,
+  request: FastifyRequest,
+  { outputs = false }: { outputs?: boolean } = {},
+): Promise<StackView> {
+  const { name, id } = request.params as StackPath;
+  const project = projectOf(request);
+  const stack = await lookUp(ask, { project, stack: id, outputs }).catch((error: unknown) => {
+    throw error instanceof AnnealError && error.code === 'NotFound' ? stackMissing(name) : error;
+  });
+  if (stack.name !== name || stack.id !== id) throw stackMissing(name);
+  return stack;
+}
+
+/** Which kinds of thing below a stack can be reached by its name alone. */
+export const lookupPaths = ['resources', 'events', 'template', 'actions', 'environment', 'files', 'outputs'] as const;
+
+/**
+ * 302 for every method: the clients of this API send the same method and body again, so it must not become 303 or 307.
+ */
+export async function redirect(
+  ask: Ask,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  below: string,
+): Promise<FastifyReply> {
+  const { name } = request.params as { name: string };
+  const stack = await lookUp(ask, { project: projectOf(request), stack: name });
+  const location = `${stackHref(rootOf(request), stack)}${below === '' ? '' : `/${below}`}${queryOf(request)}`;
+  return reply
+    .code(302)
+    .header('location', location)
+    .send(plainBody(302, 'Found', `The resource was found at ${location}; you should be redirected automatically.`));
+}

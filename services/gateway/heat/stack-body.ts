@@ -1,0 +1,166 @@
+/** What a client sends to create, update or validate a stack, as the question to templating. */
+import type { CompileQuestion } from '@anneal/contracts/templating.ts';
+import { AnnealError, type Mistake } from '@anneal/contracts/errors.ts';
+import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+import { heatError } from './wording.ts';
+
+export interface StackRequest {
+  readonly template: string | JsonObject | undefined;
+  readonly environments: (string | JsonObject)[];
+  readonly files: Record<string, string>;
+  readonly parameters: Record<string, Json>;
+  readonly clearParameters: string[];
+  /** Undefined: not said. */
+  readonly timeoutMinutes: number | null | undefined;
+  readonly disableRollback: boolean | undefined;
+  readonly tags: string[] | undefined;
+}
+
+const isObject = (value: Json | undefined): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+const absent = (value: Json | undefined): value is null | undefined => value === undefined || value === null;
+
+/** @throws AnnealError InvalidRequest that names every field that is wrong. */
+export function readStackBody(body: JsonObject): StackRequest {
+  const mistakes: Mistake[] = [];
+  const wrong = (path: string, message: string): undefined => {
+    mistakes.push({ code: 'InvalidField', path, message });
+    return undefined;
+  };
+  if (!absent(body['template_url'])) {
+    wrong('template_url', 'is not fetched by this server: send the template itself in template');
+  }
+  if (!absent(body['adopt_stack_data'])) wrong('adopt_stack_data', 'is not supported: stacks cannot be adopted yet');
+
+  const files = readFiles(body['files'], wrong);
+  const request: StackRequest = {
+    template: readDocument(body['template'], 'template', wrong),
+    environments: readEnvironments(body, files, wrong),
+    files,
+    parameters: absent(body['parameters'])
+      ? {}
+      : isObject(body['parameters'])
+        ? body['parameters']
+        : (wrong('parameters', 'must be an object') ?? {}),
+    clearParameters: readNames(body['clear_parameters'], 'clear_parameters', wrong),
+    timeoutMinutes: readTimeout(body['timeout_mins'], wrong),
+    disableRollback: readFlag(body['disable_rollback'], 'disable_rollback', wrong),
+    tags: readTags(body['tags'], wrong),
+  };
+  if (mistakes.length > 0) {
+    const [first] = mistakes;
+    const listed = mistakes.map(({ path, message }) => `${path} ${message}`).join('; ');
+    throw new AnnealError(
+      'InvalidRequest',
+      mistakes.length === 1 && first ? `${first.path} ${first.message}.` : listed,
+      {
+        mistakes,
+      },
+    );
+  }
+  return request;
+}
+
+type Wrong = (path: string, message: string) => undefined;
+
+function readDocument(value: Json | undefined, path: string, wrong: Wrong): string | JsonObject | undefined {
+  if (absent(value)) return undefined;
+  if (typeof value === 'string' || isObject(value)) return value;
+  return wrong(path, 'must be an object or a text');
+}
+
+function readFiles(value: Json | undefined, wrong: Wrong): Record<string, string> {
+  if (absent(value)) return {};
+  if (!isObject(value)) return wrong('files', 'must be an object of texts') ?? {};
+  const files: [string, string][] = [];
+  for (const [name, content] of Object.entries(value)) {
+    if (typeof content === 'string') files.push([name, content]);
+    else wrong(`files.${name}`, 'must be a text');
+  }
+  return Object.fromEntries(files);
+}
+
+/** Files that are named win over the environment, which clients send merged for servers that do not know better. */
+function readEnvironments(body: JsonObject, files: Record<string, string>, wrong: Wrong): (string | JsonObject)[] {
+  const names = readNames(body['environment_files'], 'environment_files', wrong);
+  if (names.length > 0) {
+    return names.flatMap((name) => {
+      const content = files[name];
+      if (content !== undefined) return [content];
+      wrong('environment_files', `names ${name}, which is not among the files that were sent`);
+      return [];
+    });
+  }
+  const environment = readDocument(body['environment'], 'environment', wrong);
+  const empty = environment === undefined || (isObject(environment) && Object.keys(environment).length === 0);
+  return empty || environment === '' ? [] : [environment];
+}
+
+function readNames(value: Json | undefined, path: string, wrong: Wrong): string[] {
+  if (absent(value)) return [];
+  if (Array.isArray(value) && value.every((item) => typeof item === 'string')) return value;
+  return wrong(path, 'must be a list of names') ?? [];
+}
+
+function readTimeout(value: Json | undefined, wrong: Wrong): number | null | undefined {
+  if (absent(value)) return undefined;
+  const minutes = typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : value;
+  if (typeof minutes !== 'number' || !Number.isInteger(minutes) || minutes < 0) {
+    return wrong('timeout_mins', 'must be a whole number of minutes, 0 or more');
+  }
+  return minutes === 0 ? null : minutes;
+}
+
+function readFlag(value: Json | undefined, path: string, wrong: Wrong): boolean | undefined {
+  if (absent(value)) return undefined;
+  if (typeof value === 'boolean') return value;
+  const lower = typeof value === 'string' ? value.toLowerCase() : '';
+  if (lower === 'true' || lower === 'false') return lower === 'true';
+  return wrong(path, 'must be true or false');
+}
+
+function readTags(value: Json | undefined, wrong: Wrong): string[] | undefined {
+  if (absent(value)) return undefined;
+  if (typeof value !== 'string') return wrong('tags', 'must be a text with commas between the tags');
+  const tags = value.split(',').map((tag) => tag.trim());
+  if (value.trim() === '') return [];
+  if (tags.some((tag) => tag.length === 0 || tag.length > 80)) {
+    return wrong('tags', 'must each have 1 to 80 characters');
+  }
+  return tags;
+}
+
+/** @throws AnnealError InvalidRequest, worded as Heat's clients expect. */
+export function readStackName(body: JsonObject): string {
+  const name = body['stack_name'];
+  if (absent(name) || name === '') throw new AnnealError('InvalidRequest', 'No stack name specified');
+  if (typeof name !== 'string' || !/^[A-Za-z][A-Za-z0-9_.-]{0,254}$/.test(name)) {
+    throw heatError(
+      'InvalidRequest',
+      'StackValidationFailed',
+      `Invalid stack name ${parameterOf(name)} must contain only alphanumeric or "_-." characters, must start with alpha and must be 255 characters or less.`,
+    );
+  }
+  return name;
+}
+
+const parameterOf = (name: Json): string => (typeof name === 'string' ? name.slice(0, 300) : JSON.stringify(name));
+
+export function requireTemplate({ template }: StackRequest): void {
+  if (template === undefined) throw new AnnealError('InvalidRequest', 'No template specified');
+}
+
+export function toQuestion(
+  request: StackRequest,
+  about: { project: string; stackName: string; stackId: string },
+): CompileQuestion {
+  return {
+    project: about.project,
+    stack_name: about.stackName,
+    stack_id: about.stackId,
+    ...(request.template !== undefined && { template: request.template }),
+    environments: request.environments,
+    files: request.files,
+    parameters: request.parameters,
+  };
+}

@@ -1,0 +1,92 @@
+/**
+ * Errors as Heat words them: `{code, title, explanation, error: {type, message, traceback}}`. Our own code, the mistakes and
+ * the remedy stand beside Heat's fields, where clients that know us find them.
+ */
+import { AnnealError, type Failure } from '@anneal/contracts/errors.ts';
+import type { FamilyWording } from '../http/family.ts';
+import type { Problem } from '../http/problem.ts';
+import { authenticateHeader } from '../identity/keystone.ts';
+
+const malformed = 'The server could not comply with the request since it is either malformed or otherwise incorrect.';
+const broken = 'The server has either erred or is incapable of performing the requested operation.';
+
+const byStatus: Readonly<Record<number, { title: string; explanation: string; type: string }>> = {
+  400: { title: 'Bad Request', explanation: malformed, type: 'HTTPBadRequest' },
+  403: { title: 'Forbidden', explanation: 'Access was denied to this resource.', type: 'Forbidden' },
+  404: { title: 'Not Found', explanation: 'The resource could not be found.', type: 'EntityNotFound' },
+  405: { title: 'Method Not Allowed', explanation: malformed, type: 'HTTPMethodNotAllowed' },
+  409: {
+    title: 'Conflict',
+    explanation: 'There was a conflict when trying to complete your request.',
+    type: 'ActionInProgress',
+  },
+  413: { title: 'Request Entity Too Large', explanation: malformed, type: 'RequestLimitExceeded' },
+  429: { title: 'Too Many Requests', explanation: 'Too many requests at once.', type: 'RequestLimitExceeded' },
+  503: {
+    title: 'Service Unavailable',
+    explanation: 'The server is currently unavailable. Please try again at a later time.',
+    type: 'HTTPServiceUnavailable',
+  },
+};
+const unexpected = { title: 'Internal Server Error', explanation: broken, type: 'HTTPInternalServerError' };
+
+/** Heat's names, where they differ from what the status says. */
+const byCode: Readonly<Record<string, string>> = {
+  InvalidTemplate: 'StackValidationFailed',
+  NotSupported: 'NotSupported',
+  AlreadyExists: 'StackExists',
+};
+
+/** An error whose Heat type is known where it is thrown. */
+export function heatError(code: AnnealError['code'], type: string, message: string): AnnealError {
+  return new AnnealError(code, message, { details: { heat_type: type } });
+}
+
+const typeOf = ({ code, mistakes, details }: Failure, fallback: string): string => {
+  if (typeof details?.['heat_type'] === 'string') return details['heat_type'];
+  // The one refusal of a template that Heat's clients tell from the others.
+  if (mistakes?.[0]?.code === 'MissingParameter') return 'UserParameterMissing';
+  return byCode[code] ?? fallback;
+};
+
+function heatBody({ status, failure }: Problem): object {
+  if (status === 401) {
+    return { error: { code: 401, title: 'Unauthorized', message: failure.message } };
+  }
+  const { title, explanation, type } = byStatus[status] ?? unexpected;
+  const { heat_type: _, ...details } = failure.details ?? {};
+  return {
+    code: status,
+    title,
+    explanation,
+    error: {
+      type: typeOf(failure, type),
+      traceback: null,
+      message: failure.message,
+      code: failure.code,
+      remedy: failure.remedy,
+      ...(failure.mistakes && { mistakes: failure.mistakes }),
+      ...(Object.keys(details).length > 0 && { details }),
+    },
+  };
+}
+
+/** How Heat's HTTP layer answers where no controller had a say. */
+export const plainBody = (status: number, title: string, message: string): object => ({
+  message: `${message}<br /><br />\n\n\n`,
+  code: `${status} ${title}`,
+  title,
+});
+
+export const heatWording: FamilyWording = {
+  body: heatBody,
+  headers: (problem, request): Record<string, string> =>
+    problem.status === 401 ? { 'www-authenticate': authenticateHeader(request) } : {},
+  notFound: (_request, reply) => reply.code(404).send(plainBody(404, 'Not Found', 'The resource could not be found.')),
+  notAllowed: () => ({
+    code: 405,
+    title: 'Method Not Allowed',
+    explanation: malformed,
+    error: { type: 'HTTPMethodNotAllowed', traceback: null, message: malformed },
+  }),
+};

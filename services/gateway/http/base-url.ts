@@ -1,0 +1,21 @@
+/** Links lead back to where the request came in, so that they work through tunnels and under any name of the machine. */
+import type { FastifyRequest } from 'fastify';
+
+const plainHost = /^(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+)(:\d{1,5})?$/;
+
+export function baseUrl(request: FastifyRequest): string {
+  const host = request.host;
+  // A Host header is whatever the client says; what is not a plain name never gets into a link.
+  if (plainHost.test(host)) return `${request.protocol}://${host}`;
+  const { localAddress = '127.0.0.1', localPort = 0 } = request.socket;
+  return `${request.protocol}://${localAddress.includes(':') ? `[${localAddress}]` : localAddress}:${localPort}`;
+}
+
+/** The path as sent, without the query. */
+export const pathOf = (request: FastifyRequest): string => request.url.split('?', 1)[0] ?? '/';
+
+/** `?a=b`, as sent, or nothing. */
+export const queryOf = (request: FastifyRequest): string => {
+  const at = request.url.indexOf('?');
+  return at < 0 ? '' : request.url.slice(at);
+};

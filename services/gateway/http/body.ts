@@ -1,0 +1,89 @@
+/** Reading what came in: JSON whatever the client calls it, and queries whose values repeat. */
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { z } from 'zod';
+
+/**
+ * Clients of the OpenStack APIs send `Content-Type: application/json` without a body, and bodies without a type. An empty
+ * body is no body.
+ */
+export function readJsonBodies(scope: FastifyInstance): void {
+  scope.removeAllContentTypeParsers();
+  scope.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => {
+    const text = typeof body === 'string' ? body : body.toString('utf8');
+    if (text.trim() === '') return done(null, undefined);
+    try {
+      done(null, JSON.parse(text));
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      done(new AnnealError('InvalidRequest', `The request body is not valid JSON: ${reason}`));
+    }
+  });
+}
+
+/** @throws AnnealError InvalidRequest that lists every field that is wrong. */
+export function parse<T>(schema: z.ZodType<T>, value: unknown, what: string): T {
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const mistakes = parsed.error.issues.map((issue) => ({
+    code: 'InvalidField',
+    path: issue.path.join('.'),
+    message: issue.message,
+  }));
+  const listed = mistakes.map(({ path, message }) => (path === '' ? message : `${path}: ${message}`)).join('; ');
+  throw new AnnealError('InvalidRequest', `${what} is not valid: ${listed}`, { mistakes });
+}
+
+export function objectBody(request: FastifyRequest): JsonObject {
+  const body = request.body as Json | undefined;
+  if (body === undefined || body === null) return {};
+  if (typeof body !== 'object' || Array.isArray(body)) {
+    throw new AnnealError('InvalidRequest', 'The request body must be a JSON object.');
+  }
+  return body;
+}
+
+export type Query = Readonly<Record<string, string | string[] | undefined>>;
+
+/** The last value of a parameter: clients that follow a redirect send some twice. */
+export function queryValue(request: FastifyRequest, name: string): string | undefined {
+  const value = (request.query as Query)[name];
+  return Array.isArray(value) ? value.at(-1) : value;
+}
+
+export function queryValues(request: FastifyRequest, name: string): string[] {
+  const value = (request.query as Query)[name];
+  return value === undefined ? [] : [value].flat();
+}
+
+/** @throws AnnealError InvalidRequest unless it is a whole number within the bounds. */
+export function queryNumber(
+  request: FastifyRequest,
+  name: string,
+  { least, most }: { least: number; most: number },
+): number | undefined {
+  const text = queryValue(request, name);
+  if (text === undefined) return undefined;
+  const value = Number(text);
+  if (!/^\d+$/.test(text) || value < least || value > most) {
+    throw new AnnealError(
+      'InvalidRequest',
+      `The query parameter ${name} must be a whole number from ${least} to ${most}, not "${text}".`,
+    );
+  }
+  return value;
+}
+
+/** @throws AnnealError InvalidRequest for anything but true and false, in any case. */
+export function queryBoolean(request: FastifyRequest, name: string): boolean | undefined {
+  const text = queryValue(request, name);
+  if (text === undefined) return undefined;
+  const lower = text.toLowerCase();
+  if (lower === 'true') return true;
+  if (lower === 'false') return false;
+  throw new AnnealError(
+    'InvalidRequest',
+    `Unrecognized value "${text}" for "${name}", acceptable values are: true, false.`,
+  );
+}

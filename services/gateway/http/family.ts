@@ -1,0 +1,57 @@
+/**
+ * A family of routes: one prefix, one way to word errors. A family answers 405 with `Allow` where the path is known and the
+ * method is not, and words its own 404; nothing of one family leaks into another.
+ */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { pathOf } from './base-url.ts';
+import { toProblem, type Problem } from './problem.ts';
+
+export interface FamilyWording {
+  body(problem: Problem, request: FastifyRequest): unknown;
+  headers?(problem: Problem, request: FastifyRequest): Record<string, string>;
+  notFound(request: FastifyRequest, reply: FastifyReply): unknown;
+  notAllowed(request: FastifyRequest, allow: readonly string[]): unknown;
+}
+
+export function wordErrors(
+  scope: FastifyInstance,
+  wording: FamilyWording,
+  report: (error: unknown, request: FastifyRequest) => void,
+): void {
+  const known: { method: string; pattern: RegExp }[] = [];
+  scope.addHook('onRoute', ({ method, url }) => {
+    for (const each of [method].flat()) known.push({ method: each, pattern: patternOf(url) });
+  });
+
+  scope.setErrorHandler((error, request, reply) => {
+    const problem = toProblem(error, request.id);
+    if (problem.defect) report(error, request);
+    void reply
+      .code(problem.status)
+      .headers({ ...problem.headers, ...wording.headers?.(problem, request) })
+      .type('application/json')
+      .send(JSON.stringify(wording.body(problem, request)));
+  });
+
+  scope.setNotFoundHandler((request, reply) => {
+    const path = pathOf(request);
+    const allow = [...new Set(known.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method))].sort();
+    if (allow.length === 0) return wording.notFound(request, reply);
+    void reply.header('allow', allow.join(', '));
+    if (request.method === 'OPTIONS') return reply.code(204).send();
+    return reply
+      .code(405)
+      .type('application/json')
+      .send(JSON.stringify(wording.notAllowed(request, allow)));
+  });
+}
+
+function patternOf(url: string): RegExp {
+  const escaped = url
+    .replace(/\/$/, '')
+    .split('/')
+    .map((part) =>
+      part.startsWith(':') ? '[^/]+' : part === '*' ? '.*' : part.replace(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`),
+    );
+  return new RegExp(`^${escaped.join('/')}/?$`);
+}

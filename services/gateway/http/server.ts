@@ -1,0 +1,135 @@
+/** The HTTP server: every family of routes under its prefix, one log line per request that never holds an address or a body. */
+import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
+import type { ServiceContext } from '@anneal/runtime/service.ts';
+import type { SettingsOf } from '@anneal/runtime/settings.ts';
+import { apiFamily, apiPrefix } from '../api/family.ts';
+import { createStreams } from '../api/event-stream.ts';
+import { apiWording } from '../api/wording.ts';
+import type { Ask } from '../ask.ts';
+import { bootFamily } from '../boot/boot-routes.ts';
+import { heatFamily, heatPrefix } from '../heat/family.ts';
+import type { Authenticate } from '../identity/caller.ts';
+import { requireToken } from '../identity/caller.ts';
+import { keystoneRoutes, keystoneWording, type KeystoneOptions } from '../identity/keystone.ts';
+import { ironicFamily, ironicPrefix } from '../ironic/family.ts';
+import type { gatewaySettings } from '../settings.ts';
+import type { Wakeups } from '../wakeups.ts';
+import { zaqarFamily, zaqarPrefix } from '../zaqar/family.ts';
+import { baseUrl } from './base-url.ts';
+import { readJsonBodies } from './body.ts';
+import { wordErrors } from './family.ts';
+
+export interface ServerOptions {
+  context: ServiceContext;
+  settings: SettingsOf<typeof gatewaySettings>;
+  ask: Ask;
+  authenticate: Authenticate;
+  keystone: KeystoneOptions;
+  wakeups: Wakeups;
+  /** Aborted when long polls and streams have to end. */
+  stopping: AbortSignal;
+  version: string;
+}
+
+export function buildServer(options: ServerOptions): FastifyInstance {
+  const { context, settings, ask, authenticate, wakeups, stopping } = options;
+  const { bus, store, secrets, newId, log } = context;
+  const now = (): number => context.now().getTime();
+
+  const app = Fastify({
+    logger: false,
+    bodyLimit: settings.bodyLimit,
+    exposeHeadRoutes: false,
+    genReqId: () => `req-${newId()}`,
+    // Names of stacks and resources may have 255 characters, three times that when escaped.
+    routerOptions: { maxParamLength: 2048, ignoreTrailingSlash: true },
+    requestTimeout: 60_000,
+    keepAliveTimeout: 75_000,
+    return503OnClosing: true,
+  });
+  app.decorateRequest('caller', null);
+
+  app.addHook('onRequest', async (request, reply) => {
+    void reply.headers({ 'x-openstack-request-id': request.id, 'x-content-type-options': 'nosniff' });
+  });
+  app.addHook('onResponse', async (request, reply) => {
+    // The pattern of the route, not the address: addresses hold secrets of boots and names of things.
+    log.debug(
+      {
+        request: request.id,
+        method: request.method,
+        route: request.routeOptions.url,
+        status: reply.statusCode,
+        ms: Math.round(reply.elapsedTime),
+      },
+      'answered',
+    );
+  });
+  const report = (error: unknown, request: FastifyRequest): void => {
+    log.error(
+      { err: error, request: request.id, method: request.method, route: request.routeOptions.url },
+      'a request failed for a reason that nobody foresaw; its client got a 500 with this request id',
+    );
+  };
+
+  const family = (prefix: string, build: (scope: FastifyInstance) => void): void => {
+    app.register(
+      (scope, _options, done) => {
+        build(scope);
+        done();
+      },
+      { prefix },
+    );
+  };
+
+  family('/identity', (scope) => {
+    readJsonBodies(scope);
+    wordErrors(scope, keystoneWording, report);
+    requireToken(scope, authenticate);
+    keystoneRoutes(scope, options.keystone);
+  });
+  family(heatPrefix, (scope) =>
+    heatFamily(scope, {
+      ask,
+      bus,
+      blobs: store.blobs,
+      secrets,
+      now: context.now,
+      compileTimeoutMs: settings.compileTimeoutMs,
+      authenticate,
+      report,
+    }),
+  );
+  family(zaqarPrefix, (scope) =>
+    zaqarFamily(scope, {
+      ask,
+      wakeups,
+      stopping,
+      maxWaitSeconds: settings.maxWaitSeconds,
+      bodyLimit: settings.bodyLimit,
+      authenticate,
+      report,
+    }),
+  );
+  family(ironicPrefix, (scope) => ironicFamily(scope, { ask, newId, authenticate, report }));
+  family('/boot/v1', (scope) => bootFamily(scope, { ask, now, wording: apiWording, report }));
+  family(apiPrefix, (scope) =>
+    apiFamily(scope, {
+      ask,
+      bus,
+      secrets,
+      newId,
+      wakeups,
+      streams: createStreams({ most: settings.maxStreams, stopping }),
+      heartbeatMs: settings.heartbeatMs,
+      version: options.version,
+      authenticate,
+      report,
+    }),
+  );
+
+  // What belongs to no family.
+  wordErrors(app, apiWording, report);
+  app.get('/', (request) => ({ name: 'anneal', info: `${baseUrl(request)}${apiPrefix}/info` }));
+  return app;
+}

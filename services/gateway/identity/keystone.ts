@@ -1,0 +1,232 @@
+/** The tokens and the catalog, in Keystone v3's form: as much as keystoneauth, the openstack command and curl ask for. */
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import { baseUrl } from '../http/base-url.ts';
+import { parse, queryValue } from '../http/body.ts';
+import type { FamilyWording } from '../http/family.ts';
+import { Attempts } from './attempts.ts';
+import { callerOf } from './caller.ts';
+import { catalogFor } from './catalog.ts';
+import type { Password } from './password.ts';
+import { adminProject, adminUser, domain, roles } from './principals.ts';
+import type { TokenDocument, Tokens } from './tokens.ts';
+
+const naming = z.object({ id: z.string().optional(), name: z.string().optional() });
+const authSchema = z.object({
+  auth: z.object({
+    identity: z.object({
+      methods: z.array(z.string()).min(1),
+      password: z
+        .object({ user: naming.extend({ domain: naming.optional(), password: z.string().max(4096) }) })
+        .optional(),
+      token: z.object({ id: z.string() }).optional(),
+    }),
+    scope: z
+      .union([
+        z.literal('unscoped'),
+        z.looseObject({ project: naming.extend({ domain: naming.optional() }).optional() }),
+      ])
+      .optional(),
+  }),
+});
+type Auth = z.infer<typeof authSchema>['auth'];
+
+const titles: Readonly<Record<number, string>> = {
+  400: 'Bad Request',
+  401: 'Unauthorized',
+  403: 'Forbidden',
+  404: 'Not Found',
+  405: 'Method Not Allowed',
+  413: 'Request Entity Too Large',
+  429: 'Too Many Requests',
+  503: 'Service Unavailable',
+};
+const wording = (code: number, message: string) => ({
+  error: { code, title: titles[code] ?? 'Internal Server Error', message },
+});
+
+export const authenticateHeader = (request: FastifyRequest): string => `Keystone uri="${baseUrl(request)}/identity"`;
+
+export const keystoneWording: FamilyWording = {
+  body: ({ status, failure }) => wording(status, failure.message),
+  headers: (problem, request) => ({
+    vary: 'X-Auth-Token',
+    ...(problem.status === 401 && { 'www-authenticate': authenticateHeader(request) }),
+  }),
+  notFound: (_request, reply) => reply.code(404).send(wording(404, 'The identity API has nothing at this address.')),
+  notAllowed: (_request, allow) => wording(405, `This address takes ${allow.join(', ')}.`),
+};
+
+export interface KeystoneOptions {
+  password: Password;
+  tokens: Tokens;
+  region: string;
+  now: () => number;
+}
+
+export function keystoneRoutes(scope: FastifyInstance, { password, tokens, region, now }: KeystoneOptions): void {
+  const attempts = new Attempts({ now, what: 'Logging in', free: 5, longestWaitMs: 60_000 });
+  const open = { config: { public: true } } as const;
+
+  scope.get('/', open, (request, reply) => reply.code(300).send({ versions: { values: [versionEntry(request)] } }));
+  scope.get('/v3', open, (request) => ({ version: versionEntry(request) }));
+
+  scope.post('/v3/auth/tokens', open, async (request, reply) => {
+    const { auth } = parse(authSchema, request.body, 'The login');
+    const parent = await identify(auth, request.ip);
+    const project = scopeOf(auth, parent);
+    const { text, document } = await tokens.issue({
+      userId: adminUser.id,
+      projectId: project,
+      methods: auth.identity.methods,
+      ...(parent && { parent }),
+    });
+    return reply
+      .code(201)
+      .headers({ 'x-subject-token': text, vary: 'X-Auth-Token' })
+      .send({ token: tokenBody(request, document) });
+  });
+
+  /** Who it is, proven by a password (undefined) or by a token (that token). */
+  async function identify({ identity }: Auth, place: string): Promise<TokenDocument | undefined> {
+    if (identity.methods.includes('password') && identity.password) {
+      attempts.check(place);
+      const { user } = identity.password;
+      const known =
+        (user.id === undefined || user.id === adminUser.id) &&
+        (user.name === undefined || user.name === adminUser.name) &&
+        (user.id !== undefined || (user.name !== undefined && inDomain(user.domain)));
+      // The password is hashed for a stranger too, or the time of the answer would tell which names exist.
+      const right = await password.matches(user.password);
+      if (known && right) {
+        attempts.succeeded(place);
+        return undefined;
+      }
+    } else if (identity.methods.includes('token') && identity.token) {
+      attempts.check(place);
+      const found = await tokens.find(identity.token.id);
+      if (found) return found;
+    } else {
+      throw new AnnealError(
+        'InvalidRequest',
+        `The login has the methods ${identity.methods.join(', ')}; one of password and token is needed, with its data beside it.`,
+      );
+    }
+    attempts.failed(place);
+    throw new AnnealError('Unauthorized', 'The request you have made requires authentication.');
+  }
+
+  const subjectOf = async (request: FastifyRequest): Promise<{ text: string; document: TokenDocument }> => {
+    const text = request.headers['x-subject-token'];
+    if (typeof text !== 'string') throw new AnnealError('InvalidRequest', 'The header X-Subject-Token is missing.');
+    const document = await tokens.find(text);
+    if (!document) throw new AnnealError('NotFound', 'The token in X-Subject-Token is not known, or has expired.');
+    return { text, document };
+  };
+  scope.get('/v3/auth/tokens', async (request, reply) => {
+    const { text, document } = await subjectOf(request);
+    return reply.header('x-subject-token', text).send({ token: tokenBody(request, document) });
+  });
+  scope.head('/v3/auth/tokens', async (request, reply) => {
+    const { text } = await subjectOf(request);
+    return reply.header('x-subject-token', text).code(200).send();
+  });
+  scope.delete('/v3/auth/tokens', async (request, reply) => {
+    await tokens.revoke((await subjectOf(request)).text);
+    return reply.code(204).send();
+  });
+
+  const links = (request: FastifyRequest, path: string) => ({ self: `${baseUrl(request)}/identity/v3/${path}` });
+  const collections = {
+    projects: {
+      ...adminProject,
+      domain_id: domain.id,
+      enabled: true,
+      is_domain: false,
+      parent_id: domain.id,
+      description: '',
+      tags: [],
+    },
+    users: { ...adminUser, domain_id: domain.id, enabled: true, password_expires_at: null },
+    domains: { ...domain, enabled: true, description: '' },
+  };
+  for (const [plural, entry] of Object.entries(collections)) {
+    const singular = plural.slice(0, -1);
+    const shown = (request: FastifyRequest) => ({ ...entry, links: links(request, `${plural}/${entry.id}`) });
+    const list = (request: FastifyRequest) => {
+      const name = queryValue(request, 'name');
+      const fits = name === undefined || name === entry.name;
+      return {
+        [plural]: fits ? [shown(request)] : [],
+        links: { ...links(request, plural), previous: null, next: null },
+      };
+    };
+    scope.get(`/v3/${plural}`, list);
+    if (plural !== 'users') scope.get(`/v3/auth/${plural}`, list);
+    scope.get<{ Params: { id: string } }>(`/v3/${plural}/:id`, (request) => {
+      if (request.params.id === entry.id) return { [singular]: shown(request) };
+      throw new AnnealError('NotFound', `Could not find ${singular}: ${request.params.id}.`);
+    });
+  }
+  scope.get('/v3/auth/catalog', (request) => {
+    const { project } = callerOf(request);
+    return { catalog: catalogFor({ base: baseUrl(request), project, region }), links: links(request, 'auth/catalog') };
+  });
+
+  function tokenBody(request: FastifyRequest, token: TokenDocument): object {
+    const scoped = token.project_id !== null;
+    return {
+      methods: token.methods,
+      user: { domain, ...adminUser, password_expires_at: null },
+      audit_ids: token.audit_ids,
+      expires_at: microseconds(token.expires_at),
+      issued_at: microseconds(token.issued_at),
+      ...(scoped && {
+        project: { domain, ...adminProject },
+        is_domain: false,
+        roles,
+        ...(!('nocatalog' in (request.query as object)) && {
+          catalog: catalogFor({ base: baseUrl(request), project: token.project_id, region }),
+        }),
+      }),
+    };
+  }
+}
+
+const inDomain = (named: { id?: string | undefined; name?: string | undefined } | undefined): boolean =>
+  named === undefined ||
+  named.id === domain.id ||
+  (named.id === undefined && named.name?.toLowerCase() === domain.name.toLowerCase());
+
+/** Which project the token is for. @throws AnnealError Unauthorized for one that is not there, as Keystone does. */
+function scopeOf({ scope }: Auth, parent: TokenDocument | undefined): string | null {
+  if (scope === 'unscoped') return null;
+  // Without a scope, a new token has the one that its parent has; a login gets the default project of the user.
+  if (scope === undefined) return parent ? parent.project_id : adminProject.id;
+  const { project } = scope;
+  if (project === undefined) {
+    throw new AnnealError('Unauthorized', 'Only a project can be the scope of a token here: "scope": {"project": …}.');
+  }
+  const named = project.id ?? project.name;
+  const right =
+    project.id === undefined
+      ? project.name === adminProject.name && inDomain(project.domain)
+      : project.id === adminProject.id;
+  if (!right) {
+    throw new AnnealError('Unauthorized', `The user ${adminUser.name} has no project ${named ?? '(not named)'}.`);
+  }
+  return adminProject.id;
+}
+
+const microseconds = (time: string): string => time.replace(/\.(\d{3})Z$/, '.$1000Z');
+
+function versionEntry(request: FastifyRequest): object {
+  return {
+    id: 'v3.14',
+    status: 'stable',
+    updated: '2020-04-07T00:00:00Z',
+    links: [{ rel: 'self', href: `${baseUrl(request)}/identity/v3/` }],
+    'media-types': [{ base: 'application/json', type: 'application/vnd.openstack.identity-v3+json' }],
+  };
+}

@@ -1,0 +1,73 @@
+/** The one user's password, kept as an scrypt hash. A new password in the settings replaces the old one. */
+import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto';
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import type { Document, Store } from '@anneal/store/port.ts';
+
+interface UserDocument extends Document {
+  readonly salt: string;
+  readonly hash: string;
+}
+
+const cost = { N: 16_384, r: 8, p: 1 };
+/** Each derivation takes 16 MiB; more at once would let strangers fill the memory. */
+const atOnce = 2;
+const mostWaiting = 64;
+
+export interface Password {
+  matches(password: string): Promise<boolean>;
+}
+
+export async function openPassword({
+  store,
+  password,
+}: {
+  store: Store;
+  password: string | undefined;
+}): Promise<Password> {
+  const users = await store.collection<UserDocument>({ name: 'gateway_users', indexes: [] });
+  const derive = inTurn(deriveKey);
+  const verify = async (user: UserDocument, given: string): Promise<boolean> =>
+    timingSafeEqual(Buffer.from(user.hash, 'base64'), await derive(given, user.salt));
+
+  let user = await users.get('admin');
+  if (password !== undefined && !(user && (await verify(user, password)))) {
+    const salt = randomBytes(16).toString('base64');
+    const hash = (await derive(password, salt)).toString('base64');
+    await users.bulk([{ kind: 'put', document: { id: 'admin', salt, hash } }]);
+    user = await users.get('admin');
+  }
+  if (!user) {
+    throw new AnnealError(
+      'InvalidRequest',
+      'No password is known for the user admin, so nobody could log in. Set ANNEAL_GATEWAY_ADMIN_PASSWORD (8 characters or more) for the first start.',
+    );
+  }
+  const known = user;
+  return { matches: (given) => verify(known, given) };
+}
+
+function deriveKey(password: string, salt: string): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    scrypt(password, Buffer.from(salt, 'base64'), 32, cost, (error, key) => (error ? reject(error) : resolve(key)));
+  });
+}
+
+function inTurn(work: typeof deriveKey): typeof deriveKey {
+  let running = 0;
+  const waiting: (() => void)[] = [];
+  return async (password, salt) => {
+    if (running >= atOnce) {
+      if (waiting.length >= mostWaiting) {
+        throw new AnnealError('LimitReached', 'Too many people are logging in at once; try again in a few seconds.');
+      }
+      await new Promise<void>((resolve) => waiting.push(resolve));
+    }
+    running += 1;
+    try {
+      return await work(password, salt);
+    } finally {
+      running -= 1;
+      waiting.shift()?.();
+    }
+  };
+}

@@ -1,0 +1,9 @@
+/** Who there is: one domain, one project, one user. */
+export const domain = { id: 'default', name: 'Default' } as const;
+export const adminProject = { id: '00000000000000000000000000000001', name: 'admin' } as const;
+export const adminUser = { id: '00000000000000000000000000000002', name: 'admin' } as const;
+export const roles = [
+  { id: '00000000000000000000000000000011', name: 'admin' },
+  { id: '00000000000000000000000000000012', name: 'member' },
+  { id: '00000000000000000000000000000013', name: 'reader' },
+] as const;

@@ -1,0 +1,226 @@
+/** Ironic's API for nodes: what the openstack command needs to enrol, show, power and provision them. */
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import {
+  nodeEnrol,
+  nodeList,
+  nodeMaintenance,
+  nodePower,
+  nodeProvision,
+  nodeRemove,
+  nodeShow,
+  nodeStates,
+  type NodeView,
+} from '@anneal/contracts/provisioning.ts';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import type { Ask } from '../ask.ts';
+import { baseUrl } from '../http/base-url.ts';
+import { parse, queryBoolean, queryNumber, queryValue, readJsonBodies } from '../http/body.ts';
+import { wordErrors, type FamilyWording } from '../http/family.ts';
+import { requireToken, type Authenticate } from '../identity/caller.ts';
+import { authenticateHeader } from '../identity/keystone.ts';
+import { nodeBody, nodeRow, pick } from './node-view.ts';
+
+export interface IronicOptions {
+  ask: Ask;
+  newId: () => string;
+  authenticate: Authenticate;
+  report: (error: unknown, request: FastifyRequest) => void;
+}
+
+export const ironicPrefix = '/baremetal';
+const versions = { least: '1.1', most: '1.95' } as const;
+
+/** Ironic puts its fault, as JSON, into a string. */
+const fault = (status: number, faultstring: string, more: object = {}) => ({
+  error_message: JSON.stringify({
+    faultcode: status < 500 ? 'Client' : 'Server',
+    faultstring,
+    debuginfo: null,
+    ...more,
+  }),
+});
+
+const ironicWording: FamilyWording = {
+  body: ({ status, failure: { code, message, remedy, mistakes } }) =>
+    fault(status, message, { code, remedy, ...(mistakes && { mistakes }) }),
+  headers: ({ status }, request): Record<string, string> =>
+    status === 401 ? { 'www-authenticate': authenticateHeader(request) } : {},
+  notFound: (_request, reply) => reply.code(404).send(fault(404, 'The bare metal API has nothing at this address.')),
+  notAllowed: (_request, allow) => fault(405, `This address takes ${allow.join(', ')}.`),
+};
+
+const enrolSchema = z.object({
+  uuid: z.guid().optional(),
+  name: z.string().min(1).max(255).optional(),
+  driver: z.enum(['redfish']).default('redfish'),
+  driver_info: z.looseObject({
+    redfish_address: z.url(),
+    redfish_system_id: z.string().optional(),
+    redfish_username: z.string().optional(),
+    redfish_password: z.string().optional(),
+  }),
+  resource_class: z.string().min(1).max(80).default('baremetal'),
+  traits: z.array(z.string().max(255)).default([]),
+  /** Beyond Ironic: go on to available without being told each verb. */
+  provide: z.boolean().default(false),
+});
+const powerTargets = ['power on', 'power off', 'rebooting', 'soft power off', 'soft rebooting'] as const;
+const powerSchema = z.object({ target: z.enum(powerTargets) });
+const provisionSchema = z.object({ target: z.enum(['manage', 'inspect', 'provide', 'clean', 'abort', 'deleted']) });
+const maintenanceSchema = z.object({ reason: z.string().max(4096).nullish() });
+
+interface NodePath {
+  Params: { node: string };
+}
+
+export function ironicFamily(scope: FastifyInstance, { ask, newId, authenticate, report }: IronicOptions): void {
+  readJsonBodies(scope);
+  wordErrors(scope, ironicWording, report);
+  requireToken(scope, authenticate);
+  scope.addHook('onSend', async (request, reply) => {
+    const asked = request.headers['x-openstack-ironic-api-version'];
+    void reply.headers({
+      'x-openstack-ironic-api-minimum-version': versions.least,
+      'x-openstack-ironic-api-maximum-version': versions.most,
+      'x-openstack-ironic-api-version': typeof asked === 'string' && asked !== 'latest' ? asked : versions.most,
+    });
+  });
+
+  const entry = (request: FastifyRequest) => ({
+    id: 'v1',
+    status: 'CURRENT',
+    min_version: versions.least,
+    version: versions.most,
+    links: [{ href: `${baseUrl(request)}${ironicPrefix}/v1/`, rel: 'self' }],
+  });
+  const open = { config: { public: true } } as const;
+  scope.get('/', open, (request) => ({
+    name: 'Bare metal API',
+    description: 'Nodes, as Ironic has them.',
+    default_version: entry(request),
+    versions: [entry(request)],
+  }));
+  scope.get('/v1', open, (request) => ({
+    id: 'v1',
+    version: entry(request),
+    links: entry(request).links,
+    nodes: [{ href: `${baseUrl(request)}${ironicPrefix}/v1/nodes/`, rel: 'self' }],
+    media_types: [{ base: 'application/json', type: 'application/vnd.openstack.ironic.v1+json' }],
+  }));
+
+  const fieldsOf = (request: FastifyRequest): string[] | undefined => queryValue(request, 'fields')?.split(',');
+
+  const list = (detailed: boolean) => async (request: FastifyRequest) => {
+    const limit = queryNumber(request, 'limit', { least: 0, most: 1_000_000 });
+    const marker = queryValue(request, 'marker');
+    const state = queryValue(request, 'provision_state');
+    const size = limit === undefined || limit === 0 ? 1000 : Math.min(limit, 1000);
+    const { nodes } = await ask('provisioning', nodeList, {
+      data: {
+        limit: size,
+        ...(marker !== undefined && { marker }),
+        ...(state !== undefined && { provision_state: parse(z.enum(nodeStates), state, 'provision_state') }),
+      },
+    });
+    const base = baseUrl(request);
+    const fields = fieldsOf(request);
+    const detail = detailed || (queryBoolean(request, 'detail') ?? false);
+    const maintenance = queryBoolean(request, 'maintenance');
+    const resourceClass = queryValue(request, 'resource_class');
+    const associated = queryBoolean(request, 'associated');
+    const instance = queryValue(request, 'instance_uuid');
+    const fits = (node: NodeView): boolean =>
+      (maintenance === undefined || node.maintenance === maintenance) &&
+      (resourceClass === undefined || node.resource_class === resourceClass) &&
+      (associated === undefined || (node.instance_id !== null) === associated) &&
+      (instance === undefined || node.instance_id === instance);
+    const last = nodes.at(-1);
+    return {
+      nodes: nodes
+        .filter(fits)
+        .map((node) =>
+          fields ? pick(nodeBody(base, node), fields) : detail ? nodeBody(base, node) : nodeRow(base, node),
+        ),
+      ...(last &&
+        nodes.length === size && {
+          next: `${base}${ironicPrefix}/v1/nodes?limit=${size}&marker=${encodeURIComponent(last.id)}`,
+        }),
+    };
+  };
+  scope.get('/v1/nodes', list(false));
+  scope.get('/v1/nodes/detail', list(true));
+
+  scope.post('/v1/nodes', async (request, reply) => {
+    const wanted = parse(enrolSchema, request.body, 'The node');
+    const id = wanted.uuid ?? newId();
+    const { redfish_address, redfish_system_id, redfish_username, redfish_password } = wanted.driver_info;
+    const node = await ask('provisioning', nodeEnrol, {
+      data: {
+        id,
+        name: wanted.name ?? id,
+        driver: wanted.driver,
+        driver_info: {
+          redfish_address,
+          ...(redfish_system_id !== undefined && { redfish_system_id }),
+          ...(redfish_username !== undefined && { redfish_username }),
+          ...(redfish_password !== undefined && { redfish_password }),
+        },
+        resource_class: wanted.resource_class,
+        traits: wanted.traits,
+        provide: wanted.provide,
+      },
+    });
+    const base = baseUrl(request);
+    return reply.code(201).header('location', `${base}${ironicPrefix}/v1/nodes/${node.id}`).send(nodeBody(base, node));
+  });
+
+  const show = (request: FastifyRequest<NodePath>): Promise<NodeView> =>
+    ask('provisioning', nodeShow, { data: { node: request.params.node } });
+
+  scope.get<NodePath>('/v1/nodes/:node', async (request) => {
+    const body = nodeBody(baseUrl(request), await show(request));
+    const fields = fieldsOf(request);
+    return fields ? pick(body, fields) : body;
+  });
+  scope.delete<NodePath>('/v1/nodes/:node', async (request, reply) => {
+    await ask('provisioning', nodeRemove, { data: { node: request.params.node } });
+    return reply.code(204).send();
+  });
+
+  // ---- states: each change is accepted, and goes on by itself
+
+  scope.get<NodePath>('/v1/nodes/:node/states', async (request) => {
+    const node = await show(request);
+    const fields = ['power_state', 'target_power_state', 'provision_state', 'target_provision_state', 'last_error'];
+    return pick(nodeBody(baseUrl(request), node), [...fields, 'provision_updated_at', 'console_enabled']);
+  });
+  const accepted = (reply: FastifyReply): FastifyReply => reply.code(202).send();
+  scope.put<NodePath>('/v1/nodes/:node/states/power', async (request, reply) => {
+    const { target } = parse(powerSchema, request.body, 'The power request');
+    await ask('provisioning', nodePower, { data: { node: request.params.node, target } });
+    return accepted(reply);
+  });
+  scope.put<NodePath>('/v1/nodes/:node/states/provision', async (request, reply) => {
+    const { target } = parse(provisionSchema, request.body, 'The provision request');
+    await ask('provisioning', nodeProvision, { data: { node: request.params.node, target } });
+    return accepted(reply);
+  });
+  scope.put<NodePath>('/v1/nodes/:node/maintenance', async (request, reply) => {
+    const { reason } = parse(maintenanceSchema, request.body ?? {}, 'The maintenance request');
+    const data = { node: request.params.node, maintenance: true, ...(typeof reason === 'string' && { reason }) };
+    await ask('provisioning', nodeMaintenance, { data });
+    return accepted(reply);
+  });
+  scope.delete<NodePath>('/v1/nodes/:node/maintenance', async (request, reply) => {
+    await ask('provisioning', nodeMaintenance, { data: { node: request.params.node, maintenance: false } });
+    return accepted(reply);
+  });
+
+  scope.patch<NodePath>('/v1/nodes/:node', () => {
+    throw new AnnealError(
+      'NotSupported',
+      'A node cannot be patched: set maintenance at …/maintenance, states at …/states, or remove and enrol it again.',
+    );
+  });
+}

@@ -1,0 +1,58 @@
+/** A node in Ironic's form. Pure. */
+import type { NodeView } from '@anneal/contracts/provisioning.ts';
+
+const part = encodeURIComponent;
+
+export function nodeLinks(base: string, id: string): object[] {
+  return [
+    { href: `${base}/baremetal/v1/nodes/${part(id)}`, rel: 'self' },
+    { href: `${base}/baremetal/nodes/${part(id)}`, rel: 'bookmark' },
+  ];
+}
+
+/** What a list without detail shows of each. */
+export const nodeRow = (base: string, node: NodeView): object => ({
+  uuid: node.id,
+  name: node.name,
+  instance_uuid: node.instance_id,
+  power_state: node.power_state,
+  provision_state: node.provision_state,
+  maintenance: node.maintenance,
+  links: nodeLinks(base, node.id),
+});
+
+const seconds = (time: string | null): string | null => (time === null ? null : `${time.slice(0, 19)}+00:00`);
+
+export const nodeBody = (base: string, node: NodeView): Record<string, unknown> => ({
+  ...nodeRow(base, node),
+  driver: node.driver,
+  driver_info: node.driver_info,
+  driver_internal_info: {},
+  properties: node.properties,
+  instance_info: node.instance_info,
+  resource_class: node.resource_class,
+  traits: node.traits,
+  target_power_state: node.target_power_state,
+  target_provision_state: node.target_provision_state,
+  maintenance_reason: node.maintenance_reason,
+  fault: node.fault,
+  reservation: node.reservation,
+  last_error: node.last_error === null ? null : node.last_error.message,
+  console_enabled: false,
+  retired: false,
+  protected: false,
+  owner: null,
+  lessee: null,
+  extra: {},
+  created_at: seconds(node.created_at),
+  updated_at: seconds(node.updated_at),
+  provision_updated_at: seconds(node.provision_updated_at),
+  // Beyond Ironic: the whole of the last error, and why nothing is happening.
+  failure: node.last_error,
+  conditions: node.conditions,
+});
+
+/** Only the fields that were asked for. */
+export function pick(body: Record<string, unknown>, fields: readonly string[]): Record<string, unknown> {
+  return Object.fromEntries(fields.map((field) => [field, body[field] ?? null]));
+}

@@ -1,0 +1,61 @@
+/** The only door for HTTP: it translates requests to questions on the bus, and knows who may ask. */
+import { setMaxListeners } from 'node:events';
+import { eventKept, queueFilled } from '@anneal/contracts/events.ts';
+import { on, route } from '@anneal/bus/route.ts';
+import { defineService } from '@anneal/runtime/service.ts';
+import { createAsk } from './ask.ts';
+import { buildServer } from './http/server.ts';
+import { createAuthenticate } from './identity/caller.ts';
+import { openPassword } from './identity/password.ts';
+import { openTokens } from './identity/tokens.ts';
+import manifest from './package.json' with { type: 'json' };
+import { gatewaySettings } from './settings.ts';
+import { createWakeups, eventsKey, queueKey } from './wakeups.ts';
+
+export const gatewayService = defineService({
+  name: 'gateway',
+  settings: gatewaySettings,
+  async start(context, settings) {
+    const { bus, store, mint, log } = context;
+    const now = (): number => context.now().getTime();
+    const stopping = new AbortController();
+    // Every waiting client listens to it.
+    setMaxListeners(0, stopping.signal);
+
+    const password = await openPassword({ store, password: settings.adminPassword });
+    const tokens = await openTokens({ store, now: context.now, lifetimeMs: settings.tokenHours * 3_600_000 });
+    const ask = createAsk({ bus, mint, timeoutMs: settings.answerTimeoutMs });
+    const wakeups = createWakeups();
+    // Without a group: every replica wakes its own clients, and what happens while it is down wakes nobody.
+    const wake = await bus.subscribe(
+      [queueFilled.type, eventKept.type],
+      route([
+        on(queueFilled, async ({ data: { project, queue } }) => wakeups.wake(queueKey(project, queue))),
+        on(eventKept, async ({ data: { project } }) => wakeups.wake(eventsKey(project))),
+      ]),
+    );
+
+    const app = buildServer({
+      context,
+      settings,
+      ask,
+      wakeups,
+      stopping: stopping.signal,
+      authenticate: createAuthenticate({ tokens, ask, now }),
+      keystone: { password, tokens, region: settings.region, now },
+      version: manifest.version,
+    });
+    const url = await app.listen({ host: settings.host, port: settings.port });
+    log.info({ url }, 'the gateway takes requests');
+
+    return {
+      url,
+      async stop() {
+        stopping.abort();
+        wakeups.wakeAll();
+        await wake.stop();
+        await app.close();
+      },
+    };
+  },
+});

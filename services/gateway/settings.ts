@@ -1,0 +1,69 @@
+/** What the gateway can be told from outside. */
+import { defineSettings } from '@anneal/runtime/settings.ts';
+import { z } from 'zod';
+
+const whole = (fallback: number, least: number, most: number) =>
+  z.coerce.number().int().min(least).max(most).default(fallback);
+
+export const gatewaySettings = defineSettings({
+  host: {
+    env: 'ANNEAL_GATEWAY_HOST',
+    schema: z.string().default('127.0.0.1'),
+    meaning: 'The address to listen on. Anything but a loopback address is reachable by others: put TLS in front.',
+  },
+  port: {
+    env: 'ANNEAL_GATEWAY_PORT',
+    schema: whole(8470, 0, 65_535),
+    meaning: 'The port to listen on; 0 takes a free one.',
+  },
+  adminPassword: {
+    env: 'ANNEAL_GATEWAY_ADMIN_PASSWORD',
+    schema: z.string().min(8).optional(),
+    meaning: 'The password of the user admin. Needed at the first start; a later one replaces it.',
+    secret: true,
+  },
+  region: {
+    env: 'ANNEAL_GATEWAY_REGION',
+    schema: z.string().min(1).default('RegionOne'),
+    meaning: 'The region that the catalog names.',
+  },
+  tokenHours: {
+    env: 'ANNEAL_GATEWAY_TOKEN_HOURS',
+    schema: z.coerce.number().positive().max(8760).default(24),
+    meaning: 'How long a token is good for, in hours.',
+    cost: 'A stolen token works as long as this.',
+  },
+  bodyLimit: {
+    env: 'ANNEAL_GATEWAY_BODY_LIMIT',
+    schema: whole(1024 * 1024, 1024, 256 * 1024 * 1024),
+    meaning: 'The most bytes of a request body.',
+    cost: 'Each request in flight may hold this much memory several times over.',
+  },
+  maxWaitSeconds: {
+    env: 'ANNEAL_GATEWAY_MAX_WAIT_SECONDS',
+    schema: whole(30, 0, 300),
+    meaning: 'The longest that a claim may wait for a message.',
+    cost: 'Each waiting host holds a connection; proxies often cut those that are silent for a minute.',
+  },
+  answerTimeoutMs: {
+    env: 'ANNEAL_GATEWAY_ANSWER_TIMEOUT_MS',
+    schema: whole(10_000, 100, 600_000),
+    meaning: 'How long the gateway waits for the answer of a service before it answers 503.',
+  },
+  compileTimeoutMs: {
+    env: 'ANNEAL_GATEWAY_COMPILE_TIMEOUT_MS',
+    schema: whole(60_000, 100, 600_000),
+    meaning: 'How long the gateway waits for a template to be compiled before it answers 503.',
+  },
+  maxStreams: {
+    env: 'ANNEAL_GATEWAY_MAX_STREAMS',
+    schema: whole(1000, 1, 100_000),
+    meaning: 'The most event streams at the same time; one more is answered 429.',
+    cost: 'A few kilobytes of memory and a connection each.',
+  },
+  heartbeatMs: {
+    env: 'ANNEAL_GATEWAY_HEARTBEAT_MS',
+    schema: whole(15_000, 50, 300_000),
+    meaning: 'How often a silent event stream gets a comment, so that proxies keep it open.',
+  },
+});

@@ -1,0 +1,62 @@
+/**
+ * Which queue a caller means, and whether they may.
+ *
+ * A user works in the queues of the project. A host has two queues and three names for them: the full name, `<host>.requests`
+ * and `<host>.responses`, and `<host>` alone, which is the requests for taking and the responses for posting. `<host>` is
+ * its id or its name.
+ */
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import type { FastifyRequest } from 'fastify';
+import { callerOf, projectOf, type HostCaller } from '../identity/caller.ts';
+import { zaqarError } from './wording.ts';
+
+export type Use = 'take' | 'post' | 'manage';
+
+export interface QueueAccess {
+  readonly project: string;
+  /** As the configuration service knows it. */
+  readonly queue: string;
+}
+
+const queueName = /^[A-Za-z0-9_.-]{1,255}$/;
+
+/** @throws AnnealError InvalidRequest for what cannot be a name, Forbidden for what is not the host's. */
+export function queueFor(request: FastifyRequest, use: Use): QueueAccess {
+  const { queue } = request.params as { queue: string };
+  if (!queueName.test(queue)) {
+    throw zaqarError(
+      'InvalidRequest',
+      'Invalid queue identification',
+      `The name of a queue has 1 to 255 letters, digits, "_", "-" and "."; "${queue.slice(0, 255)}" has others.`,
+    );
+  }
+  const caller = callerOf(request);
+  const project = projectOf(request);
+  return { project, queue: caller.kind === 'host' ? queueOfHost(caller, queue, use) : queue };
+}
+
+export function queueOfHost(host: HostCaller, name: string, use: Use): string {
+  const { id, requestsQueue, responsesQueue } = host;
+  const either = name === id || name === host.name;
+  const mine = (full: string, suffix: string): boolean =>
+    name === full || name === `${id}.${suffix}` || name === `${host.name}.${suffix}`;
+  if (use === 'take' && (either || mine(requestsQueue, 'requests'))) return requestsQueue;
+  if (use === 'post' && (either || mine(responsesQueue, 'responses'))) return responsesQueue;
+  throw new AnnealError(
+    'Forbidden',
+    `Host ${host.name} may take from ${requestsQueue} and post to ${responsesQueue}; it may not ${use === 'take' ? 'take from' : use === 'post' ? 'post to' : 'manage'} ${name}.`,
+  );
+}
+
+const uuid = /^[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}$/i;
+
+/** Who posts or reads, by their own word: it only decides which messages are an echo. */
+export function clientId(request: FastifyRequest, required: boolean): string {
+  const given = request.headers['client-id'];
+  if (typeof given !== 'string' || given === '') {
+    if (!required) return '';
+    throw zaqarError('InvalidRequest', 'Missing header value', 'The "Client-ID" header is required.');
+  }
+  if (!uuid.test(given)) throw zaqarError('InvalidRequest', 'Wrong UUID value', 'Malformed hexadecimal UUID.');
+  return given.replaceAll('-', '').toLowerCase();
+}

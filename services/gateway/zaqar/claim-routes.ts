@@ -1,0 +1,199 @@
+/**
+ * Claims, and the long poll of hosts.
+ *
+ * C1 Whoever waits is woken by the event of the queue, and looks by itself now and then: claims run out without an event.
+ * C2 What was claimed for a client that has gone away is given back at once, not when the claim runs out.
+ * C3 A stop of the gateway ends every wait with the answer "nothing", and the client asks another replica.
+ */
+import {
+  hostRequestSchema,
+  queueClaim,
+  queueClaimRelease,
+  queueClaimRenew,
+  queueClaimShow,
+  type QueueMessage,
+} from '@anneal/contracts/configuration.ts';
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Ask } from '../ask.ts';
+import { baseUrl } from '../http/base-url.ts';
+import { objectBody } from '../http/body.ts';
+import { callerOf } from '../identity/caller.ts';
+import { queueKey, type Wakeups } from '../wakeups.ts';
+import { clientId, queueFor, type QueueAccess } from './access.ts';
+import { messageBody, queueHref, type Dialect } from './dialect.ts';
+import { claimGraceOf, claimTtlOf, limitOf, waitOf } from './limits.ts';
+import { renderShellHost } from './shell-host.ts';
+
+export interface ClaimRouteOptions {
+  ask: Ask;
+  dialect: Dialect;
+  wakeups: Wakeups;
+  maxWaitSeconds: number;
+  stopping: AbortSignal;
+}
+
+const hosts = { config: { hosts: true } } as const;
+/** How long a waiting client may overlook a claim that ran out. */
+const lookAgainMs = 5_000;
+const shellScript = 'text/x-shellscript';
+
+interface Claimed {
+  id: string;
+  messages: QueueMessage[];
+}
+
+export function claimRoutes(
+  scope: FastifyInstance,
+  { ask, dialect, wakeups, maxWaitSeconds, stopping }: ClaimRouteOptions,
+): void {
+  const all = '/queues/:queue/claims';
+  const one = `${all}/:claim`;
+
+  scope.post(all, hosts, async (request, reply) => {
+    const access = queueFor(request, 'take');
+    clientId(request, dialect.clientIdRequired && callerOf(request).kind === 'user');
+    const body = objectBody(request);
+    const wish = { ttl: claimTtlOf(body['ttl']), grace: claimGraceOf(body['grace']), limit: limitOf(request) };
+    const asScript = request.headers.accept?.includes(shellScript) ?? false;
+    const claimed = await claimWithin(request, access, { ...wish, limit: asScript ? 1 : wish.limit });
+    if (!claimed) return reply.code(204).send();
+    const href = `${queueHref(dialect, access.queue)}/claims/${claimed.id}`;
+    void reply.code(201).header('location', href);
+    if (asScript) return sendScript(request, reply, { access, claimed, href, ttl: wish.ttl });
+    const messages = claimed.messages.map((message) =>
+      messageBody(dialect, access.queue, { ...message, claim_id: claimed.id }),
+    );
+    return reply.send(dialect.lists ? messages : { messages });
+  });
+
+  async function claimWithin(
+    request: FastifyRequest,
+    access: QueueAccess,
+    wish: { ttl: number; grace: number; limit: number },
+  ): Promise<Claimed | undefined> {
+    const end = performance.now() + waitOf(request, maxWaitSeconds) * 1000;
+    const gone = new AbortController();
+    const onClose = (): void => gone.abort();
+    request.raw.socket.once('close', onClose);
+    const signal = AbortSignal.any([gone.signal, stopping]); // C3
+    // Listening starts before the first look, or a message that comes in between would be overlooked.
+    const listener = wakeups.listen(queueKey(access.project, access.queue));
+    try {
+      for (;;) {
+        const claimed = await claimNow(access, wish);
+        if (claimed && gone.signal.aborted) {
+          await release(access, claimed.id); // C2
+          return undefined;
+        }
+        const left = end - performance.now();
+        if (claimed || left <= 0 || signal.aborted) return claimed;
+        await listener.next(Math.min(left, lookAgainMs), signal); // C1
+        if (signal.aborted) return undefined;
+      }
+    } finally {
+      listener.close();
+      request.raw.socket.off('close', onClose);
+    }
+  }
+
+  async function claimNow(
+    { project, queue }: QueueAccess,
+    wish: { ttl: number; grace: number; limit: number },
+  ): Promise<Claimed | undefined> {
+    try {
+      const { claim_id: id, messages } = await ask('configuration', queueClaim, {
+        project,
+        data: { project, queue, ...wish },
+      });
+      return id === null || messages.length === 0 ? undefined : { id, messages };
+    } catch (error) {
+      // Nothing was ever posted there: nothing to claim.
+      if (error instanceof AnnealError && error.code === 'NotFound') return undefined;
+      throw error;
+    }
+  }
+
+  const release = ({ project, queue }: QueueAccess, claim: string): Promise<unknown> =>
+    ask('configuration', queueClaimRelease, { project, data: { project, queue, claim_id: claim } }).catch(
+      (error: unknown) => {
+        if (!(error instanceof AnnealError) || error.code !== 'NotFound') throw error;
+      },
+    );
+
+  async function sendScript(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    { access, claimed, href, ttl }: { access: QueueAccess; claimed: Claimed; href: string; ttl: number },
+  ): Promise<FastifyReply> {
+    const caller = callerOf(request);
+    const [message] = claimed.messages;
+    const parsed = hostRequestSchema.safeParse(message?.body);
+    if (caller.kind !== 'host' || !message || !parsed.success) {
+      await release(access, claimed.id);
+      throw new AnnealError(
+        'InvalidRequest',
+        caller.kind === 'host'
+          ? 'The message at the head of the queue is no request for a host, so there is no script for it.'
+          : 'Only a host can take its requests as scripts; log in with the token of the host.',
+      );
+    }
+    const base = baseUrl(request);
+    const token = request.headers['x-auth-token'];
+    const script = renderShellHost({
+      request: parsed.data,
+      token: typeof token === 'string' ? token : '',
+      clientId: caller.id,
+      claimUrl: `${base}${href}`,
+      messageUrl: `${base}${queueHref(dialect, access.queue)}/messages/${message.id}?claim_id=${claimed.id}`,
+      responsesUrl: `${base}${queueHref(dialect, caller.responsesQueue)}/messages`,
+      ttl,
+    });
+    return reply.type(shellScript).send(script);
+  }
+
+  const claimMissing = (request: FastifyRequest, { project, queue }: QueueAccess, error: unknown): unknown => {
+    if (!(error instanceof AnnealError) || error.code !== 'NotFound') return error;
+    const { claim } = request.params as { claim: string };
+    return new AnnealError('NotFound', `Claim ${claim} does not exist in queue ${queue} for project ${project}`);
+  };
+
+  scope.get<{ Params: { claim: string } }>(one, hosts, async (request) => {
+    const access = queueFor(request, 'take');
+    const { claim } = request.params;
+    const { age, ttl, messages } = await ask('configuration', queueClaimShow, {
+      project: access.project,
+      data: { ...access, claim_id: claim },
+    }).catch((error: unknown) => {
+      throw claimMissing(request, access, error);
+    });
+    return {
+      age: Math.floor(age),
+      ttl,
+      messages: messages.map((message) => messageBody(dialect, access.queue, { ...message, claim_id: claim })),
+      href: `${queueHref(dialect, access.queue)}/claims/${claim}`,
+    };
+  });
+
+  scope.patch<{ Params: { claim: string } }>(one, hosts, async (request, reply) => {
+    const access = queueFor(request, 'take');
+    const body = objectBody(request);
+    await ask('configuration', queueClaimRenew, {
+      project: access.project,
+      data: {
+        ...access,
+        claim_id: request.params.claim,
+        ttl: claimTtlOf(body['ttl']),
+        ...(body['grace'] !== undefined && { grace: claimGraceOf(body['grace']) }),
+      },
+    }).catch((error: unknown) => {
+      throw claimMissing(request, access, error);
+    });
+    return reply.code(204).send();
+  });
+
+  scope.delete<{ Params: { claim: string } }>(one, hosts, async (request, reply) => {
+    await release(queueFor(request, 'take'), request.params.claim);
+    return reply.code(204).send();
+  });
+}

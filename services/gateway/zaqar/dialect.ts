@@ -1,0 +1,67 @@
+/**
+ * The three versions of the queue API differ in how they word the same things. Everything else is one implementation.
+ *
+ * | | v1 | v1.1 | v2 |
+ * | --- | --- | --- | --- |
+ * | Client-ID | optional | required | required |
+ * | messages are posted as | a list | `{"messages": […]}` | `{"messages": […]}` |
+ * | a claim answers | a list | `{"messages": […]}` | `{"messages": […]}` |
+ * | nothing there | 204 | 200 and an empty list | 200 and an empty list |
+ * | a message has an `id` | no | yes | yes |
+ * | a queue's metadata | `/metadata` | the queue itself | the queue itself, with reserved keys |
+ */
+import type { QueueMessage } from '@anneal/contracts/configuration.ts';
+import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+
+export interface Dialect {
+  readonly version: 'v1' | 'v1.1' | 'v2';
+  /** `/messaging/v2` */
+  readonly path: string;
+  readonly clientIdRequired: boolean;
+  /** v1 posts and answers bare lists. */
+  readonly lists: boolean;
+}
+
+const dialect = (version: Dialect['version']): Dialect => ({
+  version,
+  path: `/messaging/${version}`,
+  clientIdRequired: version !== 'v1',
+  lists: version === 'v1',
+});
+
+export const dialects: readonly Dialect[] = [dialect('v1'), dialect('v1.1'), dialect('v2')];
+
+export const queueHref = ({ path }: Dialect, queue: string): string => `${path}/queues/${encodeURIComponent(queue)}`;
+export const messageHref = (spoken: Dialect, queue: string, message: QueueMessage): string =>
+  `${queueHref(spoken, queue)}/messages/${message.id}${message.claim_id === null ? '' : `?claim_id=${message.claim_id}`}`;
+
+export function messageBody(spoken: Dialect, queue: string, message: QueueMessage): JsonObject {
+  return {
+    ...(!spoken.lists && { id: message.id }),
+    href: messageHref(spoken, queue, message),
+    ttl: message.ttl,
+    age: message.age,
+    body: message.body,
+  };
+}
+
+/** What v2 shows of every queue, set or not. */
+const reserved: JsonObject = {
+  _max_messages_post_size: 262_144,
+  _default_message_ttl: 3600,
+  _default_message_delay: 0,
+  _dead_letter_queue: null,
+  _dead_letter_queue_messages_ttl: null,
+  _max_claim_count: null,
+  _enable_encrypt_messages: false,
+};
+
+export const metadataBody = ({ version }: Dialect, metadata: JsonObject): JsonObject =>
+  version === 'v2' ? { ...reserved, ...metadata } : metadata;
+
+/** The messages of a request body, in either form; undefined when there are none to be seen. */
+export function postedMessages({ lists }: Dialect, body: Json | undefined): Json[] | undefined {
+  if (lists) return Array.isArray(body) ? body : undefined;
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) return undefined;
+  return Array.isArray(body['messages']) ? body['messages'] : undefined;
+}

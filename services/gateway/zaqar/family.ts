@@ -1,0 +1,128 @@
+/** Zaqar's API in its three versions. */
+import { default as multipart } from '@fastify/multipart';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { readJsonBodies } from '../http/body.ts';
+import { wordErrors } from '../http/family.ts';
+import { callerOf, requireToken, type Authenticate } from '../identity/caller.ts';
+import { clientId } from './access.ts';
+import { claimRoutes, type ClaimRouteOptions } from './claim-routes.ts';
+import { dialects, type Dialect } from './dialect.ts';
+import { messageRoutes } from './message-routes.ts';
+import { queueRoutes } from './queue-routes.ts';
+import { zaqarError, zaqarWording } from './wording.ts';
+
+export type ZaqarOptions = Omit<ClaimRouteOptions, 'dialect'> & {
+  authenticate: Authenticate;
+  bodyLimit: number;
+  report: (error: unknown, request: FastifyRequest) => void;
+};
+
+export const zaqarPrefix = '/messaging';
+
+const versionEntry = (id: string, status: string, updated: string, type: string) => ({
+  id,
+  status,
+  updated,
+  'media-types': [{ base: 'application/json', type: `application/vnd.openstack.messaging-${type}+json` }],
+  links: [{ href: `${zaqarPrefix}/v${id}/`, rel: 'self' }],
+});
+
+export function zaqarFamily(scope: FastifyInstance, options: ZaqarOptions): void {
+  readJsonBodies(scope);
+  scope.register(multipart, {
+    limits: {
+      fieldNameSize: 255,
+      fieldSize: options.bodyLimit,
+      fileSize: options.bodyLimit,
+      fields: 200,
+      files: 200,
+      parts: 200,
+    },
+  });
+  wordErrors(scope, zaqarWording, options.report);
+  requireToken(scope, options.authenticate);
+
+  scope.get('/', { config: { public: true } }, (_request, reply) =>
+    reply.code(300).send({
+      versions: [
+        versionEntry('1', 'DEPRECATED', '2014-9-11T17:47:05Z', 'v1'),
+        versionEntry('1.1', 'DEPRECATED', '2016-7-29T02:22:47Z', 'v1_1'),
+        versionEntry('2', 'CURRENT', '2014-9-24T04:06:47Z', 'v2'),
+      ],
+    }),
+  );
+
+  for (const dialect of dialects) {
+    scope.register(
+      (version, _options, done) => {
+        version.addHook('preHandler', async (request) => {
+          checkAccept(request);
+          checkContentType(request);
+          clientId(request, dialect.clientIdRequired && callerOf(request).kind === 'user');
+        });
+        homeRoutes(version, dialect);
+        queueRoutes(version, { ask: options.ask, dialect });
+        messageRoutes(version, { ask: options.ask, dialect });
+        claimRoutes(version, { ...options, dialect });
+        done();
+      },
+      { prefix: `/${dialect.version}` },
+    );
+  }
+}
+
+function homeRoutes(scope: FastifyInstance, dialect: Dialect): void {
+  const nothing = (_request: FastifyRequest, reply: FastifyReply) => reply.code(204).send();
+  scope.get('/ping', { config: { hosts: true } }, nothing);
+  scope.get('/health', dialect.version === 'v1' ? nothing : () => ({ storage_reachable: true, operation_status: {} }));
+  scope.get('/', (_request, reply) =>
+    reply
+      .type('application/json-home')
+      .header('cache-control', 'max-age=86400')
+      .send(JSON.stringify({ resources: homeResources(dialect) })),
+  );
+}
+
+/** Where everything is, in the form of a JSON home document. */
+function homeResources({ path }: Dialect): object {
+  const resource = (template: string, allow: string[]) => ({
+    'href-template': `${path}${template}`,
+    'href-vars': Object.fromEntries(
+      [...template.matchAll(/\{\??([^}]+)\}/g)].flatMap(([, names = '']) =>
+        names.split(',').map((name) => [name, `param/${name}`]),
+      ),
+    ),
+    hints: { allow, formats: { 'application/json': {} } },
+  });
+  return {
+    'rel/queues': resource('/queues{?marker,limit,detailed}', ['GET']),
+    'rel/queue': resource('/queues/{queue_name}', ['GET', 'PUT', 'DELETE']),
+    'rel/queue_stats': resource('/queues/{queue_name}/stats', ['GET']),
+    'rel/messages': resource('/queues/{queue_name}/messages{?marker,limit,echo,include_claimed}', ['GET']),
+    'rel/post_messages': resource('/queues/{queue_name}/messages', ['POST']),
+    'rel/messages_delete': resource('/queues/{queue_name}/messages{?ids,pop}', ['DELETE']),
+    'rel/message_delete': resource('/queues/{queue_name}/messages/{message_id}{?claim_id}', ['DELETE']),
+    'rel/claim': resource('/queues/{queue_name}/claims/{claim_id}', ['GET', 'PATCH', 'DELETE']),
+    'rel/post_claim': resource('/queues/{queue_name}/claims{?limit,wait}', ['POST']),
+  };
+}
+
+const acceptable = ['*/*', 'application/*', 'application/json', 'application/json-home', 'text/x-shellscript'];
+
+function checkAccept({ headers: { accept } }: FastifyRequest): void {
+  if (accept === undefined || accept === '') return;
+  const types = accept.split(',').map((type) => type.split(';', 1)[0]?.trim().toLowerCase() ?? '');
+  if (types.some((type) => acceptable.includes(type))) return;
+  throw zaqarError('InvalidRequest', 'Not acceptable', `This API answers application/json, not ${accept}.`);
+}
+
+function checkContentType({ headers, body }: FastifyRequest): void {
+  const type = headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase();
+  if (body === undefined || type === undefined) return;
+  if (type === 'multipart/form-data' || /^application\/([\w.+-]*\+)?json$|json-patch$/.test(type)) return;
+  throw zaqarError(
+    'InvalidRequest',
+    'Invalid Content-Type',
+    `Endpoint does not accept \`${type}\` content; currently supported media type is \`application/json\`; specify proper client-side media type with the "Content-Type" header.`,
+  );
+}

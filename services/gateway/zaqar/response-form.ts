@@ -1,0 +1,54 @@
+/**
+ * A host's answer as a form, the way `curl -F` sends it: `id`, `status_code`, `stdout`, `stderr`, `error` and one
+ * `outputs.<name>` per output. Fields and files are the same.
+ */
+import { outputLimit, type HostResponse } from '@anneal/contracts/configuration.ts';
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import type { Json } from '@anneal/contracts/json.ts';
+import type { FastifyRequest } from 'fastify';
+
+/** An answer is of use until the stack is gone; nobody reads it from the queue after ten minutes. */
+const ttl = 600;
+
+export const isForm = (request: FastifyRequest): boolean =>
+  request.headers['content-type']?.startsWith('multipart/form-data') ?? false;
+
+/** @throws AnnealError InvalidRequest when the form lacks what an answer needs. */
+export async function readResponseForm(request: FastifyRequest): Promise<{ body: Json; ttl: number }> {
+  const fields = new Map<string, string>();
+  for await (const part of request.parts()) {
+    const value = part.type === 'file' ? (await part.toBuffer()).toString('utf8') : String(part.value);
+    fields.set(part.fieldname, value);
+  }
+  return { body: toResponse(fields) as unknown as Json, ttl };
+}
+
+export function toResponse(fields: ReadonlyMap<string, string>): HostResponse {
+  const id = fields.get('id')?.trim() ?? '';
+  const status = fields.get('status_code')?.trim() ?? '';
+  if (id === '' || !/^-?\d{1,9}$/.test(status)) {
+    throw new AnnealError(
+      'InvalidRequest',
+      'The form of an answer needs the fields id (of the request) and status_code (a whole number).',
+    );
+  }
+  const outputs = [...fields].flatMap(([name, value]) =>
+    name.startsWith('outputs.') && name.length > 8 ? [[name.slice(8), value] as const] : [],
+  );
+  const stdout = tail(fields.get('stdout'));
+  const stderr = tail(fields.get('stderr'));
+  const error = fields.get('error');
+  return {
+    id,
+    status_code: Number(status),
+    stdout: stdout.text,
+    stderr: stderr.text,
+    truncated: stdout.cut || stderr.cut || fields.get('truncated') === 'true',
+    outputs: Object.fromEntries(outputs),
+    ...(error !== undefined && error !== '' && { error: error.slice(0, 4096) }),
+  };
+}
+
+/** The end of a stream says why it ended. */
+const tail = (text = ''): { text: string; cut: boolean } =>
+  text.length > outputLimit ? { text: text.slice(-outputLimit), cut: true } : { text, cut: false };

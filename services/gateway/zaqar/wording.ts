@@ -1,0 +1,44 @@
+/** Errors as Zaqar words them: `{title, description}`; our own code and mistakes stand beside. */
+import { AnnealError, type Failure } from '@anneal/contracts/errors.ts';
+import type { FamilyWording } from '../http/family.ts';
+import { authenticateHeader } from '../identity/keystone.ts';
+
+const titles: Readonly<Record<number, string>> = {
+  400: 'Invalid API request',
+  401: 'Unauthorized',
+  403: 'Forbidden',
+  404: 'Not found',
+  405: 'Method not allowed',
+  406: 'Not acceptable',
+  409: 'Resource conflict',
+  413: 'Request body too large',
+  415: 'Unsupported media type',
+  429: 'Too many requests',
+  503: 'Service temporarily unavailable',
+};
+
+/** An error whose Zaqar title is known where it is thrown. */
+export function zaqarError(code: AnnealError['code'], title: string, description: string): AnnealError {
+  return new AnnealError(code, description, { details: { title } });
+}
+
+const body = (status: number, failure: Failure): object => ({
+  title:
+    typeof failure.details?.['title'] === 'string'
+      ? failure.details['title']
+      : (titles[status] ?? 'Internal server error'),
+  description: failure.message,
+  code: failure.code,
+  ...(failure.mistakes && { mistakes: failure.mistakes }),
+});
+
+export const zaqarWording: FamilyWording = {
+  body: ({ status, failure }) => body(status, failure),
+  headers: ({ status }, request) => ({
+    vary: 'Accept',
+    ...(status === 401 && { 'www-authenticate': authenticateHeader(request) }),
+  }),
+  notFound: (_request, reply) =>
+    reply.code(404).send({ title: titles[404], description: 'The queue API has nothing at this address.' }),
+  notAllowed: (_request, allow) => ({ title: titles[405], description: `This address takes ${allow.join(', ')}.` }),
+};
