@@ -1,0 +1,95 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { eventually } from '@anneal/runtime/testing.ts';
+import { bundle, deleted, settled, startServer, type TestServer } from '../e2e/server.ts';
+import { faultsOfTrace, fleet } from '../e2e/templates.ts';
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startServer({ lab: 4 });
+}, 120_000);
+afterAll(() => server?.dispose());
+
+/** Mulberry32: what the seed names is what happens. */
+function randomOf(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
+  };
+}
+
+describe('kill -9 of the server', () => {
+  it('in the middle of a slow script: the script goes on, is not run twice, and the stack completes after the restart', async () => {
+    const trace = join(server.data, 'slow');
+    const template = `heat_template_version: 2016-10-14
+resources:
+  host: {type: OS::Nova::Server, properties: {image: any, flavor: any}}
+  slow:
+    type: OS::Heat::OrderedConfig
+    properties:
+      hosted_on: {get_resource: host}
+      script: |
+        #!/bin/sh
+        echo started >> ${trace}
+        while [ ! -e ${trace}.go ]; do sleep 0.1; done
+        echo finished >> ${trace}
+  next:
+    type: OS::Heat::OrderedConfig
+    properties:
+      hosted_on: {get_resource: host}
+      depends_on: {get_resource: slow}
+      script: echo next >> ${trace}
+`;
+    await server.client.stacks.create({ name: 'slow', bundle: bundle(template) });
+    await eventually(async () => ((await readFile(trace, 'utf8').catch(() => '')) === 'started\n' ? true : undefined), {
+      within: 30_000,
+      what: 'the slow script having started',
+    });
+    await server.kill();
+    await server.start();
+    await readFile(trace, 'utf8');
+    await writeFile(`${trace}.go`, '');
+    expect((await settled(server, 'slow', 90_000)).stack_status).toBe('CREATE_COMPLETE');
+    expect(await readFile(trace, 'utf8')).toBe('started\nfinished\nnext\n');
+    await server.client.stacks.delete({ stack: 'slow' });
+    await deleted(server, 'slow');
+  });
+
+  const seeds = process.env['CHAOS_SEED']
+    ? [Number(process.env['CHAOS_SEED'])]
+    : [1, 2, 3].map((base) => base + Math.floor(Date.now() / 1000));
+  for (const seed of seeds) {
+    it(`at random moments of creating and deleting a fleet (seed ${seed}): every script ran exactly once, in order`, async () => {
+      const random = randomOf(seed);
+      const shape = { hosts: 4, configsPerHost: 4, trace: join(server.data, `trace-${seed}`), work: 'sleep 0.2' };
+      const name = `fleet-${seed}`;
+      const killing = async (times: number): Promise<void> => {
+        for (let count = 0; count < times; count += 1) {
+          await new Promise((resolve) => setTimeout(resolve, 100 + random() * 2500));
+          await server.kill();
+          await server.start();
+        }
+      };
+      await server.client.stacks.create({ name, bundle: bundle(fleet(shape)) });
+      await killing(3);
+      expect((await settled(server, name, 120_000)).stack_status).toBe('CREATE_COMPLETE');
+      expect(faultsOfTrace(await readFile(shape.trace, 'utf8'), shape)).toEqual([]);
+      await server.client.stacks.delete({ stack: name });
+      await killing(2);
+      await deleted(server, name, 120_000);
+      await eventually(
+        async () =>
+          (await server.client.nodes.list()).every(
+            (node) => node.provision_state === 'available' && node.power_state === 'power off',
+          )
+            ? true
+            : undefined,
+        { within: 60_000, what: 'all nodes being available and off' },
+      );
+    });
+  }
+});

@@ -1,0 +1,111 @@
+/** The reference pages, made from the code. Pure: from definitions to Markdown. */
+import { errorTable } from '@anneal/contracts/errors.ts';
+import { definitionsByFile } from '@anneal/contracts/registry.ts';
+import type { ResourceType } from '@anneal/contracts/resource-type.ts';
+import type { SettingDefinitions } from '@anneal/runtime/settings.ts';
+import { z } from 'zod';
+
+const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('\n', ' ');
+const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
+  [head, head.map(() => '---'), ...rows].map((row) => `| ${row.map(cell).join(' | ')} |`).join('\n');
+const page = (title: string, ...parts: string[]): string =>
+  `# ${title}\n\nMade from the code by \`npm run docs\`.\n\n${parts.join('\n\n')}\n`;
+
+export const errorsPage = (): string =>
+  page(
+    'Errors',
+    'Every error has a code, which is never reused, and a kind, which decides what becomes of a message: see [delivery](../concepts/delivery.md).',
+    table(
+      ['code', 'HTTP', 'kind', 'what to do'],
+      Object.entries(errorTable).map(([code, { status, kind, remedy }]) => [`\`${code}\``, String(status), kind, remedy]),
+    ),
+  );
+
+export const eventsPage = (): string =>
+  page(
+    'Events',
+    'Types of events, in alphabetical order. The data of each is in [asyncapi.yaml](../../asyncapi.yaml).',
+    table(
+      ['type', 'when'],
+      (definitionsByFile['events'] ?? [])
+        .map(({ type, description }) => [`\`${type}\``, description] as const)
+        .toSorted(([a], [b]) => (a < b ? -1 : 1)),
+    ),
+  );
+
+/** The default of a setting, as it would be written in the environment. */
+function defaultOf(schema: z.ZodType): string {
+  const parsed = schema.safeParse(undefined);
+  return parsed.success && parsed.data !== undefined ? `\`${String(parsed.data)}\`` : '';
+}
+
+export const settingsPage = (groups: readonly { name: string; settings: SettingDefinitions }[]): string =>
+  page(
+    'Settings',
+    'From the environment. A name that does not exist is refused with the nearest that does; an empty one counts as not set.',
+    ...groups
+      .filter(({ settings }) => Object.keys(settings).length > 0)
+      .map(
+        ({ name, settings }) =>
+          `## ${name}\n\n${table(
+            ['name', 'default', 'meaning', 'cost'],
+            Object.values(settings).map(({ env, schema, meaning, cost }) => [`\`${env}\``, defaultOf(schema), meaning, cost ?? '']),
+          )}`,
+      ),
+  );
+
+export interface CommandDescription {
+  readonly usage: string;
+  readonly description: string;
+  readonly options: readonly { flags: string; description: string }[];
+}
+
+export const commandsPage = (commands: readonly CommandDescription[]): string =>
+  page(
+    'Commands',
+    'Each has `--help` with examples.',
+    ...commands.map(
+      ({ usage, description, options }) =>
+        `## ${usage}\n\n${description}${options.length > 0 ? `\n\n${table(['option', 'meaning'], options.map(({ flags, description: meaning }) => [`\`${flags}\``, meaning]))}` : ''}`,
+    ),
+  );
+
+export const metricsPage = (metrics: readonly { name: string; help: string }[]): string =>
+  page(
+    'Metrics',
+    'Served at `/metrics` in Prometheus’ form, besides those of the Node process.',
+    table(['name', 'meaning'], metrics.map(({ name, help }) => [`\`${name}\``, help])),
+  );
+
+export const resourceTypesPage = (types: readonly ResourceType[]): string =>
+  page(
+    'Resource types',
+    'A property without “updates in place” replaces the resource when it changes.',
+    ...types
+      .toSorted((a, b) => (a.type < b.type ? -1 : 1))
+      .map(({ type, description, properties, attributes }) =>
+        [
+          `## ${type}`,
+          description ?? '',
+          Object.keys(properties).length > 0
+            ? table(
+                ['property', 'type', 'required', 'updates in place', 'meaning'],
+                Object.entries(properties).map(([name, property]) => [
+                  `\`${name}\``,
+                  property.type,
+                  property.required ? 'yes' : property.default === undefined ? '' : `default \`${JSON.stringify(property.default)}\``,
+                  property.update_allowed ? 'yes' : '',
+                  property.description ?? '',
+                ]),
+              )
+            : '',
+          Object.keys(attributes).length > 0
+            ? `Attributes: ${Object.keys(attributes)
+                .map((name) => `\`${name}\``)
+                .join(', ')}.`
+            : '',
+        ]
+          .filter((part) => part !== '')
+          .join('\n\n'),
+      ),
+  );

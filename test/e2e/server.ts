@@ -1,0 +1,203 @@
+/** A real Anneal for tests: `anneal serve` as a process of its own, in a folder and on ports of its own, with its lab. */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { createServer, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { connect, type Client } from '@anneal/client/connect.ts';
+import type { Resource, Stack } from '@anneal/client/representation.ts';
+import { eventually } from '@anneal/runtime/testing.ts';
+
+export const repository = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
+
+export async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+export interface TestServer {
+  readonly data: string;
+  readonly url: string;
+  readonly client: Client;
+  /** As a power cut of the server: nothing is finished, nothing is told. The lab lives on. */
+  kill(): Promise<void>;
+  /** Starts again on the same data and port. */
+  start(): Promise<void>;
+  /** The command line against this server: exit status and what it printed. */
+  anneal(...words: string[]): Promise<{ status: number; stdout: string; stderr: string }>;
+  /** What the configs on a lab machine logged, the first line first. */
+  logOf(machine: string): Promise<string[]>;
+  /** Stops server and lab, removes the folder. */
+  dispose(): Promise<void>;
+  /** The last lines that the server wrote, for the report of a failure. */
+  output(): string;
+}
+
+export async function startServer(options: { lab: number; env?: Record<string, string> }): Promise<TestServer> {
+  const data = await mkdtemp(join(tmpdir(), 'anneal-e2e-'));
+  const port = await freePort();
+  const url = `http://127.0.0.1:${port}`;
+  const lines: string[] = [];
+  let child: ChildProcess | undefined;
+  let client: Client | undefined;
+
+  const start = async (): Promise<void> => {
+    const started = spawn(
+      process.execPath,
+      ['services/cli/main.ts', 'serve', '--data', data, '--port', String(port), '--lab', String(options.lab)],
+      {
+        cwd: repository,
+        stdio: ['ignore', 'pipe', 'pipe'],
+        env: { ...process.env, ANNEAL_LOG_LEVEL: 'warn', ...options.env },
+      },
+    );
+    child = started;
+    for (const stream of [started.stdout, started.stderr]) {
+      stream.on('data', (chunk: Buffer) => {
+        lines.push(chunk.toString());
+        if (lines.length > 500) lines.splice(0, 250);
+      });
+    }
+    client = await eventually(
+      async () => {
+        if (started.exitCode !== null) throw new Error(`serve ended with ${started.exitCode}:\n${lines.join('')}`);
+        try {
+          const login = JSON.parse(await readFile(join(data, 'credentials.json'), 'utf8')) as Record<string, string>;
+          return await connect({
+            authUrl: String(login['auth_url']),
+            username: String(login['username']),
+            password: String(login['password']),
+            project: String(login['project_name']),
+          });
+        } catch {
+          return undefined;
+        }
+      },
+      { within: 60_000, what: 'the server answering', last: () => lines.join('').slice(-2000) },
+    );
+    const ready = client;
+    await eventually(
+      async () => {
+        const nodes = await ready.nodes.list();
+        return nodes.length >= options.lab &&
+          nodes.every((node) => !['enroll', 'verifying', 'inspecting', 'manageable'].includes(String(node.provision_state)))
+          ? true
+          : undefined;
+      },
+      { within: 60_000, what: `${options.lab} nodes being known`, last: () => lines.join('').slice(-2000) },
+    );
+  };
+
+  const end = async (signal: NodeJS.Signals): Promise<void> => {
+    const ending = child;
+    child = undefined;
+    if (!ending || ending.exitCode !== null || ending.signalCode !== null) return;
+    const gone = new Promise<void>((resolve) => ending.once('exit', () => resolve()));
+    ending.kill(signal);
+    await gone;
+  };
+
+  await start();
+  return {
+    data,
+    url,
+    get client() {
+      if (!client) throw new Error('the server has not been started');
+      return client;
+    },
+    kill: () => end('SIGKILL'),
+    start,
+    anneal: (...words) =>
+      new Promise((resolve) => {
+        const command = spawn(process.execPath, ['services/cli/main.ts', ...words], {
+          cwd: repository,
+          env: { ...process.env, ANNEAL_DATA: data, NO_COLOR: '1' },
+        });
+        let stdout = '';
+        let stderr = '';
+        command.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()));
+        command.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()));
+        command.once('close', (status) => resolve({ status: status ?? -1, stdout, stderr }));
+      }),
+    async logOf(machine) {
+      const text = await readFile(join(data, 'lab', 'machines', machine, 'log', 'messages'), 'utf8').catch(() => '');
+      return text.split('\n').filter((line) => line !== '');
+    },
+    async dispose() {
+      await end('SIGTERM');
+      // After a kill the lab has no server to stop it.
+      const lab = await readFile(join(data, 'lab', 'lab.json'), 'utf8').catch(() => undefined);
+      if (lab) {
+        const { pid } = JSON.parse(lab) as { pid: number };
+        try {
+          process.kill(pid, 'SIGTERM');
+          await eventually(() => (isAlive(pid) ? undefined : true), { what: 'the lab ending' });
+        } catch {
+          // It is gone already.
+        }
+      }
+      await rm(data, { recursive: true, force: true, maxRetries: 5 });
+    },
+    output: () => lines.join('').slice(-6000),
+  };
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Waits until a stack is no longer in progress. Survives a server that is away for a while. */
+export async function settled(server: TestServer, stack: string, within = 60_000): Promise<Stack> {
+  let last: unknown;
+  return eventually(
+    async () => {
+      try {
+        const found = await server.client.stacks.show({ stack, outputs: true });
+        last = { status: found.stack_status, reason: found.stack_status_reason };
+        return found.stack_status.endsWith('IN_PROGRESS') ? undefined : found;
+      } catch (error) {
+        last = error instanceof Error ? error.message : error;
+        return undefined;
+      }
+    },
+    { within, what: `stack ${stack} being settled`, last: () => ({ last, server: server.output().slice(-3000) }) },
+  );
+}
+
+/** Waits until a stack can no longer be found by its name. */
+export async function deleted(server: TestServer, stack: string, within = 60_000): Promise<void> {
+  let last: unknown;
+  await eventually(
+    async () => {
+      try {
+        const found = await server.client.stacks.show({ stack });
+        last = { status: found.stack_status, reason: found.stack_status_reason };
+        return found.stack_status === 'DELETE_COMPLETE' ? true : undefined;
+      } catch (error) {
+        last = error instanceof Error ? error.message : error;
+        return error instanceof Error && 'code' in error && error.code === 'NotFound' ? true : undefined;
+      }
+    },
+    { within, what: `stack ${stack} being deleted`, last: () => ({ last, server: server.output().slice(-3000) }) },
+  );
+}
+
+export const bundle = (template: string, files: Record<string, string> = {}) => ({
+  template,
+  environmentFiles: [],
+  files,
+});
+
+export async function resourcesOf(server: TestServer, stack: string): Promise<Map<string, Resource>> {
+  const resources = await server.client.stacks.resources({ stack, detail: true });
+  return new Map(resources.map((resource) => [resource.resource_name, resource]));
+}
