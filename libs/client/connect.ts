@@ -1,0 +1,53 @@
+/** The client: everything that the gateway offers, behind one login. */
+import { openConnection, rootOf, type Connection, type Login } from './connection.ts';
+import { eventsOf, subscriptionsOf, type Events, type Subscriptions } from './events.ts';
+import { failureOf } from './failure.ts';
+import { deploymentsOf, hostsOf, type Deployments, type Hosts } from './hosts.ts';
+import { nodesOf, type Nodes } from './nodes.ts';
+import { deadLettersOf, queuesOf, type DeadLetters, type Queues } from './queues.ts';
+import { read, readList } from './read.ts';
+import { infoSchema, serviceRowSchema, type Info, type ServiceRow } from './representation.ts';
+import { stacksOf, type Stacks } from './stacks.ts';
+
+export interface Client {
+  readonly connection: Connection;
+  readonly stacks: Stacks;
+  readonly nodes: Nodes;
+  readonly hosts: Hosts;
+  readonly deployments: Deployments;
+  readonly queues: Queues;
+  readonly deadLetters: DeadLetters;
+  readonly events: Events;
+  readonly subscriptions: Subscriptions;
+  services(): Promise<ServiceRow[]>;
+}
+
+/** @throws AnnealError Unauthorized, or Unavailable when nothing answers. */
+export async function connect(login: Login, options: { signal?: AbortSignal } = {}): Promise<Client> {
+  const connection = await openConnection(login, options);
+  return {
+    connection,
+    stacks: stacksOf(connection),
+    nodes: nodesOf(connection),
+    hosts: hostsOf(connection),
+    deployments: deploymentsOf(connection),
+    queues: queuesOf(connection),
+    deadLetters: deadLettersOf(connection),
+    events: eventsOf(connection),
+    subscriptions: subscriptionsOf(connection),
+    async services() {
+      const what = 'list the services';
+      const body = await connection.json({ service: 'api', path: '/services', what });
+      return readList(serviceRowSchema, 'services', body, what);
+    },
+  };
+}
+
+/** What answers at an address; needs no login. */
+export async function info(parameters: { url: string; signal?: AbortSignal }): Promise<Info> {
+  const root = rootOf(parameters.url);
+  const what = `ask ${root} what it is`;
+  const response = await fetch(`${root}/api/v1/info`, parameters.signal ? { signal: parameters.signal } : {});
+  if (!response.ok) throw await failureOf(response, what);
+  return read(infoSchema, await response.json(), what);
+}

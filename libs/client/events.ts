@@ -1,0 +1,123 @@
+/** The event log, and who subscribes to it. */
+import { envelopeSchema } from '@anneal/contracts/envelope.ts';
+import {
+  deliveryViewSchema,
+  subscriptionViewSchema,
+  type DeliveryView,
+  type SubscriptionView,
+} from '@anneal/contracts/notification.ts';
+import { z } from 'zod';
+import type { Connection } from './connection.ts';
+import { read, readList } from './read.ts';
+import { followStream } from './stream.ts';
+
+export type AnnealEvent = z.infer<typeof envelopeSchema>;
+
+interface Filter {
+  /** Patterns of event types: `stack.#`, `*.*.failed`. */
+  types?: readonly string[] | undefined;
+  subjectPrefix?: string | undefined;
+  /** The event after which to start; `beginning` for all that is kept. */
+  after?: string | undefined;
+}
+
+export interface Events {
+  list(parameters?: Filter & { limit?: number | undefined }): Promise<AnnealEvent[]>;
+  /** Each event as it is kept, over broken connections too, until the signal. */
+  follow(
+    parameters: Filter & { signal: AbortSignal; onOpen?: () => void },
+  ): AsyncGenerator<AnnealEvent, void, undefined>;
+}
+
+export interface Subscriptions {
+  /** The secret is given here and never again. */
+  create(parameters: {
+    name: string;
+    url: string;
+    types: readonly string[];
+    subjectPrefix?: string | undefined;
+    secret?: string | undefined;
+    after?: string | undefined;
+  }): Promise<{ subscription: SubscriptionView; secret: string }>;
+  list(): Promise<SubscriptionView[]>;
+  show(parameters: { id: string }): Promise<SubscriptionView>;
+  delete(parameters: { id: string }): Promise<void>;
+  deliveries(parameters: { id: string }): Promise<DeliveryView[]>;
+  replay(parameters: { id: string; delivery: string }): Promise<DeliveryView>;
+}
+
+const service = 'api';
+
+export function eventsOf(connection: Connection): Events {
+  const query = ({ types, subjectPrefix }: Filter): Record<string, string | undefined> => ({
+    types: types?.join(','),
+    subject_prefix: subjectPrefix,
+  });
+  return {
+    async list({ limit, after, ...filter } = {}) {
+      const what = 'list the events';
+      const body = await connection.json({ service, path: '/events', query: { ...query(filter), limit, after }, what });
+      return readList(envelopeSchema, 'events', body, what);
+    },
+    async *follow({ signal, onOpen, after, ...filter }) {
+      const what = 'follow the events';
+      const stream = followStream({
+        connection,
+        path: '/events',
+        // `beginning` is a word of the query; an id also travels in the header that a reconnect uses.
+        query: { ...query(filter), after: after === 'beginning' ? after : undefined },
+        after: after === 'beginning' ? undefined : after,
+        what,
+        signal,
+        onOpen,
+      });
+      for await (const { data } of stream) yield read(envelopeSchema, data, what);
+    },
+  };
+}
+
+export function subscriptionsOf(connection: Connection): Subscriptions {
+  const pathOf = (id: string): string => `/subscriptions/${encodeURIComponent(id)}`;
+  return {
+    async create({ name, url, types, subjectPrefix, secret, after }) {
+      const what = `subscribe ${url}`;
+      const body = await connection.json({
+        service,
+        path: '/subscriptions',
+        method: 'POST',
+        body: {
+          name,
+          url,
+          types,
+          ...(subjectPrefix !== undefined && { subject_prefix: subjectPrefix }),
+          ...(secret !== undefined && { secret }),
+          ...(after !== undefined && { after }),
+        },
+        what,
+      });
+      return read(z.object({ subscription: subscriptionViewSchema, secret: z.string() }), body, what);
+    },
+    async list() {
+      const what = 'list the subscriptions';
+      const body = await connection.json({ service, path: '/subscriptions', what });
+      return readList(subscriptionViewSchema, 'subscriptions', body, what);
+    },
+    async show({ id }) {
+      const what = `show the subscription ${id}`;
+      return read(subscriptionViewSchema, await connection.json({ service, path: pathOf(id), what }), what);
+    },
+    async delete({ id }) {
+      await connection.call({ service, path: pathOf(id), method: 'DELETE', what: `delete the subscription ${id}` });
+    },
+    async deliveries({ id }) {
+      const what = `list the deliveries of ${id}`;
+      const body = await connection.json({ service, path: `${pathOf(id)}/deliveries`, what });
+      return readList(deliveryViewSchema, 'deliveries', body, what);
+    },
+    async replay({ id, delivery }) {
+      const what = `replay the delivery ${delivery}`;
+      const path = `${pathOf(id)}/deliveries/${encodeURIComponent(delivery)}/replay`;
+      return read(deliveryViewSchema, await connection.json({ service, path, method: 'POST', what }), what);
+    },
+  };
+}

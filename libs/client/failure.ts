@@ -1,0 +1,86 @@
+/** What a refusal says, whichever of the APIs' forms it has: Heat's, Zaqar's, Ironic's, Keystone's or our own. */
+import { AnnealError, fromFailure, isErrorCode, mistakeSchema, type ErrorCode } from '@anneal/contracts/errors.ts';
+import { z } from 'zod';
+
+const text = z.string().min(1);
+const own = z.object({
+  error: z.object({
+    code: z.string(),
+    message: text,
+    mistakes: z.array(mistakeSchema).optional(),
+    details: z.record(z.string(), z.unknown()).optional(),
+  }),
+});
+const heat = z.object({
+  error: z.object({
+    message: text,
+    type: z.string().optional(),
+    code: z.unknown().optional(),
+    mistakes: z.array(mistakeSchema).optional().catch(undefined),
+    details: z.record(z.string(), z.unknown()).optional().catch(undefined),
+  }),
+});
+const ironic = z.object({ error_message: z.union([text, z.object({ faultstring: text })]) });
+const faultSchema = z.object({ faultstring: text });
+const zaqar = z.object({ description: text });
+
+const codesByStatus: Readonly<Record<number, ErrorCode>> = {
+  400: 'InvalidRequest',
+  401: 'Unauthorized',
+  403: 'Forbidden',
+  404: 'NotFound',
+  409: 'Conflict',
+  413: 'TooLarge',
+  429: 'LimitReached',
+  502: 'Unavailable',
+  503: 'Unavailable',
+  504: 'TimedOut',
+};
+
+/** Total: a body that is not what it should be still becomes an error that says what was attempted. */
+export async function failureOf(response: Response, what: string): Promise<AnnealError> {
+  const body = await response.text().catch(() => '');
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(body);
+  } catch {
+    parsed = undefined;
+  }
+  return readFailure({ status: response.status, body: parsed ?? body, what });
+}
+
+export function readFailure(input: { status: number; body: unknown; what: string }): AnnealError {
+  const { status, body, what } = input;
+  const byStatus = codesByStatus[status] ?? 'Defect';
+  const asOwn = own.safeParse(body);
+  if (asOwn.success && isErrorCode(asOwn.data.error.code)) {
+    const { code, message, mistakes, details } = asOwn.data.error;
+    return fromFailure({ code, message, ...(mistakes && { mistakes }), ...(details && { details }) });
+  }
+  const asHeat = heat.safeParse(body);
+  if (asHeat.success) {
+    const { message, code, mistakes, details } = asHeat.data.error;
+    return new AnnealError(typeof code === 'string' && isErrorCode(code) ? code : byStatus, message, {
+      ...(mistakes && { mistakes }),
+      ...(details && { details }),
+    });
+  }
+  return new AnnealError(byStatus, messageOf(body) ?? `Could not ${what}: the gateway answered ${status}.`);
+}
+
+function messageOf(body: unknown): string | undefined {
+  const asIronic = ironic.safeParse(body);
+  if (asIronic.success) {
+    const { error_message: message } = asIronic.data;
+    // Ironic puts JSON into a string; ours and newer ones an object.
+    if (typeof message !== 'string') return message.faultstring;
+    try {
+      const inner = faultSchema.safeParse(JSON.parse(message));
+      return inner.success ? inner.data.faultstring : message;
+    } catch {
+      return message;
+    }
+  }
+  const asZaqar = zaqar.safeParse(body);
+  return asZaqar.success ? asZaqar.data.description : undefined;
+}

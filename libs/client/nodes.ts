@@ -1,0 +1,87 @@
+/** Nodes over Ironic's API. */
+import type { Connection } from './connection.ts';
+import { read, readList } from './read.ts';
+import { nodeSchema, type Node } from './representation.ts';
+
+export interface Nodes {
+  list(parameters?: { state?: string | undefined; signal?: AbortSignal }): Promise<Node[]>;
+  show(parameters: { node: string }): Promise<Node>;
+  enrol(parameters: {
+    name: string;
+    address: string;
+    systemId?: string | undefined;
+    username?: string | undefined;
+    password?: string | undefined;
+    resourceClass?: string | undefined;
+    traits?: readonly string[] | undefined;
+    /** Go on to available. */
+    provide?: boolean | undefined;
+  }): Promise<Node>;
+  power(parameters: { node: string; target: string }): Promise<void>;
+  provision(parameters: { node: string; target: string }): Promise<void>;
+  maintenance(parameters: { node: string; on: boolean; reason?: string | undefined }): Promise<void>;
+  remove(parameters: { node: string }): Promise<void>;
+}
+
+export function nodesOf(connection: Connection): Nodes {
+  const service = 'baremetal';
+  // The states and fields that we read stand since this microversion.
+  const headers = { 'x-openstack-ironic-api-version': '1.80', 'openstack-api-version': 'baremetal 1.80' };
+  const pathOf = (node: string): string => `/v1/nodes/${encodeURIComponent(node)}`;
+  const put = async (path: string, body: unknown, what: string): Promise<void> => {
+    await connection.call({ service, path, method: 'PUT', body, headers, what });
+  };
+  return {
+    async list({ state, signal } = {}) {
+      const what = 'list the nodes';
+      const query = { provision_state: state, limit: 1000 };
+      const body = await connection.json({ service, path: '/v1/nodes/detail', query, headers, what, signal });
+      return readList(nodeSchema, 'nodes', body, what);
+    },
+    async show({ node }) {
+      const what = `show the node ${node}`;
+      return read(nodeSchema, await connection.json({ service, path: pathOf(node), headers, what }), what);
+    },
+    async enrol({ name, address, systemId, username, password, resourceClass, traits, provide }) {
+      const what = `enrol the node ${name}`;
+      const body = await connection.json({
+        service,
+        path: '/v1/nodes',
+        method: 'POST',
+        headers,
+        body: {
+          name,
+          driver: 'redfish',
+          driver_info: {
+            redfish_address: address,
+            ...(systemId !== undefined && { redfish_system_id: systemId }),
+            ...(username !== undefined && { redfish_username: username }),
+            ...(password !== undefined && { redfish_password: password }),
+          },
+          ...(resourceClass !== undefined && { resource_class: resourceClass }),
+          ...(traits && { traits }),
+          ...(provide && { provide }),
+        },
+        what,
+      });
+      return read(nodeSchema, body, what);
+    },
+    power: ({ node, target }) => put(`${pathOf(node)}/states/power`, { target }, `turn the node ${node} to ${target}`),
+    provision: ({ node, target }) => put(`${pathOf(node)}/states/provision`, { target }, `${target} the node ${node}`),
+    async maintenance({ node, on, reason }) {
+      const path = `${pathOf(node)}/maintenance`;
+      const what = `${on ? 'set' : 'clear'} maintenance of the node ${node}`;
+      if (on) await put(path, { ...(reason !== undefined && { reason }) }, what);
+      else await connection.call({ service, path, method: 'DELETE', headers, what });
+    },
+    async remove({ node }) {
+      await connection.call({
+        service,
+        path: pathOf(node),
+        method: 'DELETE',
+        headers,
+        what: `remove the node ${node}`,
+      });
+    },
+  };
+}

@@ -1,0 +1,15 @@
+/** Reads an answer by its schema; what does not fit is a fault of the gateway's, told with the place that is wrong. */
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import { z } from 'zod';
+
+export function read<T>(schema: z.ZodType<T>, body: unknown, what: string): T {
+  const parsed = schema.safeParse(body);
+  if (parsed.success) return parsed.data;
+  const places = parsed.error.issues.map((issue) => `${issue.path.join('.') || 'body'}: ${issue.message}`);
+  throw new AnnealError('Defect', `Could not ${what}: the answer is not what it should be (${places.join('; ')}).`);
+}
+
+/** `{ "<key>": [...] }`, the form of every list. */
+export function readList<T>(schema: z.ZodType<T>, key: string, body: unknown, what: string): T[] {
+  return read(z.object({ [key]: z.array(schema) }), body, what)[key] ?? [];
+}

@@ -1,0 +1,120 @@
+/**
+ * What the gateway's APIs answer, as far as this client reads it. Fields that Heat and Ironic have and nobody here needs
+ * pass through unread, so that a newer gateway never breaks an older client.
+ */
+import { mistakeSchema } from '@anneal/contracts/errors.ts';
+import { json, jsonObject } from '@anneal/contracts/json.ts';
+import { z } from 'zod';
+
+const failure = z.object({
+  code: z.string(),
+  message: z.string(),
+  remedy: z.string().optional(),
+  mistakes: z.array(mistakeSchema).optional(),
+  details: z.record(z.string(), z.unknown()).optional(),
+});
+const condition = z.object({
+  type: z.string(),
+  status: z.string(),
+  reason: z.string(),
+  message: z.string(),
+  since: z.string(),
+});
+const time = z.string().nullable().default(null);
+
+export const stackRowSchema = z.looseObject({
+  id: z.string(),
+  stack_name: z.string(),
+  stack_status: z.string(),
+  stack_status_reason: z.string().nullable().default(''),
+  creation_time: time,
+  updated_time: time,
+  tags: z.array(z.string()).nullable().default(null),
+});
+export type StackRow = z.infer<typeof stackRowSchema>;
+
+export const outputSchema = z.looseObject({
+  output_key: z.string(),
+  description: z.string().nullable().default(''),
+  output_value: json.optional(),
+  output_error: z.string().optional(),
+});
+export type Output = z.infer<typeof outputSchema>;
+
+export const stackSchema = stackRowSchema.extend({
+  description: z.string().nullable().default(''),
+  parameters: jsonObject.default({}),
+  outputs: z.array(outputSchema).optional(),
+  timeout_mins: z.number().nullable().default(null),
+  disable_rollback: z.boolean().default(true),
+  failures: z.array(z.object({ resource: z.string(), type: z.string(), failure })).default([]),
+  conditions: z.array(condition).default([]),
+});
+export type Stack = z.infer<typeof stackSchema>;
+
+export const resourceSchema = z.looseObject({
+  resource_name: z.string(),
+  resource_type: z.string(),
+  resource_status: z.string(),
+  resource_status_reason: z.string().nullable().default(''),
+  physical_resource_id: z.string().nullable().default(''),
+  creation_time: time,
+  updated_time: time,
+  required_by: z.array(z.string()).default([]),
+  started_at: time,
+  finished_at: time,
+  attributes: jsonObject.optional(),
+  failure: failure.nullish(),
+  conditions: z.array(condition).optional(),
+});
+export type Resource = z.infer<typeof resourceSchema>;
+
+export const stackEventRowSchema = z.looseObject({
+  id: z.string(),
+  event_time: z.string(),
+  resource_name: z.string(),
+  resource_status: z.string(),
+  resource_status_reason: z.string().nullable().default(''),
+  physical_resource_id: z.string().nullable().default(null),
+});
+export type StackEventRow = z.infer<typeof stackEventRowSchema>;
+
+export const nodeSchema = z.looseObject({
+  uuid: z.string(),
+  name: z.string().nullable().default(null),
+  provision_state: z.string().nullable().default(null),
+  target_provision_state: z.string().nullable().default(null),
+  power_state: z.string().nullable().default(null),
+  target_power_state: z.string().nullable().default(null),
+  instance_uuid: z.string().nullable().default(null),
+  resource_class: z.string().nullable().default(null),
+  maintenance: z.boolean().default(false),
+  maintenance_reason: z.string().nullable().default(null),
+  fault: z.string().nullable().default(null),
+  last_error: z.unknown(),
+});
+export type Node = z.infer<typeof nodeSchema>;
+
+export const queueRowSchema = z.looseObject({
+  name: z.string(),
+  kind: z.string(),
+  depth: z.number(),
+  in_flight: z.number(),
+  consumers: z.number().nullable(),
+  oldest_age_ms: z.number().nullable(),
+});
+export type QueueRow = z.infer<typeof queueRowSchema>;
+
+/** A dead letter as the gateway shows it: whatever the bus kept, with these fields for sure. */
+export const deadLetterSchema = z.looseObject({ id: z.string() });
+export type DeadLetterRow = z.infer<typeof deadLetterSchema>;
+
+/** A message of a queue as a peek shows it: an envelope of a service queue, a Zaqar message of the others. */
+export const peekedSchema = z.looseObject({ id: z.string() });
+export type Peeked = z.infer<typeof peekedSchema>;
+
+export const infoSchema = z.looseObject({ name: z.string().optional(), version: z.string().optional() });
+export type Info = z.infer<typeof infoSchema>;
+
+export const serviceRowSchema = z.looseObject({ name: z.string() });
+export type ServiceRow = z.infer<typeof serviceRowSchema>;

@@ -1,0 +1,217 @@
+/** Stacks over Heat's API. */
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import type { Json } from '@anneal/contracts/json.ts';
+import { z } from 'zod';
+import type { Connection } from './connection.ts';
+import { read, readList } from './read.ts';
+import {
+  outputSchema,
+  resourceSchema,
+  stackEventRowSchema,
+  stackRowSchema,
+  stackSchema,
+  type Output,
+  type Resource,
+  type Stack,
+  type StackEventRow,
+  type StackRow,
+} from './representation.ts';
+
+/** A template with all that it names: what `collectFiles` gives. */
+export interface TemplateBundle {
+  template: string;
+  /** Names of environments in `files`, merged in order. */
+  environmentFiles: readonly string[];
+  files: Readonly<Record<string, string>>;
+}
+
+export interface StackOptions {
+  parameters?: Readonly<Record<string, Json>> | undefined;
+  timeoutMinutes?: number | undefined;
+  rollback?: boolean | undefined;
+  tags?: readonly string[] | undefined;
+}
+
+export interface StackRef {
+  id: string;
+  name: string;
+}
+
+export interface Stacks {
+  create(parameters: { name: string; bundle: TemplateBundle } & StackOptions): Promise<StackRef>;
+  /** Without a bundle, the current template again with other parameters (PATCH). */
+  update(
+    parameters: {
+      stack: string;
+      bundle?: TemplateBundle | undefined;
+      /** Keep the parameters, environment and files that are not given. */
+      existing?: boolean | undefined;
+      clearParameters?: readonly string[] | undefined;
+    } & StackOptions,
+  ): Promise<StackRef>;
+  delete(parameters: { stack: string }): Promise<StackRef>;
+  show(parameters: { stack: string; outputs?: boolean; signal?: AbortSignal }): Promise<Stack>;
+  /** Name and id of what a person named either way. */
+  find(parameters: { stack: string; signal?: AbortSignal }): Promise<StackRef>;
+  list(parameters?: {
+    limit?: number;
+    marker?: string;
+    deleted?: boolean;
+    status?: string;
+    signal?: AbortSignal;
+  }): Promise<StackRow[]>;
+  resources(parameters: { stack: string; detail?: boolean; signal?: AbortSignal }): Promise<Resource[]>;
+  resource(parameters: { stack: string; resource: string }): Promise<Resource>;
+  events(parameters: {
+    stack: string;
+    resource?: string | undefined;
+    limit?: number | undefined;
+    marker?: string | undefined;
+    descending?: boolean | undefined;
+  }): Promise<StackEventRow[]>;
+  outputs(parameters: { stack: string }): Promise<Output[]>;
+  output(parameters: { stack: string; key: string }): Promise<Output>;
+  /** Heat's description of the template; refused with every mistake. */
+  validate(parameters: { bundle: TemplateBundle } & Pick<StackOptions, 'parameters'>): Promise<Record<string, unknown>>;
+}
+
+const bundleBody = (bundle: TemplateBundle): Record<string, unknown> => ({
+  template: bundle.template,
+  files: bundle.files,
+  ...(bundle.environmentFiles.length > 0 && { environment_files: bundle.environmentFiles }),
+});
+const optionsBody = ({ parameters, timeoutMinutes, rollback, tags }: StackOptions): Record<string, unknown> => ({
+  ...(parameters && { parameters }),
+  ...(timeoutMinutes !== undefined && { timeout_mins: timeoutMinutes }),
+  ...(rollback !== undefined && { disable_rollback: !rollback }),
+  ...(tags && { tags: tags.join(',') }),
+});
+
+export function stacksOf(connection: Connection): Stacks {
+  const service = 'orchestration';
+
+  // Heat redirects a name to the canonical path with 302; `fetch` would follow a POST or PUT with a GET, so the
+  // canonical path is found first and used for everything else.
+  const find: Stacks['find'] = async ({ stack, signal }) => {
+    const what = `find the stack ${stack}`;
+    const body = await connection.json({ service, path: `/stacks/${encodeURIComponent(stack)}`, what, signal });
+    const { id, stack_name: name } = read(z.object({ stack: stackRowSchema }), body, what).stack;
+    return { id, name };
+  };
+  const pathOf = ({ id, name }: StackRef): string => `/stacks/${encodeURIComponent(name)}/${id}`;
+
+  const show: Stacks['show'] = async ({ stack, outputs, signal }) => {
+    const what = `show the stack ${stack}`;
+    const body = await connection.json({
+      service,
+      path: `/stacks/${encodeURIComponent(stack)}`,
+      query: { resolve_outputs: outputs ?? true },
+      what,
+      signal,
+    });
+    return read(z.object({ stack: stackSchema }), body, what).stack;
+  };
+
+  return {
+    find,
+    show,
+    async create({ name, bundle, ...options }) {
+      const what = `create the stack ${name}`;
+      const body = await connection.json({
+        service,
+        path: '/stacks',
+        method: 'POST',
+        body: { stack_name: name, ...bundleBody(bundle), disable_rollback: true, ...optionsBody(options) },
+        what,
+      });
+      return { id: read(z.object({ stack: z.object({ id: z.string() }) }), body, what).stack.id, name };
+    },
+    async update({ stack, bundle, existing, clearParameters, ...options }) {
+      if (!bundle && !existing) {
+        throw new AnnealError(
+          'InvalidRequest',
+          `An update of ${stack} needs a template, unless the existing one is kept.`,
+        );
+      }
+      const ref = await find({ stack });
+      await connection.call({
+        service,
+        path: pathOf(ref),
+        method: existing ? 'PATCH' : 'PUT',
+        body: {
+          ...(bundle && bundleBody(bundle)),
+          ...optionsBody(options),
+          ...(clearParameters && { clear_parameters: clearParameters }),
+        },
+        what: `update the stack ${stack}`,
+      });
+      return ref;
+    },
+    async delete({ stack }) {
+      const ref = await find({ stack });
+      await connection.call({ service, path: pathOf(ref), method: 'DELETE', what: `delete the stack ${stack}` });
+      return ref;
+    },
+    async list({ limit, marker, deleted, status, signal } = {}) {
+      const what = 'list the stacks';
+      const body = await connection.json({
+        service,
+        path: '/stacks',
+        query: { limit, marker, status, show_deleted: deleted ? true : undefined },
+        what,
+        signal,
+      });
+      return readList(stackRowSchema, 'stacks', body, what);
+    },
+    async resources({ stack, detail, signal }) {
+      const what = `list the resources of ${stack}`;
+      const ref = await find({ stack, ...(signal && { signal }) });
+      const body = await connection.json({
+        service,
+        path: `${pathOf(ref)}/resources`,
+        query: { with_detail: detail ? true : undefined },
+        what,
+        signal,
+      });
+      return readList(resourceSchema, 'resources', body, what);
+    },
+    async resource({ stack, resource }) {
+      const what = `show the resource ${resource} of ${stack}`;
+      const ref = await find({ stack });
+      const path = `${pathOf(ref)}/resources/${encodeURIComponent(resource)}`;
+      return read(z.object({ resource: resourceSchema }), await connection.json({ service, path, what }), what)
+        .resource;
+    },
+    async events({ stack, resource, limit, marker, descending }) {
+      const what = `list the events of ${stack}`;
+      const ref = await find({ stack });
+      const body = await connection.json({
+        service,
+        path: `${pathOf(ref)}/events`,
+        query: { limit, marker, sort_dir: descending ? 'desc' : 'asc', resource_name: resource },
+        what,
+      });
+      return readList(stackEventRowSchema, 'events', body, what);
+    },
+    async outputs({ stack }) {
+      return (await show({ stack })).outputs ?? [];
+    },
+    async output({ stack, key }) {
+      const what = `show the output ${key} of ${stack}`;
+      const ref = await find({ stack });
+      const path = `${pathOf(ref)}/outputs/${encodeURIComponent(key)}`;
+      return read(z.object({ output: outputSchema }), await connection.json({ service, path, what }), what).output;
+    },
+    async validate({ bundle, parameters }) {
+      const what = 'validate the template';
+      const body = await connection.json({
+        service,
+        path: '/validate',
+        method: 'POST',
+        body: { ...bundleBody(bundle), ...(parameters && { parameters }) },
+        what,
+      });
+      return read(z.record(z.string(), z.unknown()), body, what);
+    },
+  };
+}

@@ -1,0 +1,92 @@
+/** `anneal dead-letter …` */
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import type { DeadLetterRow } from '@anneal/client/representation.ts';
+import type { Command } from '@commander-js/extra-typings';
+import type { CliContext } from '../context.ts';
+import { examples, formatOption, positiveInteger } from './options.ts';
+
+const textAt = (row: DeadLetterRow, ...names: readonly string[]): string => {
+  const value = names.map((name) => row[name]).find((one) => one !== undefined && one !== null);
+  return typeof value === 'string' || typeof value === 'number'
+    ? String(value)
+    : value === undefined
+      ? ''
+      : JSON.stringify(value);
+};
+const reasonOf = (row: DeadLetterRow): string => {
+  const failure = row['failure'];
+  return typeof failure === 'object' && failure !== null && 'message' in failure ? String(failure.message) : '';
+};
+
+export function addDeadLetterCommands(program: Command, context: CliContext): void {
+  const { output } = context;
+  const noun = program.command('dead-letter').description('Messages that were given up on, with the reason');
+  noun
+    .command('list')
+    .description('list dead letters')
+    .option('--queue <queue>', 'only those that died in this queue')
+    .option('--limit <n>', 'at most so many', positiveInteger, 100)
+    .addOption(formatOption())
+    .addHelpText('after', examples('dead-letter list', 'dead-letter list --queue anneal.provisioning.requests'))
+    .action(async ({ queue, limit, output: format }) => {
+      const rows = await (await context.client()).deadLetters.list({ queue, limit });
+      output.list(format, {
+        rows,
+        none: 'No dead letters.',
+        columns: {
+          id: (row) => row.id,
+          queue: (row) => textAt(row, 'queue'),
+          died: (row) => textAt(row, 'died_at', 'diedAt'),
+          attempts: (row) => textAt(row, 'attempts'),
+          reason: (row) => reasonOf(row).split('\n')[0],
+        },
+      });
+    });
+  noun
+    .command('show <id>')
+    .description('show a dead letter: why it died, attempt by attempt, and its bytes')
+    .addOption(formatOption())
+    .addHelpText('after', examples('dead-letter show 0198…'))
+    .action(async (id, { output: format }) => {
+      const shown = await (await context.client()).deadLetters.show({ id });
+      output.one(format, shown, () => Object.keys(shown).map((key) => [key, textAt(shown, key)] as const));
+    });
+  noun
+    .command('replay <ids...>')
+    .description('send dead letters again, attempts from zero')
+    .addHelpText('after', examples('dead-letter replay 0198…'))
+    .action(async (ids) => {
+      const client = await context.client();
+      for (const id of ids) {
+        await client.deadLetters.replay({ id });
+        output.line(`${id} is sent again.`);
+      }
+    });
+  noun
+    .command('purge [ids...]')
+    .description('forget dead letters for good')
+    .option('--queue <queue>', 'all that died in this queue')
+    .option('--all', 'all of them')
+    .addHelpText('after', examples('dead-letter purge 0198…', 'dead-letter purge --queue anneal.provisioning.requests'))
+    .action(async (ids, { queue, all }) => {
+      if (ids.length === 0 && queue === undefined && !all) {
+        throw new AnnealError('InvalidRequest', 'Nothing to purge: name dead letters, or give --queue or --all.');
+      }
+      const client = await context.client();
+      let count = 0;
+      const purge = async (id: string): Promise<void> => {
+        await client.deadLetters.purge({ id });
+        count += 1;
+      };
+      for (const id of ids) await purge(id);
+      if (queue !== undefined || all) {
+        // Page by page: what is purged makes room for the next.
+        for (;;) {
+          const page = await client.deadLetters.list({ queue, limit: 1000 });
+          if (page.length === 0) break;
+          for (const { id } of page) await purge(id);
+        }
+      }
+      output.line(`Purged ${count}.`);
+    });
+}

@@ -1,0 +1,68 @@
+/** `anneal event …` */
+import type { AnnealEvent } from '@anneal/client/events.ts';
+import type { Command } from '@commander-js/extra-typings';
+import type { CliContext } from '../context.ts';
+import type { Colors } from '../output.ts';
+import { moodOf } from '../print/status.ts';
+import { formatClock } from '../print/time.ts';
+import { collect, examples, formatOption, positiveInteger } from './options.ts';
+
+/** One event on one line: when, what, on what, and why when it is a failure. */
+export function eventText(event: AnnealEvent, colors: Colors): string {
+  const data = typeof event.data === 'object' && event.data !== null ? (event.data as Record<string, unknown>) : {};
+  const pick = (...names: readonly string[]): string =>
+    names
+      .map((name) => data[name])
+      .filter((value): value is string => typeof value === 'string' && value !== '')
+      .join(' ');
+  const about = pick('stack_name', 'resource_name') || pick('host_name', 'name') || event.subject || '';
+  const failure = data['failure'];
+  const why =
+    typeof failure === 'object' && failure !== null && 'message' in failure ? String(failure.message) : pick('reason');
+  const type = moodOf(event.type) === 'failed' ? colors.red(event.type) : event.type;
+  return `${colors.dim(formatClock(event.time))}  ${type}  ${about}${why === '' ? '' : colors.dim(`  ${why.split('\n')[0] ?? ''}`)}`;
+}
+
+export function addEventCommands(program: Command, context: CliContext): void {
+  const { output } = context;
+  const noun = program.command('event').description('What happens, as it happens');
+  noun
+    .command('watch')
+    .description('print each event as it happens, over broken connections too, until Ctrl-C')
+    .option(
+      '--type <pattern>',
+      'only events of this type: stack.#, *.*.failed; may be given more than once',
+      collect,
+      [],
+    )
+    .option('--after <id>', 'start behind this event; `beginning` for all that is kept')
+    .addOption(formatOption())
+    .addHelpText(
+      'after',
+      examples('event watch', "event watch --type 'deployment.#' --type '*.*.failed'", 'event watch -o json'),
+    )
+    .action(async ({ type, after, output: format }) => {
+      const client = await context.client();
+      const types = type.length > 0 ? type : undefined;
+      for await (const event of client.events.follow({ types, after, signal: context.interrupt })) {
+        if (format === 'yaml') output.value('yaml', [event]);
+        else output.line(format === 'json' ? JSON.stringify(event) : eventText(event, output.colors));
+      }
+    });
+  noun
+    .command('list')
+    .description('list the latest events')
+    .option('--type <pattern>', 'only events of this type; may be given more than once', collect, [])
+    .option('--after <id>', 'only what came after this event; `beginning` for all that is kept')
+    .option('--limit <n>', 'at most so many', positiveInteger, 50)
+    .addOption(formatOption())
+    .addHelpText('after', examples('event list', "event list --type 'node.#' --limit 20 -o json"))
+    .action(async ({ type, after, limit, output: format }) => {
+      const rows = await (
+        await context.client()
+      ).events.list({ types: type.length > 0 ? type : undefined, after, limit });
+      if (format !== 'table') output.value(format, rows);
+      else if (rows.length === 0) output.line('No events.');
+      else for (const event of rows) output.line(eventText(event, output.colors));
+    });
+}

@@ -1,0 +1,48 @@
+/** `anneal info` and `anneal service list` */
+import { info } from '@anneal/client/connect.ts';
+import type { Command } from '@commander-js/extra-typings';
+import type { CliContext } from '../context.ts';
+import { findLogin } from '../login.ts';
+import { paintStatus } from '../print/status.ts';
+import { examples, formatOption } from './options.ts';
+
+export function addInfoCommands(program: Command, context: CliContext): void {
+  const { output } = context;
+  program
+    .command('info')
+    .description('which Anneal this talks to')
+    .addOption(formatOption())
+    .addHelpText('after', examples('info', 'info -o json'))
+    .action(async ({ output: format }) => {
+      const login = await findLogin(context);
+      const answer = { auth_url: login.authUrl, ...(await info({ url: login.authUrl, signal: context.interrupt })) };
+      output.one(format, answer, () =>
+        Object.entries(answer).map(([key, value]) => [key, typeof value === 'string' ? value : JSON.stringify(value)]),
+      );
+    });
+  program
+    .command('service')
+    .description('The services of Anneal')
+    .command('list')
+    .description('list the services with their health')
+    .addOption(formatOption())
+    .addHelpText('after', examples('service list'))
+    .action(async ({ output: format }) => {
+      const rows = await (await context.client()).services();
+      const names = [...new Set(rows.flatMap((row) => Object.keys(row)))];
+      output.list(format, {
+        rows,
+        none: 'No services.',
+        columns: Object.fromEntries(
+          names.map((name) => [
+            name,
+            (row: Record<string, unknown>) => {
+              const value = row[name];
+              const shown = typeof value === 'string' ? value : JSON.stringify(value ?? null);
+              return name === 'status' ? paintStatus(shown, output.colors) : shown;
+            },
+          ]),
+        ),
+      });
+    });
+}

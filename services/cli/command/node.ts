@@ -1,0 +1,141 @@
+/** `anneal node …` */
+import type { Node } from '@anneal/client/representation.ts';
+import { Argument, Option, type Command } from '@commander-js/extra-typings';
+import type { CliContext } from '../context.ts';
+import { paintStatus } from '../print/status.ts';
+import { collect, examples, formatOption, readSecret } from './options.ts';
+
+const powerTargets = { on: 'power on', off: 'power off', reboot: 'rebooting', 'soft-off': 'soft power off' } as const;
+const verbs = ['manage', 'inspect', 'provide', 'clean', 'abort', 'deleted'] as const;
+
+const errorText = ({ last_error: error }: Node): string => {
+  if (typeof error === 'string') return error;
+  return typeof error === 'object' && error !== null && 'message' in error ? String(error.message) : '';
+};
+
+export function addNodeCommands(program: Command, context: CliContext): void {
+  const { output } = context;
+  const node = program.command('node').description('Bare-metal machines');
+  node
+    .command('list')
+    .description('list nodes')
+    .option('--state <state>', 'only those in this provision state, e.g. available')
+    .addOption(formatOption())
+    .addHelpText('after', examples('node list', 'node list --state available -o json'))
+    .action(async ({ output: format, state }) => {
+      const rows = await (await context.client()).nodes.list({ state });
+      output.list(format, {
+        rows: rows.toSorted((a, b) => (a.name ?? a.uuid).localeCompare(b.name ?? b.uuid, 'en', { numeric: true })),
+        none: 'No nodes.',
+        columns: {
+          name: (row) => row.name,
+          state: (row, colors) => paintStatus(row.provision_state, colors),
+          power: (row, colors) => paintStatus(row.power_state, colors),
+          class: (row) => row.resource_class,
+          server: (row) => row.instance_uuid,
+          maintenance: (row) => row.maintenance,
+          id: (row) => row.uuid,
+        },
+      });
+    });
+  node
+    .command('show <node>')
+    .description('show a node: states, inventory, last error')
+    .addOption(formatOption())
+    .addHelpText('after', examples('node show machine-1', 'node show machine-1 -o yaml'))
+    .action(async (name, { output: format }) => {
+      const shown = await (await context.client()).nodes.show({ node: name });
+      output.one(format, shown, () => nodeFields(shown, context));
+    });
+  node
+    .command('enrol <name>')
+    .description('make a machine known by the address of its BMC')
+    .requiredOption('--address <url>', 'of the BMC (Redfish), e.g. https://10.0.0.7')
+    .option('--system <path>', 'its system there, when there are several, e.g. /redfish/v1/Systems/1')
+    .option('--username <name>', 'user of the BMC')
+    .option('--password-file <file>', 'file that holds the password of that user')
+    .option('--resource-class <class>', 'what kind of machine it is')
+    .option('--trait <trait>', 'what it can do; may be given more than once', collect, [])
+    .option('--no-provide', 'do not go on to available')
+    .addOption(formatOption())
+    .addHelpText(
+      'after',
+      examples('node enrol rack1-7 --address https://10.0.0.7 --username admin --password-file ~/bmc.txt'),
+    )
+    .action(async (name, options) => {
+      const enrolled = await (
+        await context.client()
+      ).nodes.enrol({
+        name,
+        address: options.address,
+        systemId: options.system,
+        username: options.username,
+        password: options.passwordFile === undefined ? undefined : await readSecret(options.passwordFile, context.cwd),
+        resourceClass: options.resourceClass,
+        ...(options.trait.length > 0 && { traits: options.trait }),
+        provide: options.provide,
+      });
+      output.one(options.output, enrolled, () => nodeFields(enrolled, context));
+    });
+  node
+    .command('power <node>')
+    .description('change the power of a node, or show it')
+    .addArgument(
+      new Argument('[target]', 'what to do').choices(Object.keys(powerTargets) as (keyof typeof powerTargets)[]),
+    )
+    .addOption(formatOption())
+    .addHelpText('after', examples('node power machine-1', 'node power machine-1 off'))
+    .action(async (name, target, { output: format }) => {
+      const client = await context.client();
+      if (target !== undefined) await client.nodes.power({ node: name, target: powerTargets[target] });
+      const shown = await client.nodes.show({ node: name });
+      const { power_state, target_power_state } = shown;
+      if (format !== 'table') output.value(format, { node: shown.name ?? shown.uuid, power_state, target_power_state });
+      else if (target_power_state === null) output.line(`${name}: ${paintStatus(power_state, output.colors)}`);
+      else output.line(`${name}: ${paintStatus(power_state, output.colors)}, on its way to ${target_power_state}`);
+    });
+  node
+    .command('provide <node>')
+    .description('take a node through its life: to available, or by another verb')
+    .addOption(new Option('--verb <verb>', 'what to apply').choices(verbs).default('provide' as const))
+    .addOption(formatOption())
+    .addHelpText('after', examples('node provide machine-1', 'node provide machine-1 --verb inspect'))
+    .action(async (name, { verb, output: format }) => {
+      const client = await context.client();
+      await client.nodes.provision({ node: name, target: verb });
+      const shown = await client.nodes.show({ node: name });
+      output.one(format, shown, () => nodeFields(shown, context));
+    });
+  node
+    .command('maintenance <node>')
+    .description('take a node out of use, or back into it')
+    .addArgument(new Argument('<state>', 'on or off').choices(['on', 'off'] as const))
+    .option('--reason <text>', 'why')
+    .addOption(formatOption())
+    .addHelpText(
+      'after',
+      examples('node maintenance machine-1 on --reason "new disk"', 'node maintenance machine-1 off'),
+    )
+    .action(async (name, state, { reason, output: format }) => {
+      const client = await context.client();
+      await client.nodes.maintenance({ node: name, on: state === 'on', reason });
+      const shown = await client.nodes.show({ node: name });
+      output.one(format, shown, () => nodeFields(shown, context));
+    });
+}
+
+function nodeFields(node: Node, { output: { colors } }: CliContext): (readonly [string, string | boolean | null])[] {
+  return [
+    ['name', node.name],
+    ['id', node.uuid],
+    ['state', paintStatus(node.provision_state, colors)],
+    ['target', node.target_provision_state],
+    ['power', paintStatus(node.power_state, colors)],
+    ['class', node.resource_class],
+    ['server', node.instance_uuid],
+    ['maintenance', node.maintenance ? `yes: ${node.maintenance_reason ?? ''}` : 'no'],
+    ['fault', node.fault],
+    ['last error', errorText(node)],
+    ['properties', JSON.stringify(node['properties'] ?? {})],
+  ];
+}

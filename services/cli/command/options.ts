@@ -1,0 +1,99 @@
+/** What commands share: the output format, examples in the help, and readers of arguments. */
+import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { collectFiles } from '@anneal/client/files.ts';
+import type { TemplateBundle } from '@anneal/client/stacks.ts';
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import { InvalidArgumentError, Option } from '@commander-js/extra-typings';
+
+export const formatOption = () =>
+  new Option('-o, --output <format>', 'how to print')
+    .choices(['table', 'json', 'yaml'] as const)
+    .default('table' as const);
+
+/** For `addHelpText('after', …)`: what it looks like in use. */
+export const examples = (...lines: readonly string[]): string =>
+  `\nExamples:\n${lines.map((line) => `  $ anneal ${line}`).join('\n')}\n`;
+
+export const collect = (value: string, all: string[]): string[] => [...all, value];
+
+export function positiveInteger(text: string): number {
+  if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError('It must be a whole number above zero.');
+  return Number(text);
+}
+
+export function wholeNumber(text: string): number {
+  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('It must be a whole number.');
+  return Number(text);
+}
+
+/** `key=value`, any number of times; the same key again replaces. */
+export function readPairs(texts: readonly string[], option: string): Record<string, string> {
+  const pairs: Record<string, string> = {};
+  for (const text of texts) {
+    const at = text.indexOf('=');
+    if (at < 1) throw new AnnealError('InvalidRequest', `${option} must be <name>=<value>, not ${text}`);
+    pairs[text.slice(0, at)] = text.slice(at + 1);
+  }
+  return pairs;
+}
+
+/** Parameters given on the command line: `--parameter` and `--parameter-file`. */
+export async function readParameters(input: {
+  parameter: readonly string[];
+  parameterFile: readonly string[];
+  cwd: string;
+}): Promise<Record<string, string>> {
+  const parameters = readPairs(input.parameter, '--parameter');
+  for (const [name, file] of Object.entries(readPairs(input.parameterFile, '--parameter-file'))) {
+    parameters[name] = await readText(toUrl(file, input.cwd));
+  }
+  return parameters;
+}
+
+export function readBundle(input: {
+  template: string;
+  environments: readonly string[];
+  cwd: string;
+}): Promise<TemplateBundle> {
+  return collectFiles({
+    template: toUrl(input.template, input.cwd),
+    environments: input.environments.map((file) => toUrl(file, input.cwd)),
+    read: readText,
+  });
+}
+
+const toUrl = (file: string, cwd: string): URL =>
+  /^(file|https?):\/\//.test(file) ? new URL(file) : pathToFileURL(resolve(cwd, file));
+
+async function readText(url: URL): Promise<string> {
+  if (url.protocol === 'file:') {
+    return readFile(url, 'utf8').catch((error: unknown) => {
+      const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
+      const reasons: Readonly<Record<string, string>> = {
+        ENOENT: 'there is no such file',
+        EACCES: 'no permission',
+        EISDIR: 'it is a folder',
+      };
+      throw new AnnealError('InvalidRequest', reasons[code] ?? code, { cause: error });
+    });
+  }
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') {
+    throw new AnnealError('InvalidRequest', `${url.protocol} is not a protocol to read files by`);
+  }
+  const response = await fetch(url).catch((error: unknown) => {
+    throw new AnnealError('Unavailable', 'nothing answers there', { cause: error });
+  });
+  if (!response.ok) throw new AnnealError('InvalidRequest', `the server answered ${response.status}`);
+  return response.text();
+}
+
+/** A secret that stands in a file, so that no list of processes and no shell history shows it. */
+export const readSecret = async (file: string, cwd: string): Promise<string> =>
+  (
+    await readText(toUrl(file, cwd)).catch((error: unknown) => {
+      const reason = error instanceof Error ? error.message : String(error);
+      throw new AnnealError('InvalidRequest', `${file} cannot be read: ${reason}.`, { cause: error });
+    })
+  ).trim();

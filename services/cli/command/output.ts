@@ -1,0 +1,36 @@
+/** `anneal output …` */
+import type { Output } from '@anneal/client/representation.ts';
+import type { Command } from '@commander-js/extra-typings';
+import type { CliContext } from '../context.ts';
+import { examples, formatOption } from './options.ts';
+
+export const outputText = ({ output_value: value, output_error: error }: Output): string =>
+  error !== undefined ? `(${error})` : typeof value === 'string' ? value : JSON.stringify(value ?? null);
+
+export function addOutputCommands(program: Command, context: CliContext): void {
+  const { output } = context;
+  const noun = program.command('output').description('What a stack gives back');
+  noun
+    .command('list <stack>')
+    .description('list the outputs of a stack with their values')
+    .addOption(formatOption())
+    .addHelpText('after', examples('output list web'))
+    .action(async (stack, { output: format }) => {
+      const rows = await (await context.client()).stacks.outputs({ stack });
+      output.list(format, {
+        rows,
+        none: `${stack} has no outputs.`,
+        columns: { name: (row) => row.output_key, value: outputText, description: (row) => row.description },
+      });
+    });
+  noun
+    .command('show <stack> <output>')
+    .description('print the value of an output, and nothing else')
+    .addOption(formatOption())
+    .addHelpText('after', examples('output show web url', 'output show web url -o json'))
+    .action(async (stack, key, { output: format }) => {
+      const shown = await (await context.client()).stacks.output({ stack, key });
+      if (format === 'table') output.line(outputText(shown));
+      else output.value(format, shown);
+    });
+}

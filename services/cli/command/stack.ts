@@ -1,0 +1,274 @@
+/** `anneal stack …` */
+import type { Client } from '@anneal/client/connect.ts';
+import type { Stack } from '@anneal/client/representation.ts';
+import type { Command } from '@commander-js/extra-typings';
+import type { CliContext } from '../context.ts';
+import type { Format } from '../output.ts';
+import { describeFailedStack } from '../print/failed-stack.ts';
+import { paintStatus } from '../print/status.ts';
+import { formatAge } from '../print/time.ts';
+import { followStack } from '../progress/follow.ts';
+import { eventLine, showProgress } from '../progress/show.ts';
+import { collect, examples, formatOption, positiveInteger, readBundle, readParameters } from './options.ts';
+import { outputText } from './output.ts';
+
+export function addStackCommands(program: Command, context: CliContext): void {
+  const stack = program.command('stack').description('Templates that run');
+  addCreate(stack, context);
+  addUpdate(stack, context);
+  addDelete(stack, context);
+  addReaders(stack, context);
+}
+
+/** What came of it: waited for when asked to, or when someone looks on. */
+async function settle(input: {
+  context: CliContext;
+  client: Client;
+  ref: { id: string; name: string };
+  wait: boolean | undefined;
+  format: Format;
+  after?: string | undefined;
+  begun: string;
+}): Promise<void> {
+  const { context, client, ref, format, after, begun } = input;
+  const { output } = context;
+  const wait = input.wait ?? (output.isTerminal && format === 'table');
+  if (!wait) {
+    if (format === 'table')
+      output.line(`${begun} (id ${ref.id}). Follow it with: anneal stack events ${ref.name} --follow`);
+    else output.value(format, await client.stacks.show({ stack: ref.id }));
+    return;
+  }
+  const ended = await showProgress({ context, client, stack: ref, after, quiet: format !== 'table' });
+  if (ended.stack_status === 'DELETE_COMPLETE') {
+    if (format !== 'table') output.value(format, ended);
+    return;
+  }
+  const shown = await client.stacks.show({ stack: ref.id });
+  if (format !== 'table') output.value(format, shown);
+  else for (const one of shown.outputs ?? []) output.line(`${output.colors.bold(one.output_key)}: ${outputText(one)}`);
+}
+
+/** The marker from which the events of the next action are new. */
+async function lastEvent(client: Client, stack: string): Promise<string | undefined> {
+  return (await client.stacks.events({ stack, limit: 1, descending: true })).at(0)?.id;
+}
+
+function addCreate(stack: Command, context: CliContext): void {
+  stack
+    .command('create <name>')
+    .description('create a stack from a template')
+    .requiredOption('-t, --template <file>', 'template: a file or a URL')
+    .option('-e, --environment <file>', 'environment; may be given more than once, the last wins', collect, [])
+    .option('-P, --parameter <name=value>', 'value of a parameter; may be given more than once', collect, [])
+    .option('--parameter-file <name=file>', 'parameter whose value is the text of a file', collect, [])
+    .option('--timeout <minutes>', 'fail when it takes longer', positiveInteger)
+    .option('--rollback', 'delete what was made when it fails')
+    .option('--tag <tag>', 'tag; may be given more than once', collect, [])
+    .option('--wait', 'wait for the end, with a progress tree (default on a terminal)')
+    .option('--no-wait', 'do not wait')
+    .addOption(formatOption())
+    .addHelpText(
+      'after',
+      examples('stack create web -t web.yaml', 'stack create web -t web.yaml -e prod.yaml -P version=2 --wait'),
+    )
+    .action(async (name, options) => {
+      const bundle = await readBundle({
+        template: options.template,
+        environments: options.environment,
+        cwd: context.cwd,
+      });
+      const parameters = await readParameters({ ...options, cwd: context.cwd });
+      const client = await context.client();
+      const ref = await client.stacks.create({
+        name,
+        bundle,
+        parameters,
+        timeoutMinutes: options.timeout,
+        rollback: options.rollback,
+        ...(options.tag.length > 0 && { tags: options.tag }),
+      });
+      const begun = `Creating ${name}`;
+      await settle({ context, client, ref, wait: options.wait, format: options.output, begun });
+    });
+}
+
+function addUpdate(stack: Command, context: CliContext): void {
+  stack
+    .command('update <stack>')
+    .description('take a stack to another template or to other parameters')
+    .option('-t, --template <file>', 'template: a file or a URL; the current one with --existing')
+    .option('-e, --environment <file>', 'environment; may be given more than once, the last wins', collect, [])
+    .option('-P, --parameter <name=value>', 'value of a parameter; may be given more than once', collect, [])
+    .option('--parameter-file <name=file>', 'parameter whose value is the text of a file', collect, [])
+    .option('--existing', 'keep the template, the environment and the parameters that are not given')
+    .option('--clear-parameter <name>', 'with --existing: back to its default', collect, [])
+    .option('--timeout <minutes>', 'fail when it takes longer', positiveInteger)
+    .option('--rollback', 'go back when it fails')
+    .option('--no-rollback', 'stay where it failed')
+    .option('--wait', 'wait for the end, with a progress tree (default on a terminal)')
+    .option('--no-wait', 'do not wait')
+    .addOption(formatOption())
+    .addHelpText(
+      'after',
+      examples('stack update web -t web.yaml -P version=3', 'stack update web --existing -P version=3 --wait'),
+    )
+    .action(async (name, options) => {
+      const { template, environment: environments } = options;
+      const bundle =
+        template === undefined ? undefined : await readBundle({ template, environments, cwd: context.cwd });
+      const parameters = await readParameters({ ...options, cwd: context.cwd });
+      const client = await context.client();
+      const after = await lastEvent(client, name);
+      const ref = await client.stacks.update({
+        stack: name,
+        bundle,
+        existing: options.existing,
+        parameters,
+        timeoutMinutes: options.timeout,
+        rollback: options.rollback,
+        ...(options.clearParameter.length > 0 && { clearParameters: options.clearParameter }),
+      });
+      const begun = `Updating ${ref.name}`;
+      await settle({ context, client, ref, wait: options.wait, format: options.output, after, begun });
+    });
+}
+
+function addDelete(stack: Command, context: CliContext): void {
+  stack
+    .command('delete <stacks...>')
+    .description('delete stacks, with all that they made')
+    .option('--wait', 'wait for the end, with a progress tree (default on a terminal)')
+    .option('--no-wait', 'do not wait')
+    .addOption(formatOption())
+    .addHelpText('after', examples('stack delete web', 'stack delete web db --no-wait'))
+    .action(async (names, options) => {
+      const client = await context.client();
+      const begun: { ref: { id: string; name: string }; after: string | undefined }[] = [];
+      // All are set going before the first is waited for.
+      for (const name of names) {
+        const after = await lastEvent(client, name);
+        begun.push({ ref: await client.stacks.delete({ stack: name }), after });
+      }
+      for (const { ref, after } of begun) {
+        await settle({
+          context,
+          client,
+          ref,
+          wait: options.wait,
+          format: options.output,
+          after,
+          begun: `Deleting ${ref.name}`,
+        });
+      }
+    });
+}
+
+function addReaders(stack: Command, context: CliContext): void {
+  const { output } = context;
+  stack
+    .command('list')
+    .description('list stacks, the newest first')
+    .option('--deleted', 'those that were deleted too')
+    .option('--status <status>', 'only those in this state, e.g. CREATE_FAILED')
+    .option('--limit <n>', 'at most so many', positiveInteger)
+    .addOption(formatOption())
+    .addHelpText('after', examples('stack list', 'stack list --status CREATE_FAILED -o json'))
+    .action(async ({ output: format, deleted, status, limit }) => {
+      const client = await context.client();
+      const rows = await client.stacks.list({
+        ...(deleted && { deleted }),
+        ...(status !== undefined && { status }),
+        ...(limit !== undefined && { limit }),
+      });
+      output.list(format, {
+        rows,
+        none: 'No stacks.',
+        columns: {
+          name: (row) => row.stack_name,
+          id: (row) => row.id,
+          status: (row, colors) => paintStatus(row.stack_status, colors),
+          age: (row) => formatAge(row.creation_time, context.now()),
+        },
+      });
+    });
+  stack
+    .command('show <stack>')
+    .description('show a stack: state, parameters, outputs')
+    .addOption(formatOption())
+    .addHelpText('after', examples('stack show web', 'stack show web -o yaml'))
+    .action(async (name, { output: format }) => {
+      const shown = await (await context.client()).stacks.show({ stack: name });
+      output.one(format, shown, () => stackFields(shown, context));
+    });
+  stack
+    .command('events <stack>')
+    .description('what happened to a stack, the oldest first')
+    .option('-f, --follow', 'go on until what is in progress has ended')
+    .option('--resource <name>', 'only of this resource')
+    .option('--limit <n>', 'only the last so many', positiveInteger)
+    .addOption(formatOption())
+    .addHelpText(
+      'after',
+      examples('stack events web', 'stack events web --follow', 'stack events web --resource db -o json'),
+    )
+    .action(async (name, { output: format, follow, resource, limit }) => {
+      const client = await context.client();
+      const newest = await client.stacks.events({ stack: name, resource, limit: limit ?? 1000, descending: true });
+      const rows = newest.toReversed();
+      if (!follow) {
+        if (format !== 'table') output.value(format, rows);
+        else if (rows.length === 0) output.line('No events.');
+        else for (const row of rows) output.line(eventLine(row, output.colors));
+        return;
+      }
+      // One JSON object or YAML document a line cannot be closed: followed events are for people, or `event watch -o json`.
+      for (const row of rows) output.line(eventLine(row, output.colors));
+      const { id: stackId } = await client.stacks.find({ stack: name });
+      await followStack({
+        client,
+        stackId,
+        after: (await lastEvent(client, stackId)) ?? undefined,
+        signal: context.interrupt,
+        onProgress({ events }) {
+          for (const event of events) {
+            if (resource === undefined || event.resource_name === resource)
+              output.line(eventLine(event, output.colors));
+          }
+        },
+      });
+    });
+  stack
+    .command('failures <stack>')
+    .description('why a stack failed: the first cause first, with the output of the script')
+    .addOption(formatOption())
+    .addHelpText('after', examples('stack failures web', 'stack failures web -o json'))
+    .action(async (name, { output: format }) => {
+      const shown = await (await context.client()).stacks.show({ stack: name, outputs: false });
+      if (format !== 'table') output.value(format, shown.failures);
+      else if (shown.failures.length === 0) output.line(`${shown.stack_name} has no failures (${shown.stack_status}).`);
+      else for (const line of describeFailedStack(shown, output.colors)) output.line(line);
+    });
+}
+
+function stackFields(stack: Stack, context: CliContext): (readonly [string, string])[] {
+  const { colors } = context.output;
+  return [
+    ['name', stack.stack_name],
+    ['id', stack.id],
+    ['description', stack.description ?? ''],
+    ['status', paintStatus(stack.stack_status, colors)],
+    ['reason', stack.stack_status_reason ?? ''],
+    ['created', stack.creation_time ?? ''],
+    ['updated', stack.updated_time ?? ''],
+    ['timeout', stack.timeout_mins === null ? '' : `${stack.timeout_mins} minutes`],
+    ['rollback', stack.disable_rollback ? 'no' : 'yes'],
+    ['tags', (stack.tags ?? []).join(', ')],
+    ...Object.entries(stack.parameters).map(
+      ([name, value]) => [`parameter ${name}`, typeof value === 'string' ? value : JSON.stringify(value)] as const,
+    ),
+    ...(stack.outputs ?? []).map((one) => [`output ${one.output_key}`, outputText(one)] as const),
+    ...stack.conditions.map((one) => [`condition ${one.type}`, `${one.status}: ${one.message || one.reason}`] as const),
+    ...stack.failures.map((one) => [`failure ${one.resource}`, colors.red(one.failure.message)] as const),
+  ];
+}

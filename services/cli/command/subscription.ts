@@ -1,0 +1,102 @@
+/** `anneal subscription …` */
+import type { SubscriptionView } from '@anneal/contracts/notification.ts';
+import type { Command } from '@commander-js/extra-typings';
+import type { CliContext } from '../context.ts';
+import { paintStatus } from '../print/status.ts';
+import { formatAge } from '../print/time.ts';
+import { collect, examples, formatOption } from './options.ts';
+
+export function addSubscriptionCommands(program: Command, context: CliContext): void {
+  const { output } = context;
+  const noun = program.command('subscription').description('Who is told of events');
+  const fields = (shown: SubscriptionView): (readonly [string, string | number | null])[] => [
+    ['name', shown.name],
+    ['id', shown.id],
+    ['url', shown.url],
+    ['types', shown.types.join(', ')],
+    ['status', paintStatus(shown.status, output.colors)],
+    ['backlog', shown.backlog],
+    ['last success', shown.last_success_at],
+    ['last failure', shown.last_failure_at],
+    ['last error', shown.last_error],
+  ];
+  noun
+    .command('create <url>')
+    .description('have events sent to a URL, signed as Standard Webhooks')
+    .option('--name <name>', 'a name for it', '')
+    .option('--type <pattern>', 'events of this type; may be given more than once (default: all)', collect, [])
+    .option('--subject-prefix <text>', 'only events whose subject starts so')
+    .option('--secret <whsec_…>', 'the secret to sign with; made when absent')
+    .option('--after <id>', 'also what happened after this event; `beginning` for all that is kept')
+    .addOption(formatOption())
+    .addHelpText('after', examples("subscription create https://ops.example/hook --type 'stack.#' --type 'node.#'"))
+    .action(async (url, { name, type, subjectPrefix, secret, after, output: format }) => {
+      const made = await (
+        await context.client()
+      ).subscriptions.create({ name, url, types: type.length > 0 ? type : ['#'], subjectPrefix, secret, after });
+      output.one(format, made, () => [...fields(made.subscription), ['secret', `${made.secret}  (shown only now)`]]);
+    });
+  noun
+    .command('list')
+    .description('list subscriptions')
+    .addOption(formatOption())
+    .addHelpText('after', examples('subscription list'))
+    .action(async ({ output: format }) => {
+      const rows = await (await context.client()).subscriptions.list();
+      output.list(format, {
+        rows,
+        none: 'No subscriptions.',
+        columns: {
+          id: (row) => row.id,
+          name: (row) => row.name,
+          url: (row) => row.url,
+          types: (row) => row.types.join(', '),
+          status: (row, colors) => paintStatus(row.status, colors),
+          backlog: (row) => row.backlog,
+        },
+      });
+    });
+  noun
+    .command('show <id>')
+    .description('show a subscription and how its deliveries fare')
+    .addOption(formatOption())
+    .addHelpText('after', examples('subscription show 0198…'))
+    .action(async (id, { output: format }) => {
+      const shown = await (await context.client()).subscriptions.show({ id });
+      output.one(format, shown, () => fields(shown));
+    });
+  noun
+    .command('delete <ids...>')
+    .description('end subscriptions')
+    .addHelpText('after', examples('subscription delete 0198…'))
+    .action(async (ids) => {
+      const client = await context.client();
+      for (const id of ids) {
+        await client.subscriptions.delete({ id });
+        output.line(`${id} is deleted.`);
+      }
+    });
+  noun
+    .command('deliveries <id>')
+    .description('list the latest deliveries of a subscription, or send one again')
+    .option('--replay <delivery>', 'send this one again')
+    .addOption(formatOption())
+    .addHelpText('after', examples('subscription deliveries 0198…', 'subscription deliveries 0198… --replay 0199…'))
+    .action(async (id, { replay, output: format }) => {
+      const client = await context.client();
+      if (replay !== undefined) await client.subscriptions.replay({ id, delivery: replay });
+      const rows = await client.subscriptions.deliveries({ id });
+      output.list(format, {
+        rows,
+        none: 'No deliveries.',
+        columns: {
+          id: (row) => row.id,
+          event: (row) => row.event_type,
+          status: (row, colors) => paintStatus(row.status, colors),
+          attempts: (row) => row.attempts.length,
+          last: (row) => formatAge(row.attempts.at(-1)?.at, context.now()),
+          answer: (row) => row.attempts.at(-1)?.error ?? row.attempts.at(-1)?.status,
+        },
+      });
+    });
+}

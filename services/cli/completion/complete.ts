@@ -1,0 +1,72 @@
+/** What may stand at the cursor: commands, options, values of options, names of things that exist. */
+import type { CommandTree } from './tree.ts';
+
+export interface Completion {
+  name: string;
+  description: string;
+}
+export type Noun = 'stack' | 'node' | 'host' | 'queue' | 'deployment' | 'subscription' | 'dead-letter';
+
+/** Arguments and options whose values are names of things, and of which. */
+const nounsOfArguments: Readonly<Record<string, Noun>> = {
+  stack: 'stack',
+  stacks: 'stack',
+  node: 'node',
+  host: 'host',
+  queue: 'queue',
+  deployment: 'deployment',
+};
+const nounsOfOptions: Readonly<Record<string, Noun>> = { '--host': 'host', '--stack': 'stack', '--queue': 'queue' };
+const fileOptions = /^(-t|-e|--template|--environment|--password-file|--data)$/;
+
+export async function completionsFor(parameters: {
+  tree: CommandTree;
+  /** The complete words before the cursor, without the program's name. */
+  words: readonly string[];
+  /** The word at the cursor, as far as it is written. */
+  last: string;
+  names: (noun: Noun) => Promise<readonly string[]>;
+}): Promise<readonly Completion[] | 'files'> {
+  const { tree, words, last, names } = parameters;
+  let command = tree;
+  let taken = 0;
+  let pending: CommandTree['options'][number] | undefined;
+  for (const word of words) {
+    if (pending) {
+      pending = undefined;
+    } else if (word.startsWith('-')) {
+      const option = command.options.find(({ flags }) => flags.includes(word));
+      if (option?.takesValue) pending = option;
+    } else {
+      const below = command.commands.find(({ name }) => name === word);
+      if (below) command = below;
+      else taken += 1;
+    }
+  }
+  const matching = (all: readonly Completion[]): Completion[] => all.filter(({ name }) => name.startsWith(last));
+  const plain = (all: readonly string[]): Completion[] => matching(all.map((name) => ({ name, description: '' })));
+
+  if (pending) {
+    if (pending.choices.length > 0) return plain(pending.choices);
+    const noun = pending.flags.map((flag) => nounsOfOptions[flag]).find((one) => one !== undefined);
+    // `serve --host` is an address to listen on.
+    if (noun && command.name !== 'serve') return plain(await names(noun));
+    return pending.flags.some((flag) => fileOptions.test(flag)) ? 'files' : [];
+  }
+  if (last.startsWith('-')) {
+    return matching(
+      command.options.flatMap(({ flags, description }) => {
+        const name = flags.at(-1);
+        return name === undefined ? [] : [{ name, description }];
+      }),
+    );
+  }
+  if (command.commands.length > 0)
+    return matching(command.commands.map(({ name, description }) => ({ name, description })));
+  const argument = command.arguments[taken] ?? command.arguments.findLast(({ many }) => many);
+  if (!argument) return [];
+  if (argument.choices.length > 0) return plain(argument.choices);
+  if (argument.name === 'file') return 'files';
+  const noun = nounsOfArguments[argument.name];
+  return noun ? plain(await names(noun)) : [];
+}

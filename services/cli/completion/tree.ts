@@ -1,0 +1,38 @@
+/** The commands as data, read from the program itself, so that completion never lags behind. */
+import type { CommandUnknownOpts } from '@commander-js/extra-typings';
+
+export interface CommandTree {
+  readonly name: string;
+  readonly description: string;
+  readonly options: readonly {
+    readonly flags: readonly string[];
+    readonly description: string;
+    readonly takesValue: boolean;
+    readonly choices: readonly string[];
+  }[];
+  readonly arguments: readonly { readonly name: string; readonly many: boolean; readonly choices: readonly string[] }[];
+  readonly commands: readonly CommandTree[];
+}
+
+export function commandTree(command: CommandUnknownOpts): CommandTree {
+  const help = command.createHelp();
+  return {
+    name: command.name(),
+    description: command.description(),
+    options: help.visibleOptions(command).map((option) => ({
+      flags: [option.short, option.long].filter((flag) => typeof flag === 'string'),
+      description: option.description,
+      takesValue: option.required || option.optional,
+      choices: option.argChoices ?? [],
+    })),
+    arguments: command.registeredArguments.map((argument) => ({
+      name: argument.name(),
+      many: argument.variadic,
+      choices: argument.argChoices ?? [],
+    })),
+    commands: help
+      .visibleCommands(command)
+      .filter((one) => one.name() !== 'help')
+      .map(commandTree),
+  };
+}

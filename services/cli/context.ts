@@ -1,0 +1,16 @@
+/** What every command is given; built once, in main.ts. */
+import type { Client } from '@anneal/client/connect.ts';
+import type { Output } from './output.ts';
+
+export interface CliContext {
+  readonly output: Output;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly cwd: string;
+  /** Aborted by the first Ctrl-C. */
+  readonly interrupt: AbortSignal;
+  /** Where a live view is drawn. */
+  readonly terminal: NodeJS.WriteStream;
+  readonly now: () => number;
+  /** Logs in at the first call. */
+  client(options?: { signal?: AbortSignal }): Promise<Client>;
+}

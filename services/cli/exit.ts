@@ -1,0 +1,25 @@
+/** How a command ends: 0 done, 1 failed, 2 refused (usage or input), 130 broken off by the user. */
+import type { Stack } from '@anneal/client/representation.ts';
+import { AnnealError, errorTable, type ErrorCode } from '@anneal/contracts/errors.ts';
+
+export const exitCodes = { done: 0, failed: 1, refused: 2, interrupted: 130 } as const;
+
+/** A stack reached its end, and the end is a failure. The command did what it was asked, so this is no error of its own. */
+export class StackFailed extends Error {
+  override readonly name = 'StackFailed';
+  readonly failed: Stack;
+
+  constructor(stack: Stack) {
+    super(`The stack ${stack.stack_name} failed: ${stack.stack_status}`);
+    this.failed = stack;
+  }
+}
+
+const refusals: ReadonlySet<ErrorCode> = new Set(['InvalidTemplate', 'InvalidRequest', 'NotSupported', 'TooLarge']);
+
+export function exitCodeOf(error: unknown): number {
+  if (error instanceof AnnealError) {
+    return refusals.has(error.code) && errorTable[error.code].status < 500 ? exitCodes.refused : exitCodes.failed;
+  }
+  return exitCodes.failed;
+}

@@ -1,0 +1,88 @@
+/**
+ * Which Anneal, and as whom: the OS_* variables that OpenStack's own clients read, else the `credentials.json` that
+ * `anneal serve` wrote in `$ANNEAL_DATA`, or in `.anneal` here or in a folder above.
+ */
+import { readFile } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import type { Login } from '@anneal/client/connection.ts';
+import { AnnealError, type Mistake } from '@anneal/contracts/errors.ts';
+import { z } from 'zod';
+
+export const credentialsSchema = z.object({
+  auth_url: z.url(),
+  username: z.string(),
+  password: z.string(),
+  project_name: z.string(),
+  project_id: z.string(),
+});
+export type Credentials = z.infer<typeof credentialsSchema>;
+export const credentialsFile = (dataDirectory: string): string => join(dataDirectory, 'credentials.json');
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** @throws AnnealError that says where it looked, and what is missing there. */
+export async function findLogin(parameters: { environment: Environment; cwd: string }): Promise<Login> {
+  const { environment, cwd } = parameters;
+  if (environment['OS_AUTH_URL']) return loginOf(environment, environment['OS_AUTH_URL']);
+  const folders = environment['ANNEAL_DATA'] ? [resolve(cwd, environment['ANNEAL_DATA'])] : dataFoldersAbove(cwd);
+  for (const folder of folders) {
+    const credentials = await readCredentials(folder);
+    if (credentials) {
+      const { auth_url: authUrl, username, password, project_name: project } = credentials;
+      return { authUrl, username, password, project };
+    }
+  }
+  const place = environment['ANNEAL_DATA'] ? folders[0] : `.anneal in ${cwd} or in a folder above it`;
+  throw new AnnealError(
+    'InvalidRequest',
+    `No Anneal to talk to: OS_AUTH_URL is not set, and there is no credentials.json in ${place}. ` +
+      'Start one here with `npm start`, or set OS_AUTH_URL, OS_USERNAME, OS_PASSWORD and OS_PROJECT_NAME.',
+  );
+}
+
+function loginOf(environment: Environment, authUrl: string): Login {
+  const token = environment['OS_TOKEN'] ?? environment['OS_AUTH_TOKEN'];
+  if (token) return { authUrl, token };
+  const wanted = { username: 'OS_USERNAME', password: 'OS_PASSWORD' } as const;
+  const mistakes: Mistake[] = Object.values(wanted)
+    .filter((name) => !environment[name])
+    .map((name) => ({ code: 'MissingSetting', path: name, message: 'is not set, but OS_AUTH_URL is' }));
+  if (mistakes.length > 0)
+    throw new AnnealError('InvalidRequest', 'The OS_* variables are not complete.', { mistakes });
+  return {
+    authUrl,
+    username: environment[wanted.username] ?? '',
+    password: environment[wanted.password] ?? '',
+    project: environment['OS_PROJECT_NAME'] ?? 'admin',
+    userDomain: environment['OS_USER_DOMAIN_ID'],
+    projectDomain: environment['OS_PROJECT_DOMAIN_ID'],
+  };
+}
+
+function dataFoldersAbove(cwd: string): string[] {
+  const folders: string[] = [];
+  for (let folder = resolve(cwd); ; folder = dirname(folder)) {
+    folders.push(join(folder, '.anneal'));
+    if (dirname(folder) === folder) return folders;
+  }
+}
+
+/** Undefined where there is none. @throws AnnealError for a file that is there and cannot be used. */
+export async function readCredentials(dataDirectory: string): Promise<Credentials | undefined> {
+  const file = credentialsFile(dataDirectory);
+  let text: string;
+  try {
+    text = await readFile(file, 'utf8');
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : undefined;
+    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
+    throw new AnnealError('InvalidRequest', `${file} cannot be read: ${String(code ?? error)}.`, { cause: error });
+  }
+  try {
+    return credentialsSchema.parse(JSON.parse(text));
+  } catch (error) {
+    throw new AnnealError('InvalidRequest', `${file} is not a credentials file of Anneal; mend or remove it.`, {
+      cause: error,
+    });
+  }
+}

@@ -1,0 +1,80 @@
+/** The one place where the command writes: answers to standard output, all else to standard error. */
+import pc from 'picocolors';
+import { stringify } from 'yaml';
+import { renderTable, type Cell } from './print/table.ts';
+
+export type Format = 'table' | 'json' | 'yaml';
+export type Colors = ReturnType<typeof pc.createColors>;
+
+export interface OutputStream {
+  write(text: string): unknown;
+  readonly isTTY?: boolean;
+  readonly columns?: number;
+}
+
+export interface Rows<T> {
+  readonly rows: readonly T[];
+  readonly columns: Readonly<Record<string, (row: T, colors: Colors) => Cell>>;
+  /** Said instead of an empty table. */
+  readonly none: string;
+}
+
+export interface Output {
+  readonly colors: Colors;
+  readonly isTerminal: boolean;
+  readonly width: number;
+  line(text?: string): void;
+  /** To standard error: what is not the answer. */
+  note(text: string): void;
+  /** A list: a table for people, the rows themselves for programs. */
+  list<T>(format: Format, rows: Rows<T>): void;
+  /** One thing: its fields, a line each, for people; the value itself for programs. */
+  one(format: Format, value: unknown, fields: () => readonly (readonly [string, Cell])[]): void;
+  value(format: 'json' | 'yaml', value: unknown): void;
+}
+
+export function createOutput(options: {
+  stdout: OutputStream;
+  stderr: OutputStream;
+  environment: Readonly<Record<string, string | undefined>>;
+}): Output {
+  const { stdout, stderr, environment } = options;
+  const isTerminal = stdout.isTTY === true;
+  // https://no-color.org and its counterpart; a terminal otherwise.
+  const forced = environment['FORCE_COLOR'] !== undefined && environment['FORCE_COLOR'] !== '0';
+  const colors = pc.createColors(!environment['NO_COLOR'] && (forced || isTerminal));
+  const width = stdout.columns ?? 120;
+  const line = (text = ''): void => void stdout.write(`${text}\n`);
+  const value: Output['value'] = (format, content) => {
+    const text = format === 'json' ? `${JSON.stringify(content, null, 2)}\n` : stringify(content, { lineWidth: 0 });
+    stdout.write(text);
+  };
+  return {
+    colors,
+    isTerminal,
+    width,
+    line,
+    note: (text) => void stderr.write(`${text}\n`),
+    value,
+    list(format, { rows, columns, none }) {
+      if (format !== 'table') {
+        value(format, rows);
+        return;
+      }
+      if (rows.length === 0) {
+        line(none);
+        return;
+      }
+      const names = Object.keys(columns);
+      const cells = rows.map((row) => names.map((name) => columns[name]?.(row, colors) ?? ''));
+      line(renderTable({ head: names.map((name) => colors.bold(name.toUpperCase())), rows: cells }));
+    },
+    one(format, content, fields) {
+      if (format !== 'table') {
+        value(format, content);
+        return;
+      }
+      line(renderTable({ rows: fields().map(([name, cell]) => [colors.bold(name), cell]) }));
+    },
+  };
+}

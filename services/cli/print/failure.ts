@@ -1,0 +1,109 @@
+/**
+ * An error in the form that all commands share: what failed, on what, why, each mistake with its place, what to do.
+ * Of a failed script: host, config, exit status and what it wrote to standard error.
+ */
+import { errorTable, isErrorCode, type AnnealError, type Failure, type Mistake } from '@anneal/contracts/errors.ts';
+import type { Colors } from '../output.ts';
+
+interface Style {
+  colors: Colors;
+  /** The file of mistakes that name none: the template that was sent. */
+  file?: string | undefined;
+}
+
+export function describeError(error: AnnealError, style: Style): string[] {
+  const failure: Failure = {
+    code: error.code,
+    message: error.message,
+    ...(error.mistakes && { mistakes: [...error.mistakes] }),
+    ...(error.details && { details: { ...error.details } }),
+  };
+  return describeFailure(failure, style);
+}
+
+export function describeFailure(failure: Failure, style: Style): string[] {
+  const { colors } = style;
+  const remedy = remedyOf(failure);
+  const { headline, rest } = splitMessage(failure);
+  return [
+    `${colors.red(colors.bold('Error:'))} ${headline} ${colors.dim(`(${failure.code})`)}`,
+    ...rest.map((line) => `  ${line}`),
+    ...(failure.mistakes ?? []).map((mistake) => `  ${describeMistake(mistake, style)}`),
+    ...describeDetails(failure.details ?? {}, colors).map((line) => `  ${line}`),
+    ...(remedy === undefined ? [] : [`${colors.cyan('Remedy:')} ${remedy}`]),
+  ];
+}
+
+/** The one that whoever failed gave; else the table's, unless it speaks of a list that is not there. */
+function remedyOf({ remedy, details, code, mistakes }: Failure): string | undefined {
+  if (typeof details?.['remedy'] === 'string') return details['remedy'];
+  if (remedy !== undefined) return remedy;
+  if (!isErrorCode(code) || (code === 'InvalidRequest' && !mistakes?.length)) return undefined;
+  return errorTable[code].remedy;
+}
+
+/** A message that lists the mistakes in its own lines says them twice. */
+function splitMessage(failure: Failure): { headline: string; rest: string[] } {
+  const [headline = '', ...lines] = failure.message.split('\n');
+  return { headline, rest: failure.mistakes?.length ? [] : lines.filter((line) => line.trim() !== '') };
+}
+
+export function describeMistake(mistake: Mistake, { colors, file }: Style): string {
+  const place = [mistake.file ?? file, mistake.line, mistake.column].filter((part) => part !== undefined).join(':');
+  const where = place === '' ? '' : `${colors.bold(place)} `;
+  const path = mistake.path === '' || mistake.path === mistake.file ? '' : `${mistake.path}: `;
+  // What the message says itself is not said again.
+  const facts = (
+    [
+      ['expected', mistake.expected],
+      ['found', mistake.found],
+      ['did you mean', mistake.nearest],
+    ] as const
+  ).flatMap(([name, value]) =>
+    value === undefined || mistake.message.includes(value)
+      ? []
+      : [`${name} ${value}${name === 'did you mean' ? '?' : ''}`],
+  );
+  const tail = facts.length === 0 ? '' : ` (${facts.join('; ')})`;
+  return `${where}${path}${mistake.message}${tail}`;
+}
+
+const streams: readonly (readonly [string, string])[] = [
+  ['stderr', 'standard error'],
+  ['stdout', 'standard output'],
+];
+const labels: Readonly<Record<string, string>> = {
+  host: 'host',
+  host_name: 'host',
+  config: 'config',
+  deployment: 'deployment',
+  name: 'config',
+  status_code: 'exit status',
+  exit_status: 'exit status',
+  node: 'node',
+  url: 'address',
+  deadline: 'deadline',
+};
+
+export function describeDetails(details: Readonly<Record<string, unknown>>, colors: Colors): string[] {
+  const lines: string[] = [];
+  for (const [key, label] of Object.entries(labels)) {
+    const value = details[key];
+    if (typeof value !== 'string' && typeof value !== 'number') continue;
+    lines.push(`${colors.dim(label.padEnd(12))}${value}`);
+  }
+  for (const [key, label] of streams) {
+    const value = details[key];
+    if (typeof value !== 'string' || value.trim() === '') continue;
+    // A script's own output explains its failure; what it printed normally only helps where it said nothing else.
+    if (key === 'stdout' && typeof details['stderr'] === 'string' && details['stderr'].trim() !== '') continue;
+    lines.push(
+      colors.dim(`${label}:`),
+      ...value
+        .trimEnd()
+        .split('\n')
+        .map((line) => `${colors.dim('|')} ${line}`),
+    );
+  }
+  return lines;
+}

@@ -1,0 +1,63 @@
+/** The whole command line, put together: one file of `command/` per noun. */
+import { Command, Help, type Option } from '@commander-js/extra-typings';
+import { addCompletionCommands } from './command/completion.ts';
+import { addDeadLetterCommands } from './command/dead-letter.ts';
+import { addDeploymentCommands } from './command/deployment.ts';
+import { addEventCommands } from './command/event.ts';
+import { addHostCommands } from './command/host.ts';
+import { addInfoCommands } from './command/info.ts';
+import { addNodeCommands } from './command/node.ts';
+import { examples } from './command/options.ts';
+import { addOutputCommands } from './command/output.ts';
+import { addQueueCommands } from './command/queue.ts';
+import { addResourceCommands } from './command/resource.ts';
+import { addServeCommand } from './command/serve.ts';
+import { addStackCommands } from './command/stack.ts';
+import { addSubscriptionCommands } from './command/subscription.ts';
+import { addTemplateCommands } from './command/template.ts';
+import type { CliContext } from './context.ts';
+
+export function buildProgram(
+  context: CliContext,
+  streams: { stdout: NodeJS.WritableStream; stderr: NodeJS.WritableStream },
+): Command {
+  const program = new Command('anneal')
+    .description('From a template to running machines.')
+    .version('0.1.0', '-V, --version')
+    .showHelpAfterError('(--help tells more)')
+    .exitOverride()
+    .configureHelp({
+      // A list that is empty by default is nothing to tell.
+      optionDescription: (option) =>
+        new Help().optionDescription(
+          Array.isArray(option.defaultValue)
+            ? (Object.create(option, { defaultValue: { value: undefined } }) as Option)
+            : option,
+        ),
+    })
+    .configureOutput({
+      writeOut: (text) => void streams.stdout.write(text),
+      writeErr: (text) => void streams.stderr.write(text),
+    })
+    .addHelpText('after', examples('serve', 'stack create web -t web.yaml', 'stack list', 'event watch'))
+    .addHelpText(
+      'after',
+      '\nIt talks to the server that OS_AUTH_URL names, else to the one whose data folder (.anneal) is here or above.' +
+        '\nExit status: 0 done, 1 failed, 2 refused, 130 broken off.\n',
+    );
+  addServeCommand(program, context);
+  addStackCommands(program, context);
+  addResourceCommands(program, context);
+  addOutputCommands(program, context);
+  addTemplateCommands(program, context);
+  addDeploymentCommands(program, context);
+  addNodeCommands(program, context);
+  addHostCommands(program, context);
+  addQueueCommands(program, context);
+  addDeadLetterCommands(program, context);
+  addEventCommands(program, context);
+  addSubscriptionCommands(program, context);
+  addInfoCommands(program, context);
+  addCompletionCommands(program, context);
+  return program;
+}

@@ -1,0 +1,119 @@
+/**
+ * The tree of a stack: each resource under the one that it waited for last, with state and time. A pure function of
+ * what the API says, so that a live view and a final print are the same.
+ */
+import type { Resource, Stack } from '@anneal/client/representation.ts';
+import type { Colors } from '../output.ts';
+import { markOf, moodOf, type Mood } from '../print/status.ts';
+import { formatDuration } from '../print/time.ts';
+
+interface TreeNode {
+  resource: Resource;
+  children: TreeNode[];
+}
+
+/** Each resource once, below the deepest of those it requires: the longest chain of waiting reads from top to bottom. */
+export function layoutTree(resources: readonly Resource[]): TreeNode[] {
+  const byName = new Map(resources.map((resource) => [resource.resource_name, resource]));
+  const requires = new Map<string, string[]>(resources.map(({ resource_name: name }) => [name, []]));
+  for (const { resource_name: name, required_by: requirers } of resources) {
+    for (const requirer of requirers) requires.get(requirer)?.push(name);
+  }
+  const depths = new Map<string, number>();
+  const depthOf = (name: string, path: ReadonlySet<string>): number => {
+    const known = depths.get(name);
+    if (known !== undefined) return known;
+    // The server refuses cycles; a reader that recursed for ever over one would be worse than a flat tree.
+    if (path.has(name)) return 0;
+    const below = new Set(path).add(name);
+    const required = requires.get(name) ?? [];
+    const depth = required.length === 0 ? 0 : 1 + Math.max(...required.map((one) => depthOf(one, below)));
+    depths.set(name, depth);
+    return depth;
+  };
+  for (const name of byName.keys()) depthOf(name, new Set());
+
+  const nodes = new Map(
+    resources.map((resource) => [resource.resource_name, { resource, children: [] as TreeNode[] }]),
+  );
+  const roots: TreeNode[] = [];
+  for (const name of [...byName.keys()].sort()) {
+    const node = nodes.get(name);
+    if (!node) continue;
+    const [parent] = (requires.get(name) ?? []).toSorted(
+      (a, b) => (depths.get(b) ?? 0) - (depths.get(a) ?? 0) || a.localeCompare(b),
+    );
+    const above =
+      parent !== undefined && (depths.get(parent) ?? 0) < (depths.get(name) ?? 0) ? nodes.get(parent) : undefined;
+    (above?.children ?? roots).push(node);
+  }
+  return roots;
+}
+
+export function renderTree(parameters: {
+  stack: Stack;
+  resources: readonly Resource[];
+  now: number;
+  colors: Colors;
+}): string[] {
+  const { stack, resources, now, colors } = parameters;
+  const lines: { left: string; type: string; state: string; time: string; note: string }[] = [];
+  const add = (node: TreeNode, indent: string, branch: string, mark: (mood: Mood) => string): void => {
+    const { resource } = node;
+    const mood = resource.resource_status.startsWith('INIT') ? 'idle' : moodOf(resource.resource_status);
+    lines.push({
+      left: `${colors.dim(indent + branch)}${mark(mood)} ${resource.resource_name}`,
+      type: resource.resource_type,
+      state: stateText(resource.resource_status),
+      time: timeOf(resource, now),
+      note: mood === 'failed' || mood === 'busy' ? firstLine(resource.resource_status_reason) : '',
+    });
+    const deeper = indent + (branch === '' ? '' : branch === '└─ ' ? '   ' : '│  ');
+    for (const [index, child] of node.children.entries()) {
+      add(child, deeper, index === node.children.length - 1 ? '└─ ' : '├─ ', mark);
+    }
+  };
+  const roots = layoutTree(resources);
+  for (const [index, root] of roots.entries()) {
+    add(root, '', index === roots.length - 1 ? '└─ ' : '├─ ', (mood) => markOf(mood, colors));
+  }
+  const width = (pick: (line: (typeof lines)[number]) => string): number =>
+    Math.max(0, ...lines.map((line) => visibleLength(pick(line))));
+  const [leftWidth, typeWidth, stateWidth] = [width((l) => l.left), width((l) => l.type), width((l) => l.state)];
+  const pad = (text: string, size: number): string => text + ' '.repeat(Math.max(0, size - visibleLength(text)));
+  return [
+    `${markOf(moodOf(stack.stack_status), colors)} ${colors.bold(stack.stack_name)}  ${stateText(stack.stack_status)}`,
+    ...lines.map(({ left, type, state, time, note }) =>
+      [
+        pad(left, leftWidth),
+        colors.dim(pad(type, typeWidth)),
+        pad(state, stateWidth),
+        time.padStart(6),
+        colors.dim(note),
+      ]
+        .join('  ')
+        .trimEnd(),
+    ),
+  ];
+}
+
+const stateText = (status: string): string =>
+  status === 'INIT_COMPLETE' ? 'waiting' : status.toLowerCase().replaceAll('_', ' ');
+
+const firstLine = (text: string | null): string => {
+  const [line = ''] = (text ?? '').split('\n');
+  return line.length > 100 ? `${line.slice(0, 99)}…` : line;
+};
+
+function timeOf(
+  { started_at: started, finished_at: finished, resource_status: status }: Resource,
+  now: number,
+): string {
+  if (started === null || status.startsWith('INIT')) return '';
+  const end = finished !== null && !status.endsWith('IN_PROGRESS') ? Date.parse(finished) : now;
+  return formatDuration(end - Date.parse(started));
+}
+
+// eslint-disable-next-line no-control-regex -- the escape is what is looked for
+const escapes = /\u001B\[[0-9;]*m/g;
+const visibleLength = (text: string): number => text.replace(escapes, '').length;

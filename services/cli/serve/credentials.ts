@@ -1,0 +1,31 @@
+/** The administrator's credentials: made at the first start, kept for the next, readable by the owner alone. */
+import { randomBytes } from 'node:crypto';
+import { chmod, rename, writeFile } from 'node:fs/promises';
+import { credentialsFile, readCredentials, type Credentials } from '../login.ts';
+
+export const adminProjectId = '00000000000000000000000000000001';
+
+/** The address follows where the server listens now; the password stays, unless the environment sets one. */
+export async function prepareCredentials(parameters: {
+  dataDirectory: string;
+  url: string;
+  password: string | undefined;
+}): Promise<Credentials> {
+  const { dataDirectory, url, password } = parameters;
+  const known = await readCredentials(dataDirectory);
+  const credentials: Credentials = {
+    auth_url: `${url}/identity/v3`,
+    username: known?.username ?? 'admin',
+    password: password ?? known?.password ?? randomBytes(18).toString('base64url'),
+    project_name: known?.project_name ?? 'admin',
+    project_id: known?.project_id ?? adminProjectId,
+  };
+  const file = credentialsFile(dataDirectory);
+  if (JSON.stringify(known) !== JSON.stringify(credentials)) {
+    // Whole or not at all: a kill between two writes must not lose the password.
+    await writeFile(`${file}.new`, `${JSON.stringify(credentials, null, 2)}\n`, { mode: 0o600 });
+    await rename(`${file}.new`, file);
+  }
+  await chmod(file, 0o600);
+  return credentials;
+}

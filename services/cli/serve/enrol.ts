@@ -1,0 +1,33 @@
+/** Makes the machines of the lab known as nodes. Repeats are harmless: a node is known by its name. */
+import type { Client } from '@anneal/client/connect.ts';
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import type { Lab } from './lab.ts';
+
+const atOnce = 8;
+
+/** Gives how many nodes there are afterwards. */
+export async function enrolMachines(parameters: { client: Client; lab: Lab }): Promise<number> {
+  const { client, lab } = parameters;
+  const known = new Set((await client.nodes.list()).map((node) => node.name));
+  const missing = lab.machines.filter(({ name }) => !known.has(name));
+  const next = missing.values();
+  const worker = async (): Promise<void> => {
+    for (const { name, system_id: systemId } of next) {
+      await client.nodes
+        .enrol({
+          name,
+          address: lab.url,
+          systemId: systemId.startsWith('/') ? systemId : `/redfish/v1/Systems/${systemId}`,
+          username: lab.username,
+          password: lab.password,
+          provide: true,
+        })
+        .catch((error: unknown) => {
+          // Someone else was faster; the name says that it is the same machine.
+          if (!(error instanceof AnnealError && error.code === 'AlreadyExists')) throw error;
+        });
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(atOnce, missing.length) }, worker));
+  return known.size + missing.length;
+}

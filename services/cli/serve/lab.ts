@@ -1,0 +1,117 @@
+/**
+ * The lab beside the server: a process of its own, as a data centre is. A killed server finds it running again; a server
+ * that is stopped properly takes it along.
+ */
+import { spawn } from 'node:child_process';
+import { mkdir, open, readFile, writeFile } from 'node:fs/promises';
+import { delimiter, dirname, join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import { z } from 'zod';
+import { isRunning } from './lock.ts';
+
+const labSchema = z.object({
+  url: z.url(),
+  pid: z.number().int().positive(),
+  username: z.string(),
+  password: z.string(),
+  machines: z.array(z.object({ name: z.string(), system_id: z.string(), address: z.string() })),
+});
+type LabFile = z.infer<typeof labSchema>;
+
+export interface Lab extends LabFile {
+  /** False when an earlier server had started it. */
+  readonly isNew: boolean;
+  stop(): Promise<void>;
+  /** Without waiting for anything. */
+  kill(): void;
+}
+
+const program = fileURLToPath(new URL('../../../deploy/lab/main.ts', import.meta.url));
+const startSeconds = 30;
+const stopSeconds = 8;
+
+export async function startLab(parameters: {
+  folder: string;
+  machines: number;
+  environment: Readonly<Record<string, string | undefined>>;
+  signal: AbortSignal;
+}): Promise<Lab> {
+  const { folder, machines, environment, signal } = parameters;
+  const running = await findLab(folder);
+  // One that someone started by hand is theirs to stop.
+  const owned = join(folder, 'started-by-server');
+  if (running) {
+    const ours = (await readFile(owned, 'utf8').catch(() => '')) === String(running.pid);
+    return {
+      ...running,
+      isNew: false,
+      ...(ours ? enderOf(running.pid) : { stop: () => Promise.resolve(), kill() {} }),
+    };
+  }
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const logFile = join(folder, 'lab.log');
+  const log = await open(logFile, 'a', 0o600);
+  const child = spawn(process.execPath, [program, '--machines', String(machines), '--data', folder], {
+    // A session of its own: neither the terminal's Ctrl-C nor the death of this process reaches it.
+    detached: true,
+    stdio: ['ignore', log.fd, log.fd],
+    env: {
+      // Settings of the services are none of its business, and scripts of hosts find `node` where we found it.
+      ...Object.fromEntries(Object.entries(environment).filter(([name]) => !/^(ANNEAL|OS)_/.test(name))),
+      PATH: [dirname(process.execPath), environment['PATH'] ?? ''].join(delimiter),
+    },
+  });
+  await log.close();
+  const end: { reason?: string } = {};
+  child.once('exit', (code, killed) => (end.reason = killed ?? `exit status ${code}`));
+  child.once('error', (error) => (end.reason = error.message));
+  child.unref();
+  const { pid } = child;
+  await writeFile(owned, String(pid));
+  const deadline = Date.now() + startSeconds * 1000;
+  while (end.reason === undefined && Date.now() < deadline && !signal.aborted) {
+    const found = await findLab(folder);
+    if (found && found.pid === pid) return { ...found, isNew: true, ...enderOf(pid) };
+    await delay(50);
+  }
+  if (pid !== undefined && end.reason === undefined) enderOf(pid).kill();
+  signal.throwIfAborted();
+  const last = (await readFile(logFile, 'utf8').catch(() => '')).trimEnd().split('\n').slice(-5).join('\n');
+  const reason =
+    end.reason === undefined ? `was not ready after ${startSeconds} seconds` : `ended at its start (${end.reason})`;
+  throw new AnnealError('Unavailable', `The lab ${reason}. The end of its log, ${logFile}:\n${last}`);
+}
+
+/** Undefined where none runs: no file, a dead process, or one that does not answer. */
+async function findLab(folder: string): Promise<LabFile | undefined> {
+  try {
+    const lab = labSchema.parse(JSON.parse(await readFile(join(folder, 'lab.json'), 'utf8')));
+    if (!isRunning(lab.pid)) return undefined;
+    const response = await fetch(new URL('/redfish/v1/', lab.url), { signal: AbortSignal.timeout(3000) });
+    await response.body?.cancel();
+    return response.ok ? lab : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function enderOf(pid: number): Pick<Lab, 'stop' | 'kill'> {
+  const signalTo = (signal: NodeJS.Signals): void => {
+    try {
+      process.kill(pid, signal);
+    } catch {
+      // Gone already, which is what was wanted.
+    }
+  };
+  return {
+    kill: () => signalTo('SIGKILL'),
+    async stop() {
+      signalTo('SIGTERM');
+      const deadline = Date.now() + stopSeconds * 1000;
+      while (isRunning(pid) && Date.now() < deadline) await delay(25);
+      if (isRunning(pid)) signalTo('SIGKILL');
+    },
+  };
+}

@@ -1,0 +1,100 @@
+/**
+ * One server per data folder.
+ *
+ * L1. Taking the lock is one atomic link; of two that start at once, one gets it.
+ * L2. A lock binds as long as its process lives. A killed one leaves a lock that the next start sees through, even when
+ *     the number of the process was given to another: the moment of its start is part of the lock.
+ */
+import { link, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import { z } from 'zod';
+
+const holderSchema = z.object({ pid: z.number().int().positive(), started: z.string(), url: z.string() });
+type Holder = z.infer<typeof holderSchema>;
+
+export interface Lock {
+  release(): Promise<void>;
+}
+
+const codeOf = (error: unknown): string => (error instanceof Error && 'code' in error ? String(error.code) : '');
+
+/** @throws AnnealError Conflict that names who holds it. */
+export async function lockDataFolder(parameters: { folder: string; url: string }): Promise<Lock> {
+  const { folder, url } = parameters;
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const file = join(folder, 'server.lock');
+  const own = join(folder, `server.lock.${process.pid}`);
+  const holder: Holder = { pid: process.pid, started: await startOf(process.pid), url };
+  await writeFile(own, JSON.stringify(holder), { mode: 0o600 });
+  try {
+    for (let attempt = 0; attempt < 5; attempt += 1) {
+      try {
+        await link(own, file); // L1
+        return { release: () => rm(file, { force: true }) };
+      } catch (error) {
+        if (codeOf(error) !== 'EEXIST') throw error;
+      }
+      const text = await readFile(file, 'utf8').catch(() => undefined);
+      if (text === undefined) continue;
+      const other = parse(text);
+      if (other && (await isAlive(other))) throw taken(folder, other);
+      await discard(file, text);
+    }
+    throw new AnnealError(
+      'Conflict',
+      `The lock of the data folder ${folder} could not be taken: others are starting too.`,
+    );
+  } finally {
+    await rm(own, { force: true });
+  }
+}
+
+/** Removes the lock that was judged stale, and only that one: another start may just have replaced it. */
+async function discard(file: string, judged: string): Promise<void> {
+  const aside = `${file}.stale.${process.pid}`;
+  try {
+    await rename(file, aside);
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return;
+    throw error;
+  }
+  if ((await readFile(aside, 'utf8')) !== judged) await link(aside, file).catch(() => undefined);
+  await rm(aside, { force: true });
+}
+
+function parse(text: string): Holder | undefined {
+  try {
+    return holderSchema.parse(JSON.parse(text));
+  } catch {
+    return undefined;
+  }
+}
+
+const taken = (folder: string, { pid, url }: Holder): AnnealError =>
+  new AnnealError(
+    'Conflict',
+    `The data folder ${folder} is in use: process ${pid} serves it at ${url}. Stop that one, or give --data another folder.`,
+    { details: { pid, url } },
+  );
+
+async function isAlive({ pid, started }: Holder): Promise<boolean> {
+  return isRunning(pid) && (await startOf(pid)) === started;
+}
+
+export function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    // There, but another user's.
+    return codeOf(error) === 'EPERM';
+  }
+}
+
+/** Tells processes of the same number apart (L2); empty where the system does not say, and then the number decides. */
+async function startOf(pid: number): Promise<string> {
+  const text = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
+  // The second field is the name in brackets and may hold anything; the 22nd is the start in ticks since boot.
+  return text.slice(text.lastIndexOf(')') + 2).split(' ')[19] ?? '';
+}

@@ -1,0 +1,41 @@
+/** The port to listen on: checked before anything is started, so that a busy one is a sentence and not a stack. */
+import { readFile, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { AnnealError } from '@anneal/contracts/errors.ts';
+
+/**
+ * 0 asks for any free port; hosts that are up know the address, so the one of the last run is taken again where it is free.
+ * @throws AnnealError Conflict naming --port.
+ */
+export async function choosePort(parameters: { host: string; port: number; dataDirectory: string }): Promise<number> {
+  const { host, port, dataDirectory } = parameters;
+  if (port > 65_535) throw new AnnealError('InvalidRequest', `--port must be at most 65535, not ${port}.`);
+  if (port > 0) return probe(host, port);
+  const file = join(dataDirectory, 'port');
+  const last = Number(await readFile(file, 'utf8').catch(() => '0'));
+  const chosen = await probe(host, Number.isInteger(last) && last > 0 ? last : 0).catch(() => probe(host, 0));
+  await writeFile(file, String(chosen));
+  return chosen;
+}
+
+function probe(host: string, port: number): Promise<number> {
+  const { promise, resolve, reject } = Promise.withResolvers<number>();
+  const server = createServer();
+  server.once('error', (error: NodeJS.ErrnoException) => {
+    const reasons: Readonly<Record<string, string>> = {
+      EADDRINUSE: `Port ${port} of ${host} is in use by another program. Choose another one: --port <port>, or --port 0 for a free one.`,
+      EACCES: `Port ${port} of ${host} needs rights that this process has not. Choose one above 1023: --port <port>.`,
+      EADDRNOTAVAIL: `This machine has no address ${host}. Choose one that it has: --host <address>.`,
+      ENOTFOUND: `${host} is not an address. Choose one that this machine has: --host <address>.`,
+    };
+    const reason = reasons[error.code ?? ''];
+    reject(reason === undefined ? error : new AnnealError('Conflict', reason, { cause: error }));
+  });
+  server.listen({ host, port, exclusive: true }, () => {
+    const address = server.address();
+    const found = typeof address === 'object' && address ? address.port : port;
+    server.close(() => resolve(found));
+  });
+  return promise;
+}

@@ -1,0 +1,154 @@
+/**
+ * All of Anneal in one process, and a lab beside it.
+ *
+ * V1. What this starts, this stops: the services first, so that nobody talks to machines that lose power, then the lab.
+ * V2. A kill at any moment leaves only what the next start takes up: the data folder and the running lab.
+ * V3. The first signal stops in order, the second at once.
+ */
+import { once } from 'node:events';
+import { join, resolve } from 'node:path';
+import { connect } from '@anneal/client/connect.ts';
+import { configurationService } from '@anneal/configuration/service.ts';
+import { gatewayService } from '@anneal/gateway/service.ts';
+import { notificationService } from '@anneal/notification/service.ts';
+import { provisioningService } from '@anneal/provisioning/service.ts';
+import { startServices } from '@anneal/runtime/serve.ts';
+import { schedulingService } from '@anneal/scheduling/service.ts';
+import { templatingService } from '@anneal/templating/service.ts';
+import type { CliContext } from '../context.ts';
+import { exitCodes } from '../exit.ts';
+import { credentialsFile } from '../login.ts';
+import { prepareCredentials } from './credentials.ts';
+import { enrolMachines } from './enrol.ts';
+import { startLab, type Lab } from './lab.ts';
+import { lockDataFolder } from './lock.ts';
+import { choosePort } from './port.ts';
+
+// The gateway is last: the door opens when those behind it are there.
+const services = [
+  templatingService,
+  schedulingService,
+  provisioningService,
+  configurationService,
+  notificationService,
+  gatewayService,
+];
+
+export interface ServeParameters {
+  context: CliContext;
+  data: string;
+  host: string;
+  port: number;
+  /** Of the lab; none when absent. */
+  machines: number | undefined;
+  bus: string | undefined;
+  store: string | undefined;
+}
+
+/** Resolves when it was told to stop and has stopped. */
+export async function serve(parameters: ServeParameters): Promise<void> {
+  const { context, host } = parameters;
+  const { output, interrupt } = context;
+  const dataDirectory = resolve(context.cwd, parameters.data);
+  const lock = await lockDataFolder({ folder: dataDirectory, url: `http://${host}:${parameters.port}` });
+  let lab: Lab | undefined;
+  // V3: the first signal aborts `interrupt`, in main.ts.
+  interrupt.addEventListener(
+    'abort',
+    () => {
+      output.note('Stopping; once more stops at once.');
+      for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+        process.on(signal, () => {
+          lab?.kill();
+          process.exit(exitCodes.interrupted);
+        });
+      }
+    },
+    { once: true },
+  );
+  try {
+    await runServices({ ...parameters, dataDirectory, onLab: (started) => (lab = started) });
+  } catch (error) {
+    if (!interrupt.aborted) throw error;
+  } finally {
+    await lab?.stop(); // V1
+    await lock.release();
+  }
+  output.note('Stopped.');
+}
+
+async function runServices(
+  parameters: ServeParameters & { dataDirectory: string; onLab: (lab: Lab) => void },
+): Promise<void> {
+  const { context, host, machines, dataDirectory, onLab } = parameters;
+  const { environment, interrupt } = context;
+  const port = await choosePort({ host, port: parameters.port, dataDirectory });
+  const url = `http://${reachable(host)}:${port}`;
+  const {
+    username,
+    password,
+    project_name: project,
+    auth_url: authUrl,
+  } = await prepareCredentials({
+    dataDirectory,
+    url,
+    password: environment['ANNEAL_GATEWAY_ADMIN_PASSWORD'],
+  });
+  const running = await startServices({
+    services,
+    environment: {
+      ANNEAL_GATEWAY_URL: url,
+      // On a terminal the log would hide the lines that are for the user; a file or a pipe gets it all.
+      ...(process.stderr.isTTY && { ANNEAL_LOG_LEVEL: 'warn' }),
+      ...environment,
+      ANNEAL_DATA: dataDirectory,
+      ANNEAL_GATEWAY_HOST: host,
+      ANNEAL_GATEWAY_PORT: String(port),
+      ANNEAL_GATEWAY_ADMIN_PASSWORD: password,
+      ...(parameters.bus !== undefined && { ANNEAL_BUS_URL: parameters.bus }),
+      ...(parameters.store !== undefined && { ANNEAL_STORE_URL: parameters.store }),
+    },
+  });
+  try {
+    const client = await connect({ authUrl, username, password, project });
+    let lab: Lab | undefined;
+    if (machines !== undefined) {
+      lab = await startLab({ folder: join(dataDirectory, 'lab'), machines, environment, signal: interrupt });
+      onLab(lab);
+    }
+    const nodes = lab ? await enrolMachines({ client, lab }) : (await client.nodes.list()).length;
+    if (interrupt.aborted) return;
+    announce({ context, url, dataDirectory, nodes, lab, wanted: machines });
+    await once(interrupt, 'abort');
+  } finally {
+    await running.stop();
+  }
+}
+
+/** An address that a client can use; a server that listens everywhere is reached at home. */
+const reachable = (host: string): string =>
+  host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host.includes(':') ? `[${host}]` : host;
+
+function announce(parameters: {
+  context: CliContext;
+  url: string;
+  dataDirectory: string;
+  nodes: number;
+  lab: Lab | undefined;
+  wanted: number | undefined;
+}): void {
+  const { context, url, dataDirectory, nodes, lab, wanted } = parameters;
+  const { output, cwd } = context;
+  const { bold, cyan } = output.colors;
+  const prefix = dataDirectory === join(cwd, '.anneal') ? '' : `ANNEAL_DATA=${dataDirectory} `;
+  output.line(`${bold('Anneal')} listens at ${cyan(url)}`);
+  output.line(`  log in     user admin, project admin, password in ${credentialsFile(dataDirectory)}`);
+  output.line(`  try        ${prefix}npx anneal node list`);
+  if (lab) {
+    const { length } = lab.machines;
+    const origin = lab.isNew ? 'started' : length === wanted ? 'was running' : `was running; stop it to have ${wanted}`;
+    output.line(`  lab        ${length} machines at ${lab.url} (${origin})`);
+  }
+  output.line(`  nodes      ${nodes}`);
+  output.line('  stop       Ctrl-C');
+}

@@ -1,0 +1,90 @@
+/** What the demo says: headings, sentences, what others print. A claim that is not true ends the demo. */
+import { styleText } from 'node:util';
+
+const paint = {
+  bold: (text: string) => styleText('bold', text),
+  dim: (text: string) => styleText('dim', text),
+  green: (text: string) => styleText('green', text),
+  magenta: (text: string) => styleText('magenta', text),
+};
+
+const startedAt = Date.now();
+const seconds = (): string => `${((Date.now() - startedAt) / 1000).toFixed(1)}s`;
+
+export const elapsedSeconds = (): number => (Date.now() - startedAt) / 1000;
+
+const write = (text: string): void => void process.stdout.write(`${text}\n`);
+
+export function heading(text: string): void {
+  write(`\n${styleText(['bold', 'cyan'], `▌ ${text}`)} ${paint.dim(seconds())}`);
+}
+export function say(text: string): void {
+  write(`  ${text}`);
+}
+/** A command as the reader could type it. */
+export function command(words: readonly string[]): void {
+  write(
+    `\n  ${paint.dim('$')} ${paint.bold(`anneal ${words.map((word) => (/^[\w./:=#*-]+$/.test(word) ? word : `'${word}'`)).join(' ')}`)}`,
+  );
+}
+export function quote(text: string): void {
+  for (const line of text.trimEnd().split('\n')) write(`  ${paint.dim('│')} ${line}`);
+}
+
+// While a tree is drawn anew on the terminal, lines of others would tear it.
+let held: string[] | undefined;
+
+export function fromListener(text: string): void {
+  const line = `  ${paint.magenta('listener')} ${text}`;
+  if (held) held.push(line);
+  else write(line);
+}
+export async function whileDrawing<T>(work: () => Promise<T>): Promise<T> {
+  held = [];
+  try {
+    return await work();
+  } finally {
+    const lines = held;
+    held = undefined;
+    for (const line of lines) write(line);
+  }
+}
+
+export class WrongClaim extends Error {
+  override readonly name = 'WrongClaim';
+}
+
+/** What is shown is also checked. */
+export function claim(truth: boolean, text: string, found?: unknown): asserts truth {
+  if (!truth) {
+    const seen =
+      found === undefined ? '' : `\nFound: ${typeof found === 'string' ? found : JSON.stringify(found, null, 2)}`;
+    throw new WrongClaim(`Not so: ${text}.${seen}`);
+  }
+  write(`  ${paint.green('✔')} ${text}`);
+}
+
+/** Waits for a fact, and tells the last state seen when it does not come. */
+export async function until<T>(parameters: {
+  fact: string;
+  seconds: number;
+  signal: AbortSignal;
+  look: () => Promise<T> | T;
+  holds: (seen: T) => boolean;
+}): Promise<T> {
+  const { fact, signal, look, holds } = parameters;
+  const deadline = Date.now() + parameters.seconds * 1000;
+  for (;;) {
+    signal.throwIfAborted();
+    const seen = await look();
+    if (holds(seen)) return seen;
+    if (Date.now() > deadline) {
+      throw new WrongClaim(
+        `Not within ${parameters.seconds} seconds: ${fact}.\nLast seen: ${JSON.stringify(seen, null, 2)}`,
+      );
+    }
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}
+
+export const failed = (text: string): void => write(`\n${styleText(['bold', 'red'], text)}`);
