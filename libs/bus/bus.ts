@@ -1,0 +1,142 @@
+/** The bus over any broker: what is the same on all of them. Start reading at `port.ts`. */
+import type { Definition } from '@anneal/contracts/define.ts';
+import type { Envelope } from '@anneal/contracts/envelope.ts';
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import type { Store } from '@anneal/store/port.ts';
+import type { Broker, BrokerConsumer, BusLog, Intake, Packet } from './broker.ts';
+import { createCodec } from './codec.ts';
+import { BusConsumer } from './consumer.ts';
+import type { Bus, ConsumeOptions, Consumer, Handler } from './port.ts';
+import { failedAnswer, Questions } from './questions.ts';
+
+const defaultTimeoutMs = 10_000;
+
+export function createBus(options: {
+  broker: Broker;
+  store: Store;
+  registry: ReadonlyMap<string, Definition>;
+  log: BusLog;
+}): Bus {
+  const { broker, log } = options;
+  const codec = createCodec({ registry: options.registry, blobs: options.store.blobs });
+  const questions = new Questions();
+  const consumers = new Set<BusConsumer>();
+  const inOrder = createSendingOrder();
+  let closed = false;
+
+  broker.onAnswer((bytes) => {
+    // An answer that cannot be read leaves its question to the deadline, which names the queue.
+    void (async () => codec.decode(bytes))().then(
+      (message) => questions.answer(message),
+      (error: unknown) => log.error({ err: error }, 'An answer could not be read.'),
+    );
+  });
+
+  const encodeAll = (messages: readonly Envelope[]): Packet[] | Promise<Packet[]> => {
+    const packets = messages.map((message) => codec.encode(message));
+    return packets.every((packet): packet is Packet => !(packet instanceof Promise)) ? packets : Promise.all(packets);
+  };
+
+  const start = async (
+    handler: Handler,
+    consumeOptions: ConsumeOptions,
+    open: (intake: Intake) => Promise<BrokerConsumer>,
+  ): Promise<Consumer> => {
+    const consumer: BusConsumer = new BusConsumer({
+      codec,
+      log,
+      handler,
+      options: consumeOptions,
+      onEnd: () => consumers.delete(consumer),
+    });
+    consumer.attach(await open(consumer.intake));
+    consumers.add(consumer);
+    return consumer;
+  };
+
+  return {
+    send: async ({ queue, messages }) => {
+      if (messages.length === 0) return;
+      await inOrder(queue, encodeAll(messages), (packets) => broker.send({ queue, packets }));
+    },
+    consume: (queue, handler, consumeOptions = {}) =>
+      start(handler, consumeOptions, (intake) => broker.consume(queue, intake)),
+
+    async request({ queue, call, message, timeoutMs = defaultTimeoutMs, signal }) {
+      const question = { ...message, replyto: broker.inbox };
+      const packets = encodeAll([question]);
+      const answer = questions.ask({ queue, call, id: message.id, timeoutMs, signal });
+      void inOrder(queue, packets, async (encoded) => {
+        for (const packet of encoded) await broker.ask({ queue, packet, ttlMs: timeoutMs });
+      }).catch((error: unknown) => questions.fail(message.id, error));
+      return answer;
+    },
+    async reply({ to, message }) {
+      const { replyto } = to;
+      if (replyto === undefined) return;
+      const sendTo = async (answer: Envelope): Promise<void> => {
+        const packet = await codec.encode(answer);
+        if (broker.isInbox(replyto)) await broker.answer({ inbox: replyto, packet });
+        else await broker.send({ queue: replyto, packets: [packet] });
+      };
+      try {
+        await sendTo({ ...message, causationid: to.id });
+      } catch (error) {
+        // The asker learns that its answer could not be sent, instead of waiting for its deadline.
+        await sendTo(failedAnswer({ ...message, causationid: to.id }, error));
+        throw error;
+      }
+    },
+
+    publish: async (events) => {
+      if (events.length > 0) await inOrder('', encodeAll(events), (packets) => broker.publish(packets));
+    },
+    subscribe: (patterns, handler, { group, ...consumeOptions } = {}) =>
+      start(handler, consumeOptions, (intake) => broker.subscribe({ patterns, group }, intake)),
+
+    queues: {
+      declare: (queue) => broker.queues.declare(queue),
+      list: (prefix) => broker.queues.list(prefix),
+      measure: (queue) => broker.queues.measure(queue),
+      peek: async (queue, limit) =>
+        (await broker.queues.peek(queue, limit)).flatMap((bytes) => codec.glance(bytes) ?? []),
+      purge: (queue) => broker.queues.purge(queue),
+      remove: (queue) => broker.queues.remove(queue),
+    },
+    deadLetters: broker.deadLetters,
+
+    check: async () => {
+      if (closed) throw new AnnealError('Unavailable', 'The bus is closed.');
+      await broker.check();
+    },
+    async close() {
+      if (closed) return;
+      closed = true;
+      questions.close();
+      await Promise.all([...consumers].map((consumer) => consumer.stop({ deadlineMs: 0 })));
+      await broker.close();
+    },
+  };
+}
+
+/** B3 from the sender's side: what waits for its claim check is not overtaken by what was sent to the same queue later. */
+function createSendingOrder() {
+  const gates = new Map<string, Promise<unknown>>();
+  return (
+    queue: string,
+    packets: Packet[] | Promise<Packet[]>,
+    send: (packets: Packet[]) => Promise<void>,
+  ): Promise<void> => {
+    const before = gates.get(queue);
+    if (!before && !(packets instanceof Promise)) return send(packets);
+    // The earlier ones are handed over when their own turn has come, whatever becomes of them.
+    const sent = Promise.withResolvers<void>();
+    const gate = Promise.allSettled([packets, before]).then(([outcome]) => {
+      if (gates.get(queue) === gate) gates.delete(queue);
+      if (outcome.status === 'fulfilled') sent.resolve(send(outcome.value));
+      else sent.reject(outcome.reason as Error);
+    });
+    gates.set(queue, gate);
+    return sent.promise;
+  };
+}

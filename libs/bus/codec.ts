@@ -1,0 +1,114 @@
+/**
+ * Envelopes to bytes and back, validated both ways. What does not validate on the way out is a defect of ours; on the way
+ * in it is InvalidMessage, which the consumer turns into a dead letter (B5). Data over 256 KiB travels as a claim check.
+ */
+import type { Definition } from '@anneal/contracts/define.ts';
+import { answerSchema, answerType, envelopeSchema, type Envelope } from '@anneal/contracts/envelope.ts';
+import { AnnealError, type ErrorCode, type Mistake } from '@anneal/contracts/errors.ts';
+import type { Blobs } from '@anneal/store/port.ts';
+import type { z } from 'zod';
+import type { Packet } from './broker.ts';
+
+export const claimCheckBytes = 256 * 1024;
+/** A refused message may be wrong in every field; a dead letter shows enough of it to mend the sender. */
+const mistakesShown = 20;
+
+export interface Codec {
+  /** At once where it can be, so that nothing overtakes. @throws AnnealError Defect. */
+  encode(message: Envelope): Packet | Promise<Packet>;
+  /** @throws AnnealError InvalidMessage, or what the store of blobs throws. */
+  decode(bytes: string | Uint8Array): Envelope | Promise<Envelope>;
+  /** The envelope as it travelled, its data neither fetched nor validated; undefined for what is no envelope. */
+  glance(bytes: string | Uint8Array): Envelope | undefined;
+}
+
+export function createCodec(options: { registry: ReadonlyMap<string, Definition>; blobs: Blobs }): Codec {
+  const { registry, blobs } = options;
+  const answered = new Map(
+    [...registry.values()].filter(({ kind }) => kind === 'call').map(({ type }) => [answerType(type), answerSchema]),
+  );
+  const schemaOf = (type: string): z.ZodType | undefined => registry.get(type)?.data ?? answered.get(type);
+
+  /** The data as its schema gives it: defaults filled, fields that the schema does not know dropped. */
+  const validated = (message: Envelope, code: ErrorCode): unknown => {
+    const schema = schemaOf(message.type);
+    if (!schema) throw new AnnealError(code, `No message has the type ${message.type}.`);
+    const parsed = schema.safeParse(message.data);
+    if (!parsed.success) throw refused(code, `The data of ${message.type}`, parsed.error, 'data.');
+    return parsed.data;
+  };
+
+  return {
+    encode(message) {
+      const parsed = envelopeSchema.safeParse(message);
+      if (!parsed.success) throw refused('Defect', `The envelope of ${message.type}`, parsed.error);
+      validated(message, 'Defect');
+      const bytes = JSON.stringify(message);
+      const { type, subject } = message;
+      if (!isOver(bytes)) return { type, subject, bytes };
+      const data = JSON.stringify(message.data);
+      if (!isOver(data)) return { type, subject, bytes };
+      return blobs.put(data).then((dataref) => {
+        const { data: _travelsInTheStore, ...rest } = message;
+        return { type, subject, bytes: JSON.stringify({ ...rest, dataref }) };
+      });
+    },
+
+    decode(bytes) {
+      const message = readEnvelope(bytes);
+      const { dataref } = message;
+      if (dataref === undefined) return { ...message, data: validated(message, 'InvalidMessage') };
+      return blobs.getText(dataref).then((text) => {
+        if (text === undefined) {
+          throw new AnnealError('InvalidMessage', `The data of ${message.type}, ${dataref}, is not in the store.`);
+        }
+        const { dataref: _fetched, ...rest } = message;
+        return { ...rest, data: validated({ ...rest, data: parseJson(text) }, 'InvalidMessage') };
+      });
+    },
+
+    glance(bytes) {
+      try {
+        return readEnvelope(bytes);
+      } catch {
+        return undefined;
+      }
+    },
+  };
+}
+
+const isOver = (text: string): boolean =>
+  text.length > claimCheckBytes || (text.length * 3 > claimCheckBytes && Buffer.byteLength(text) > claimCheckBytes);
+
+function readEnvelope(bytes: string | Uint8Array): Envelope {
+  const parsed = envelopeSchema.safeParse(parseJson(typeof bytes === 'string' ? bytes : readText(bytes)));
+  if (!parsed.success) throw refused('InvalidMessage', 'The envelope', parsed.error);
+  return { ...parsed.data, data: parsed.data.data };
+}
+
+function readText(bytes: Uint8Array): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch (cause) {
+    throw new AnnealError('InvalidMessage', 'The message is not UTF-8.', { cause });
+  }
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new AnnealError('InvalidMessage', `The message is not JSON: ${reason}`, { cause });
+  }
+}
+
+function refused(code: ErrorCode, what: string, error: z.ZodError, prefix = ''): AnnealError {
+  const mistakes = error.issues.slice(0, mistakesShown).map((issue): Mistake => ({
+    code: 'InvalidField',
+    path: (prefix + issue.path.join('.')).replace(/\.$/, ''),
+    message: issue.message,
+  }));
+  const list = mistakes.map(({ path, message }) => `${path || 'the whole'}: ${message}`).join('; ');
+  return new AnnealError(code, `${what} is not valid: ${list}.`, { mistakes });
+}

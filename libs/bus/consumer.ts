@@ -1,0 +1,175 @@
+/**
+ * Between the broker's offers and a handler: decode, count attempts, run, and settle by the kind of the error.
+ *
+ * H1 Handlers start in the order of the offers, also where one has to wait for its claim check.
+ * H2 Every offer is settled exactly once: done, retry, dead, or back at the deadline of a stop.
+ * H3 What follows an error is decided by its kind and nothing else.
+ */
+import type { Envelope } from '@anneal/contracts/envelope.ts';
+import { AnnealError, kindOf, toFailure } from '@anneal/contracts/errors.ts';
+import { defaultBackoff } from './backoff.ts';
+import type { BrokerConsumer, BusLog, Intake, Offer, Verdict } from './broker.ts';
+import type { Codec } from './codec.ts';
+import type { ConsumeOptions, Consumer, Handler } from './port.ts';
+
+export const defaultConcurrency = 16;
+const defaultMaxAttempts = 8;
+const errorTextKept = 1000;
+
+export class BusConsumer implements Consumer {
+  readonly intake: Intake;
+  readonly #codec: Codec;
+  readonly #log: BusLog;
+  readonly #handler: Handler;
+  readonly #maxAttempts: number;
+  readonly #backoff: (attempt: number) => number;
+  readonly #held = new Set<Offer>();
+  readonly #onEnd: () => void;
+  #lost = new AbortController();
+  /** Set while an earlier offer still waits for its data. */
+  #gate: Promise<void> | undefined;
+  #broker: BrokerConsumer | undefined;
+  #idle: (() => void) | undefined;
+  #stopping: Promise<void> | undefined;
+
+  constructor(parameters: { codec: Codec; log: BusLog; handler: Handler; options: ConsumeOptions; onEnd: () => void }) {
+    const { options } = parameters;
+    this.#codec = parameters.codec;
+    this.#log = parameters.log;
+    this.#handler = parameters.handler;
+    this.#onEnd = parameters.onEnd;
+    this.#maxAttempts = positive('maxAttempts', options.maxAttempts ?? defaultMaxAttempts);
+    this.#backoff = options.backoff ?? ((attempt) => defaultBackoff(attempt));
+    this.intake = {
+      concurrency: positive('concurrency', options.concurrency ?? defaultConcurrency),
+      singleActive: options.singleActive ?? false,
+      onActive: options.onActive,
+      offer: (offer) => this.#take(offer),
+      onLost: () => this.#abandon(),
+    };
+  }
+
+  attach(broker: BrokerConsumer): void {
+    this.#broker = broker;
+  }
+
+  stop({ deadlineMs }: { deadlineMs?: number } = {}): Promise<void> {
+    this.#stopping ??= this.#stop(deadlineMs);
+    return this.#stopping;
+  }
+
+  async #stop(deadlineMs: number | undefined): Promise<void> {
+    this.#broker?.drain();
+    if (this.#held.size > 0) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      this.#idle = resolve;
+      const timer = deadlineMs === undefined ? undefined : setTimeout(resolve, deadlineMs);
+      await promise;
+      clearTimeout(timer);
+    }
+    this.#lost.abort(new AnnealError('Unavailable', 'The consumer was stopped.'));
+    await Promise.all([...this.#held].map((offer) => offer.settle({ kind: 'back' })));
+    this.#held.clear();
+    await this.#broker?.close();
+    this.#onEnd();
+  }
+
+  #abandon(): void {
+    this.#lost.abort(new AnnealError('Unavailable', 'The connection to the broker was lost.'));
+    this.#lost = new AbortController();
+    this.#held.clear();
+    this.#idle?.();
+  }
+
+  #take(offer: Offer): void {
+    this.#held.add(offer);
+    if (offer.attempt > this.#maxAttempts) {
+      void this.#settle(offer, this.#diedInHand(offer));
+      return;
+    }
+    let decoded: Envelope | Promise<Envelope>;
+    try {
+      decoded = this.#codec.decode(offer.bytes);
+    } catch (error) {
+      void this.#settle(offer, this.#verdict(offer, error));
+      return;
+    }
+    if (!this.#gate && !(decoded instanceof Promise)) {
+      void this.#run(offer, decoded);
+      return;
+    }
+    const gate: Promise<void> = Promise.allSettled([decoded, this.#gate]).then(([outcome]) => {
+      if (this.#gate === gate) this.#gate = undefined;
+      if (outcome.status === 'fulfilled') void this.#run(offer, outcome.value);
+      else void this.#settle(offer, this.#verdict(offer, outcome.reason));
+    });
+    this.#gate = gate;
+  }
+
+  async #run(offer: Offer, message: Envelope): Promise<void> {
+    // Stopped, or lost, while its data was fetched: the offer is back already.
+    if (!this.#held.has(offer)) return;
+    let verdict: Verdict = { kind: 'done' };
+    try {
+      const { queue, attempt } = offer;
+      const last = attempt >= this.#maxAttempts;
+      await this.#handler({ message, queue, attempt, last, signal: this.#lost.signal });
+    } catch (error) {
+      verdict = this.#verdict(offer, error, message);
+    }
+    await this.#settle(offer, verdict);
+  }
+
+  async #settle(offer: Offer, verdict: Verdict): Promise<void> {
+    if (!this.#held.has(offer)) return;
+    await offer.settle(verdict);
+    this.#held.delete(offer);
+    if (this.#held.size === 0) this.#idle?.();
+  }
+
+  #verdict(offer: Offer, error: unknown, message?: Envelope): Verdict {
+    const failure = toFailure(error);
+    const facts = {
+      queue: offer.queue,
+      attempt: offer.attempt,
+      code: failure.code,
+      ...(message && { id: message.id, type: message.type, correlationid: message.correlationid }),
+    };
+    const text = `${failure.code}: ${failure.message}`.slice(0, errorTextKept);
+    const kind = kindOf(error);
+    switch (kind) {
+      case 'retry': {
+        if (offer.attempt >= this.#maxAttempts) {
+          this.#log.error({ ...facts, err: error }, 'The last attempt failed; the message is a dead letter now.');
+          return { kind: 'dead', failure, error: text };
+        }
+        const delayMs = Math.max(0, this.#backoff(offer.attempt));
+        this.#log.warn({ ...facts, delayMs, error: failure.message }, 'An attempt failed; it is tried again.');
+        return { kind: 'retry', delayMs, error: text };
+      }
+      case 'defect':
+        this.#log.error({ ...facts, err: error }, 'A defect in the handler; the message is a dead letter now.');
+        return { kind: 'dead', failure, error: text };
+      case 'pause':
+      case 'final':
+        this.#log.warn({ ...facts, error: failure.message }, 'Refused; the message is a dead letter now.');
+        return { kind: 'dead', failure, error: text };
+    }
+    // The switch is exhaustive.
+    return kind satisfies never;
+  }
+
+  #diedInHand(offer: Offer): Verdict {
+    const error = new AnnealError(
+      'Defect',
+      `The consumer of ${offer.queue} died in attempt ${offer.attempt - 1} of ${this.#maxAttempts}, the last one.`,
+    );
+    this.#log.error({ queue: offer.queue }, 'The consumer died in the last attempt; the message is a dead letter now.');
+    return { kind: 'dead', failure: toFailure(error), error: error.message };
+  }
+}
+
+function positive(name: string, value: number): number {
+  if (Number.isInteger(value) && value > 0) return value;
+  throw new AnnealError('Defect', `${name} of a consumer must be a whole number above zero, not ${value}.`);
+}

@@ -1,0 +1,430 @@
+/**
+ * The broker inside the process: lanes in memory over rows in SQLite.
+ *
+ * E1 All that happens in a tick (sends, settlements, and the offers that they make possible) is one transaction.
+ * E2 A handler starts after the commit that says its attempt has begun; a sender goes on after the commit of its message.
+ * E3 Nothing polls: a send, a settlement, a new consumer or the one alarm for delayed messages wakes the lane it concerns.
+ * E4 When a commit fails, senders are told, settlements are kept for the next one, and the lanes are filled from the rows.
+ */
+import { randomUUID } from 'node:crypto';
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import type { Broker, BrokerConsumer, BusLog, Intake, Packet, Verdict } from '../broker.ts';
+import type { DeadLetters } from '../port.ts';
+import { matcherOf } from '../pattern.ts';
+import { Alarm } from './alarm.ts';
+import type { Database, MessageRow } from './database.ts';
+import { createDeadLetters } from './dead-letters.ts';
+import type { Item, Lane, Member, Taken } from './lane.ts';
+import { Lanes } from './lanes.ts';
+import { createQueues } from './queues.ts';
+
+interface Work {
+  /** Runs within the transaction. */
+  readonly run: () => unknown;
+  readonly resolve: (value: never) => void;
+  /** Absent where it must not be lost: then it is run again. */
+  readonly reject?: (error: unknown) => void;
+}
+
+/** What the parts of the broker share. */
+export interface Tick {
+  readonly database: Database;
+  readonly lanes: Lanes;
+  readonly now: () => Date;
+  /** Runs in the transaction of this tick; resolves after its commit. */
+  inTick<T>(run: () => T): Promise<T>;
+  /** To be run after the commit. */
+  afterCommit(then: () => void): void;
+  append(lane: Lane, packets: readonly Packet[]): void;
+}
+
+const pageRows = 256;
+const failedCommitWaitMs = 200;
+const unread = 'seq, subject, sent_at, attempts, due';
+
+export class EmbeddedBroker implements Broker {
+  readonly inbox = `anneal.replies.${randomUUID()}`;
+  readonly queues: Broker['queues'];
+  readonly deadLetters: DeadLetters;
+  readonly #database: Database;
+  readonly #newId: () => string;
+  readonly #now: () => Date;
+  readonly #log: BusLog;
+  readonly #lanes: Lanes;
+  readonly #alarm: Alarm<{ lane: Lane; item: Item }>;
+  #work: Work[] = [];
+  #dirty = new Set<Lane>();
+  #after: (() => void)[] = [];
+  #scheduled: NodeJS.Immediate | NodeJS.Timeout | undefined;
+  #seq: number;
+  #takeAnswer: (bytes: string | Uint8Array) => void = () => undefined;
+  #closed = false;
+
+  constructor(parameters: { database: Database; newId: () => string; now: () => Date; log: BusLog }) {
+    this.#database = parameters.database;
+    this.#newId = parameters.newId;
+    this.#now = parameters.now;
+    this.#log = parameters.log;
+    const recovered = this.#database.recover(this.#now());
+    this.#database.commit();
+    if (recovered > 0) this.#log.info({ messages: recovered }, 'Offering again what was in hand when the bus ended.');
+    this.#seq = this.#database.lastSeq();
+    this.#lanes = new Lanes(this.#database);
+    this.#alarm = new Alarm({ now: () => this.#now().getTime(), ring: (due) => this.#ring(due) });
+    const tick: Tick = {
+      database: this.#database,
+      lanes: this.#lanes,
+      now: this.#now,
+      inTick: (run) => this.#inTick(run),
+      afterCommit: (then) => this.#after.push(then),
+      append: (lane, packets) => this.#append(lane, packets),
+    };
+    this.queues = createQueues(tick);
+    this.deadLetters = createDeadLetters(tick);
+  }
+
+  send({ queue, packets }: { queue: string; packets: readonly Packet[] }): Promise<void> {
+    return this.#inTick(() => this.#append(this.#lanes.open(queue), packets));
+  }
+
+  publish(packets: readonly Packet[]): Promise<void> {
+    return this.#inTick(() => {
+      for (const packet of packets) for (const lane of this.#lanes.listening(packet.type)) this.#append(lane, [packet]);
+    });
+  }
+
+  consume(queue: string, intake: Intake): Promise<BrokerConsumer> {
+    return this.#inTick(() => this.#join(this.#lanes.open(queue), intake));
+  }
+
+  subscribe(
+    { patterns, group }: { patterns: readonly string[]; group: string | undefined },
+    intake: Intake,
+  ): Promise<BrokerConsumer> {
+    return this.#inTick(() => {
+      matcherOf(patterns);
+      const lane = group === undefined ? this.#lanes.openListener(patterns) : this.#lanes.openGroup(group, patterns);
+      return this.#join(lane, intake);
+    });
+  }
+
+  isInbox = (address: string): boolean => address.startsWith('anneal.replies.');
+
+  onAnswer(take: (bytes: string | Uint8Array) => void): void {
+    this.#takeAnswer = take;
+  }
+
+  /** In memory only: its asker lives in this process and dies with it. */
+  ask({ queue, packet, ttlMs }: { queue: string; packet: Packet; ttlMs: number }): Promise<void> {
+    return this.#inTick(() => {
+      const lane = this.#lanes.open(queue);
+      const sentAt = this.#now().getTime();
+      lane.push(this.#item(packet, { sentAt, kept: false, expiresAt: sentAt + ttlMs }));
+      this.#dirty.add(lane);
+    });
+  }
+
+  answer({ inbox, packet }: { inbox: string; packet: Packet }): Promise<void> {
+    if (inbox === this.inbox) this.#takeAnswer(packet.bytes);
+    return Promise.resolve();
+  }
+
+  check(): Promise<void> {
+    return this.#inTick(() => {
+      const at = this.#now().toISOString();
+      this.#database.write(
+        'INSERT INTO checks (id, at) VALUES (1, ?) ON CONFLICT (id) DO UPDATE SET at = excluded.at',
+        at,
+      );
+    });
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    await this.#inTick(() => undefined);
+    this.#closed = true;
+    this.#alarm.stop();
+    this.#database.close();
+  }
+
+  #inTick<T>(run: () => T): Promise<T> {
+    if (this.#closed) return Promise.reject(new AnnealError('Unavailable', 'The bus is closed.'));
+    return new Promise<T>((resolve, reject) => {
+      this.#work.push({ run, resolve, reject });
+      this.#schedule();
+    });
+  }
+
+  #schedule(): void {
+    this.#scheduled ??= setImmediate(() => this.#flush());
+  }
+
+  #item(packet: Packet, rest: Pick<Item, 'sentAt' | 'kept' | 'expiresAt'>): Item {
+    this.#seq += 1;
+    const { subject, bytes } = packet;
+    return { seq: this.#seq, subject, bytes, attempts: 0, fresh: true, ...rest };
+  }
+
+  #append(lane: Lane, packets: readonly Packet[]): void {
+    const sentAt = this.#now().getTime();
+    for (const packet of packets) {
+      const item = this.#item(packet, { sentAt, kept: lane.id !== undefined, expiresAt: Infinity });
+      if (lane.id !== undefined) {
+        const { seq, subject } = item;
+        this.#database.insert({ seq, queue: lane.id, subject, sentAt, bytes: packet.bytes });
+      }
+      // Straight into memory where it is next after all that is there already; else it is read when its turn comes.
+      if (lane.complete && lane.members.length > 0 && !(item.kept && lane.isFull)) {
+        lane.push(item);
+        lane.readTo = item.seq;
+      } else if (item.kept) {
+        lane.complete = false;
+      }
+    }
+    this.#dirty.add(lane);
+  }
+
+  #join(lane: Lane, intake: Intake): BrokerConsumer {
+    const member: Member = { intake, inHand: 0, draining: false };
+    lane.members.push(member);
+    this.#dirty.add(lane);
+    if (lane.single && lane.members[0] === member) this.#after.push(() => intake.onActive?.(true));
+    return {
+      drain: () => {
+        member.draining = true;
+      },
+      close: () => (this.#closed ? Promise.resolve() : this.#inTick(() => this.#leave(lane, member))),
+    };
+  }
+
+  #leave(lane: Lane, member: Member): void {
+    const place = lane.members.indexOf(member);
+    if (place === -1) return;
+    for (const taken of [...lane.inHand.values()]) if (taken.member === member) this.#apply(taken, { kind: 'back' });
+    const { single } = lane;
+    lane.members.splice(place, 1);
+    if (single && place === 0) {
+      this.#after.push(() => member.intake.onActive?.(false));
+      const next = lane.members[0];
+      if (next) this.#after.push(() => next.intake.onActive?.(true));
+    }
+    if (lane.members.length === 0) this.#lanes.rest(lane);
+    this.#dirty.add(lane);
+  }
+
+  #flush(): void {
+    this.#scheduled = undefined;
+    const work = this.#work;
+    const dirty = this.#dirty;
+    this.#work = [];
+    this.#dirty = new Set();
+    const outcomes: ({ readonly value: unknown } | { readonly error: unknown })[] = [];
+    const offered: Taken[] = [];
+    try {
+      for (const { run, reject } of work) {
+        try {
+          outcomes.push({ value: run() });
+        } catch (error) {
+          // A refusal is its asker's own; a fault of the file is everybody's.
+          if (!(error instanceof AnnealError) || !reject) throw error;
+          outcomes.push({ error });
+        }
+      }
+      for (const lane of this.#dirty) dirty.add(lane);
+      this.#dirty = new Set();
+      for (const lane of dirty) this.#offerFrom(lane, offered);
+      this.#database.commit();
+    } catch (cause) {
+      this.#failed(work, offered, cause);
+      return;
+    }
+    const after = this.#after;
+    this.#after = [];
+    work.forEach(({ resolve, reject }, index) => {
+      const outcome = outcomes[index];
+      if (outcome && 'value' in outcome) resolve(outcome.value as never);
+      else reject?.(outcome?.error);
+    });
+    for (const then of after) then();
+    for (const taken of offered) this.#offer(taken);
+  }
+
+  #failed(work: readonly Work[], offered: readonly Taken[], cause: unknown): void {
+    this.#database.rollback();
+    this.#after = [];
+    for (const taken of offered) {
+      taken.lane.release(taken, true);
+      if (!taken.item.kept) taken.lane.pushAgain(taken.item);
+    }
+    for (const lane of this.#lanes.all()) {
+      lane.reset();
+      this.#dirty.add(lane);
+    }
+    this.#work = [...work.filter(({ reject }) => !reject), ...this.#work];
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    const error = new AnnealError('Unavailable', `The bus cannot be written: ${reason}.`, { cause });
+    this.#log.error({ err: cause }, 'The bus cannot be written; senders are told, and settlements are tried again.');
+    for (const { reject } of work) reject?.(error);
+    this.#scheduled ??= setTimeout(() => this.#flush(), failedCommitWaitMs);
+  }
+
+  /** All that this lane's members have room for, marked as begun in this transaction. */
+  #offerFrom(lane: Lane, offered: Taken[]): void {
+    const now = this.#now().getTime();
+    let mark = 0;
+    for (;;) {
+      if (!lane.delayedRead && lane.hasRoom) this.#readDelayed(lane);
+      while (lane.hungry) this.#readPage(lane, now);
+      const taken = lane.take(now);
+      if (!taken) {
+        if (lane.hungry) continue;
+        break;
+      }
+      const { item } = taken;
+      if (item.kept) {
+        item.bytes ??= this.#database.bytesOf(item.seq);
+        if (item.fresh && !lane.ordered) mark = item.seq;
+        else this.#database.write('UPDATE messages SET leased = 1 WHERE seq = ?', item.seq);
+      }
+      item.fresh = false;
+      offered.push(taken);
+    }
+    if (mark > 0 && lane.id !== undefined) {
+      this.#database.write('UPDATE queues SET offered = ? WHERE id = ?', mark, lane.id);
+    }
+  }
+
+  #readPage(lane: Lane, now: number): void {
+    const only = lane.ordered ? '' : 'AND due = 0';
+    const rows = this.#database.all(
+      `SELECT ${unread}, bytes FROM messages WHERE queue = ? AND seq > ? ${only} ORDER BY seq LIMIT ${pageRows}`,
+      lane.id ?? 0,
+      lane.readTo,
+    ) as unknown as MessageRow[];
+    lane.complete = rows.length < pageRows;
+    for (const row of rows) {
+      lane.readTo = row.seq;
+      if (lane.inHand.has(row.seq)) continue;
+      const item = itemOf(row);
+      if (row.due > now) this.#delay(lane, item, row.due);
+      else lane.push(item);
+    }
+  }
+
+  /** Of a lane in order of sending. In a lane ordered by subject they keep their place among the others. */
+  #readDelayed(lane: Lane): void {
+    lane.delayedRead = true;
+    if (lane.ordered) return;
+    const rows = this.#database.all(
+      `SELECT ${unread}, NULL AS bytes FROM messages WHERE queue = ? AND due > 0 ORDER BY seq`,
+      lane.id ?? 0,
+    ) as unknown as MessageRow[];
+    for (const row of rows) if (!lane.inHand.has(row.seq)) this.#delay(lane, itemOf(row), row.due);
+  }
+
+  #delay(lane: Lane, item: Item, due: number): void {
+    item.fresh = false;
+    if (due <= this.#now().getTime()) {
+      lane.pushAgain(item);
+      return;
+    }
+    lane.delay(item);
+    this.#alarm.set(due, { lane, item });
+  }
+
+  #ring(due: readonly { lane: Lane; item: Item }[]): void {
+    for (const { lane, item } of due) {
+      // Purged, or read from the rows again, since the alarm was set.
+      if (lane.delayed.get(item.seq) !== item) continue;
+      lane.delayed.delete(item.seq);
+      lane.pushAgain(item);
+      this.#dirty.add(lane);
+    }
+    this.#schedule();
+  }
+
+  #offer(taken: Taken): void {
+    const { lane, item, member } = taken;
+    member.intake.offer({
+      queue: lane.name,
+      bytes: item.bytes ?? '',
+      attempt: item.attempts + 1,
+      settle: (verdict) => this.#settle(taken, verdict),
+    });
+  }
+
+  #settle(taken: Taken, verdict: Verdict): Promise<void> {
+    if (this.#closed || taken.lane.inHand.get(taken.item.seq) !== taken) return Promise.resolve();
+    return new Promise<void>((resolve) => {
+      this.#work.push({ run: () => this.#apply(taken, verdict), resolve });
+      this.#schedule();
+    });
+  }
+
+  /** May run a second time, after a commit that failed: the rows are as before then, and the hand is empty. */
+  #apply(taken: Taken, verdict: Verdict): void {
+    const { lane, item } = taken;
+    const now = this.#now();
+    const held = lane.inHand.get(item.seq) === taken;
+    this.#dirty.add(lane);
+    switch (verdict.kind) {
+      case 'done':
+        if (item.kept) this.#database.remove(item.seq);
+        if (held) lane.release(taken, false);
+        return;
+      case 'dead':
+        this.#bury(taken, verdict, now);
+        if (held) lane.release(taken, false);
+        return;
+      case 'back':
+        if (item.kept) this.#database.again({ seq: item.seq, attempts: item.attempts, due: 1 });
+        if (held) {
+          lane.release(taken, true);
+          lane.pushAgain(item);
+        }
+        return;
+      case 'retry': {
+        const due = now.getTime() + Math.max(1, verdict.delayMs);
+        const attempts = item.attempts + 1;
+        const entry = { at: now.toISOString(), error: verdict.error };
+        if (item.kept) this.#database.again({ seq: item.seq, attempts, due, entry });
+        if (!held) return;
+        lane.release(taken, true);
+        // A flood of failures must not keep its bytes in memory while it waits.
+        this.#delay(lane, { ...item, attempts, bytes: item.kept ? undefined : item.bytes }, due);
+      }
+    }
+  }
+
+  #bury({ lane, item }: Taken, verdict: Verdict & { kind: 'dead' }, now: Date): void {
+    // A listener without a group has no queue to which it could be replayed; the log has the error.
+    if (lane.id === undefined) return;
+    const at = now.toISOString();
+    const bytes = item.bytes ?? '';
+    this.#database.bury({
+      id: this.#newId(),
+      queue: lane.name,
+      grouped: lane.ordered,
+      subject: item.subject,
+      diedAt: at,
+      attempts: item.attempts + 1,
+      failure: verdict.failure,
+      history: [...(item.kept ? this.#database.historyOf(item.seq) : []), { at, error: verdict.error }],
+      bytes,
+    });
+    if (item.kept) this.#database.remove(item.seq);
+  }
+}
+
+function itemOf(row: MessageRow): Item {
+  return {
+    seq: row.seq,
+    subject: row.subject ?? undefined,
+    bytes: row.bytes ?? undefined,
+    attempts: row.attempts,
+    sentAt: row.sent_at,
+    kept: true,
+    expiresAt: Infinity,
+    fresh: row.due === 0,
+  };
+}

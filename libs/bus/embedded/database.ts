@@ -1,0 +1,221 @@
+/**
+ * The file behind the embedded bus. One process at a time: the file is locked from the opening to the end of the process,
+ * however it ends, and a second one is told so.
+ *
+ * Which attempts had begun when a process died must be known after it, and writing it for every message would cost as
+ * much as the message itself. First deliveries go in order of `seq`, so that one mark per queue (`offered`) says it of
+ * all of them; what is offered out of order (retries, and queues ordered by subject) is marked row by row (`leased`).
+ */
+import { mkdirSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { AnnealError, type Failure } from '@anneal/contracts/errors.ts';
+
+export interface MessageRow {
+  readonly seq: number;
+  readonly subject: string | null;
+  readonly sent_at: number;
+  readonly attempts: number;
+  readonly due: number;
+  readonly bytes: string | Uint8Array;
+}
+
+export interface QueueRow {
+  readonly id: number;
+  readonly name: string;
+  readonly grouped: number;
+  readonly patterns: string | null;
+}
+
+export interface HistoryEntry {
+  readonly at: string;
+  readonly error: string;
+}
+
+const schema = `
+  CREATE TABLE IF NOT EXISTS queues (
+    id INTEGER PRIMARY KEY,
+    name TEXT NOT NULL UNIQUE,
+    grouped INTEGER NOT NULL DEFAULT 0,
+    patterns TEXT,
+    offered INTEGER NOT NULL DEFAULT 0
+  );
+  CREATE TABLE IF NOT EXISTS messages (
+    seq INTEGER PRIMARY KEY,
+    queue INTEGER NOT NULL,
+    subject TEXT,
+    sent_at INTEGER NOT NULL,
+    attempts INTEGER NOT NULL DEFAULT 0,
+    due INTEGER NOT NULL DEFAULT 0,
+    leased INTEGER NOT NULL DEFAULT 0,
+    history TEXT,
+    bytes NOT NULL
+  );
+  CREATE INDEX IF NOT EXISTS messages_queue ON messages (queue);
+  CREATE INDEX IF NOT EXISTS messages_again ON messages (queue, seq) WHERE due > 0;
+  CREATE TABLE IF NOT EXISTS dead (
+    n INTEGER PRIMARY KEY AUTOINCREMENT,
+    id TEXT NOT NULL UNIQUE,
+    queue TEXT NOT NULL,
+    grouped INTEGER NOT NULL,
+    subject TEXT,
+    died_at TEXT NOT NULL,
+    attempts INTEGER NOT NULL,
+    failure TEXT NOT NULL,
+    history TEXT NOT NULL,
+    bytes NOT NULL
+  );
+  CREATE INDEX IF NOT EXISTS dead_queue ON dead (queue, n);
+  CREATE TABLE IF NOT EXISTS checks (id INTEGER PRIMARY KEY, at TEXT NOT NULL);
+`;
+const layout = 1;
+/** A predecessor that was just killed may hold the lock for a moment longer. */
+const lockPatienceMs = 1000;
+
+export class Database {
+  readonly #db: DatabaseSync;
+  readonly #statements = new Map<string, StatementSync>();
+
+  constructor(parameters: { file: string; synchronous: 'normal' | 'full' }) {
+    const { file, synchronous } = parameters;
+    if (file !== ':memory:') mkdirSync(dirname(file), { recursive: true });
+    const db = new DatabaseSync(file, { timeout: lockPatienceMs });
+    try {
+      db.exec('PRAGMA locking_mode=EXCLUSIVE');
+      db.exec(`PRAGMA journal_mode=WAL; PRAGMA synchronous=${synchronous}; PRAGMA cache_size=-32000;`);
+      db.exec('BEGIN EXCLUSIVE');
+      const { user_version: found } = db.prepare('PRAGMA user_version').get() as { user_version: number };
+      if (found > layout) throw new Error(`its layout is ${found}, and this program reads up to ${layout}`);
+      db.exec(`${schema} PRAGMA user_version=${layout}; COMMIT;`);
+    } catch (cause) {
+      db.close();
+      const reason = cause instanceof Error ? cause.message : String(cause);
+      const why = /locked|busy/.test(reason)
+        ? 'another process has it open; the embedded bus serves one process'
+        : reason;
+      throw new AnnealError('Unavailable', `The bus ${file} cannot be opened: ${why}.`, { cause });
+    }
+    this.#db = db;
+  }
+
+  /** B4: what was in hand when the last process died counts as an attempt, and is offered again before the rest. */
+  recover(at: Date): number {
+    const entry = JSON.stringify({ at: at.toISOString(), error: 'The consumer died in this attempt.' });
+    return this.write(
+      `UPDATE messages SET attempts = attempts + 1, leased = 0, due = 1,
+         history = json_insert(coalesce(history, '[]'), '$[#]', json(?))
+       WHERE leased = 1 OR (due = 0 AND seq <= (SELECT offered FROM queues WHERE queues.id = messages.queue))`,
+      entry,
+    );
+  }
+
+  lastSeq(): number {
+    const sql =
+      'SELECT max(ifnull((SELECT max(seq) FROM messages), 0), ifnull((SELECT max(offered) FROM queues), 0)) AS n';
+    return Number(this.get(sql)?.['n']);
+  }
+
+  insert(row: {
+    seq: number;
+    queue: number;
+    subject: string | undefined;
+    sentAt: number;
+    bytes: string | Uint8Array;
+  }): void {
+    this.write(
+      'INSERT INTO messages (seq, queue, subject, sent_at, bytes) VALUES (?, ?, ?, ?, ?)',
+      row.seq,
+      row.queue,
+      row.subject ?? null,
+      row.sentAt,
+      row.bytes,
+    );
+  }
+
+  remove(seq: number): void {
+    this.write('DELETE FROM messages WHERE seq = ?', seq);
+  }
+
+  again(row: { seq: number; attempts: number; due: number; entry?: HistoryEntry }): void {
+    if (!row.entry) {
+      this.write('UPDATE messages SET attempts = ?, due = ?, leased = 0 WHERE seq = ?', row.attempts, row.due, row.seq);
+      return;
+    }
+    this.write(
+      `UPDATE messages SET attempts = ?, due = ?, leased = 0,
+         history = json_insert(coalesce(history, '[]'), '$[#]', json(?)) WHERE seq = ?`,
+      row.attempts,
+      row.due,
+      JSON.stringify(row.entry),
+      row.seq,
+    );
+  }
+
+  historyOf(seq: number): HistoryEntry[] {
+    const text = this.get('SELECT history FROM messages WHERE seq = ?', seq)?.['history'];
+    return typeof text === 'string' ? (JSON.parse(text) as HistoryEntry[]) : [];
+  }
+
+  bytesOf(seq: number): string | Uint8Array | undefined {
+    return this.get('SELECT bytes FROM messages WHERE seq = ?', seq)?.['bytes'] as string | Uint8Array | undefined;
+  }
+
+  bury(row: {
+    id: string;
+    queue: string;
+    grouped: boolean;
+    subject: string | undefined;
+    diedAt: string;
+    attempts: number;
+    failure: Failure;
+    history: readonly HistoryEntry[];
+    bytes: string | Uint8Array;
+  }): void {
+    this.write(
+      `INSERT INTO dead (id, queue, grouped, subject, died_at, attempts, failure, history, bytes)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      row.id,
+      row.queue,
+      Number(row.grouped),
+      row.subject ?? null,
+      row.diedAt,
+      row.attempts,
+      JSON.stringify(row.failure),
+      JSON.stringify(row.history),
+      row.bytes,
+    );
+  }
+
+  /** Runs within the transaction of this tick, which it begins. Gives how many rows changed. */
+  write(sql: string, ...values: (string | number | null | Uint8Array)[]): number {
+    if (!this.#db.isTransaction) this.#db.exec('BEGIN');
+    return Number(this.#prepare(sql).run(...values).changes);
+  }
+
+  get(sql: string, ...values: (string | number)[]): Record<string, unknown> | undefined {
+    return this.#prepare(sql).get(...values);
+  }
+
+  all(sql: string, ...values: (string | number)[]): Record<string, unknown>[] {
+    return this.#prepare(sql).all(...values);
+  }
+
+  commit(): void {
+    if (this.#db.isTransaction) this.#db.exec('COMMIT');
+  }
+
+  rollback(): void {
+    if (this.#db.isTransaction) this.#db.exec('ROLLBACK');
+  }
+
+  close(): void {
+    this.#statements.clear();
+    this.#db.close();
+  }
+
+  #prepare(sql: string): StatementSync {
+    let statement = this.#statements.get(sql);
+    if (!statement) this.#statements.set(sql, (statement = this.#db.prepare(sql)));
+    return statement;
+  }
+}

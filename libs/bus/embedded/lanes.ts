@@ -1,0 +1,101 @@
+/** The lanes by name, and which of them listen to which events. */
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import { matcherOf, type Matcher } from '../pattern.ts';
+import type { Database, QueueRow } from './database.ts';
+import { Lane } from './lane.ts';
+
+export const groupQueue = (group: string): string => `events.${group}`;
+
+export class Lanes {
+  readonly #database: Database;
+  readonly #byName = new Map<string, Lane>();
+  readonly #listeners = new Map<Lane, { readonly patterns: string; readonly matches: Matcher }>();
+  /** Event types are few, so that matching is done once for each. */
+  readonly #listening = new Map<string, Lane[]>();
+
+  constructor(database: Database) {
+    this.#database = database;
+    for (const row of database.all('SELECT id, name, grouped, patterns FROM queues') as unknown as QueueRow[]) {
+      const lane = new Lane({ name: row.name, id: row.id, ordered: row.grouped === 1 });
+      this.#byName.set(row.name, lane);
+      if (row.patterns !== null) this.#listen(lane, JSON.parse(row.patterns) as string[]);
+    }
+  }
+
+  all(): Iterable<Lane> {
+    return new Set([...this.#byName.values(), ...this.#listeners.keys()]);
+  }
+
+  find(name: string): Lane | undefined {
+    return this.#byName.get(name);
+  }
+
+  open(name: string, grouped = false): Lane {
+    const there = this.#byName.get(name);
+    if (there) return there;
+    if (name === '') throw new AnnealError('InvalidRequest', 'A queue needs a name.');
+    this.#database.write(
+      'INSERT INTO queues (name, grouped) VALUES (?, ?) ON CONFLICT DO NOTHING',
+      name,
+      Number(grouped),
+    );
+    const id = Number(this.#database.get('SELECT id FROM queues WHERE name = ?', name)?.['id']);
+    const lane = new Lane({ name, id, ordered: grouped });
+    this.#byName.set(name, lane);
+    return lane;
+  }
+
+  openGroup(group: string, patterns: readonly string[]): Lane {
+    const name = groupQueue(group);
+    const lane = this.open(name, true);
+    const wanted = JSON.stringify([...new Set(patterns)].sort());
+    const present = this.#listeners.get(lane)?.patterns;
+    if (present === wanted) return lane;
+    // Members share one queue: with other patterns, one would be given what only the other asked for.
+    if (present !== undefined && lane.members.length > 0) {
+      throw new AnnealError(
+        'Defect',
+        `The group ${group} listens to ${present}; a member with ${wanted} needs a group of its own.`,
+      );
+    }
+    this.#database.write('UPDATE queues SET patterns = ? WHERE id = ?', wanted, lane.id ?? 0);
+    this.#listen(lane, JSON.parse(wanted) as string[]);
+    return lane;
+  }
+
+  /** Without a group: nothing outlives the listening. */
+  openListener(patterns: readonly string[]): Lane {
+    const lane = new Lane({ name: `events of ${patterns.join(', ')}`, id: undefined, ordered: true });
+    this.#listen(lane, patterns);
+    return lane;
+  }
+
+  /** Nobody takes from it any more. */
+  rest(lane: Lane): void {
+    if (lane.id === undefined) this.#forget(lane);
+    else lane.reset();
+  }
+
+  remove(lane: Lane): void {
+    this.#byName.delete(lane.name);
+    this.#forget(lane);
+  }
+
+  listening(type: string): readonly Lane[] {
+    const known = this.#listening.get(type);
+    if (known) return known;
+    const lanes = [...this.#listeners].filter(([, { matches }]) => matches(type)).map(([lane]) => lane);
+    this.#listening.set(type, lanes);
+    return lanes;
+  }
+
+  #listen(lane: Lane, patterns: readonly string[]): void {
+    this.#listeners.set(lane, { patterns: JSON.stringify(patterns), matches: matcherOf(patterns) });
+    this.#listening.clear();
+  }
+
+  #forget(lane: Lane): void {
+    this.#listeners.delete(lane);
+    this.#listening.clear();
+  }
+}

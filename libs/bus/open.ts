@@ -1,0 +1,41 @@
+/** The scheme of the URL chooses the broker. */
+import type { Definition } from '@anneal/contracts/define.ts';
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import type { Store } from '@anneal/store/port.ts';
+import type { Broker, BusLog } from './broker.ts';
+import { createBus } from './bus.ts';
+import type { Bus } from './port.ts';
+
+export interface OpenBusOptions {
+  url: string;
+  /** The name under which this process is known to the broker, e.g. `anneal/scheduling`. */
+  source: string;
+  /** Holds what is too large to travel. */
+  store: Store;
+  registry: ReadonlyMap<string, Definition>;
+  newId: () => string;
+  now: () => Date;
+  log: BusLog;
+}
+
+export type OpenBrokerOptions = Pick<OpenBusOptions, 'url' | 'source' | 'newId' | 'now' | 'log'>;
+
+/** An adapter is loaded only when its scheme is asked for: the embedded bus needs no driver of a broker. */
+const adapters: Readonly<Record<string, (options: OpenBrokerOptions) => Promise<Broker>>> = {
+  sqlite: async (options) => (await import('./embedded/open.ts')).openEmbeddedBroker(options),
+};
+
+/** @throws AnnealError InvalidRequest for a scheme that no adapter knows; Unavailable when the broker cannot be reached. */
+export async function openBus(options: OpenBusOptions): Promise<Bus> {
+  const scheme = options.url.slice(0, Math.max(0, options.url.indexOf(':')));
+  const open = Object.hasOwn(adapters, scheme) ? adapters[scheme] : undefined;
+  if (!open) {
+    const known = Object.keys(adapters).map((name) => `${name}:`);
+    throw new AnnealError(
+      'InvalidRequest',
+      `No bus has the scheme of ${scheme === '' ? 'this URL' : `${scheme}:`}; known are ${known.join(', ')}.`,
+    );
+  }
+  const { store, registry, log } = options;
+  return createBus({ broker: await open(options), store, registry, log });
+}

@@ -1,0 +1,38 @@
+/** Topic patterns as AMQP has them, over the words of an event type: `*` is one word, `#` any number, none included. */
+import { AnnealError } from '@anneal/contracts/errors.ts';
+
+export type Matcher = (type: string) => boolean;
+
+/** @throws AnnealError InvalidRequest for a pattern that could never be meant, such as `stack.*ed`. */
+export function matcherOf(patterns: readonly string[]): Matcher {
+  const parsed = patterns.map(parse);
+  if (parsed.length === 0) throw new AnnealError('InvalidRequest', 'A subscription needs at least one pattern.');
+  return (type) => {
+    const words = type.split('.');
+    return parsed.some((pattern) => matches(pattern, 0, words, 0));
+  };
+}
+
+function parse(pattern: string): string[] {
+  const words = pattern.split('.');
+  for (const word of words) {
+    if (word === '' || (word.length > 1 && /[*#]/.test(word))) {
+      throw new AnnealError(
+        'InvalidRequest',
+        `"${pattern}" is not a pattern: words are divided by single dots, and * and # stand for whole words.`,
+      );
+    }
+  }
+  // A second # after a # matches nothing more, and without it the search below stays linear in practice.
+  return words.filter((word, index) => word !== '#' || words[index - 1] !== '#');
+}
+
+function matches(pattern: readonly string[], at: number, words: readonly string[], from: number): boolean {
+  const word = pattern[at];
+  if (word === undefined) return from === words.length;
+  if (word === '#') {
+    for (let next = from; next <= words.length; next += 1) if (matches(pattern, at + 1, words, next)) return true;
+    return false;
+  }
+  return from < words.length && (word === '*' || word === words[from]) && matches(pattern, at + 1, words, from + 1);
+}

@@ -1,0 +1,92 @@
+/** Questions that wait for their answers, by the id of the question. */
+import type { CallDefinition } from '@anneal/contracts/define.ts';
+import { answerSchema, type Envelope } from '@anneal/contracts/envelope.ts';
+import { AnnealError, fromFailure, toFailure } from '@anneal/contracts/errors.ts';
+
+interface Waiting {
+  readonly settle: (answer: Envelope | { readonly error: unknown }) => void;
+}
+
+export class Questions {
+  readonly #waiting = new Map<string, Set<Waiting>>();
+
+  /** Resolves with the validated answer. The caller sends the question. */
+  ask<Q, A>(parameters: {
+    queue: string;
+    call: CallDefinition<Q, A>;
+    id: string;
+    timeoutMs: number;
+    signal: AbortSignal | undefined;
+  }): Promise<A> {
+    const { queue, call, id, timeoutMs, signal } = parameters;
+    if (signal?.aborted) return Promise.reject(signal.reason as Error);
+    const { promise, resolve, reject } = Promise.withResolvers<A>();
+    const waiting: Waiting = {
+      settle: (answer) => {
+        end();
+        if ('error' in answer) reject(answer.error as Error);
+        else readAnswer({ queue, call, answer, resolve, reject });
+      },
+    };
+    const stop = (): void => waiting.settle({ error: signal?.reason });
+    const timer = setTimeout(() => {
+      const message =
+        `${queue} did not answer ${call.type} within ${timeoutMs} ms. ` +
+        `Look at the queue: has it consumers, and how deep is it? (anneal queue list ${queue})`;
+      waiting.settle({ error: new AnnealError('TimedOut', message, { details: { queue, type: call.type } }) });
+    }, timeoutMs);
+    const end = (): void => {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', stop);
+      const all = this.#waiting.get(id);
+      all?.delete(waiting);
+      if (all?.size === 0) this.#waiting.delete(id);
+    };
+    signal?.addEventListener('abort', stop);
+    const all = this.#waiting.get(id) ?? new Set();
+    this.#waiting.set(id, all.add(waiting));
+    return promise;
+  }
+
+  /** An answer that nobody waits for any more is dropped. */
+  answer(message: Envelope): void {
+    for (const waiting of [...(this.#waiting.get(message.causationid ?? '') ?? [])]) waiting.settle(message);
+  }
+
+  fail(id: string, error: unknown): void {
+    for (const waiting of [...(this.#waiting.get(id) ?? [])]) waiting.settle({ error });
+  }
+
+  close(): void {
+    const error = new AnnealError('Unavailable', 'The bus was closed before the answer came.');
+    for (const id of [...this.#waiting.keys()]) this.fail(id, error);
+  }
+}
+
+function readAnswer<Q, A>(parameters: {
+  queue: string;
+  call: CallDefinition<Q, A>;
+  answer: Envelope;
+  resolve: (value: A) => void;
+  reject: (error: unknown) => void;
+}): void {
+  const { queue, call, answer, resolve, reject } = parameters;
+  const outer = answerSchema.safeParse(answer.data);
+  if (!outer.success) {
+    reject(new AnnealError('Defect', `The answer of ${queue} to ${call.type} is no answer: ${outer.error.message}`));
+  } else if (!outer.data.ok) {
+    reject(fromFailure(outer.data.failure));
+  } else {
+    const value = call.answer.safeParse(outer.data.value);
+    if (value.success) resolve(value.data);
+    else
+      reject(new AnnealError('Defect', `The answer of ${queue} to ${call.type} is not valid: ${value.error.message}`));
+  }
+}
+
+/** The answer that takes the place of one that could not be sent. */
+export const failedAnswer = (answer: Envelope, error: unknown): Envelope => ({
+  ...answer,
+  id: `${answer.id}:failed`,
+  data: { ok: false, failure: toFailure(error) },
+});
