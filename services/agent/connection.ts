@@ -1,0 +1,125 @@
+/**
+ * The host's two queues over HTTP, in Zaqar's words. Every call is one attempt and says by its error what may be done:
+ * patience is the business of those who call.
+ */
+import { hostRequestSchema, type HostRequest } from '@anneal/contracts/configuration.ts';
+import type { Json } from '@anneal/contracts/json.ts';
+import type { BootSeed } from '@anneal/contracts/provisioning.ts';
+import { z } from 'zod';
+
+export interface Offer {
+  readonly message_id: string;
+  readonly claim_id: string;
+  /** Undefined when the message is not a request that this agent understands; then `mistake` says why. */
+  readonly request: HostRequest | undefined;
+  readonly mistake?: string;
+}
+
+/** The server answered, but not with what was asked for. */
+export class RefusedError extends Error {
+  override readonly name = 'RefusedError';
+  readonly status: number;
+
+  constructor(status: number, message: string) {
+    super(message);
+    this.status = status;
+  }
+}
+
+export interface Connection {
+  /** Waits up to `wait` seconds for the next request; undefined when there is none. */
+  claim(options: { wait: number; ttl: number; signal: AbortSignal }): Promise<Offer | undefined>;
+  renew(claim: { claim_id: string; ttl: number; signal: AbortSignal }): Promise<void>;
+  release(claim: { claim_id: string; signal: AbortSignal }): Promise<void>;
+  post(options: { body: Json; signal: AbortSignal }): Promise<void>;
+  /** Absent already is success. */
+  remove(options: { message_id: string; claim_id: string | null; signal: AbortSignal }): Promise<void>;
+}
+
+const claimAnswer = z.object({
+  messages: z.array(z.object({ id: z.string().optional(), href: z.string(), body: z.unknown() })),
+});
+
+export function connect(options: { seed: BootSeed; client_id: string; requestTimeoutMs?: number }): Connection {
+  const { seed, client_id, requestTimeoutMs = 30_000 } = options;
+  const base = `${seed.gateway_url.replace(/\/$/, '')}/messaging/v2/queues`;
+  const requests = `${base}/${encodeURIComponent(seed.requests_queue)}`;
+  const responses = `${base}/${encodeURIComponent(seed.responses_queue)}`;
+
+  const call = async (parameters: {
+    method: string;
+    url: string;
+    body?: Json;
+    signal: AbortSignal;
+    timeoutMs?: number;
+    accept: readonly number[];
+  }): Promise<Response> => {
+    const { method, url, body, signal, timeoutMs = requestTimeoutMs, accept } = parameters;
+    const response = await fetch(url, {
+      method,
+      headers: {
+        'X-Auth-Token': seed.token,
+        'X-Project-Id': seed.project,
+        'Client-ID': client_id,
+        Accept: 'application/json',
+        ...(body !== undefined && { 'Content-Type': 'application/json' }),
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+      signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
+    });
+    if (accept.includes(response.status)) return response;
+    const text = (await response.text()).slice(0, 500);
+    throw new RefusedError(response.status, `${method} ${url}: ${response.status} ${text}`);
+  };
+
+  return {
+    async claim({ wait, ttl, signal }) {
+      const response = await call({
+        method: 'POST',
+        url: `${requests}/claims?limit=1&wait=${wait}`,
+        body: { ttl, grace: 60 },
+        signal,
+        timeoutMs: wait * 1000 + requestTimeoutMs,
+        accept: [200, 201, 204],
+      });
+      if (response.status === 204) {
+        await response.body?.cancel();
+        return undefined;
+      }
+      const [message] = claimAnswer.parse(await response.json()).messages;
+      if (!message) return undefined;
+      const href = new URL(message.href, base);
+      const message_id = message.id ?? decodeURIComponent(href.pathname.split('/').at(-1) ?? '');
+      const claim_id = href.searchParams.get('claim_id') ?? lastSegment(response.headers.get('location'));
+      const parsed = hostRequestSchema.safeParse(message.body);
+      return parsed.success
+        ? { message_id, claim_id, request: parsed.data }
+        : { message_id, claim_id, request: undefined, mistake: z.prettifyError(parsed.error) };
+    },
+    async renew({ claim_id, ttl, signal }) {
+      const url = `${requests}/claims/${encodeURIComponent(claim_id)}`;
+      await drain(call({ method: 'PATCH', url, body: { ttl, grace: 60 }, signal, accept: [200, 204] }));
+    },
+    async release({ claim_id, signal }) {
+      const url = `${requests}/claims/${encodeURIComponent(claim_id)}`;
+      await drain(call({ method: 'DELETE', url, signal, accept: [204, 404] }));
+    },
+    async post({ body, signal }) {
+      const messages = { messages: [{ ttl: 600, body }] };
+      await drain(call({ method: 'POST', url: `${responses}/messages`, body: messages, signal, accept: [200, 201] }));
+    },
+    async remove({ message_id, claim_id, signal }) {
+      const query = claim_id === null ? '' : `?claim_id=${encodeURIComponent(claim_id)}`;
+      const url = `${requests}/messages/${encodeURIComponent(message_id)}${query}`;
+      // The other side removes what was answered too, so every refusal here means that there is nothing left to do.
+      await drain(call({ method: 'DELETE', url, signal, accept: [200, 204, 400, 403, 404] }));
+    },
+  };
+}
+
+const lastSegment = (location: string | null): string =>
+  decodeURIComponent((location ?? '').split('?')[0]?.split('/').at(-1) ?? '');
+
+async function drain(response: Promise<Response>): Promise<void> {
+  await (await response).body?.cancel();
+}

@@ -1,0 +1,212 @@
+/**
+ * One request, from the journal to its result, whatever happened to the agent or the machine in between.
+ *
+ * X1 A program that runs is never started again: it is found by its run folder and waited for.
+ * X2 One that vanished is started again at most `maxAttempts` times, unless `options.on_interrupt` is `fail`.
+ * X3 At the deadline of the request the whole process group is ended.
+ */
+import { mkdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { outputLimit, type HostResponse } from '@anneal/contracts/configuration.ts';
+import type { Logger } from 'pino';
+import type { Entry, Journal } from './journal.ts';
+import { readTail } from './output.ts';
+import { awaitEnd, isWrapper, launch, revoke, signalGroup, statusOf, wrapperOf, type Ending } from './supervise.ts';
+import { findTool, hookFolders } from './tools/find.ts';
+import type { Tool, ToolResult } from './tools/tool.ts';
+
+export interface ExecuteOptions {
+  readonly directory: string;
+  readonly environment: Readonly<Record<string, string>>;
+  readonly journal: Journal;
+  readonly log: Logger;
+  readonly now: () => Date;
+  /** Gives up waiting; the program goes on. */
+  readonly signal: AbortSignal;
+  /** Told before a program starts and when it is over, so that a power cut can end it. */
+  readonly onGroup: (pid: number) => void;
+  readonly onStarted: (at: string) => void;
+}
+
+export const maxAttempts = 3;
+/** Between asking a program to end and ending it. */
+const termGraceMs = 5_000;
+/** What `timeout` of coreutils answers. */
+const deadlineStatus = 124;
+const interruptedStatus = 125;
+const noToolStatus = 127;
+
+export const runFolder = (directory: string, id: string): string =>
+  join(directory, 'runs', id.replaceAll(/[^\w.-]/g, '_'));
+
+export async function execute(options: ExecuteOptions, entry: Entry): Promise<HostResponse> {
+  const { directory, environment, journal, now } = options;
+  const { request } = entry;
+  const found = await findTool(hookFolders(directory, environment), request.group);
+  if ('unknown' in found) return failed(entry, now(), { status_code: noToolStatus, error: found.unknown });
+  const run = runFolder(directory, request.id);
+  await mkdir(run, { recursive: true, mode: 0o700 });
+  const context = { request, run, environment };
+
+  let current = entry;
+  let ending = await resume(options, current, run);
+  while (ending.kind !== 'exited' && ending.kind !== 'deadline') {
+    if (Date.parse(request.deadline) <= now().getTime()) {
+      ending = { kind: 'deadline' };
+      break;
+    }
+    if (ending.kind === 'vanished') {
+      const again = mayRunAgain(current);
+      if (again !== true) return failed(current, now(), { status_code: interruptedStatus, error: again });
+      options.log.warn({ request: request.id, attempt: current.attempts }, 'its program vanished; it is run again');
+    }
+    const attempt = current.attempts + 1;
+    const started_at = current.started_at ?? now().toISOString();
+    try {
+      const program = await found.tool.prepare(context);
+      await Promise.all(['stdout', 'stderr'].map((stream) => rm(join(run, stream), { force: true })));
+      current = { ...current, state: 'started', attempts: attempt, started_at };
+      journal.put(current);
+      await launch({ run, attempt, program });
+    } catch (error) {
+      return failed(current, now(), {
+        status_code: 126,
+        error: `its program could not be started: ${error instanceof Error ? error.message : String(error)}`,
+      });
+    }
+    options.onStarted(started_at);
+    ending = await watch(options, current, run);
+  }
+  return report(options, { entry: current, tool: found.tool, ending, run });
+}
+
+type RunEnding = Ending | { readonly kind: 'deadline' };
+
+/** What became of the attempt that an earlier life of this agent began. */
+async function resume(
+  options: ExecuteOptions,
+  entry: Entry,
+  run: string,
+): Promise<RunEnding | { readonly kind: 'not begun' }> {
+  const { attempts } = entry;
+  if (attempts === 0) return { kind: 'not begun' };
+  const status = await statusOf(run, attempts);
+  if (status !== undefined) return { kind: 'exited', status };
+  // The agent died between writing down the start and starting: the attempt is taken back and did not count.
+  if (await revoke(run, attempts)) return { kind: 'not begun' };
+  return watch(options, entry, run);
+}
+
+function mayRunAgain({ request, attempts }: Entry): true | string {
+  if (request.options.on_interrupt === 'fail') {
+    return 'interrupted: its program vanished without an exit status (a power cut, or it was killed), and options.on_interrupt says fail';
+  }
+  if (attempts < maxAttempts) return true;
+  return `interrupted: its program vanished without an exit status ${attempts} times (power cuts, or it was killed)`;
+}
+
+async function watch(options: ExecuteOptions, entry: Entry, run: string): Promise<RunEnding> {
+  const { signal, now } = options;
+  const attempt = entry.attempts;
+  const over = new AbortController();
+  const left = Math.max(0, Date.parse(entry.request.deadline) - now().getTime());
+  const timer = setTimeout(() => over.abort(), Math.min(left, 2_147_483_647));
+  const group = followGroup(options, run, attempt);
+  try {
+    return await awaitEnd({ run, attempt, signal: AbortSignal.any([signal, over.signal]) });
+  } catch (error) {
+    if (!over.signal.aborted || signal.aborted) throw error;
+    await endGroup(run, attempt);
+    return { kind: 'deadline' };
+  } finally {
+    clearTimeout(timer);
+    await group;
+  }
+}
+
+/** Reports the process group as soon as it is known. */
+async function followGroup(options: ExecuteOptions, run: string, attempt: number): Promise<void> {
+  for (let look = 0; look < 200 && !options.signal.aborted; look += 1) {
+    const pid = await wrapperOf(run, attempt);
+    if (pid !== undefined) return options.onGroup(pid);
+    await sleep(5);
+  }
+}
+
+async function endGroup(run: string, attempt: number): Promise<void> {
+  const pid = await wrapperOf(run, attempt);
+  if (pid === undefined || !(await isWrapper(pid, run))) return;
+  signalGroup(pid, 'SIGTERM');
+  const until = performance.now() + termGraceMs;
+  while (performance.now() < until) {
+    if ((await statusOf(run, attempt)) !== undefined) break;
+    await sleep(50);
+  }
+  signalGroup(pid, 'SIGKILL');
+}
+
+async function report(
+  options: ExecuteOptions,
+  { entry, tool, ending, run }: { entry: Entry; tool: Tool; ending: RunEnding; run: string },
+): Promise<HostResponse> {
+  const { environment, now } = options;
+  const { request } = entry;
+  const [stdout, stderr] = await Promise.all([
+    readTail(join(run, 'stdout'), outputLimit),
+    readTail(join(run, 'stderr'), outputLimit),
+  ]);
+  const result: ToolResult =
+    ending.kind === 'exited'
+      ? await tool.collect({ request, run, environment, status: ending.status })
+      : {
+          status_code: deadlineStatus,
+          outputs: {},
+          error: `deadline: it still ran at ${request.deadline} and was ended`,
+        };
+  const truncated = stdout.truncated || stderr.truncated;
+  return fitted({
+    id: request.id,
+    status_code: result.status_code,
+    stdout: result.stdout ?? stdout.text,
+    stderr: result.stderr ?? stderr.text,
+    truncated,
+    outputs: result.outputs,
+    ...(truncated && { facts: { last_run_directory: run } }),
+    ...(entry.started_at !== null && { started_at: entry.started_at }),
+    finished_at: now().toISOString(),
+    ...(result.error !== undefined && { error: result.error }),
+  });
+}
+
+function failed(entry: Entry, at: Date, result: { status_code: number; error: string }): HostResponse {
+  return {
+    id: entry.request.id,
+    status_code: result.status_code,
+    stdout: '',
+    stderr: '',
+    truncated: false,
+    outputs: {},
+    error: result.error,
+    ...(entry.started_at !== null && { started_at: entry.started_at }),
+    finished_at: at.toISOString(),
+  };
+}
+
+/** One post may hold 256 KiB; characters that JSON escapes make more of a stream than it is. */
+const postLimit = 240 * 1024;
+const sizeOf = (response: HostResponse): number => Buffer.byteLength(JSON.stringify(response));
+
+export function fitted(response: HostResponse): HostResponse {
+  let fit = response;
+  for (let keep = outputLimit; sizeOf(fit) > postLimit && keep > 1024; keep /= 2) {
+    fit = { ...fit, truncated: true, stdout: fit.stdout.slice(-keep), stderr: fit.stderr.slice(-keep) };
+  }
+  if (sizeOf(fit) <= postLimit) return fit;
+  return {
+    ...fit,
+    outputs: {},
+    status_code: fit.status_code === 0 ? 1 : fit.status_code,
+    error: `its outputs are larger than ${postLimit} bytes together`,
+  };
+}

@@ -1,0 +1,38 @@
+/** Trying again for as long as it takes: the other side may be away for hours, and nothing here is lost meanwhile. */
+import pRetry from 'p-retry';
+import type { Logger } from 'pino';
+import { RefusedError } from './connection.ts';
+
+export interface PatienceOptions {
+  readonly signal: AbortSignal;
+  readonly log: Logger;
+  readonly what: string;
+  /** Default: everything but a refusal that another attempt cannot change. */
+  readonly worthwhile?: (error: unknown) => boolean;
+  readonly slowestMs?: number;
+}
+
+/** A refusal by these may end when someone acts: a token renewed, a queue made, a server that breathes again. */
+const mayPass = new Set([401, 403, 404, 408, 425, 429]);
+
+export const mayYetSucceed = (error: unknown): boolean =>
+  !(error instanceof RefusedError) || error.status >= 500 || mayPass.has(error.status);
+
+export function untilDone<T>(attempt: () => Promise<T>, options: PatienceOptions): Promise<T> {
+  const { signal, log, what, worthwhile = mayYetSucceed, slowestMs = 15_000 } = options;
+  return pRetry(attempt, {
+    retries: Number.POSITIVE_INFINITY,
+    factor: 2,
+    minTimeout: 200,
+    maxTimeout: slowestMs,
+    randomize: true,
+    signal,
+    shouldRetry: ({ error }) => worthwhile(error),
+    onFailedAttempt: ({ error, attemptNumber }) => {
+      // The first failures of an outage, then one in sixteen: enough to see it, not enough to fill a disk.
+      if (attemptNumber <= 3 || attemptNumber % 16 === 0) {
+        log.warn({ err: error, attempt: attemptNumber }, `${what} failed; it is tried again`);
+      }
+    },
+  });
+}

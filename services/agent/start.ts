@@ -1,0 +1,292 @@
+/**
+ * The agent of a host: takes its requests in order, one at a time, applies each once, and answers each until the answer
+ * is taken.
+ *
+ * A1 One request at a time; the next is asked for when the answer to the one before was taken.
+ * A2 Its death at any line loses nothing and runs nothing twice: the journal says what to do next.
+ * A3 It never gives up on the other side: the server may be away for hours.
+ *
+ * `stop` leaves a running program to the next agent of the same folder; `kill` is a power cut.
+ */
+import { chmodSync, mkdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Json } from '@anneal/contracts/json.ts';
+import type { BootSeed } from '@anneal/contracts/provisioning.ts';
+import type { Logger } from 'pino';
+import { connect, RefusedError, type Connection, type Offer } from './connection.ts';
+import { execute, runFolder } from './execute.ts';
+import { factsOf } from './facts.ts';
+import { openJournal, type Entry, type Journal } from './journal.ts';
+import { mayYetSucceed, untilDone } from './patience.ts';
+import { revoke, signalGroup, statusOf, wrapperOf } from './supervise.ts';
+
+export interface AgentOptions {
+  readonly seed: BootSeed;
+  /** Its own folder: journal, runs, hooks. The same folder after a restart goes on where it was. */
+  readonly directory: string;
+  /** What every program gets; `HOST_ADDRESS` is told as a fact. */
+  readonly environment: Record<string, string>;
+  readonly log: Logger;
+  readonly newId: () => string;
+  readonly now: () => Date;
+  /** Seconds that a claim is held without a heartbeat. Default 60. */
+  readonly claimSeconds?: number;
+  /** Seconds that one question for work may wait at the server. Default 30. */
+  readonly waitSeconds?: number;
+}
+
+export interface Agent {
+  stop(): Promise<void>;
+  kill(): void;
+}
+
+/** Answered requests that stay in the journal, with their run folders. */
+const keepAnswered = 200;
+/** After a refusal that a person has to mend: a token or queue that is unknown. */
+const refusedPauseMs = 15_000;
+
+export async function startAgent(options: AgentOptions): Promise<Agent> {
+  const { directory, seed, log } = options;
+  mkdirSync(directory, { recursive: true });
+  const journal = openJournal(join(directory, 'journal.db'));
+  const stopping = new AbortController();
+  const connection = connect({ seed, client_id: clientIdOf(directory, options.newId) });
+  const loop = new Loop({ options, journal, connection, signal: stopping.signal });
+  const done = loop.run().catch((error: unknown) => {
+    if (!stopping.signal.aborted) {
+      log.fatal({ err: error }, 'the agent cannot go on; start it again when the cause is mended');
+    }
+  });
+  return {
+    async stop() {
+      stopping.abort();
+      await done;
+      journal.close();
+    },
+    kill() {
+      stopping.abort();
+      loop.endPrograms();
+      // What is being written is cut off, as it would be.
+      journal.close();
+    },
+  };
+}
+
+/** The same after a restart, so that the server knows who claims again. */
+function clientIdOf(directory: string, newId: () => string): string {
+  const file = join(directory, 'client-id');
+  try {
+    const known = readFileSync(file, 'utf8').trim();
+    if (known !== '') return known;
+  } catch {
+    // The first start in this folder.
+  }
+  const id = newId();
+  writeFileSync(file, id, { mode: 0o600 });
+  chmodSync(file, 0o600);
+  return id;
+}
+
+class Loop {
+  readonly #options: AgentOptions;
+  readonly #journal: Journal;
+  readonly #connection: Connection;
+  readonly #signal: AbortSignal;
+  readonly #claimSeconds: number;
+  /** Process groups that this agent started and that may still hold something. */
+  readonly #groups = new Set<number>();
+  #running: { run: string; attempt: () => number } | undefined;
+
+  constructor(parts: { options: AgentOptions; journal: Journal; connection: Connection; signal: AbortSignal }) {
+    this.#options = parts.options;
+    this.#journal = parts.journal;
+    this.#connection = parts.connection;
+    this.#signal = parts.signal;
+    this.#claimSeconds = parts.options.claimSeconds ?? 60;
+  }
+
+  async run(): Promise<void> {
+    await this.#say({ hello: true, facts: factsOf(this.#options.environment, this.#options.seed.hostname) });
+    for (const entry of this.#journal.open()) await this.#resume(entry);
+    for (;;) {
+      this.#signal.throwIfAborted();
+      const offer = await this.#nextOffer();
+      if (offer) await this.#take(offer);
+    }
+  }
+
+  /** As when the power goes: what runs is gone with its children. */
+  endPrograms(): void {
+    const running = this.#running;
+    if (running) {
+      try {
+        this.#groups.add(Number(readlinkSync(join(running.run, `started.${running.attempt()}`))));
+      } catch {
+        // It has not begun.
+      }
+    }
+    for (const pid of this.#groups) if (pid > 1) signalGroup(pid, 'SIGKILL');
+    this.#groups.clear();
+  }
+
+  #patiently<T>(what: string, attempt: () => Promise<T>): Promise<T> {
+    return untilDone(attempt, { signal: this.#signal, log: this.#options.log, what });
+  }
+
+  async #say(body: Json): Promise<void> {
+    try {
+      await this.#patiently('posting to the server', () => this.#connection.post({ body, signal: this.#signal }));
+    } catch (error) {
+      // Trying again would block the queue behind it for ever; what was said is in the journal and in this line.
+      if (!(error instanceof RefusedError) || mayYetSucceed(error)) throw error;
+      this.#options.log.error({ err: error }, 'the server refused what this host said; it goes on without');
+    }
+  }
+
+  async #nextOffer(): Promise<Offer | undefined> {
+    const wait = this.#options.waitSeconds ?? 30;
+    const asked = performance.now();
+    try {
+      const offer = await untilDone(
+        () => this.#connection.claim({ wait, ttl: this.#claimSeconds, signal: this.#signal }),
+        {
+          signal: this.#signal,
+          log: this.#options.log,
+          what: 'asking for work',
+          worthwhile: (error) => !(error instanceof RefusedError) || error.status >= 500,
+        },
+      );
+      // A server that does not wait must not be asked without a pause.
+      if (!offer && performance.now() - asked < 500) await sleep(1_000, undefined, { signal: this.#signal });
+      return offer;
+    } catch (error) {
+      if (!(error instanceof RefusedError)) throw error;
+      this.#options.log.error(
+        { err: error },
+        'the server refuses this host: its token or queue is not known there; asked again later',
+      );
+      await sleep(refusedPauseMs * (0.5 + Math.random()), undefined, { signal: this.#signal });
+      return undefined;
+    }
+  }
+
+  async #take(offer: Offer): Promise<void> {
+    const { request, message_id, claim_id } = offer;
+    if (!request) {
+      this.#options.log.error(
+        { message: message_id, mistake: offer.mistake },
+        'a request that cannot be read is removed',
+      );
+      await this.#patiently('removing a message', () =>
+        this.#connection.remove({ message_id, claim_id, signal: this.#signal }),
+      );
+      return;
+    }
+    const known = this.#journal.get(request.id);
+    const entry: Entry = known
+      ? { ...known, message_id, claim_id }
+      : {
+          id: request.id,
+          state: 'accepted',
+          request,
+          message_id,
+          claim_id,
+          attempts: 0,
+          started_at: null,
+          result: null,
+        };
+    this.#journal.put(entry);
+    await this.#finish(entry);
+  }
+
+  /** What an earlier life of this agent left open. */
+  async #resume(entry: Entry): Promise<void> {
+    if (entry.state === 'finished') return this.#answer(entry);
+    if (entry.state === 'started' && (await this.#mayGoOn(entry))) return this.#finish(entry);
+    // It may no longer be wanted: it is done when it is offered again, which giving it back makes happen at once.
+    const { claim_id } = entry;
+    if (claim_id !== null) {
+      await this.#patiently('giving a claim back', () => this.#connection.release({ claim_id, signal: this.#signal }));
+    }
+  }
+
+  /** True when its program runs, or ended while nobody looked. */
+  async #mayGoOn({ id, attempts }: Entry): Promise<boolean> {
+    const run = runFolder(this.#options.directory, id);
+    if ((await statusOf(run, attempts)) !== undefined) return true;
+    return !(await revoke(run, attempts)) && (await wrapperOf(run, attempts)) !== undefined;
+  }
+
+  async #finish(entry: Entry): Promise<void> {
+    if (entry.result) return this.#answer(entry);
+    const { directory, environment, log, now } = this.#options;
+    const over = new AbortController();
+    const signal = AbortSignal.any([this.#signal, over.signal]);
+    const heartbeat = this.#beat(entry, signal);
+    this.#running = {
+      run: runFolder(directory, entry.id),
+      attempt: () => this.#journal.get(entry.id)?.attempts ?? 0,
+    };
+    const told: Promise<void>[] = [];
+    try {
+      log.info({ request: entry.id, name: entry.request.name, group: entry.request.group }, 'applies a config');
+      const result = await execute(
+        {
+          directory,
+          environment,
+          journal: this.#journal,
+          log,
+          now,
+          signal: this.#signal,
+          onGroup: (pid) => this.#groups.add(pid),
+          // Once is enough, and not worth waiting for: the response tells the same.
+          onStarted: (at) =>
+            told.push(
+              this.#connection
+                .post({ body: { id: entry.id, progress: 'started', at }, signal: this.#signal })
+                .catch((error: unknown) => log.debug({ err: error }, 'progress was not taken')),
+            ),
+        },
+        entry,
+      );
+      this.#signal.throwIfAborted();
+      const finished: Entry = { ...(this.#journal.get(entry.id) ?? entry), state: 'finished', result };
+      this.#journal.put(finished);
+      await Promise.all(told);
+      log.info({ request: entry.id, status_code: result.status_code, error: result.error }, 'applied a config');
+      await this.#answer(finished);
+    } finally {
+      this.#running = undefined;
+      over.abort();
+      await heartbeat;
+    }
+  }
+
+  async #answer(entry: Entry): Promise<void> {
+    if (entry.result) await this.#say(entry.result as unknown as Json);
+    const { message_id, claim_id } = entry;
+    await this.#patiently('removing a request', () =>
+      this.#connection.remove({ message_id, claim_id, signal: this.#signal }),
+    );
+    this.#journal.put({ ...entry, state: 'answered' });
+    for (const id of this.#journal.trim(keepAnswered)) {
+      await rm(runFolder(this.#options.directory, id), { recursive: true, force: true });
+    }
+  }
+
+  /** Keeps the claim while a program runs. A claim that is lost does not stop it: the answer is still wanted. */
+  async #beat({ claim_id, id }: Entry, signal: AbortSignal): Promise<void> {
+    if (claim_id === null) return;
+    const ttl = this.#claimSeconds;
+    while (!signal.aborted) {
+      try {
+        await sleep((ttl * 1000) / 3, undefined, { signal });
+        await this.#connection.renew({ claim_id, ttl, signal });
+      } catch (error) {
+        if (!signal.aborted) this.#options.log.warn({ err: error, request: id }, 'the claim could not be renewed');
+      }
+    }
+  }
+}

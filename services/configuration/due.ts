@@ -1,0 +1,64 @@
+/** What the durable timers of this service do when they come due. */
+import type { Json } from '@anneal/contracts/json.ts';
+import type { Timer } from '@anneal/store/timers.ts';
+import { checkSilence } from './host.ts';
+import type { HostMessageContext } from './host-message.ts';
+import { isClaimed, sweepMessages } from './queue.ts';
+import { claimTimer } from './queue-calls.ts';
+import { hostQueue } from './queue-names.ts';
+import { expireRun } from './run.ts';
+
+const sweepEveryMs = 30_000;
+/** A removed resource is remembered this long, so that a request that comes late is still known to be late. */
+const rememberRemovedMs = 24 * 3_600_000;
+export const sweepTimer = 'sweep';
+
+const textOf = (data: Json, key: string): string => {
+  const value = typeof data === 'object' && data !== null && !Array.isArray(data) ? data[key] : undefined;
+  return typeof value === 'string' ? value : '';
+};
+
+export async function fire(context: HostMessageContext, timer: Timer): Promise<void> {
+  const [kind] = timer.id.split(':');
+  switch (kind) {
+    case 'deadline':
+      return expireRun(context, textOf(timer.data, 'run'));
+    case 'silence':
+      return checkSilence(context, textOf(timer.data, 'host'));
+    case 'claim':
+      return checkClaim(context, textOf(timer.data, 'message'), textOf(timer.data, 'host'));
+    case sweepTimer:
+      return sweep(context);
+    default:
+      context.service.log.error({ timer: timer.id }, 'a timer that this version does not know; it is dropped');
+  }
+}
+
+/** Of a claim that was renewed meanwhile the timer moves on; of one that ran out those who wait are told. */
+async function checkClaim(context: HostMessageContext, messageId: string, hostId: string): Promise<void> {
+  const [message, host] = await Promise.all([
+    context.collections.messages.get(messageId),
+    context.collections.hosts.get(hostId),
+  ]);
+  if (!message || !host || message.claim_id === null) return;
+  if (isClaimed(message, context.queues.now())) {
+    const dueAt = message.claim_expires_at;
+    await context.timers().set([{ id: claimTimer(messageId), dueAt, data: { message: messageId, host: hostId } }]);
+    return;
+  }
+  context.service.log.info({ host: hostId, message: messageId }, 'a claim ran out; its request is offered again');
+  await context.queues.wake(hostQueue(host, 'requests'));
+}
+
+async function sweep(context: HostMessageContext): Promise<void> {
+  await sweepMessages(context.queues);
+  const { resources } = context.collections;
+  const before = context.queues.now() - rememberRemovedMs;
+  const old = await resources.find({ where: { removed_at: { gt: 0, lt: before } }, limit: 1000 });
+  await resources.bulk(old.map(({ id, version }) => ({ kind: 'remove', id, version })));
+  await armSweep(context);
+}
+
+export async function armSweep(context: HostMessageContext): Promise<void> {
+  await context.timers().set([{ id: sweepTimer, dueAt: context.queues.now() + sweepEveryMs, data: null }]);
+}

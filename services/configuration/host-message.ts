@@ -1,0 +1,110 @@
+/**
+ * What hosts say: made durable in their responses queue first, then acted on.
+ *
+ * M1 A message that was accepted and not acted on, for a crash, is acted on at the next start.
+ * M2 Acting twice is acting once: each kind is idempotent by the id that it carries.
+ * M3 What is none of the accepted forms is refused to the poster and kept as a dead letter.
+ */
+import { hostMessageRefused, type HostRequest } from '@anneal/contracts/configuration.ts';
+import { AnnealError, type Mistake } from '@anneal/contracts/errors.ts';
+import type { Json } from '@anneal/contracts/json.ts';
+import { responsesQueue } from '@anneal/contracts/queues.ts';
+import type { HostDocument, MessageDocument } from './collections.ts';
+import { hearOf, type HostContext } from './host.ts';
+import { messagesInOrder } from './queue.ts';
+import { hostQueue } from './queue-names.ts';
+import { readHostMessage, type HostMessage } from './response-body.ts';
+import { answerRun, noteProgress, type RunContext } from './run.ts';
+
+export type HostMessageContext = RunContext & HostContext & { readonly responseKeepSeconds: number };
+
+/** @throws AnnealError InvalidRequest that names each mistake in each message; all are kept as dead letters. */
+export async function refuseInvalid(
+  context: HostMessageContext,
+  host: HostDocument,
+  posted: readonly { id: string; body: Json }[],
+): Promise<void> {
+  const mistakes: Mistake[] = [];
+  const refused: (typeof posted)[number][] = [];
+  for (const [index, message] of posted.entries()) {
+    const read = readHostMessage(message.body);
+    if (read.ok) continue;
+    refused.push(message);
+    mistakes.push(...read.mistakes.map((each) => ({ ...each, path: `messages[${index}].${each.path}` })));
+  }
+  if (refused.length === 0) return;
+  const queue = hostQueue(host, 'responses').name;
+  await context.service.bus.send({
+    queue: responsesQueue('configuration'),
+    messages: refused.map(({ id, body }) =>
+      context.service.mint(hostMessageRefused, {
+        id: `refused:${id}`,
+        subject: host.id,
+        project: host.project,
+        data: { host_id: host.id, host_name: host.name, queue, message_id: id, body },
+      }),
+    ),
+  });
+  throw new AnnealError(
+    'InvalidRequest',
+    `Not taken into ${queue}: ${mistakes.map(({ path, message }) => `${path}: ${message}`).join('; ')}`,
+    { mistakes },
+  );
+}
+
+/** What was refused comes here, and dies here with its bytes; a replay of it after a mend of ours is acted on. */
+export async function handleRefused(
+  context: HostMessageContext,
+  refused: { host_id: string; host_name: string; queue: string; body: Json },
+): Promise<void> {
+  const read = readHostMessage(refused.body);
+  if (!read.ok) {
+    const why = read.mistakes.map(({ path, message }) => `${path}: ${message}`).join('; ');
+    throw new AnnealError('InvalidMessage', `Host ${refused.host_name} posted to ${refused.queue}: ${why}`, {
+      mistakes: read.mistakes,
+      details: { host: refused.host_name, host_id: refused.host_id, queue: refused.queue },
+    });
+  }
+  const host = await context.collections.hosts.get(refused.host_id);
+  if (host) await act(context, host, read.message);
+}
+
+/** Acts on the messages of a host that are not handled yet, in their order. */
+export async function handlePosted(
+  context: HostMessageContext,
+  host: HostDocument,
+  posted: readonly MessageDocument[],
+): Promise<void> {
+  for (const message of posted) {
+    if (message.handled !== false) continue;
+    const read = readHostMessage(message.body);
+    if (read.ok) await act(context, host, read.message);
+    const { messages } = context.collections;
+    await messages.replace({ ...message, handled: true }, message.version);
+  }
+}
+
+async function act(context: HostMessageContext, host: HostDocument, message: HostMessage): Promise<void> {
+  switch (message.kind) {
+    case 'hello':
+      return hearOf(context, host, message.hello.facts);
+    case 'progress':
+      return noteProgress(context, host, message.progress);
+    case 'response':
+      if (message.response.facts) await hearOf(context, host, message.response.facts);
+      await answerRun(context, host, message.response);
+      return;
+    case 'anonymous response': {
+      const id = await outstanding(context, host);
+      if (id !== undefined) await answerRun(context, host, { ...message.response, id });
+    }
+  }
+}
+
+/** The one request that an answer without an id can be the answer to: the head of the host's queue. */
+async function outstanding(context: HostMessageContext, host: HostDocument): Promise<string | undefined> {
+  for await (const head of messagesInOrder(context.queues, hostQueue(host, 'requests'), { pageSize: 1 })) {
+    return (head.body as unknown as HostRequest).id;
+  }
+  return undefined;
+}

@@ -1,0 +1,479 @@
+/**
+ * The provider of the types that put configs on hosts.
+ *
+ * P1 One document per resource holds the highest fence seen, what is done for it and the last word on it.
+ * P2 A lower fence is dropped; the same fence again is answered with the last word, or its work is made good.
+ * P3 What is decided is written, in one document, before anything follows from it.
+ */
+import { createHash } from 'node:crypto';
+import { AnnealError, toFailure } from '@anneal/contracts/errors.ts';
+import type { Envelope } from '@anneal/contracts/envelope.ts';
+import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+import type { ResourceAction, ResourceRequest } from '@anneal/contracts/resource.ts';
+import { DuplicateError, type Draft } from '@anneal/store/port.ts';
+import type { DeploymentState, HostDocument, ResourceDocument } from './collections.ts';
+import {
+  deriveInputs,
+  digestOf,
+  emptyConfig,
+  readConfig,
+  replacedBy,
+  selectForAction,
+  strings,
+  type HostAction,
+  type StoredConfig,
+} from './derive.ts';
+import { attributesOf } from './outcome.ts';
+import { carryOut, respond, skipping, tell, withdraw, type RunContext } from './run.ts';
+
+export interface ProviderContext extends RunContext {
+  readonly gatewayUrl: string;
+  readonly deploymentTimeoutMs: number;
+}
+type Request = Envelope<ResourceRequest>;
+type Action = Exclude<ResourceAction, 'signal'>;
+
+const configTypes = new Set(['OS::Heat::SoftwareConfig', 'OS::Heat::SoftwareComponent']);
+const deploymentTypes = new Set(['OS::Heat::SoftwareDeployment', 'OS::Heat::OrderedConfig']);
+
+const kindOf = (type: string): ResourceDocument['kind'] => {
+  if (configTypes.has(type)) return 'config';
+  if (deploymentTypes.has(type)) return 'deployment';
+  if (type === 'OS::Marconi::QueueServer') return 'queue server';
+  throw new AnnealError('InvalidMessage', `This provider does not serve ${type}.`);
+};
+
+const hostIdOf = (properties: JsonObject): string | null => {
+  const value = properties.server ?? properties.hosted_on;
+  return typeof value === 'string' && value !== '' ? value : null;
+};
+
+export async function handleRequest(context: ProviderContext, action: Action, message: Request): Promise<void> {
+  const { resource, properties } = message.data;
+  kindOf(resource.type);
+  // In the order of arrival for one host, so that its queue is in that order too.
+  await context.queues.lock(`host ${hostIdOf(properties) ?? resource.id}`, () => accept(context, action, message));
+}
+
+async function accept(context: ProviderContext, action: Action, message: Request): Promise<void> {
+  const { resources } = context.collections;
+  for (;;) {
+    const known = await resources.get(message.data.resource.id);
+    if (known && known.fence > message.data.fence) return;
+    if (known && known.fence === message.data.fence) return repeat(context, known, message);
+    const next = await decide(context, action, message, known);
+    const saved = known ? await resources.replace(next, known.version) : await insertNew(context, next);
+    if (!saved) continue;
+    if (known?.run_id && known.run_id !== saved.run_id && known.deployment?.status === 'IN_PROGRESS') {
+      await withdraw(context, {
+        run_id: known.run_id,
+        host_id: known.deployment.host_id,
+        even_claimed: false,
+      });
+    }
+    return carryOut(context, saved);
+  }
+}
+
+async function insertNew(
+  { collections }: ProviderContext,
+  document: Draft<ResourceDocument>,
+): Promise<ResourceDocument | undefined> {
+  try {
+    return await collections.resources.insert(document);
+  } catch (error) {
+    if (error instanceof DuplicateError) return undefined;
+    throw error;
+  }
+}
+
+async function repeat(context: ProviderContext, known: ResourceDocument, message: Request): Promise<void> {
+  if (!known.response || known.unsent) return carryOut(context, known);
+  const { status, attributes, error, replace } = known.response;
+  const again = respond(
+    context,
+    { ...known, asker: askerOf(message), outbox: [] },
+    {
+      status,
+      ...(attributes && { attributes }),
+      ...(error && { error }),
+      ...(replace !== undefined && { replace }),
+    },
+  );
+  for (const { queue, message: answer } of again.outbox) {
+    if (queue !== null) await context.service.bus.send({ queue, messages: [answer] });
+  }
+}
+
+const askerOf = (message: Request) => ({ ...message, data: null });
+
+async function decide(
+  context: ProviderContext,
+  action: Action,
+  message: Request,
+  known: ResourceDocument | undefined,
+): Promise<Draft<ResourceDocument>> {
+  const { data } = message;
+  const base: Draft<ResourceDocument> = {
+    id: data.resource.id,
+    project: message.project ?? '',
+    stack_id: data.stack.id,
+    stack_name: data.stack.name,
+    type: data.resource.type,
+    name: data.resource.name,
+    kind: kindOf(data.resource.type),
+    fence: data.fence,
+    action,
+    asker: askerOf(message),
+    response: null,
+    config: known?.config ?? null,
+    deployment: known?.deployment ?? null,
+    status: known?.status ?? null,
+    host_id: known?.host_id ?? hostIdOf(data.properties),
+    run_id: known?.run_id ?? null,
+    removed_at: null,
+    outbox: known?.outbox ?? [],
+    unsent: known?.unsent ?? false,
+  };
+  if (action === 'check') return checked(context, base, known);
+  switch (base.kind) {
+    case 'config':
+      return decideConfig(context, base, action, data);
+    case 'queue server':
+      return respond(
+        context,
+        { ...base, removed_at: removal(context, action) },
+        {
+          status: 'complete',
+          // The paths of every version of the queue API stand behind it: `<url>/v1/queues/<hostname>/messages`.
+          attributes: {
+            url: `${context.gatewayUrl}/messaging`,
+            name: data.properties.name ?? data.resource.physical_name,
+          },
+        },
+      );
+    case 'deployment':
+      return decideDeployment(context, base, action, message, known?.deployment ?? null, (known?.version ?? 0) + 1);
+  }
+}
+
+const removal = ({ queues }: ProviderContext, action: Action): number | null =>
+  action === 'delete' ? queues.now() : null;
+
+function decideConfig(
+  context: ProviderContext,
+  base: Draft<ResourceDocument>,
+  action: Action,
+  { resource, properties }: ResourceRequest,
+): Draft<ResourceDocument> {
+  const config = action === 'delete' ? base.config : readConfig(resource.type, properties);
+  const attributes: JsonObject =
+    resource.type === 'OS::Heat::SoftwareComponent'
+      ? { configs: properties.configs ?? [] }
+      : { config: properties.config ?? '' };
+  return respond(
+    context,
+    { ...base, config, removed_at: removal(context, action) },
+    { status: 'complete', attributes },
+  );
+}
+
+async function checked(
+  context: ProviderContext,
+  base: Draft<ResourceDocument>,
+  known: ResourceDocument | undefined,
+): Promise<Draft<ResourceDocument>> {
+  const gone = (what: string): Draft<ResourceDocument> =>
+    respond(
+      context,
+      { ...base, removed_at: context.queues.now() },
+      {
+        status: 'failed',
+        error: toFailure(new AnnealError('NotFound', what)),
+      },
+    );
+  if (!known || known.removed_at !== null) return gone(`${base.name} is not there: nothing is known of ${base.id}.`);
+  if (known.host_id !== null && !(await context.collections.hosts.get(known.host_id))) {
+    return gone(`${base.name} is not there: its host ${known.host_id} is gone.`);
+  }
+  return respond(context, base, { status: 'complete' });
+}
+
+/** What a deployment is to be, whatever is done about it. */
+async function targetOf(
+  context: ProviderContext,
+  { resource, properties }: ResourceRequest,
+): Promise<{ config: StoredConfig; values: JsonObject; actions: string[]; name: string; waits: boolean }> {
+  const values = (properties.input_values ?? {}) as JsonObject;
+  const name = typeof properties.name === 'string' && properties.name !== '' ? properties.name : resource.name;
+  const actions = properties.actions === undefined ? ['CREATE', 'UPDATE'] : strings(properties.actions);
+  const waits = properties.signal_transport !== 'NO_SIGNAL';
+  if (resource.type === 'OS::Heat::OrderedConfig') {
+    return { config: readConfig(resource.type, properties), values, actions, name, waits };
+  }
+  const [configId] = strings(properties.config);
+  if (configId === undefined) return { config: emptyConfig, values, actions, name, waits };
+  const found = await context.collections.resources.get(configId);
+  if (!found?.config) {
+    throw new AnnealError('NotFound', `Config ${configId} of ${resource.name} does not exist.`, {
+      mistakes: [{ code: 'NotFound', path: `resources.${resource.name}.properties.config`, message: 'no such config' }],
+    });
+  }
+  return { config: found.config, values, actions, name, waits };
+}
+
+async function decideDeployment(
+  context: ProviderContext,
+  base: Draft<ResourceDocument>,
+  action: Exclude<Action, 'check'>,
+  message: Request,
+  before: DeploymentState | null,
+  version: number,
+): Promise<Draft<ResourceDocument>> {
+  const fail = (error: AnnealError): Draft<ResourceDocument> =>
+    respond(context, base, { status: 'failed', error: toFailure(error) });
+  const hostId = before?.host_id ?? hostIdOf(message.data.properties);
+  const host = hostId === null ? undefined : await context.collections.hosts.get(hostId);
+  const absent = !host || host.status === 'deleting';
+  if (action === 'delete') {
+    const done = { ...base, removed_at: context.queues.now(), ...ended(base) };
+    if (absent || !before) return respond(context, done, { status: 'complete' });
+    const target = { config: before.config, values: before.input_values, actions: [...before.actions] };
+    const run = startRun(context, {
+      base,
+      host,
+      message,
+      before,
+      target: { ...target, name: before.name, waits: true },
+      action: 'DELETE',
+      version,
+    });
+    return run ?? respond(context, done, { status: 'complete' });
+  }
+  if (absent) {
+    return fail(
+      new AnnealError('NotFound', `Host ${hostId ?? ''} of ${base.name} does not exist.`, {
+        details: { host_id: hostId, deployment: base.name },
+      }),
+    );
+  }
+  let target: Awaited<ReturnType<typeof targetOf>>;
+  try {
+    target = await targetOf(context, message.data);
+  } catch (error) {
+    if (error instanceof AnnealError && error.kind === 'final') return fail(error);
+    throw error;
+  }
+  if (action === 'update' && before) {
+    const replaced = replacedBy({ config: before.config, values: before.input_values }, target);
+    if (replaced.length > 0) {
+      const why = `Another value of ${replaced.join(', ')} needs a new deployment.`;
+      return respond(context, base, {
+        status: 'failed',
+        replace: true,
+        message: why,
+        error: toFailure(new AnnealError('Conflict', why)),
+      });
+    }
+    if (before.status === 'COMPLETE' && before.applied === digestOf(target.config, target.values)) {
+      const deployment = { ...before, name: target.name, actions: target.actions };
+      return respond(context, { ...base, deployment }, { status: 'complete', attributes: attributesOf(deployment) });
+    }
+  }
+  const hostAction = action === 'create' ? 'CREATE' : 'UPDATE';
+  const run = startRun(context, { base, host, message, before, target, action: hostAction, version });
+  if (!run) {
+    const deployment = restingState(context, before, host, target, hostAction);
+    return respond(
+      context,
+      { ...base, deployment, status: 'COMPLETE', host_id: host.id },
+      { status: 'complete', attributes: attributesOf(deployment) },
+    );
+  }
+  return afterThoseBefore(context, run, message, version);
+}
+
+/** A deployment that is removed without a run is not in progress any more. */
+const ended = (base: Draft<ResourceDocument>): Partial<ResourceDocument> =>
+  base.deployment?.status === 'IN_PROGRESS'
+    ? {
+        status: 'COMPLETE',
+        deployment: { ...base.deployment, status: 'COMPLETE', reason: 'It was deleted.', waiting_for: [] },
+      }
+    : {};
+
+type Target = Awaited<ReturnType<typeof targetOf>>;
+
+/** Of a config that has nothing to do in this action. */
+function restingState(
+  context: ProviderContext,
+  before: DeploymentState | null,
+  host: HostDocument,
+  target: Target,
+  action: HostAction,
+): DeploymentState {
+  const now = context.service.now().toISOString();
+  const digest = digestOf(target.config, target.values);
+  return {
+    name: target.name,
+    host_id: host.id,
+    host_name: host.name,
+    group: target.config.group,
+    action,
+    status: 'COMPLETE',
+    reason: `Nothing to do for ${action}`,
+    config: target.config,
+    input_values: target.values,
+    actions: target.actions,
+    waits_for_answer: target.waits,
+    applied: digest,
+    digest,
+    depends_on: [],
+    waiting_for: [],
+    request: null,
+    output_values: before?.output_values ?? {},
+    status_code: before?.status_code ?? null,
+    stdout: before?.stdout ?? '',
+    stderr: before?.stderr ?? '',
+    created_at: before?.created_at ?? now,
+    queued_at: null,
+    started_at: null,
+    finished_at: now,
+    deadline: null,
+    failure: null,
+  };
+}
+
+/** Undefined where the config has nothing to do in this action. */
+function startRun(
+  context: ProviderContext,
+  options: {
+    base: Draft<ResourceDocument>;
+    host: HostDocument;
+    message: Request;
+    before: DeploymentState | null;
+    target: Target;
+    action: HostAction;
+    /** That the document is about to have. */
+    version: number;
+  },
+): Draft<ResourceDocument> | undefined {
+  const { base, host, message, before, target, action, version } = options;
+  const selected = selectForAction(target.config, action, target.actions);
+  if (!selected) return undefined;
+  const { data } = message;
+  const now = context.service.now();
+  const runId = runIdOf(data.resource.id, data.fence);
+  const deadline = Math.min(
+    Date.parse(data.deadline),
+    now.getTime() + (timeoutOf(target.config.options) ?? context.deploymentTimeoutMs),
+  );
+  const deployment: DeploymentState = {
+    ...restingState(context, before, host, target, action),
+    group: selected.group,
+    status: 'IN_PROGRESS',
+    reason: `Waits in the queue of ${host.name}`,
+    applied: before?.applied ?? null,
+    output_values: {},
+    status_code: null,
+    stdout: '',
+    stderr: '',
+    request: {
+      id: runId,
+      deployment_id: data.resource.id,
+      name: target.name,
+      group: selected.group,
+      config: selected.config,
+      action,
+      inputs: deriveInputs({
+        config: target.config,
+        values: target.values,
+        context: { host_id: host.id, action, stack: data.stack, resource_name: data.resource.name },
+      }),
+      outputs: target.config.outputs.map((output) => ({ ...output })),
+      options: target.config.options,
+      deadline: new Date(hostDeadline(now.getTime(), deadline)).toISOString(),
+      creation_time: now.toISOString(),
+    },
+    queued_at: now.toISOString(),
+    finished_at: null,
+    deadline: new Date(deadline).toISOString(),
+  };
+  const next: Draft<ResourceDocument> = {
+    ...base,
+    deployment,
+    status: 'IN_PROGRESS',
+    host_id: host.id,
+    run_id: runId,
+  };
+  const queued = tell(context, next, 'queued', version);
+  if (target.waits) return queued;
+  return respond(context, queued, {
+    status: 'complete',
+    message: 'Not waiting for outputs signal',
+    attributes: attributesOf(deployment),
+  });
+}
+
+/** The host stops its script a little before nobody waits any more, so that its output still arrives. */
+const hostDeadline = (now: number, deadline: number): number =>
+  deadline - Math.min(10_000, Math.max(0, (deadline - now) * 0.1));
+
+function timeoutOf(options: JsonObject): number | undefined {
+  const seconds = Number(options.timeout);
+  return Number.isFinite(seconds) && seconds > 0 ? seconds * 1000 : undefined;
+}
+
+/** A UUID that a repeat of the same request gives again. */
+export function runIdOf(resourceId: string, fence: number): string {
+  const hex = createHash('sha256').update(`run:${resourceId}:${fence}`).digest('hex');
+  const variant = ((Number.parseInt(hex.slice(16, 17), 16) & 3) | 8).toString(16);
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
+}
+
+/** Those named by `depends_on`: a failed one skips this one, an unfinished one holds it back. */
+async function afterThoseBefore(
+  context: ProviderContext,
+  run: Draft<ResourceDocument>,
+  message: Request,
+  version: number,
+): Promise<Draft<ResourceDocument>> {
+  const { deployment } = run;
+  const ids = strings(message.data.properties.depends_on as Json | undefined);
+  if (!deployment || ids.length === 0) return run;
+  const found = await context.collections.resources.getMany(ids);
+  const failed = found.find((other) => other.status === 'FAILED' || other.status === 'SKIPPED');
+  if (failed) {
+    const { reason, failure } = skipping(deployment, failed);
+    const skipped = tell(
+      context,
+      {
+        ...run,
+        // Of what is told only the skip is true: it never was in a queue.
+        outbox: run.outbox.filter((entry) => entry.message.type !== 'deployment.queued'),
+        status: 'SKIPPED',
+        deployment: {
+          ...deployment,
+          status: 'SKIPPED',
+          reason,
+          failure,
+          depends_on: ids,
+          finished_at: deployment.queued_at,
+        },
+      },
+      'skipped',
+      version,
+    );
+    return respond(context, skipped, { status: 'failed', ...(failure && { error: failure }) });
+  }
+  const waiting_for = found.filter((other) => other.status === 'IN_PROGRESS').map((other) => other.id);
+  return {
+    ...run,
+    deployment: {
+      ...deployment,
+      depends_on: ids,
+      waiting_for,
+      ...(waiting_for.length > 0 && { reason: `Waits for ${waiting_for.join(', ')}` }),
+    },
+  };
+}

@@ -1,0 +1,193 @@
+/** The questions about queues, answered. What is special about the queues of hosts is decided here. */
+import { createHash } from 'node:crypto';
+import { answer, type Route } from '@anneal/bus/route.ts';
+import * as contract from '@anneal/contracts/configuration.ts';
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import { claimMessages, liveClaim, releaseClaim, renewClaim } from './claim.ts';
+import { hearOf } from './host.ts';
+import { handlePosted, refuseInvalid, type HostMessageContext } from './host-message.ts';
+import {
+  listMessages,
+  makeQueue,
+  popMessages,
+  putMessages,
+  removeMessages,
+  removeQueue,
+  shown,
+  viewQueue,
+  type NewMessage,
+} from './queue.ts';
+import { resolveQueue, type QueueUse, type ResolvedQueue } from './queue-names.ts';
+
+/** As in Zaqar: of all messages of one post together. */
+const postLimit = 256 * 1024;
+
+/** A UUID that a repeat of the same question gives again. */
+const derivedId = (...parts: readonly (string | number)[]): string => {
+  const hex = createHash('sha256').update(parts.join(':')).digest('hex');
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
+};
+
+export function queueRoutes(context: HostMessageContext): Route[] {
+  const { service, queues, collections } = context;
+  const resolve = (question: { project: string; queue: string }, use: QueueUse): Promise<ResolvedQueue> =>
+    resolveQueue(collections, { ...question, use });
+  /** Whoever reads the requests of a host is taken for its agent. */
+  const contact = async (queue: ResolvedQueue): Promise<void> => {
+    if (queue.host && queue.role === 'requests') await hearOf(context, queue.host);
+  };
+
+  return [
+    answer(service, contract.queueCreate, async ({ data }) => {
+      const queue = await resolve(data, 'read');
+      const { created, queue: known } = await makeQueue(queues, queue, data.metadata ?? {});
+      if (!created && data.metadata) await replaceMetadata(context, known.id, data.metadata);
+      return { created };
+    }),
+    answer(service, contract.queueShow, async ({ data }) => {
+      const queue = await resolve(data, 'read');
+      const view = await viewQueue(queues, queue);
+      if (view) return view;
+      throw new AnnealError('NotFound', `Queue ${data.queue} does not exist for project ${data.project}`);
+    }),
+    answer(service, contract.queueList, async ({ data }) => {
+      const found = await collections.queues.find({
+        where: { project: data.project, ...(data.marker !== undefined && { name: { gt: data.marker } }) },
+        orderBy: ['name'],
+        limit: data.limit ?? 1000,
+      });
+      const views = await Promise.all(
+        found.map((document) => viewQueue(queues, { ...document, host: null, role: null })),
+      );
+      return { queues: views.filter((view) => view !== undefined) };
+    }),
+    answer(service, contract.queueDelete, async ({ data }) => {
+      const queue = await resolve(data, 'read');
+      if (queue.host) {
+        throw new AnnealError('Forbidden', `${queue.name} belongs to host ${queue.host.name}; it goes with the host.`);
+      }
+      await removeQueue(queues, queue);
+      return {};
+    }),
+    answer(service, contract.queuePost, async ({ id, data }) => {
+      const size = Buffer.byteLength(JSON.stringify(data.messages));
+      if (size > postLimit) {
+        throw new AnnealError(
+          'TooLarge',
+          `Message collection size is too large. Max size ${postLimit}, it has ${size}.`,
+        );
+      }
+      const queue = await resolve(data, 'write');
+      const messages = data.messages.map((message, index) => ({ ...message, id: derivedId('post', id, index) }));
+      await post(context, queue, data.client_id, messages);
+      return { ids: messages.map((message) => message.id) };
+    }),
+    answer(service, contract.queueMessages, async ({ data }) => {
+      const queue = await resolve(data, 'read');
+      await contact(queue);
+      return listMessages(queues, { ...data, queue, limit: data.limit ?? 10 });
+    }),
+    answer(service, contract.queueMessageDelete, async ({ data }) => {
+      const queue = await resolve(data, 'read');
+      await contact(queue);
+      if (data.pop !== undefined) return { messages: await popMessages(queues, queue, data.pop) };
+      await removeMessages(queues, { queue, ids: data.ids ?? [], claim_id: data.claim_id });
+      return { messages: [] };
+    }),
+    answer(service, contract.queueClaim, async ({ id, data }) => {
+      const queue = await resolve(data, 'read');
+      await contact(queue);
+      const claim_id = derivedId('claim', id);
+      const { ttl, grace } = data;
+      const client_id = data.client_id ?? null;
+      const claimed = await claimMessages(queues, { queue, claim_id, client_id, ttl, grace, limit: data.limit ?? 10 });
+      if (claimed.length === 0) return { claim_id: null, messages: [] };
+      if (queue.role === 'requests') await watchClaim(context, queue, claimed[0]?.id ?? '', ttl);
+      return { claim_id, messages: claimed.map((message) => shown(queues, message)) };
+    }),
+    answer(service, contract.queueClaimShow, async ({ data }) => {
+      const queue = await resolve(data, 'read');
+      const held = await liveClaim(queues, queue, data.claim_id);
+      const [first] = held;
+      return {
+        claim_id: data.claim_id,
+        age: first ? Math.floor((queues.now() - first.claimed_at) / 1000) : 0,
+        ttl: first?.claim_ttl ?? 0,
+        messages: held.map((message) => shown(queues, message)),
+      };
+    }),
+    answer(service, contract.queueClaimRenew, async ({ data }) => {
+      const queue = await resolve(data, 'read');
+      await contact(queue);
+      await renewClaim(queues, { ...data, queue });
+      return {};
+    }),
+    answer(service, contract.queueClaimRelease, async ({ data }) => {
+      const queue = await resolve(data, 'read');
+      await releaseClaim(queues, queue, data.claim_id);
+      return {};
+    }),
+  ];
+}
+
+async function post(
+  context: HostMessageContext,
+  queue: ResolvedQueue,
+  client_id: string,
+  messages: readonly NewMessage[],
+): Promise<void> {
+  if (queue.role === 'requests') refuseForeign(queue, messages);
+  if (!queue.host || queue.role !== 'responses') {
+    await putMessages(context.queues, { queue, client_id, messages });
+    await context.queues.wake(queue);
+    return;
+  }
+  await refuseInvalid(context, queue.host, messages);
+  const kept = messages.map((message) => ({ ...message, ttl: Math.max(message.ttl, context.responseKeepSeconds) }));
+  const posted = await putMessages(context.queues, { queue, client_id, messages: kept });
+  await hearOf(context, queue.host);
+  await handlePosted(context, queue.host, posted);
+  await context.queues.wake(queue);
+}
+
+/** What an agent could not read would block the queue behind it. */
+function refuseForeign(queue: ResolvedQueue, messages: readonly NewMessage[]): void {
+  const mistakes = messages.flatMap(({ body }, index) => {
+    const parsed = contract.hostRequestSchema.safeParse(body);
+    if (parsed.success) return [];
+    return parsed.error.issues.map((issue) => ({
+      code: 'InvalidBody',
+      path: ['messages', index, 'body', ...issue.path].join('.'),
+      message: issue.message,
+    }));
+  });
+  if (mistakes.length === 0) return;
+  const lines = mistakes.map(({ path, message }) => `${path}: ${message}`).join('; ');
+  throw new AnnealError('InvalidRequest', `Not taken into ${queue.name}: ${lines}`, { mistakes });
+}
+
+export const claimTimer = (messageId: string): string => `claim:${messageId}`;
+
+/** So that those who wait are woken when the claim runs out, and not only at their own next look. */
+async function watchClaim(
+  context: HostMessageContext,
+  queue: ResolvedQueue,
+  messageId: string,
+  ttl: number,
+): Promise<void> {
+  await context.timers().set([
+    {
+      id: claimTimer(messageId),
+      dueAt: context.queues.now() + ttl * 1000,
+      data: { message: messageId, host: queue.host?.id ?? '' },
+    },
+  ]);
+}
+
+async function replaceMetadata(context: HostMessageContext, id: string, metadata: contract.QueueView['metadata']) {
+  const { queues } = context.collections;
+  for (;;) {
+    const known = await queues.get(id);
+    if (!known || (await queues.replace({ ...known, metadata }, known.version))) return;
+  }
+}

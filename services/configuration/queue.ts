@@ -1,0 +1,269 @@
+/**
+ * Messages in their queues: put at the end, looked at, removed.
+ *
+ * Q1 Messages of a queue are ordered by a sequence number that is handed out by compare-and-set on the queue.
+ * Q2 A message that is put twice under one id is there once.
+ * Q3 A message past its time to live is not there, whether or not it has been swept.
+ */
+import type { QueueMessage, QueueView } from '@anneal/contracts/configuration.ts';
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+import type { Secrets } from '@anneal/runtime/secrets.ts';
+import { DuplicateError } from '@anneal/store/port.ts';
+import type { Collections, MessageDocument } from './collections.ts';
+import type { KeyedLock } from './keyed-lock.ts';
+import type { ResolvedQueue } from './queue-names.ts';
+
+export interface QueueContext {
+  readonly collections: Collections;
+  readonly secrets: Secrets;
+  readonly lock: KeyedLock;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+  /** Tells those who wait at the queue that there may be something to take. */
+  readonly wake: (queue: ResolvedQueue) => Promise<void>;
+}
+
+export interface NewMessage {
+  readonly id: string;
+  readonly body: Json;
+  readonly ttl: number;
+}
+
+const unclaimed = {
+  claim_id: null,
+  claim_client: null,
+  claimed_at: 0,
+  claim_expires_at: 0,
+  claim_ttl: 0,
+  claim_count: 0,
+} as const;
+const page = 100;
+
+/** Gives the messages as they now stand in the queue, those that were there already included. */
+export function putMessages(
+  context: QueueContext,
+  options: { queue: ResolvedQueue; client_id: string; messages: readonly NewMessage[] },
+): Promise<MessageDocument[]> {
+  const { queue, client_id, messages } = options;
+  const { collections, lock, now } = context;
+  return lock(`put ${queue.id}`, async () => {
+    const there = await collections.messages.getMany(messages.map((message) => message.id));
+    const missing = messages.filter((message) => !there.some((known) => known.id === message.id));
+    if (missing.length === 0) return there;
+    const first = await reserve(context, queue, missing.length);
+    const created_at = now();
+    const documents = missing.map((message, index) => ({
+      id: message.id,
+      queue: queue.id,
+      sequence: first + index,
+      body: message.body,
+      client_id,
+      ttl: message.ttl,
+      created_at,
+      expires_at: created_at + message.ttl * 1000,
+      ...unclaimed,
+      handled: queue.role === 'responses' ? false : null,
+    }));
+    await collections.messages.bulk(documents.map((document) => ({ kind: 'insert', document })));
+    const inserted = await collections.messages.getMany(missing.map((message) => message.id));
+    return [...there, ...inserted].toSorted((a, b) => a.sequence - b.sequence);
+  });
+}
+
+async function reserve(context: QueueContext, queue: ResolvedQueue, count: number): Promise<number> {
+  const { queues } = context.collections;
+  for (;;) {
+    const known = (await queues.get(queue.id)) ?? (await makeQueue(context, queue, {})).queue;
+    const replaced = await queues.replace({ ...known, next: known.next + count }, known.version);
+    if (replaced) return known.next;
+  }
+}
+
+export async function makeQueue(context: QueueContext, queue: ResolvedQueue, metadata: JsonObject) {
+  const { queues } = context.collections;
+  try {
+    const made = await queues.insert({
+      id: queue.id,
+      project: queue.project,
+      name: queue.name,
+      metadata,
+      next: 1,
+      host_id: queue.host?.id ?? null,
+    });
+    return { created: true, queue: made };
+  } catch (error) {
+    const known = error instanceof DuplicateError ? await queues.get(queue.id) : undefined;
+    if (!known) throw error;
+    return { created: false, queue: known };
+  }
+}
+
+/** The messages of a queue in order, page by page, without those whose time is over. */
+export async function* messagesInOrder(
+  context: QueueContext,
+  queue: ResolvedQueue,
+  options: { after?: number; pageSize?: number } = {},
+): AsyncGenerator<MessageDocument> {
+  const limit = options.pageSize ?? page;
+  for (let after = options.after ?? 0; ;) {
+    const found = await context.collections.messages.find({
+      where: { queue: queue.id, sequence: { gt: after } },
+      orderBy: ['sequence'],
+      limit,
+    });
+    for (const message of found) {
+      if (message.expires_at > context.now()) yield message;
+      after = message.sequence;
+    }
+    if (found.length < limit) return;
+  }
+}
+
+export const isClaimed = (message: MessageDocument, now: number): boolean =>
+  message.claim_id !== null && message.claim_expires_at > now;
+
+/** As it is handed out: secrets open, ages in seconds. */
+export function shown(context: QueueContext, message: MessageDocument): QueueMessage {
+  const now = context.now();
+  return {
+    id: message.id,
+    body: context.secrets.open(message.body),
+    ttl: message.ttl,
+    age: Math.max(0, Math.floor((now - message.created_at) / 1000)),
+    created_at: new Date(message.created_at).toISOString(),
+    claim_id: isClaimed(message, now) ? message.claim_id : null,
+    claim_count: message.claim_count,
+  };
+}
+
+export async function listMessages(
+  context: QueueContext,
+  options: {
+    queue: ResolvedQueue;
+    ids?: readonly string[] | undefined;
+    limit: number;
+    marker?: string | undefined;
+    include_claimed: boolean;
+    echo: boolean;
+    client_id: string;
+  },
+): Promise<{ messages: QueueMessage[]; marker: string | null }> {
+  const { queue, ids, limit, marker } = options;
+  const now = context.now();
+  if (ids) {
+    const found = await context.collections.messages.getMany(ids);
+    const here = found.filter((message) => message.queue === queue.id && message.expires_at > now);
+    return { messages: here.map((message) => shown(context, message)), marker: null };
+  }
+  const after = marker === undefined ? 0 : Number(marker);
+  if (!Number.isSafeInteger(after) || after < 0) {
+    throw new AnnealError('InvalidRequest', `The marker ${marker} is not one that a list of messages gave.`, {
+      mistakes: [{ code: 'InvalidMarker', path: 'marker', message: 'use the marker of the page before' }],
+    });
+  }
+  const messages: MessageDocument[] = [];
+  for await (const message of messagesInOrder(context, queue, { after })) {
+    if (!options.echo && message.client_id === options.client_id) continue;
+    if (!options.include_claimed && isClaimed(message, now)) continue;
+    messages.push(message);
+    if (messages.length >= limit) break;
+  }
+  return {
+    messages: messages.map((message) => shown(context, message)),
+    // An empty page keeps its marker, so that a poller does not start from the beginning again.
+    marker: messages.at(-1)?.sequence.toString() ?? marker ?? null,
+  };
+}
+
+/** @throws AnnealError Forbidden or InvalidRequest as Zaqar does for a claimed message. Absent is success. */
+export async function removeMessages(
+  context: QueueContext,
+  options: { queue: ResolvedQueue; ids: readonly string[]; claim_id?: string | undefined },
+): Promise<void> {
+  const { queue, ids, claim_id } = options;
+  const found = await context.collections.messages.getMany(ids);
+  const here = found.filter((message) => message.queue === queue.id);
+  const now = context.now();
+  for (const message of here) {
+    if (claim_id !== undefined && (message.claim_id !== claim_id || !isClaimed(message, now))) {
+      throw new AnnealError('InvalidRequest', 'The specified claim does not exist or has expired.');
+    }
+    if (claim_id === undefined && isClaimed(message, now)) {
+      throw new AnnealError('Forbidden', 'This message is claimed; it cannot be deleted without a valid claim ID.');
+    }
+  }
+  if (here.length === 0) return;
+  await context.collections.messages.bulk(here.map(({ id, version }) => ({ kind: 'remove', id, version })));
+  await wakeNext(context, queue);
+}
+
+/** Removes whoever holds it: what it asked for is done, or nobody wants it any more. */
+export async function dropMessage(context: QueueContext, queue: ResolvedQueue, id: string): Promise<void> {
+  if (await context.collections.messages.remove(id)) await wakeNext(context, queue);
+}
+
+/** In a host's queue the removal of the head makes the next one available. */
+async function wakeNext(context: QueueContext, queue: ResolvedQueue): Promise<void> {
+  if (queue.role !== 'requests') return;
+  for await (const _next of messagesInOrder(context, queue, { pageSize: 1 })) {
+    await context.wake(queue);
+    return;
+  }
+}
+
+export async function popMessages(context: QueueContext, queue: ResolvedQueue, count: number): Promise<QueueMessage[]> {
+  const { messages } = context.collections;
+  const popped: QueueMessage[] = [];
+  for await (const message of messagesInOrder(context, queue)) {
+    const free = !isClaimed(message, context.now());
+    // A host's queue is in strict order: behind a claimed head nothing can be taken.
+    if (!free && queue.role === 'requests') break;
+    if (free && (await messages.remove(message.id, message.version))) popped.push(shown(context, message));
+    if (popped.length >= (queue.role === 'requests' ? 1 : count)) break;
+  }
+  return popped;
+}
+
+export async function viewQueue(context: QueueContext, queue: ResolvedQueue): Promise<QueueView | undefined> {
+  const { queues, messages } = context.collections;
+  const now = context.now();
+  const [document, total, held, [oldest]] = await Promise.all([
+    queues.get(queue.id),
+    messages.count({ queue: queue.id }),
+    messages.find({ where: { queue: queue.id, claim_id: { gt: '' } } }),
+    messages.find({ where: { queue: queue.id }, orderBy: ['sequence'], limit: 1 }),
+  ]);
+  if (!document) return undefined;
+  const claimed = held.filter((message) => isClaimed(message, now)).length;
+  return {
+    name: queue.name,
+    metadata: document.metadata,
+    total,
+    claimed,
+    free: total - claimed,
+    oldest_age: oldest ? Math.max(0, Math.floor((now - oldest.created_at) / 1000)) : null,
+    host_id: queue.host?.id ?? document.host_id,
+  };
+}
+
+export async function removeQueue(context: QueueContext, queue: ResolvedQueue): Promise<void> {
+  const { queues, messages } = context.collections;
+  for (;;) {
+    const some = await messages.find({ where: { queue: queue.id }, limit: page });
+    if (some.length === 0) break;
+    await messages.bulk(some.map(({ id }) => ({ kind: 'remove', id })));
+  }
+  await queues.remove(queue.id);
+}
+
+/** Takes away what nobody can see any more. */
+export async function sweepMessages(context: QueueContext): Promise<void> {
+  const { messages } = context.collections;
+  for (;;) {
+    const over = await messages.find({ where: { expires_at: { lte: context.now() } }, limit: page });
+    if (over.length === 0) return;
+    await messages.bulk(over.map(({ id, version }) => ({ kind: 'remove', id, version })));
+    if (over.length < page) return;
+  }
+}

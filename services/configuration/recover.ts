@@ -1,0 +1,50 @@
+/** What a start finds undone, and does: everything is read from the documents, nothing from the queues. */
+import { abandonRuns, carryOut, settleDependents } from './run.ts';
+import { armSweep } from './due.ts';
+import { flushOutbox } from './outbox.ts';
+import { forgetHost } from './host.ts';
+import { handlePosted, type HostMessageContext } from './host-message.ts';
+
+export async function recover(context: HostMessageContext): Promise<void> {
+  const { collections, service } = context;
+  // Answers that were taken and not acted on come first: what they answer need not be offered again.
+  await handleWaiting(context);
+  const deleting = await collections.hosts.find({ where: { status: 'deleting' } });
+  for (const host of deleting) {
+    await abandonRuns(context, host);
+    await forgetHost(context, host);
+  }
+  const unsaid = await collections.hosts.find({ where: { unsent: true } });
+  for (const host of unsaid) await flushOutbox(service, collections.hosts, host);
+  const up = await collections.hosts.find({ where: { status: 'up' } });
+  const dueAt = context.queues.now() + context.silentAfterMs;
+  await context.timers().set(up.map(({ id }) => ({ id: `silence:${id}`, dueAt, data: { host: id } })));
+  await resumeRuns(context);
+  const unsent = await collections.resources.find({ where: { unsent: true } });
+  for (const document of unsent) await flushOutbox(service, collections.resources, document);
+  await armSweep(context);
+}
+
+async function handleWaiting(context: HostMessageContext): Promise<void> {
+  const { messages, queues, hosts } = context.collections;
+  const waiting = await messages.find({ where: { handled: false }, orderBy: ['sequence'] });
+  for (const message of waiting) {
+    const queue = await queues.get(message.queue);
+    const host = queue?.host_id == null ? undefined : await hosts.get(queue.host_id);
+    if (host) await handlePosted(context, host, [message]);
+  }
+}
+
+/** Every run in progress is in the queue of its host, with its deadline set; what no longer has to wait does not. */
+async function resumeRuns(context: HostMessageContext): Promise<void> {
+  const { resources } = context.collections;
+  const running = await resources.find({ where: { status: 'IN_PROGRESS' } });
+  const inOrder = running.toSorted((a, b) =>
+    (a.deployment?.queued_at ?? '') < (b.deployment?.queued_at ?? '') ? -1 : 1,
+  );
+  for (const document of inOrder) {
+    await carryOut(context, document);
+    const before = await resources.getMany(document.deployment?.waiting_for ?? []);
+    for (const other of before) await settleDependents(context, other);
+  }
+}

@@ -1,0 +1,71 @@
+/** What a host may post to its responses queue, in whichever of the accepted forms. Pure. */
+import {
+  hostHelloSchema,
+  hostProgressSchema,
+  hostResponseSchema,
+  type HostHello,
+  type HostProgress,
+  type HostResponse,
+} from '@anneal/contracts/configuration.ts';
+import type { Mistake } from '@anneal/contracts/errors.ts';
+import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+import type { z } from 'zod';
+
+export type HostMessage =
+  | { readonly kind: 'response'; readonly response: HostResponse }
+  /** Heat-agents’ form without an id: it answers the one request that is outstanding. */
+  | { readonly kind: 'anonymous response'; readonly response: Omit<HostResponse, 'id'> }
+  | { readonly kind: 'progress'; readonly progress: HostProgress }
+  | { readonly kind: 'hello'; readonly hello: HostHello };
+
+export type ReadHostMessage =
+  | { readonly ok: true; readonly message: HostMessage }
+  | { readonly ok: false; readonly mistakes: Mistake[] };
+
+const isObject = (value: Json): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+const heatKeys = ['deploy_stdout', 'deploy_stderr', 'deploy_status_code'];
+
+export function readHostMessage(body: Json): ReadHostMessage {
+  if (!isObject(body)) {
+    return refused([mistake('', `must be a JSON object, not ${body === null ? 'null' : typeof body}`)]);
+  }
+  if ('hello' in body) return read(hostHelloSchema, body, (hello) => ({ kind: 'hello', hello }));
+  if ('progress' in body) return read(hostProgressSchema, body, (progress) => ({ kind: 'progress', progress }));
+  if (heatKeys.some((key) => key in body)) return readHeatForm(body);
+  return read(hostResponseSchema, body, (response) => ({ kind: 'response', response }));
+}
+
+/** The signal of heat-agents: `{deploy_stdout, deploy_stderr, deploy_status_code, <output>: value, …}`. */
+function readHeatForm(body: JsonObject): ReadHostMessage {
+  const { id, deploy_stdout, deploy_stderr, deploy_status_code, ...outputs } = body;
+  const status = deploy_status_code ?? 0;
+  // Scripts that build the signal by hand send the status as text.
+  const code = typeof status === 'string' && /^-?\d+$/.test(status) ? Number(status) : status;
+  const candidate = {
+    status_code: code,
+    stdout: deploy_stdout ?? '',
+    stderr: deploy_stderr ?? '',
+    outputs,
+  };
+  if (id !== undefined) {
+    return read(hostResponseSchema, { ...candidate, id }, (response) => ({ kind: 'response', response }));
+  }
+  return read(hostResponseSchema.omit({ id: true }), candidate, (response) => ({
+    kind: 'anonymous response',
+    response,
+  }));
+}
+
+function read<T>(schema: z.ZodType<T>, body: Json, wrap: (value: T) => HostMessage): ReadHostMessage {
+  const parsed = schema.safeParse(body);
+  if (parsed.success) return { ok: true, message: wrap(parsed.data) };
+  return refused(parsed.error.issues.map((issue) => mistake(issue.path.join('.'), issue.message)));
+}
+
+const refused = (mistakes: Mistake[]): ReadHostMessage => ({ ok: false, mistakes });
+const mistake = (path: string, message: string): Mistake => ({
+  code: 'InvalidBody',
+  path: path === '' ? 'body' : `body.${path}`,
+  message,
+});

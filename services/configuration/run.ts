@@ -1,0 +1,377 @@
+/**
+ * Runs: one config on one host, from the request in the queue of the host to its answer.
+ *
+ * States of a deployment: IN_PROGRESS from the moment its request is recorded (it waits for those it depends on, then
+ * in the queue of its host, then runs); COMPLETE, FAILED or SKIPPED once that is known; each of the three is left only by
+ * a new request for the resource, which makes a new run.
+ *
+ * R1 A run has an id of its own, derived from resource and fence; only the answer to the latest run has an effect.
+ * R2 The document changes first; queue, timer and what is said to others follow from it, and are made good after a crash.
+ * R3 A run ends at most once: by its answer, by its deadline, by its host's end, or by what it depends on.
+ */
+import type { HostProgress, HostResponse } from '@anneal/contracts/configuration.ts';
+import { AnnealError, toFailure, type Failure } from '@anneal/contracts/errors.ts';
+import { deploymentEvent } from '@anneal/contracts/events.ts';
+import type { Json } from '@anneal/contracts/json.ts';
+import { resourceResponse, type ResourceResponse } from '@anneal/contracts/resource.ts';
+import { faultPoint } from '@anneal/runtime/fault.ts';
+import type { ServiceContext } from '@anneal/runtime/service.ts';
+import type { Draft } from '@anneal/store/port.ts';
+import type { Timers } from '@anneal/store/timers.ts';
+import type { Collections, DeploymentState, HostDocument, ResourceDocument } from './collections.ts';
+import { attributesOf, outcomeOf } from './outcome.ts';
+import { flushOutbox } from './outbox.ts';
+import { dropMessage, isClaimed, putMessages, type QueueContext } from './queue.ts';
+import { hostQueue } from './queue-names.ts';
+
+export interface RunContext {
+  readonly service: ServiceContext;
+  readonly collections: Collections;
+  readonly queues: QueueContext;
+  readonly timers: () => Timers;
+}
+
+/** Its message outlives the deadline by this much, so that the deadline is what ends it. */
+const messageGraceSeconds = 120;
+export const deadlineTimer = (runId: string): string => `deadline:${runId}`;
+
+/** The last word to whoever asked, and the document as it says it. */
+export function respond(
+  { service }: Pick<RunContext, 'service'>,
+  document: Draft<ResourceDocument>,
+  response: Pick<ResourceResponse, 'status' | 'attributes' | 'message' | 'error' | 'replace'>,
+): Draft<ResourceDocument> {
+  const full: ResourceResponse = {
+    resource_id: document.id,
+    stack_id: document.stack_id,
+    action: document.action,
+    fence: document.fence,
+    physical_id: document.id,
+    ...response,
+  };
+  const last = response.status !== 'in progress';
+  const queue = document.asker.replyto;
+  const next = last ? { ...document, response: full } : document;
+  if (queue === undefined) return next;
+  const message = service.mint(resourceResponse, {
+    id: `${document.asker.id}:${response.status}`,
+    subject: document.stack_id,
+    cause: document.asker,
+    data: full,
+  });
+  return { ...next, outbox: [...next.outbox, { queue, message }], unsent: true };
+}
+
+/** Adds the event of a step of the deployment; `version` is the one that the document is about to have. */
+export function tell(
+  { service }: Pick<RunContext, 'service'>,
+  document: Draft<ResourceDocument>,
+  step: keyof typeof deploymentEvent,
+  version: number,
+): Draft<ResourceDocument> {
+  const { deployment } = document;
+  if (!deployment) return document;
+  const message = service.mint(deploymentEvent[step], {
+    id: `deployment.${step}:${document.run_id ?? `${document.id}:${document.fence}`}`,
+    subject: document.id,
+    cause: document.asker,
+    project: document.project,
+    data: {
+      deployment_id: document.id,
+      name: deployment.name,
+      stack_id: document.stack_id,
+      resource_name: document.name,
+      host_id: deployment.host_id,
+      host_name: deployment.host_name,
+      action: deployment.action,
+      status: deployment.status,
+      status_code: deployment.status_code,
+      version,
+      outputs: Object.keys(deployment.output_values),
+      ...(deployment.failure && { failure: deployment.failure }),
+    },
+  });
+  return { ...document, outbox: [...document.outbox, { queue: null, message }], unsent: true };
+}
+
+/** Makes queue, timer and messages follow the document. Harmless to repeat. */
+export async function carryOut(context: RunContext, document: ResourceDocument): Promise<void> {
+  const { deployment, run_id } = document;
+  if (deployment?.status === 'IN_PROGRESS' && run_id !== null) {
+    const deadline = Date.parse(deployment.deadline ?? '');
+    await context.timers().set([{ id: deadlineTimer(run_id), dueAt: deadline, data: { run: run_id } }]);
+    await faultPoint('configuration.run.recorded');
+    if (deployment.waiting_for.length === 0) await offer(context, deployment, deadline);
+  }
+  await flushOutbox(context.service, context.collections.resources, document);
+}
+
+async function offer(context: RunContext, deployment: DeploymentState, deadline: number): Promise<void> {
+  const host = await context.collections.hosts.get(deployment.host_id);
+  if (!host || !deployment.request) return;
+  const queue = hostQueue(host, 'requests');
+  const seconds = Math.max(1, Math.ceil((deadline - context.queues.now()) / 1000));
+  await putMessages(context.queues, {
+    queue,
+    client_id: 'anneal',
+    messages: [
+      {
+        id: deployment.request.id,
+        body: deployment.request as unknown as Json,
+        ttl: seconds + messageGraceSeconds,
+      },
+    ],
+  });
+  await context.queues.wake(queue);
+}
+
+/** Takes a superseded or ended run out of the queue of its host; what a host already works on is left to it. */
+export async function withdraw(
+  context: RunContext,
+  options: { run_id: string; host_id: string; even_claimed: boolean },
+): Promise<void> {
+  const { run_id, host_id, even_claimed } = options;
+  await context.timers().cancel([deadlineTimer(run_id)]);
+  const [host, message] = await Promise.all([
+    context.collections.hosts.get(host_id),
+    context.collections.messages.get(run_id),
+  ]);
+  if (!host || !message) return;
+  if (!even_claimed && isClaimed(message, context.queues.now())) return;
+  await dropMessage(context.queues, hostQueue(host, 'requests'), run_id);
+}
+
+async function byRun(context: RunContext, runId: string): Promise<ResourceDocument | undefined> {
+  const [document] = await context.collections.resources.find({ where: { run_id: runId }, limit: 1 });
+  return document;
+}
+
+interface Ending {
+  readonly status: 'COMPLETE' | 'FAILED' | 'SKIPPED';
+  readonly reason: string;
+  readonly failure: Failure | null;
+  readonly change?: Partial<DeploymentState>;
+}
+
+/** Ends a run, once. False when it had ended before, or was superseded. */
+async function end(
+  context: RunContext,
+  runId: string,
+  decide: (deployment: DeploymentState, document: ResourceDocument) => Ending | undefined | Promise<Ending | undefined>,
+): Promise<boolean> {
+  for (;;) {
+    const document = await byRun(context, runId);
+    const before = document?.deployment;
+    if (!document || before?.status !== 'IN_PROGRESS') {
+      // A repeat: what the first one may not have got round to is made good.
+      if (document?.unsent) await flushOutbox(context.service, context.collections.resources, document);
+      return false;
+    }
+    const ending = await decide(before, document);
+    if (!ending) return false;
+    const saved = await context.collections.resources.replace(
+      endedDocument(context, document, before, ending),
+      document.version,
+    );
+    if (!saved) continue;
+    await faultPoint('configuration.run.ended');
+    await Promise.all([
+      flushOutbox(context.service, context.collections.resources, saved),
+      withdraw(context, { run_id: runId, host_id: before.host_id, even_claimed: true }),
+    ]);
+    await settleDependents(context, saved);
+    return true;
+  }
+}
+
+const stepOf = { COMPLETE: 'completed', FAILED: 'failed', SKIPPED: 'skipped' } as const;
+
+function endedDocument(
+  context: RunContext,
+  document: ResourceDocument,
+  before: DeploymentState,
+  ending: Ending,
+): Draft<ResourceDocument> {
+  const now = context.service.now().toISOString();
+  const deployment: DeploymentState = {
+    ...before,
+    ...ending.change,
+    status: ending.status,
+    reason: ending.reason,
+    failure: ending.failure,
+    applied: ending.status === 'COMPLETE' ? before.digest : before.applied,
+    finished_at: ending.change?.finished_at ?? now,
+    waiting_for: [],
+  };
+  const ended = tell(
+    context,
+    {
+      ...document,
+      deployment,
+      status: ending.status,
+      removed_at: document.action === 'delete' && ending.status === 'COMPLETE' ? Date.parse(now) : document.removed_at,
+    },
+    stepOf[ending.status],
+    document.version + 1,
+  );
+  // Where nobody waits for the host, the request was answered when it was queued.
+  if (document.response) return ended;
+  const attributes = attributesOf(deployment);
+  return ending.failure
+    ? respond(context, ended, { status: 'failed', error: ending.failure, attributes })
+    : respond(context, ended, { status: 'complete', attributes });
+}
+
+/** The host answered. A late, repeated or unknown answer changes nothing. */
+export async function answerRun(context: RunContext, host: HostDocument, response: HostResponse): Promise<boolean> {
+  const ended = await end(context, response.id, (deployment, document) => {
+    if (deployment.host_id !== host.id) return undefined;
+    const outcome = outcomeOf(deployment, response);
+    return {
+      status: outcome.status,
+      reason: outcome.reason,
+      failure: outcome.failure,
+      change: {
+        output_values: outcome.output_values,
+        status_code: response.status_code,
+        stdout: response.stdout,
+        stderr: response.stderr,
+        started_at: response.started_at ?? deployment.started_at ?? document.deployment?.queued_at ?? null,
+        ...(response.finished_at !== undefined && { finished_at: response.finished_at }),
+      },
+    };
+  });
+  // Also of a run that nobody waits for any more: the host is done with it, so it must not stay at the head.
+  if (!ended) await dropMessage(context.queues, hostQueue(host, 'requests'), response.id);
+  return ended;
+}
+
+export async function noteProgress(context: RunContext, host: HostDocument, progress: HostProgress): Promise<void> {
+  for (;;) {
+    const document = await byRun(context, progress.id);
+    const deployment = document?.deployment;
+    if (deployment?.status !== 'IN_PROGRESS' || deployment.host_id !== host.id || progress.progress !== 'started')
+      return;
+    if (!document || deployment.started_at !== null) return;
+    const started = tell(
+      context,
+      { ...document, deployment: { ...deployment, started_at: progress.at, reason: `Runs on ${host.name}` } },
+      'started',
+      document.version + 1,
+    );
+    const saved = await context.collections.resources.replace(
+      document.response
+        ? started
+        : respond(context, started, { status: 'in progress', message: `${deployment.name} runs on ${host.name}` }),
+      document.version,
+    );
+    if (!saved) continue;
+    await flushOutbox(context.service, context.collections.resources, saved);
+    return;
+  }
+}
+
+/** The deadline of a run came. The failure says how far it had got. */
+export async function expireRun(context: RunContext, runId: string): Promise<void> {
+  await end(context, runId, async (deployment) => {
+    const [host, message] = await Promise.all([
+      context.collections.hosts.get(deployment.host_id),
+      context.collections.messages.get(runId),
+    ]);
+    const where = `host ${deployment.host_name}`;
+    const why =
+      deployment.waiting_for.length > 0
+        ? `it still waited for ${deployment.waiting_for.join(', ')}`
+        : host?.first_seen_at == null
+          ? `${where} never asked for work`
+          : deployment.started_at !== null
+            ? `${where} started it at ${deployment.started_at} and has not answered; last heard of at ${host.last_seen_at}`
+            : message && message.claim_count > 0
+              ? `${where} took the request and never said that it started; last heard of at ${host.last_seen_at}`
+              : `${where} asked for work but never took the request; last heard of at ${host.last_seen_at}`;
+    const error = new AnnealError(
+      host?.first_seen_at == null && deployment.waiting_for.length === 0 ? 'HostSilent' : 'DeadlineExceeded',
+      `Deployment ${deployment.name} was not done by ${deployment.deadline}: ${why}.`,
+      {
+        details: {
+          host: deployment.host_name,
+          host_id: deployment.host_id,
+          host_status: host?.status ?? 'gone',
+          deployment: deployment.name,
+          action: deployment.action,
+          status_code: null,
+        },
+      },
+    );
+    return { status: 'FAILED', reason: error.message, failure: toFailure(error) };
+  });
+}
+
+/** Its host is being deleted: nobody will answer. A DELETE has nothing left to undo. */
+export async function abandonRuns(context: RunContext, host: HostDocument): Promise<void> {
+  const waiting = await context.collections.resources.find({ where: { host_id: host.id, status: 'IN_PROGRESS' } });
+  for (const { run_id } of waiting) {
+    if (run_id === null) continue;
+    await end(context, run_id, (deployment) => {
+      if (deployment.action === 'DELETE') {
+        return { status: 'COMPLETE', reason: 'The host is gone.', failure: null };
+      }
+      const error = new AnnealError(
+        'DeploymentFailed',
+        `Deployment to server failed: host ${host.name} was deleted before it answered.`,
+        { details: { host: host.name, host_id: host.id, deployment: deployment.name, action: deployment.action } },
+      );
+      return { status: 'FAILED', reason: error.message, failure: toFailure(error) };
+    });
+  }
+}
+
+/** Those in the same stack that depend on what has just ended: offered to their host, or skipped. */
+export async function settleDependents(context: RunContext, ended: ResourceDocument): Promise<void> {
+  const { status } = ended;
+  if (status === null || status === 'IN_PROGRESS') return;
+  const others = await context.collections.resources.find({
+    where: { stack_id: ended.stack_id, status: 'IN_PROGRESS' },
+  });
+  for (const other of others) {
+    if (!other.deployment?.waiting_for.includes(ended.id) || other.run_id === null) continue;
+    if (status === 'COMPLETE') await waitNoMore(context, other.id, ended.id);
+    else await end(context, other.run_id, (deployment) => skipping(deployment, ended));
+  }
+}
+
+export function skipping(
+  deployment: Pick<DeploymentState, 'name' | 'host_id' | 'host_name'>,
+  cause: ResourceDocument,
+): Ending {
+  const error = new AnnealError(
+    'DeploymentSkipped',
+    `${deployment.name} was not run: ${cause.deployment?.name ?? cause.name}, which it depends on, ${
+      cause.status === 'SKIPPED' ? 'was skipped' : 'failed'
+    }: ${cause.deployment?.reason ?? ''}`,
+    {
+      details: {
+        host: deployment.host_name,
+        host_id: deployment.host_id,
+        deployment: deployment.name,
+        depends_on: cause.id,
+      },
+    },
+  );
+  return { status: 'SKIPPED', reason: error.message, failure: toFailure(error) };
+}
+
+async function waitNoMore(context: RunContext, id: string, done: string): Promise<void> {
+  for (;;) {
+    const document = await context.collections.resources.get(id);
+    if (!document?.deployment?.waiting_for.includes(done)) return;
+    const waiting_for = document.deployment.waiting_for.filter((other) => other !== done);
+    const saved = await context.collections.resources.replace(
+      { ...document, deployment: { ...document.deployment, waiting_for } },
+      document.version,
+    );
+    if (!saved) continue;
+    await carryOut(context, saved);
+    return;
+  }
+}

@@ -1,0 +1,198 @@
+/** The configuration service: hosts, their queues, and the deployments that go through them. */
+import { answer, on, route } from '@anneal/bus/route.ts';
+import {
+  deploymentList,
+  deploymentShow,
+  hostAuthenticate,
+  hostCreate,
+  hostDelete,
+  hostList,
+  hostMessageRefused,
+  hostShow,
+  hostTokenRenew,
+} from '@anneal/contracts/configuration.ts';
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import { queueFilled } from '@anneal/contracts/events.ts';
+import { hostRequestsQueue, hostResponsesQueue, requestsQueue, responsesQueue } from '@anneal/contracts/queues.ts';
+import {
+  providerAnnounced,
+  resourceCheck,
+  resourceCreate,
+  resourceDelete,
+  resourceSignal,
+  resourceUpdate,
+} from '@anneal/contracts/resource.ts';
+import { configurationTypes } from '@anneal/hot/types/configuration.ts';
+import { defineService, type ServiceContext } from '@anneal/runtime/service.ts';
+import { createTimers, type Timers } from '@anneal/store/timers.ts';
+import { openCollections } from './collections.ts';
+import { listDeployments, showDeployment } from './deployment-view.ts';
+import { fire } from './due.ts';
+import { authenticateHost, createHost, deleteHost, forgetHost, renewToken, viewHost } from './host.ts';
+import { handleRefused, type HostMessageContext } from './host-message.ts';
+import { createKeyedLock } from './keyed-lock.ts';
+import { handleRequest, type ProviderContext } from './provider.ts';
+import type { QueueContext } from './queue.ts';
+import { queueRoutes } from './queue-calls.ts';
+import { findHost } from './queue-names.ts';
+import { recover } from './recover.ts';
+import { abandonRuns } from './run.ts';
+import { configurationSettings } from './settings.ts';
+import { handleSignal } from './signal.ts';
+
+type Context = HostMessageContext & ProviderContext;
+
+export const configurationService = defineService({
+  name: 'configuration',
+  settings: configurationSettings,
+  async start(service, settings) {
+    const collections = await openCollections(service.store);
+    const queues: QueueContext = {
+      collections,
+      secrets: service.secrets,
+      lock: createKeyedLock(),
+      now: () => service.now().getTime(),
+      wake: (queue) => wake(service, queue),
+    };
+    let timers: Timers | undefined;
+    const context: Context = {
+      service,
+      collections,
+      queues,
+      timers: () => {
+        if (!timers) throw new AnnealError('Unavailable', 'The configuration service is not ready yet.');
+        return timers;
+      },
+      silentAfterMs: settings.silentAfter * 1000,
+      startedAt: queues.now(),
+      responseKeepSeconds: settings.responseKeep,
+      gatewayUrl: service.gatewayUrl,
+      deploymentTimeoutMs: settings.deploymentTimeout * 1000,
+    };
+    timers = await createTimers({
+      store: service.store,
+      collection: 'configuration_timers',
+      now: queues.now,
+      fire: (timer) => fire(context, timer),
+      onError: (error, timer) => service.log.error({ err: error, timer: timer.id }, 'a timer failed; it fires again'),
+    });
+    const running = timers;
+    await recover(context);
+    const own = responsesQueue('configuration');
+    const refused = await service.bus.consume(
+      own,
+      route([on(hostMessageRefused, ({ data }) => handleRefused(context, data))]),
+    );
+    const consumer = await service.bus.consume(
+      requestsQueue('configuration'),
+      route([
+        ...providerRoutes(context),
+        ...hostRoutes(context),
+        ...queueRoutes(context),
+        ...deploymentRoutes(context),
+      ]),
+      { concurrency: settings.concurrency },
+    );
+    await announce(service);
+    return {
+      async stop() {
+        await Promise.all([consumer.stop(), refused.stop()]);
+        await running.stop();
+      },
+    };
+  },
+});
+
+/** Those who wait over HTTP may wait under any of the names of the queue of a host. */
+async function wake(
+  service: ServiceContext,
+  queue: { project: string; name: string; host: { id: string; name: string } | null; role: string | null },
+): Promise<void> {
+  const names =
+    queue.host && queue.role !== null
+      ? [
+          queue.name,
+          `${queue.host.name}.${queue.role}`,
+          ...(queue.role === 'requests' ? [queue.host.name, queue.host.id] : []),
+        ]
+      : [queue.name];
+  await service.bus.publish(
+    names.map((name) =>
+      service.mint(queueFilled, {
+        subject: name,
+        project: queue.project,
+        data: { project: queue.project, queue: name },
+      }),
+    ),
+  );
+}
+
+async function announce({ bus, mint }: ServiceContext): Promise<void> {
+  const message = mint(providerAnnounced, {
+    data: { provider: 'anneal.configuration', queue: requestsQueue('configuration'), types: configurationTypes },
+  });
+  for (const queue of [requestsQueue('templating'), requestsQueue('scheduling')]) {
+    await bus.send({ queue, messages: [message] });
+  }
+}
+
+const providerRoutes = (context: Context) => [
+  on(resourceCreate, (message) => handleRequest(context, 'create', message)),
+  on(resourceUpdate, (message) => handleRequest(context, 'update', message)),
+  on(resourceDelete, (message) => handleRequest(context, 'delete', message)),
+  on(resourceCheck, (message) => handleRequest(context, 'check', message)),
+  on(resourceSignal, (message) => handleSignal(context, message)),
+];
+
+function hostRoutes(context: Context) {
+  const { service, collections } = context;
+  /** @throws AnnealError NotFound */
+  const existing = async (question: { project?: string | undefined; host: string }) => {
+    const host = await findHost(collections, question);
+    if (host) return host;
+    throw new AnnealError('NotFound', `There is no host ${question.host}.`);
+  };
+  return [
+    answer(service, hostCreate, async ({ data }) => {
+      const { host, token } = await createHost(context, data);
+      return { host: await viewHost(context, host), token };
+    }),
+    answer(service, hostTokenRenew, async ({ data }) => {
+      const { host, token } = await renewToken(context, await existing(data));
+      return { host: await viewHost(context, host), token };
+    }),
+    answer(service, hostDelete, async ({ data }) => {
+      const host = await deleteHost(context, data.id);
+      if (!host) return {};
+      await abandonRuns(context, host);
+      await forgetHost(context, host);
+      return {};
+    }),
+    answer(service, hostList, async ({ data }) => {
+      const hosts = await collections.hosts.find(
+        data.project === undefined
+          ? { where: { status: { in: ['expected', 'up', 'silent', 'deleting'] } } }
+          : { where: { project: data.project }, orderBy: ['name', 'created_at'] },
+      );
+      return { hosts: await Promise.all(hosts.map((host) => viewHost(context, host))) };
+    }),
+    answer(service, hostShow, async ({ data }) => viewHost(context, await existing(data))),
+    answer(service, hostAuthenticate, async ({ data }) => {
+      const host = await authenticateHost(context, data.token);
+      return {
+        host_id: host.id,
+        name: host.name,
+        project: host.project,
+        requests_queue: hostRequestsQueue(host.id),
+        responses_queue: hostResponsesQueue(host.id),
+      };
+    }),
+  ];
+}
+
+const deploymentRoutes = ({ service, collections }: Context) => [
+  answer(service, deploymentList, async ({ data }) => ({
+    deployments: await listDeployments({ collections, secrets: service.secrets }, data),
+  })),
+  answer(service, deploymentShow, ({ data }) => showDeployment({ collections, secrets: service.secrets }, data)),
+];
