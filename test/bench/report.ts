@@ -1,0 +1,74 @@
+/** What every bench prints: the machine, then a row per case; or one JSON array. */
+import { readFileSync } from 'node:fs';
+import { arch, cpus, release, totalmem } from 'node:os';
+
+export interface Row {
+  bench: string;
+  case: string;
+  backend: string;
+  n: number;
+  metric: string;
+  unit: string;
+  value: number;
+  p50?: number;
+  p95?: number;
+  p99?: number;
+  samples?: number;
+}
+
+export interface Bench {
+  readonly name: string;
+  /** What is measured, with which settings, and which traps are avoided: printed above the table. */
+  readonly notes: readonly string[];
+  run(options: { quick: boolean }): Promise<Row[]>;
+}
+
+/** Nearest-rank percentiles of a sample; sorts a copy. */
+export function percentiles(samples: readonly number[]): { p50: number; p95: number; p99: number; samples: number } {
+  const sorted = samples.toSorted((a, b) => a - b);
+  const at = (share: number): number =>
+    sorted[Math.min(sorted.length - 1, Math.ceil(share * sorted.length) - 1)] ?? Number.NaN;
+  return { p50: at(0.5), p95: at(0.95), p99: at(0.99), samples: sorted.length };
+}
+
+export function machine(): string {
+  const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
+    version: string;
+  };
+  const [cpu] = cpus();
+  return [
+    `anneal ${version}, node ${process.version}, sqlite ${process.versions['sqlite'] ?? '?'}`,
+    `${cpus().length} × ${cpu?.model ?? '?'}, ${Math.round(totalmem() / 2 ** 30)} GiB, ${arch()}, kernel ${release()}`,
+  ].join('\n');
+}
+
+const number = (value: number | undefined): string =>
+  value === undefined ? '' : value >= 100 ? Math.round(value).toLocaleString('en') : value.toPrecision(3);
+
+export function tableOf(rows: readonly Row[]): string {
+  const cells = [
+    ['bench', 'case', 'backend', 'n', 'metric', 'value', 'unit', 'p50', 'p95', 'p99', 'samples'],
+    ...rows.map((row) => [
+      row.bench,
+      row.case,
+      row.backend,
+      String(row.n),
+      row.metric,
+      number(row.value),
+      row.unit,
+      number(row.p50),
+      number(row.p95),
+      number(row.p99),
+      row.samples === undefined ? '' : String(row.samples),
+    ]),
+  ];
+  const widths = cells[0]?.map((_, column) => Math.max(...cells.map((row) => row[column]?.length ?? 0))) ?? [];
+  return cells
+    .map((row) =>
+      row
+        .map((text, column) => text.padEnd(widths[column] ?? 0))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n');
+}
