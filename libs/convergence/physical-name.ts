@@ -1,0 +1,21 @@
+/** `<stack>-<resource>-<12 lower-case base32 characters of the id>`: a name for a physical object, chosen before it exists. */
+const alphabet = 'abcdefghijklmnopqrstuvwxyz234567';
+const limits: Readonly<Record<string, number>> = { 'OS::Nova::Server': 53, 'OS::Heat::DeployedServer': 53 };
+
+export function physicalName(parameters: { stack: string; resource: string; type: string; id: string }): string {
+  const name = `${parameters.stack}-${parameters.resource}-${shortId(parameters.id)}`;
+  const limit = limits[parameters.type] ?? 255;
+  // The tail tells incarnations apart, so it is the middle that goes.
+  return name.length <= limit ? name : `${name.slice(0, 2)}-${name.slice(name.length - limit + 3)}`;
+}
+
+function shortId(id: string): string {
+  // The last 60 bits: in a UUIDv7 the first ones are a clock, which neighbours share.
+  let bits = BigInt(`0x${id.replace(/[^0-9a-f]/gi, '').slice(-15) || '0'}`);
+  let text = '';
+  for (let count = 0; count < 12; count += 1) {
+    text = `${alphabet[Number(bits & 31n)]}${text}`;
+    bits >>= 5n;
+  }
+  return text;
+}

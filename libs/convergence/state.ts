@@ -1,0 +1,206 @@
+/**
+ * What is known of one stack: its documents, and the indexes that are derived from them.
+ *
+ * The documents are what is stored, and the only truth: throw a `State` away, load the documents again, and the next step
+ * goes on as if nothing had happened. The indexes exist so that the cost of a step follows what changed.
+ *
+ * A document's `version` is the one it will have in the store once the change is written: whoever writes asks the store
+ * for exactly the version before, so that a change is written once, by whomever.
+ */
+import type { Failure } from '@anneal/contracts/errors.ts';
+import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+import type { Plan } from '@anneal/contracts/plan.ts';
+import type { resourceStates, stackActions, statuses } from '@anneal/contracts/scheduling.ts';
+
+export type StackAction = (typeof stackActions)[number];
+export type ResourceState = (typeof resourceStates)[number];
+export type Status = (typeof statuses)[number];
+
+/** The content hashes of what a traversal goes towards. */
+export interface Target {
+  readonly plan: string;
+  readonly template: string;
+  readonly environment: string;
+  readonly files: string;
+  readonly description: string;
+}
+
+export interface LeafFailure {
+  readonly resource: string;
+  readonly type: string;
+  readonly failure: Failure;
+}
+
+/** See the header of `step.ts` for what each phase means. */
+export type Phase = 'idle' | 'converging' | 'draining';
+
+export interface StackDocument {
+  readonly id: string;
+  readonly version: number;
+  readonly name: string;
+  /** Unique among all stacks: project and name while it lives, its own id once it is deleted. */
+  readonly live_name: string;
+  readonly project: string;
+  readonly owner: string;
+  readonly action: StackAction;
+  readonly status: Status;
+  readonly reason: string;
+  readonly phase: Phase;
+  readonly created_at: string;
+  readonly updated_at: string | null;
+  readonly deleted_at: string | null;
+  readonly timeout_minutes: number | null;
+  readonly disable_rollback: boolean;
+  readonly tags: readonly string[];
+  readonly parent: string | null;
+  readonly traversal: string;
+  readonly deadline: string | null;
+  readonly target: Target;
+  /** The last target that was reached: what a rollback returns to. */
+  readonly complete: Target | null;
+  readonly failures: readonly LeafFailure[];
+  /** The sequence of its last event. */
+  readonly event_sequence: number;
+  /** Ids of the inputs that a repeat of must not run twice, the newest last; bounded. */
+  readonly recent: readonly string[];
+}
+
+/** A request that a provider has not answered to the end. */
+export interface PendingRequest {
+  readonly action: 'create' | 'update' | 'delete';
+  readonly fence: number;
+  readonly traversal: string;
+  readonly deadline: string;
+  /** What is being applied; becomes the resource's own once the provider is done. */
+  readonly properties: JsonObject;
+  readonly changed: readonly string[];
+  /** What it requires once this is done. While it runs, the resource requires these and those from before. */
+  readonly requires: readonly string[];
+}
+
+/** One incarnation of a resource. A replacement is another one, with the same name. */
+export interface ResourceDocument {
+  readonly id: string;
+  readonly version: number;
+  readonly stack_id: string;
+  readonly name: string;
+  readonly type: string;
+  readonly action: ResourceState;
+  readonly status: Status;
+  readonly reason: string;
+  readonly physical_id: string | null;
+  readonly physical_name: string;
+  readonly attributes: JsonObject;
+  /** As last applied with success. */
+  readonly properties: JsonObject;
+  /** Of an update that failed: what it tried to apply, which may have come through in part. */
+  readonly attempted: JsonObject | null;
+  /** Its provider said that what is wanted takes a new object. */
+  readonly must_replace: boolean;
+  readonly metadata: Json;
+  readonly description: string;
+  /** Ids of the incarnations it uses. */
+  readonly requires: readonly string[];
+  readonly replaces: string | null;
+  readonly replaced_by: string | null;
+  readonly deletion_policy: 'Delete' | 'Retain' | 'Snapshot';
+  /** The plan and the traversal in which it was last changed. */
+  readonly plan: string;
+  readonly traversal: string;
+  /** The fence of its last request; 0 when its provider has never heard of it. */
+  readonly fence: number;
+  readonly request: PendingRequest | null;
+  readonly failure: Failure | null;
+  readonly created_at: string;
+  readonly updated_at: string;
+  readonly started_at: string | null;
+  readonly finished_at: string | null;
+}
+
+/** The update nodes of a traversal: how many of the requirements of each are not done yet. */
+export interface Graph {
+  readonly waiting: Map<string, number>;
+  readonly dependents: ReadonlyMap<string, readonly string[]>;
+  /** Names whose update node is done, and the incarnation that stands for each. */
+  readonly current: Map<string, string>;
+}
+
+export interface State {
+  stack: StackDocument;
+  /** The plan of the target; empty when the stack is being deleted. */
+  plan: Plan;
+  readonly resources: Map<string, ResourceDocument>;
+  /** Undefined until the next step builds it. */
+  graph: Graph | undefined;
+  readonly byName: Map<string, Set<string>>;
+  /** Which incarnations use this one. */
+  readonly requiredBy: Map<string, Set<string>>;
+  readonly inFlight: Set<string>;
+  /** Incarnations that nothing in the plan wants any more: the clean-up nodes. */
+  readonly doomed: Set<string>;
+}
+
+export function emptyPlan(): Plan {
+  return { format: 1, template_version: '', description: '', parameters: {}, resources: {}, outputs: {} };
+}
+
+export function loadState(documents: {
+  stack: StackDocument;
+  resources: Iterable<ResourceDocument>;
+  plan: Plan;
+}): State {
+  const state: State = {
+    stack: documents.stack,
+    plan: documents.stack.action === 'DELETE' ? emptyPlan() : documents.plan,
+    resources: new Map(),
+    graph: undefined,
+    byName: new Map(),
+    requiredBy: new Map(),
+    inFlight: new Set(),
+    doomed: new Set(),
+  };
+  for (const resource of documents.resources) putResource(state, resource);
+  return state;
+}
+
+/** Puts a document in place of the one before, and keeps the indexes. */
+export function putResource(state: State, resource: ResourceDocument): void {
+  const before = state.resources.get(resource.id);
+  state.resources.set(resource.id, resource);
+  if (!before) addTo(state.byName, resource.name, resource.id);
+  if (before?.requires !== resource.requires) {
+    for (const id of before?.requires ?? []) removeFrom(state.requiredBy, id, resource.id);
+    for (const id of resource.requires) addTo(state.requiredBy, id, resource.id);
+  }
+  if (resource.request) state.inFlight.add(resource.id);
+  else state.inFlight.delete(resource.id);
+}
+
+export function dropResource(state: State, id: string): void {
+  const resource = state.resources.get(id);
+  if (!resource) return;
+  state.resources.delete(id);
+  state.inFlight.delete(id);
+  state.doomed.delete(id);
+  removeFrom(state.byName, resource.name, id);
+  for (const required of resource.requires) removeFrom(state.requiredBy, required, id);
+}
+
+function addTo(index: Map<string, Set<string>>, key: string, id: string): void {
+  const found = index.get(key);
+  if (found) found.add(id);
+  else index.set(key, new Set([id]));
+}
+
+function removeFrom(index: Map<string, Set<string>>, key: string, id: string): void {
+  const found = index.get(key);
+  if (!found?.delete(id)) return;
+  if (found.size === 0) index.delete(key);
+}
+
+/** Which of several incarnations of a name stands for it, to someone who reads: what is there beats what is to come. */
+export function representative(candidates: readonly ResourceDocument[]): ResourceDocument | undefined {
+  const rank = (resource: ResourceDocument): number =>
+    (resource.action === 'DELETE' ? -4 : 0) + (resource.replaced_by === null ? 1 : 0);
+  return [...candidates].sort((a, b) => rank(b) - rank(a) || b.created_at.localeCompare(a.created_at))[0];
+}

@@ -1,0 +1,147 @@
+/**
+ * The changes of one step, gathered while it runs: every change of a document goes through here, so that the documents,
+ * the indexes and the record cannot disagree.
+ */
+import type { Failure } from '@anneal/contracts/errors.ts';
+import type { Changes, Effect, EventRecord, Tools } from './protocol.ts';
+import { dropResource, putResource, type ResourceDocument, type StackDocument, type State } from './state.ts';
+
+export interface Transaction {
+  readonly state: State;
+  readonly tools: Tools;
+  readonly now: string;
+  readonly changes: Changes;
+  /** Names whose update node, and ids whose clean-up node, may be ready: looked at before the step ends. */
+  readonly updates: string[];
+  readonly cleanups: string[];
+  /** The id of the input that is being taken, and how many ids it has been given. */
+  input: string;
+  ids: number;
+}
+
+export function beginTransaction(state: State, tools: Tools): Transaction {
+  return {
+    state,
+    tools,
+    now: new Date(tools.now).toISOString(),
+    changes: {
+      stack: state.stack,
+      resources: new Map(),
+      removed: new Map(),
+      events: [],
+      effects: [],
+      dirty: false,
+    },
+    updates: [],
+    cleanups: [],
+    input: '',
+    ids: 0,
+  };
+}
+
+export function newId(transaction: Transaction): string {
+  transaction.ids += 1;
+  return transaction.tools.newId(transaction.input, transaction.ids);
+}
+
+export function changeStack(transaction: Transaction, patch: Partial<StackDocument>): StackDocument {
+  const { state, changes } = transaction;
+  state.stack = { ...state.stack, ...patch, version: changes.dirty ? state.stack.version : state.stack.version + 1 };
+  changes.stack = state.stack;
+  changes.dirty = true;
+  return state.stack;
+}
+
+export function insertResource(transaction: Transaction, resource: ResourceDocument): void {
+  putResource(transaction.state, resource);
+  transaction.changes.resources.set(resource.id, resource);
+  if (!transaction.changes.dirty) changeStack(transaction, {});
+}
+
+export function changeResource(
+  transaction: Transaction,
+  id: string,
+  patch: Partial<ResourceDocument>,
+): ResourceDocument {
+  const { state, changes } = transaction;
+  const before = state.resources.get(id);
+  if (!before) throw new Error(`no resource ${id}`);
+  const version = changes.resources.has(id) ? before.version : before.version + 1;
+  const after: ResourceDocument = { ...before, ...patch, version, updated_at: transaction.now };
+  putResource(state, after);
+  changes.resources.set(id, after);
+  // What is used no longer may be deleted now.
+  if (patch.requires) {
+    for (const required of before.requires) if (state.doomed.has(required)) transaction.cleanups.push(required);
+  }
+  if (!changes.dirty) changeStack(transaction, {});
+  return after;
+}
+
+export function removeResource(transaction: Transaction, id: string): void {
+  const { state, changes } = transaction;
+  const resource = state.resources.get(id);
+  if (!resource) return;
+  const stored = changes.resources.has(id) ? resource.version - 1 : resource.version;
+  changes.resources.delete(id);
+  if (stored > 0) changes.removed.set(id, stored);
+  dropResource(state, id);
+  for (const required of resource.requires) if (state.doomed.has(required)) transaction.cleanups.push(required);
+  if (!changes.dirty) changeStack(transaction, {});
+}
+
+export function addEffect(transaction: Transaction, effect: Effect): void {
+  transaction.changes.effects.push(effect);
+}
+
+/** Says that the stack is now in the state that its document tells. */
+export function announceStack(transaction: Transaction, failure?: Failure): void {
+  const stack = changeStack(transaction, { event_sequence: transaction.state.stack.event_sequence + 1 });
+  transaction.changes.events.push({
+    ...common(transaction, stack),
+    resource_name: stack.name,
+    resource_type: 'OS::Heat::Stack',
+    physical_id: stack.id,
+    action: stack.action,
+    status: stack.status,
+    reason: stack.reason,
+    object_version: stack.version,
+    ...(failure && { failure }),
+  });
+}
+
+export function announceResource(
+  transaction: Transaction,
+  resource: ResourceDocument,
+  as = resource.action as string,
+): void {
+  const stack = changeStack(transaction, { event_sequence: transaction.state.stack.event_sequence + 1 });
+  const ended = resource.status !== 'IN_PROGRESS' && resource.started_at !== null;
+  transaction.changes.events.push({
+    ...common(transaction, stack),
+    resource_id: resource.id,
+    resource_name: resource.name,
+    resource_type: resource.type,
+    physical_id: resource.physical_id,
+    action: as,
+    status: resource.status,
+    reason: resource.reason,
+    object_version: resource.version,
+    ...(ended && { seconds: Math.max(0, transaction.tools.now - Date.parse(resource.started_at)) / 1000 }),
+    ...(resource.failure && { failure: resource.failure }),
+  });
+}
+
+function common(
+  transaction: Transaction,
+  stack: StackDocument,
+): Pick<EventRecord, 'id' | 'stack_id' | 'stack_name' | 'sequence' | 'time' | 'traversal'> {
+  return {
+    id: newId(transaction),
+    stack_id: stack.id,
+    stack_name: stack.name,
+    sequence: stack.event_sequence,
+    time: transaction.now,
+    traversal: stack.traversal,
+  };
+}
