@@ -1,0 +1,50 @@
+/** What the scheduling service keeps. */
+import type { EventRecord } from '@anneal/convergence/protocol.ts';
+import type { ResourceDocument, StackDocument } from '@anneal/convergence/state.ts';
+import type { ProviderAnnouncement } from '@anneal/contracts/resource.ts';
+import type { Collection, Document, Store } from '@anneal/store/port.ts';
+import type { JournalDocument } from './journal.ts';
+import type { WorkDocument } from './provider/work.ts';
+
+export type EventDocument = EventRecord & Document;
+export interface ProviderDocument extends Document {
+  readonly announcement: ProviderAnnouncement;
+}
+
+export interface Collections {
+  readonly stacks: Collection<StackDocument>;
+  readonly resources: Collection<ResourceDocument>;
+  readonly events: Collection<EventDocument>;
+  readonly journal: Collection<JournalDocument>;
+  readonly providers: Collection<ProviderDocument>;
+  readonly work: Collection<WorkDocument>;
+}
+
+export async function openCollections(store: Store): Promise<Collections> {
+  const [stacks, resources, events, journal, providers, work] = await Promise.all([
+    store.collection<StackDocument>({
+      name: 'scheduling_stacks',
+      indexes: [
+        { fields: ['live_name'], unique: true },
+        { fields: ['project', 'created_at', 'id'] },
+        { fields: ['project', 'name'] },
+      ],
+    }),
+    store.collection<ResourceDocument>({ name: 'scheduling_resources', indexes: [{ fields: ['stack_id', 'name'] }] }),
+    store.collection<EventDocument>({
+      name: 'scheduling_events',
+      indexes: [
+        { fields: ['stack_id', 'sequence'], unique: true },
+        { fields: ['stack_id', 'resource_name', 'sequence'] },
+      ],
+    }),
+    store.collection<JournalDocument>({ name: 'scheduling_journal', indexes: [{ fields: ['open', 'shard'] }] }),
+    store.collection<ProviderDocument>({
+      name: 'scheduling_providers',
+      // There are a handful, and all of them are read at once.
+      indexes: [],
+    }),
+    store.collection<WorkDocument>({ name: 'scheduling_work', indexes: [] }),
+  ]);
+  return { stacks, resources, events, journal, providers, work };
+}

@@ -1,0 +1,50 @@
+/** What has arrived for each stack and is not taken yet. One taker per stack at a time; it takes all there is. */
+export interface Inbox<T> {
+  /** Resolves when the item was taken to its end. */
+  put(key: string, item: T): Promise<void>;
+  /** Resolves when nothing is in hand. */
+  idle(): Promise<void>;
+}
+
+interface Waiting<T> {
+  readonly item: T;
+  readonly resolve: () => void;
+  readonly reject: (error: unknown) => void;
+}
+
+export function createInbox<T>(take: (key: string, items: readonly T[]) => Promise<void>): Inbox<T> {
+  const waiting = new Map<string, Waiting<T>[]>();
+  const running = new Map<string, Promise<void>>();
+
+  const drain = async (key: string): Promise<void> => {
+    // One turn of the event loop, so that what was delivered together is taken together.
+    await new Promise((resolve) => setImmediate(resolve));
+    for (let batch = waiting.get(key); batch; batch = waiting.get(key)) {
+      waiting.delete(key);
+      try {
+        await take(
+          key,
+          batch.map(({ item }) => item),
+        );
+        for (const { resolve } of batch) resolve();
+      } catch (error) {
+        for (const { reject } of batch) reject(error);
+      }
+    }
+    running.delete(key);
+  };
+
+  return {
+    put(key, item) {
+      return new Promise((resolve, reject) => {
+        const list = waiting.get(key);
+        if (list) list.push({ item, resolve, reject });
+        else waiting.set(key, [{ item, resolve, reject }]);
+        if (!running.has(key)) running.set(key, drain(key));
+      });
+    },
+    async idle() {
+      while (running.size > 0) await Promise.all(running.values());
+    },
+  };
+}

@@ -1,0 +1,78 @@
+/**
+ * The journal: one record per stack, the last step, kept open until everything it says is done.
+ *
+ * J1 A record is appended by compare-and-set on the stack's journal document, whose sequence grows by one: of two writers
+ *    who stepped from the same state, one loses, throws its state away and loads again.
+ * J2 What an open record says is done again by whoever loads the stack next, before anything else: sends carry the ids of
+ *    their first time, and each document is written only over the version it was made from.
+ * J3 A record is closed, and emptied, once it is sent, written and published.
+ */
+import type { Changes, Effect, EventRecord } from '@anneal/convergence/protocol.ts';
+import type { ResourceDocument, StackDocument } from '@anneal/convergence/state.ts';
+import { DuplicateError, type Collection, type Document } from '@anneal/store/port.ts';
+
+/** What the messages that follow from a record carry on: enough of the envelope that caused it. */
+export interface Cause {
+  readonly id: string;
+  readonly correlationid: string;
+  readonly traceparent?: string;
+}
+
+export interface JournalRecord {
+  readonly inputs: readonly string[];
+  readonly cause: Cause;
+  readonly stack: StackDocument;
+  readonly resources: readonly ResourceDocument[];
+  readonly removed: readonly { readonly id: string; readonly version: number }[];
+  readonly events: readonly EventRecord[];
+  readonly effects: readonly Effect[];
+}
+
+export interface JournalDocument extends Document {
+  readonly shard: number;
+  readonly sequence: number;
+  readonly open: boolean;
+  readonly record: JournalRecord | null;
+}
+
+export function recordOf(changes: Changes, inputs: readonly string[], cause: Cause): JournalRecord {
+  return {
+    inputs,
+    cause,
+    stack: changes.stack,
+    resources: [...changes.resources.values()],
+    removed: [...changes.removed].map(([id, version]) => ({ id, version })),
+    events: changes.events,
+    effects: changes.effects,
+  };
+}
+
+/** Undefined when another writer was first. */
+export async function appendRecord(
+  journal: Collection<JournalDocument>,
+  last: JournalDocument | undefined,
+  entry: { stackId: string; shard: number; record: JournalRecord },
+): Promise<JournalDocument | undefined> {
+  const draft = {
+    id: entry.stackId,
+    shard: entry.shard,
+    sequence: (last?.sequence ?? 0) + 1,
+    open: true,
+    record: entry.record,
+  };
+  if (last) return journal.replace(draft, last.version);
+  try {
+    return await journal.insert(draft);
+  } catch (error) {
+    if (error instanceof DuplicateError) return undefined;
+    throw error;
+  }
+}
+
+export async function closeRecord(
+  journal: Collection<JournalDocument>,
+  document: JournalDocument,
+): Promise<JournalDocument | undefined> {
+  const { version, ...draft } = document;
+  return journal.replace({ ...draft, open: false, record: null }, version);
+}

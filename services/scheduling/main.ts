@@ -1,0 +1,4 @@
+import { runMain } from '@anneal/runtime/main.ts';
+import { schedulingService } from './service.ts';
+
+await runMain(schedulingService);

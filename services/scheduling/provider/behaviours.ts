@@ -1,0 +1,122 @@
+/** What each type of our own provider does. The definitions of the types are data, in `libs/hot/types/scheduling.ts`. */
+import type { Failure } from '@anneal/contracts/errors.ts';
+import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+import type { ResourceAction, ResourceRequest } from '@anneal/contracts/resource.ts';
+import type { Secrets } from '@anneal/runtime/secrets.ts';
+import { coerceValue } from './coerce.ts';
+import { randomString } from './random-string.ts';
+
+export interface ActionRequest extends ResourceRequest {
+  readonly action: ResourceAction;
+  readonly secrets: Secrets;
+  /** Of an update. */
+  readonly old_properties?: JsonObject;
+}
+
+export type Result =
+  | { readonly ok: true; readonly physicalId?: string; readonly attributes?: JsonObject }
+  | { readonly ok: false; readonly failure: Failure; readonly replace?: boolean };
+
+export interface Behaviour {
+  /** False when the result follows from the request alone, at once, so that nothing needs to be remembered. */
+  readonly keeps: boolean;
+  /** Below zero: for ever. */
+  readonly waitSeconds?: (request: ActionRequest) => number;
+  readonly run: (request: ActionRequest) => Result;
+}
+
+const done: Result = { ok: true };
+const cannotBeSignalled = ({ resource }: ActionRequest): Result => ({
+  ok: false,
+  failure: { code: 'NotSupported', message: `Resources of type ${resource.type} do not take signals.` },
+});
+
+const value: Behaviour = {
+  keeps: false,
+  run(request) {
+    if (request.action === 'delete') return done;
+    if (request.action === 'signal') return cannotBeSignalled(request);
+    const open = request.secrets.open<Json>(request.properties) as JsonObject;
+    const secret = open !== request.properties;
+    const coerced = coerceValue(open['value'] ?? null, open['type'] ?? null);
+    if (!coerced.ok) return { ok: false, failure: { code: 'InvalidRequest', message: coerced.message } };
+    return {
+      ok: true,
+      physicalId: request.resource.physical_name,
+      attributes: { value: secret ? request.secrets.seal(coerced.value) : coerced.value },
+    };
+  },
+};
+
+const random: Behaviour = {
+  keeps: true,
+  run(request) {
+    if (request.action === 'signal') return cannotBeSignalled(request);
+    if (request.action !== 'create') return done;
+    const made = randomString(request.secrets.open<Json>(request.properties) as JsonObject);
+    if (!made.ok) return { ok: false, failure: { code: 'InvalidRequest', message: made.message } };
+    return { ok: true, physicalId: request.resource.physical_name, attributes: { value: made.value } };
+  },
+};
+
+const none: Behaviour = {
+  keeps: false,
+  run: (request) =>
+    request.action === 'signal'
+      ? cannotBeSignalled(request)
+      : request.action === 'create'
+        ? { ok: true, physicalId: request.resource.id, attributes: {} }
+        : done,
+};
+
+const test: Behaviour = {
+  keeps: true,
+  waitSeconds({ action, properties }) {
+    const perAction = properties['action_wait_secs'];
+    const own =
+      typeof perAction === 'object' && perAction !== null && !Array.isArray(perAction) ? perAction[action] : undefined;
+    return Number(own ?? properties['wait_secs'] ?? 0) || 0;
+  },
+  run(request) {
+    const { action, properties, resource, old_properties: old } = request;
+    if (action === 'signal') return cannotBeSignalled(request);
+    if (action !== 'create' && action !== 'update') return done;
+    if (action === 'update' && properties['update_replace'] === true) {
+      const differs = JSON.stringify(old?.['value']) !== JSON.stringify(properties['value']);
+      if (differs)
+        return { ok: false, replace: true, failure: { code: 'ResourceFailed', message: 'It has to be replaced.' } };
+    }
+    if (properties['fail'] === true) {
+      return { ok: false, failure: { code: 'ResourceFailed', message: `Test Resource failed ${resource.name}` } };
+    }
+    return { ok: true, physicalId: resource.physical_name, attributes: { output: properties['value'] ?? null } };
+  },
+};
+
+const delay: Behaviour = {
+  keeps: true,
+  waitSeconds({ action, properties }) {
+    const actions = properties['actions'];
+    if (!(Array.isArray(actions) ? actions : ['CREATE']).includes(action.toUpperCase())) return 0;
+    const number = (name: string, fallback: number): number => Number(properties[name] ?? fallback) || 0;
+    return number('min_wait', 0) + Math.random() * number('max_jitter', 0) * number('jitter_multiplier', 1);
+  },
+  run: (request) =>
+    request.action === 'signal'
+      ? cannotBeSignalled(request)
+      : request.action === 'create'
+        ? { ok: true, physicalId: request.resource.physical_name, attributes: {} }
+        : done,
+};
+
+const behaviours: Readonly<Record<string, Behaviour>> = {
+  'OS::Heat::Value': value,
+  'OS::Heat::RandomString': random,
+  'OS::Heat::None': none,
+  'OS::Heat::TestResource': test,
+  'OS::Heat::Delay': delay,
+};
+
+export function behaviourOf(type: string): Behaviour | undefined {
+  return Object.hasOwn(behaviours, type) ? behaviours[type] : undefined;
+}

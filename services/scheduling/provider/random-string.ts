@@ -1,0 +1,68 @@
+/** OS::Heat::RandomString: the minima of each class are honoured, the rest is uniform over all distinct characters. */
+import { randomInt } from 'node:crypto';
+import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+
+const lowercase = 'abcdefghijklmnopqrstuvwxyz';
+const uppercase = lowercase.toUpperCase();
+const digits = '0123456789';
+const classes: Readonly<Record<string, string>> = {
+  lowercase,
+  uppercase,
+  digits,
+  letters: lowercase + uppercase,
+  lettersdigits: lowercase + uppercase + digits,
+  hexdigits: `${digits}ABCDEF`,
+  octdigits: '01234567',
+};
+
+interface Pool {
+  readonly characters: string;
+  readonly least: number;
+}
+
+export function randomString(
+  properties: JsonObject,
+  pick: (below: number) => number = randomInt,
+): { ok: true; value: string } | { ok: false; message: string } {
+  const length = Number(properties['length'] ?? 32);
+  const pools = poolsOf(properties);
+  const sum = pools.reduce((total, { least }) => total + least, 0);
+  if (sum > length) {
+    return {
+      ok: false,
+      message: `Length property cannot be smaller than combined character class and character sequence minimums`,
+    };
+  }
+  const all = [...new Set(pools.flatMap(({ characters }) => [...characters]))];
+  if (all.length === 0) return { ok: false, message: 'There are no characters to draw from.' };
+  const drawn = pools.flatMap(({ characters, least }) =>
+    Array.from({ length: least }, () => characters.charAt(pick(characters.length))),
+  );
+  while (drawn.length < length) drawn.push(all[pick(all.length)] as string);
+  for (let index = drawn.length - 1; index > 0; index -= 1) {
+    const other = pick(index + 1);
+    [drawn[index], drawn[other]] = [drawn[other] as string, drawn[index] as string];
+  }
+  return { ok: true, value: drawn.join('') };
+}
+
+function poolsOf(properties: JsonObject): Pool[] {
+  const legacy = properties['sequence'];
+  if (typeof legacy === 'string' && legacy !== '') return [{ characters: classes[legacy] ?? '', least: 1 }];
+  const sequences = itemsOf(properties['character_sequences']).map((item) => ({
+    characters: String(item['sequence'] ?? ''),
+    least: Number(item['min'] ?? 1),
+  }));
+  const given = properties['character_classes'];
+  const fallback: Json = sequences.length > 0 && given === undefined ? [] : [{ class: 'lettersdigits', min: 1 }];
+  const named = itemsOf(given ?? fallback).map((item) => ({
+    characters: classes[String(item['class'] ?? 'lettersdigits')] ?? '',
+    least: Number(item['min'] ?? 1),
+  }));
+  return [...named, ...sequences].filter(({ characters }) => characters !== '');
+}
+
+const itemsOf = (value: Json | undefined): JsonObject[] =>
+  Array.isArray(value)
+    ? value.filter((item): item is JsonObject => typeof item === 'object' && item !== null && !Array.isArray(item))
+    : [];

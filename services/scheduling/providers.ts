@@ -1,0 +1,46 @@
+/** Who serves which resource type, learnt from announcements and kept. */
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import type { ProviderAnnouncement } from '@anneal/contracts/resource.ts';
+import type { ResourceType } from '@anneal/contracts/resource-type.ts';
+import type { Collections } from './collections.ts';
+
+export interface Providers {
+  announce(announcement: ProviderAnnouncement): Promise<void>;
+  typeOf(type: string): ResourceType | undefined;
+  queueOf(type: string): string | undefined;
+  types(): string[];
+  /** Reads again what other replicas were told. */
+  refresh(): Promise<void>;
+}
+
+export async function createProviders(
+  collection: Collections['providers'],
+  builtIn: readonly ResourceType[],
+): Promise<Providers> {
+  const routes = new Map<string, { definition: ResourceType; queue: string }>();
+  // The definitions of the types that come with us; they tell how to compare even before their provider has spoken.
+  const known = new Map(builtIn.map((definition) => [definition.type, definition]));
+
+  const take = (announcement: ProviderAnnouncement): void => {
+    for (const definition of announcement.types) routes.set(definition.type, { definition, queue: announcement.queue });
+  };
+  const refresh = async (): Promise<void> => {
+    for (const { announcement } of await collection.find({ where: {} })) {
+      take(announcement);
+    }
+  };
+  await refresh();
+
+  return {
+    async announce(announcement) {
+      const [outcome] = await collection.bulk([{ kind: 'put', document: { id: announcement.provider, announcement } }]);
+      if (outcome !== 'done')
+        throw new AnnealError('Unavailable', `The announcement of ${announcement.provider} was not kept.`);
+      take(announcement);
+    },
+    typeOf: (type) => routes.get(type)?.definition ?? known.get(type),
+    queueOf: (type) => routes.get(type)?.queue,
+    types: () => [...routes.keys()].sort(),
+    refresh,
+  };
+}

@@ -1,0 +1,80 @@
+/** The service's own queue: what changes a stack goes on to its shard, what reads is answered here. */
+import type { Handler } from '@anneal/bus/port.ts';
+import { answer, on, route, type Route } from '@anneal/bus/route.ts';
+import type { CallDefinition } from '@anneal/contracts/define.ts';
+import { toFailure } from '@anneal/contracts/errors.ts';
+import { answerSchema, answerType, type Envelope } from '@anneal/contracts/envelope.ts';
+import { shardQueue } from '@anneal/contracts/queues.ts';
+import { providerAnnounced } from '@anneal/contracts/resource.ts';
+import {
+  stackCreate,
+  stackDelete,
+  stackEvents,
+  stackList,
+  stackResources,
+  stackShow,
+  stackSignal,
+  stackUpdate,
+} from '@anneal/contracts/scheduling.ts';
+import type { ServiceContext } from '@anneal/runtime/service.ts';
+import type { Providers } from './providers.ts';
+import type { Reading } from './reading.ts';
+import { shardOf } from './shard-of.ts';
+
+export function requestsHandler(parameters: {
+  context: ServiceContext;
+  shards: number;
+  reading: Reading;
+  providers: Providers;
+  ownProvider: readonly Route[];
+}): Handler {
+  const { context, reading, providers } = parameters;
+  const { bus, mint } = context;
+
+  const forward = (stackId: string, message: Envelope): Promise<void> =>
+    bus.send({ queue: shardQueue(shardOf(stackId, parameters.shards)), messages: [message] });
+
+  /** The shard answers; only what cannot reach one is answered here. */
+  const passOn = <Q, A>(
+    definition: CallDefinition<Q, A>,
+    locate: (question: Q) => Promise<{ id: string; question: Q }>,
+  ): Route => ({
+    type: definition.type,
+    handle: async ({ message }) => {
+      let found: { id: string; question: Q };
+      try {
+        found = await locate(message.data as Q);
+      } catch (error) {
+        const data = { ok: false, failure: toFailure(error) } as const;
+        await bus.reply({
+          to: message,
+          message: mint({ type: answerType(definition.type), data: answerSchema }, { data, cause: message }),
+        });
+        return;
+      }
+      await forward(found.id, { ...message, data: found.question });
+    },
+  });
+
+  return route([
+    passOn(stackCreate, async (question) => ({ id: question.id, question })),
+    passOn(stackUpdate, async (question) => {
+      const { id } = await reading.find({ project: question.project, stack: question.id });
+      return { id, question: { ...question, id } };
+    }),
+    passOn(stackDelete, async (question) => {
+      const { id } = await reading.find({ project: question.project, stack: question.id });
+      return { id, question: { ...question, id } };
+    }),
+    passOn(stackSignal, async (question) => {
+      const { id } = await reading.find(question);
+      return { id, question: { ...question, stack: id } };
+    }),
+    answer(context, stackShow, ({ data }) => reading.show(data)),
+    answer(context, stackList, ({ data }) => reading.list(data)),
+    answer(context, stackResources, ({ data }) => reading.resources(data)),
+    answer(context, stackEvents, ({ data }) => reading.events(data)),
+    on(providerAnnounced, ({ data }) => providers.announce(data)),
+    ...parameters.ownProvider,
+  ]);
+}

@@ -1,0 +1,109 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { stackEvents, stackList, stackResources, stackShow } from '@anneal/contracts/scheduling.ts';
+import { callOf, literal, openHarness, planWith, project, resource, type Harness } from './testing.ts';
+
+let harness: Harness;
+beforeEach(async () => {
+  harness = await openHarness();
+});
+afterEach(() => harness.dispose());
+
+const chain = (first: string, more: Parameters<typeof planWith>[1] = {}) =>
+  planWith(
+    [
+      resource('a', { value: literal(first) }),
+      resource('b', { value: callOf('get_attr', 'a', 'value') }, { requires: ['a'] }),
+    ],
+    { outputs: { out: { name: 'out', value: callOf('get_attr', 'b', 'value') } }, ...more },
+  );
+
+describe('a stack', () => {
+  it('is created in the order of its requirements, shown, updated in place and deleted', async () => {
+    const created = await harness.create('s1', chain('x'));
+    expect(created).toMatchObject({ action: 'CREATE', status: 'IN_PROGRESS', reason: 'Stack CREATE started' });
+    const done = await harness.settled(created.id);
+    expect(done).toMatchObject({ status: 'COMPLETE', reason: 'Stack CREATE completed successfully' });
+    expect(done.outputs).toEqual([{ key: 'out', description: '', value: 'x' }]);
+
+    expect(await harness.update(created.id, chain('y'))).toMatchObject({ action: 'UPDATE', status: 'IN_PROGRESS' });
+    expect(await harness.settled(created.id)).toMatchObject({ status: 'COMPLETE', outputs: [{ value: 'y' }] });
+
+    await harness.remove(created.id);
+    const gone = await harness.settled(created.id);
+    expect(gone).toMatchObject({ action: 'DELETE', status: 'COMPLETE' });
+    expect(gone.deleted_at).not.toBeNull();
+    const { events } = await harness.ask(stackEvents, { project, stack: created.id, descending: false });
+    expect(events.map(({ resource_name, action, status }) => `${resource_name} ${action} ${status}`)).toEqual([
+      's1 CREATE IN_PROGRESS',
+      'a CREATE IN_PROGRESS',
+      'a CREATE COMPLETE',
+      'b CREATE IN_PROGRESS',
+      'b CREATE COMPLETE',
+      's1 CREATE COMPLETE',
+      's1 UPDATE IN_PROGRESS',
+      'a UPDATE IN_PROGRESS',
+      'a UPDATE COMPLETE',
+      'b UPDATE IN_PROGRESS',
+      'b UPDATE COMPLETE',
+      's1 UPDATE COMPLETE',
+      's1 DELETE IN_PROGRESS',
+      'b DELETE IN_PROGRESS',
+      'b DELETE COMPLETE',
+      'a DELETE IN_PROGRESS',
+      'a DELETE COMPLETE',
+      's1 DELETE COMPLETE',
+    ]);
+    expect(events.map(({ sequence }) => sequence)).toEqual(events.map((_, index) => index + 1));
+  });
+
+  it('is made once however often the same create comes, and its name is taken while it lives', async () => {
+    const id = harness.context.newId();
+    await harness.create('twice', chain('x'), { id });
+    await harness.create('twice', chain('x'), { id });
+    await expect(harness.create('twice', chain('x'))).rejects.toMatchObject({
+      code: 'AlreadyExists',
+      message: 'The Stack (twice) already exists.',
+    });
+    await harness.settled(id);
+    const { stacks } = await harness.ask(stackList, { project });
+    expect(stacks.map(({ name }) => name)).toEqual(['twice']);
+    await harness.remove(id);
+    await harness.settled(id);
+    const again = await harness.create('twice', chain('x'));
+    await harness.settled(again.id);
+    expect((await harness.ask(stackList, { project })).stacks.map((stack) => stack.id)).toEqual([again.id]);
+  });
+
+  it('fails with the leaf first, and a new update makes the failed resource anew', async () => {
+    const plan = (fail: boolean) =>
+      planWith([resource('t', { value: literal('v'), fail: literal(fail) }, { type: 'OS::Heat::TestResource' })]);
+    const { id } = await harness.create('bad', plan(true));
+    const failed = await harness.settled(id);
+    expect(failed).toMatchObject({
+      status: 'FAILED',
+      reason: 'Resource CREATE failed: ResourceFailed: resources.t: Test Resource failed t',
+      failures: [{ resource: 't', type: 'OS::Heat::TestResource', failure: { code: 'ResourceFailed' } }],
+    });
+    await harness.update(id, plan(false));
+    expect(await harness.settled(id)).toMatchObject({ status: 'COMPLETE', failures: [] });
+    const { resources } = await harness.ask(stackResources, { project, stack: 'bad', detail: true });
+    expect(resources).toHaveLength(1);
+    expect(resources[0]).toMatchObject({ action: 'CREATE', status: 'COMPLETE', attributes: { output: 'v' } });
+  });
+
+  it('can be deleted while a resource of it would take for ever', async () => {
+    const plan = planWith([resource('t', { wait_secs: literal(-1) }, { type: 'OS::Heat::TestResource' })]);
+    const { id } = await harness.create('endless', plan);
+    await harness.remove(id);
+    // The same behaviour makes the deletion wait for ever too: it has a deadline, and can be asked for again.
+    expect(await harness.ask(stackShow, { project, stack: id, outputs: false })).toMatchObject({ action: 'DELETE' });
+  });
+
+  it('fails, naming the announced types, when nobody serves one of its types', async () => {
+    const { id } = await harness.create('lost', planWith([resource('x', {}, { type: 'OS::Nowhere::Thing' })]));
+    const failed = await harness.settled(id);
+    expect(failed.reason).toMatch(
+      /no provider has announced the type OS::Nowhere::Thing; announced are OS::Heat::Delay/,
+    );
+  });
+});

@@ -1,0 +1,97 @@
+/** The scheduling service: stacks and their traversals, and the small provider of values and waits. */
+import { providerAnnounced } from '@anneal/contracts/resource.ts';
+import { requestsQueue, shardQueue } from '@anneal/contracts/queues.ts';
+import { timerFired } from '@anneal/contracts/scheduling.ts';
+import { configurationTypes } from '@anneal/hot/types/configuration.ts';
+import { provisioningTypes } from '@anneal/hot/types/provisioning.ts';
+import { schedulingTypes } from '@anneal/hot/types/scheduling.ts';
+import { defineService } from '@anneal/runtime/service.ts';
+import { createTimers, type Timers } from '@anneal/store/timers.ts';
+import { openCollections } from './collections.ts';
+import { createEvaluation } from './evaluation.ts';
+import { createPlans } from './plans.ts';
+import { providerName, providerRoutes } from './provider/routes.ts';
+import { createWorker } from './provider/work.ts';
+import { createProviders } from './providers.ts';
+import { createReading } from './reading.ts';
+import { requestsHandler } from './requests.ts';
+import { settings } from './settings.ts';
+import { openShard } from './shard.ts';
+import { shardOf } from './shard-of.ts';
+
+export const schedulingService = defineService({
+  name: 'scheduling',
+  settings,
+  async start(context, { shards, batch, cachedStacks, graceSeconds, routeSeconds }) {
+    const { bus, log, mint, store } = context;
+    const collections = await openCollections(store);
+    const plans = createPlans({ store });
+    const providers = await createProviders(collections.providers, [
+      ...schedulingTypes,
+      ...provisioningTypes,
+      ...configurationTypes,
+    ]);
+    const evaluation = createEvaluation({ secrets: context.secrets, typeOf: providers.typeOf });
+    const reading = createReading({ context, collections, plans, providers, evaluation });
+
+    const now = (): number => context.now().getTime();
+    const onError = (error: unknown, timer: { id: string }): void => {
+      log.warn({ err: error, timer: timer.id }, 'a timer could not be carried out; it is tried again');
+    };
+    const timers = await createTimers({
+      store,
+      collection: 'scheduling_timers',
+      now,
+      onError,
+      fire: async ({ id, dueAt, data }) => {
+        const fired = data as { stack_id: string; timer: string; traversal: string };
+        const message = mint(timerFired, { id: `${id}:${dueAt}`, subject: fired.stack_id, data: fired });
+        await bus.send({ queue: shardQueue(shardOf(fired.stack_id, shards)), messages: [message] });
+      },
+    });
+    let waits: Timers | undefined;
+    const worker = createWorker({
+      context,
+      work: collections.work,
+      timers: () => waits as Timers,
+    });
+    waits = await createTimers({
+      store,
+      collection: 'scheduling_waits',
+      now,
+      onError,
+      fire: (timer) => worker.wake(timer),
+    });
+
+    const announcement = { provider: providerName, queue: requestsQueue('scheduling'), types: [...schedulingTypes] };
+    await providers.announce(announcement);
+    const shared = { context, collections, providers, timers, plans };
+    const opened = await Promise.all(
+      Array.from({ length: shards }, (_, shard) =>
+        openShard({
+          ...shared,
+          shard,
+          batch,
+          cachedStacks,
+          routeMs: routeSeconds * 1000,
+          toolsAt: (time) => evaluation.toolsAt({ now: time, graceMs: graceSeconds * 1000 }),
+        }),
+      ),
+    );
+    const requests = await bus.consume(
+      requestsQueue('scheduling'),
+      requestsHandler({ context, shards, reading, providers, ownProvider: providerRoutes(worker) }),
+      { concurrency: 256 },
+    );
+    for (const service of ['templating', 'scheduling'] as const) {
+      await bus.send({ queue: requestsQueue(service), messages: [mint(providerAnnounced, { data: announcement })] });
+    }
+    log.info({ shards }, 'scheduling takes work');
+
+    return {
+      async stop() {
+        await Promise.all([timers.stop(), waits?.stop(), requests.stop(), ...opened.map((shard) => shard.stop())]);
+      },
+    };
+  },
+});

@@ -1,0 +1,43 @@
+import { defineSettings } from '@anneal/runtime/settings.ts';
+import { z } from 'zod';
+
+const whole = (fallback: number, least = 1) =>
+  z
+    .string()
+    .regex(/^\d+$/, 'must be a whole number')
+    .transform(Number)
+    .refine((value) => value >= least, `must be at least ${least}`)
+    .default(fallback);
+
+export const settings = defineSettings({
+  shards: {
+    env: 'ANNEAL_SCHEDULING_SHARDS',
+    schema: whole(8),
+    meaning:
+      'Into how many shards stacks are divided. The same in all replicas, and never changed while stacks are in progress.',
+    cost: 'Each shard is a queue and a consumer; replicas beyond the number of shards stand by.',
+  },
+  batch: {
+    env: 'ANNEAL_SCHEDULING_BATCH',
+    schema: whole(256),
+    meaning: 'How many messages of a shard may be in hand at once; those of one stack are taken in one step.',
+    cost: 'More is faster for large stacks and gives more back when the process dies.',
+  },
+  cachedStacks: {
+    env: 'ANNEAL_SCHEDULING_CACHED_STACKS',
+    schema: whole(64),
+    meaning: 'How many stacks a shard keeps in memory between two steps.',
+    cost: 'About two kilobytes per resource of each.',
+  },
+  graceSeconds: {
+    env: 'ANNEAL_SCHEDULING_DELETE_GRACE_SECONDS',
+    schema: whole(5, 0),
+    meaning: 'How long the deletion of a stack waits for actions that still run before it takes over.',
+    cost: 'Longer leaves more actions finished; shorter deletes a busy stack sooner.',
+  },
+  routeSeconds: {
+    env: 'ANNEAL_SCHEDULING_ROUTE_SECONDS',
+    schema: whole(30),
+    meaning: 'How long a resource waits for a provider of its type to announce itself before it fails.',
+  },
+});

@@ -1,0 +1,232 @@
+/**
+ * The shell around the core, for the stacks of one shard: takes what has arrived for a stack, steps, records, carries out,
+ * answers.
+ *
+ * H1 One step of a stack runs at a time; the next begins when the record of the last is closed.
+ * H2 Nothing is sent, written or answered that is not in a record, and a message is only acknowledged after its record.
+ * H3 State in memory is a cache: it is thrown away after any failure, and whoever loads a stack first carries out the
+ *    record that it finds open.
+ * H4 Input that changes nothing (a repeat, an answer that is too late) is acknowledged and leaves no record.
+ */
+import type { Consumer, Delivery } from '@anneal/bus/port.ts';
+import { AnnealError, toFailure } from '@anneal/contracts/errors.ts';
+import { answerSchema, answerType, type Envelope } from '@anneal/contracts/envelope.ts';
+import type { Json } from '@anneal/contracts/json.ts';
+import { shardQueue } from '@anneal/contracts/queues.ts';
+import { stackDelete, stackCreate, stackSignal, stackUpdate } from '@anneal/contracts/scheduling.ts';
+import type { Tools } from '@anneal/convergence/protocol.ts';
+import { loadState, type State } from '@anneal/convergence/state.ts';
+import { step } from '@anneal/convergence/step.ts';
+import { faultPoint } from '@anneal/runtime/fault.ts';
+import { admit } from './admit.ts';
+import { createInbox } from './inbox.ts';
+import { appendRecord, closeRecord, recordOf, type JournalDocument } from './journal.ts';
+import { performRecord, sendRequests, type PerformContext } from './perform.ts';
+import type { Plans } from './plans.ts';
+import { stackIdOf, toInput, type Arrival } from './arrival.ts';
+import { stackView } from './views.ts';
+
+export interface ShardOptions extends PerformContext {
+  readonly shard: number;
+  readonly plans: Plans;
+  readonly toolsAt: (now: number) => Tools;
+  readonly batch: number;
+  readonly cachedStacks: number;
+  readonly routeMs: number;
+}
+
+interface Entry {
+  readonly state: State;
+  journal: JournalDocument | undefined;
+}
+
+export async function openShard(options: ShardOptions): Promise<Consumer> {
+  const { context, collections, shard, plans } = options;
+  const { bus, log, mint } = context;
+  const cache = new Map<string, Entry>();
+
+  const load = async (stackId: string): Promise<Entry | undefined> => {
+    const cached = cache.get(stackId);
+    if (cached) {
+      cache.delete(stackId);
+      cache.set(stackId, cached);
+      return cached;
+    }
+    const journal = await collections.journal.get(stackId);
+    const entry: { journal: JournalDocument | undefined } = { journal };
+    if (journal?.open && journal.record) {
+      const stored = new Map(
+        (await collections.resources.find({ where: { stack_id: stackId } })).map((resource) => [resource.id, resource]),
+      );
+      await performRecord(options, { record: journal.record, shard, resourceOf: (id) => stored.get(id) });
+      entry.journal = await closeRecord(collections.journal, journal);
+      if (!entry.journal) throw new AnnealError('Unavailable', `Another writer has stack ${stackId} in hand.`);
+    }
+    const stack = await collections.stacks.get(stackId);
+    if (!stack) return undefined;
+    const [resources, plan] = await Promise.all([
+      collections.resources.find({ where: { stack_id: stackId } }),
+      plans.get(stack.target.plan),
+    ]);
+    const loaded: Entry = { state: loadState({ stack, resources, plan }), journal: entry.journal };
+    cache.set(stackId, loaded);
+    for (const oldest of cache.keys()) {
+      if (cache.size <= options.cachedStacks) break;
+      cache.delete(oldest);
+    }
+    return loaded;
+  };
+
+  const take = async (stackId: string, arrivals: readonly Arrival[]): Promise<void> => {
+    try {
+      await takeAll(stackId, arrivals);
+    } catch (error) {
+      // What was stepped may not have been recorded.
+      cache.delete(stackId);
+      throw error;
+    }
+  };
+
+  const takeAll = async (stackId: string, arrivals: readonly Arrival[]): Promise<void> => {
+    const refused = new Map<string, AnnealError>();
+    for (const arrival of arrivals) {
+      if (arrival.kind !== 'message' || arrival.message.type !== stackCreate.type) continue;
+      const refusal = await admit(collections, { now: context.now, plans }, arrival.message as Envelope<never>);
+      if (refusal) refused.set(arrival.message.id, refusal);
+    }
+    const entry = await load(stackId);
+    const messages = arrivals.flatMap((arrival) => (arrival.kind === 'message' ? [arrival.message] : []));
+    if (!entry) {
+      const missing = new AnnealError('NotFound', `The Stack (${stackId}) could not be found.`);
+      await Promise.all(messages.map((message) => reply(message, { error: refused.get(message.id) ?? missing })));
+      return;
+    }
+    const now = context.now().getTime();
+    const inputs = [];
+    for (const message of messages) {
+      if (refused.has(message.id)) continue;
+      try {
+        const input = await toInput({
+          message,
+          state: entry.state,
+          plans,
+          now,
+          routeMs: options.routeMs,
+          types: options.providers.types(),
+        });
+        if (input === undefined) continue;
+        if (input.kind === 'route') await routeAgain(entry, input, message);
+        else inputs.push(input);
+      } catch (error) {
+        if (!(error instanceof AnnealError) || error.kind === 'retry') throw error;
+        refused.set(message.id, error);
+      }
+    }
+    const { changes, refusals } = step(entry.state, inputs, options.toolsAt(now));
+    for (const [id, error] of refusals) refused.set(id, error);
+    const [first] = messages;
+    if (changes.dirty && first) {
+      const record = recordOf(
+        changes,
+        inputs.map(({ id }) => id),
+        {
+          id: first.id,
+          correlationid: first.correlationid,
+          ...(first.traceparent !== undefined && { traceparent: first.traceparent }),
+        },
+      );
+      const appended = await appendRecord(collections.journal, entry.journal, { stackId, shard, record });
+      if (!appended)
+        throw new AnnealError('Unavailable', `Another writer has stack ${stackId} in hand; it is read again.`);
+      await performRecord(options, { record, shard, resourceOf: (id) => entry.state.resources.get(id) });
+      entry.journal = await closeRecord(collections.journal, appended);
+      if (!entry.journal) cache.delete(stackId);
+    }
+    await faultPoint('scheduling.closed');
+    if (messages.some(isQuestion)) {
+      const view = stackView({
+        stack: entry.state.stack,
+        plan: await plans.get(entry.state.stack.target.plan),
+        now,
+      });
+      await Promise.all(
+        messages.filter(isQuestion).map((message) => {
+          const error = refused.get(message.id);
+          const value = message.type === stackSignal.type ? {} : (view as unknown as Json);
+          return reply(message, error ? { error } : { value });
+        }),
+      );
+    }
+    await faultPoint('scheduling.replied');
+  };
+
+  const routeAgain = async (
+    entry: Entry,
+    { resource, fence }: { resource: string; fence: number },
+    message: Envelope,
+  ): Promise<void> => {
+    await sendRequests(options, {
+      stack: entry.state.stack,
+      shard,
+      effects: [{ kind: 'request', resource, fence }],
+      cause: { id: message.id, correlationid: message.correlationid },
+      resourceOf: (id) => entry.state.resources.get(id),
+    });
+  };
+
+  const reply = async (question: Envelope, result: { value: Json } | { error: AnnealError }): Promise<void> => {
+    if (!isQuestion(question)) return;
+    const data =
+      'error' in result
+        ? ({ ok: false, failure: toFailure(result.error) } as const)
+        : ({ ok: true, value: result.value } as const);
+    await bus.reply({
+      to: question,
+      message: mint({ type: answerType(question.type), data: answerSchema }, { data, cause: question }),
+    });
+  };
+
+  const inbox = createInbox(take);
+
+  const recover = async (): Promise<void> => {
+    const open = await collections.journal.find({ where: { open: true, shard } });
+    await Promise.all(open.map(({ id }) => inbox.put(id, { kind: 'recover' })));
+    if (open.length > 0) log.info({ shard, stacks: open.length }, 'carried out the records that were left open');
+  };
+
+  const consumer = await bus.consume(
+    shardQueue(shard),
+    async (delivery: Delivery) => {
+      const stackId = stackIdOf(delivery.message);
+      if (stackId === undefined) {
+        throw new AnnealError('InvalidMessage', `A shard does not take messages of type ${delivery.message.type}.`);
+      }
+      await inbox.put(stackId, { kind: 'message', message: delivery.message });
+    },
+    {
+      singleActive: true,
+      concurrency: options.batch,
+      // The answers of providers must not be given up on while the store is away for a while.
+      maxAttempts: 40,
+      onActive: (active) => {
+        cache.clear();
+        if (!active) return;
+        recover().catch((error: unknown) => {
+          log.error(
+            { err: error, shard },
+            'could not carry out open records; each is carried out when its stack is next touched',
+          );
+        });
+      },
+    },
+  );
+  return {
+    async stop(stopOptions) {
+      await consumer.stop(stopOptions);
+      await inbox.idle();
+    },
+  };
+}
+
+const questions = new Set([stackCreate.type, stackUpdate.type, stackDelete.type, stackSignal.type]);
+const isQuestion = (message: Envelope): boolean => questions.has(message.type);

@@ -1,0 +1,220 @@
+/** Stacks, resources and events as their readers see them. What is hidden is masked here, and only here. */
+import type { Json } from '@anneal/contracts/json.ts';
+import type { Plan, PlanResource } from '@anneal/contracts/plan.ts';
+import type { Condition, ResourceView, StackEvent, StackView } from '@anneal/contracts/scheduling.ts';
+import type { EventRecord } from '@anneal/convergence/protocol.ts';
+import { representative, type ResourceDocument, type StackDocument } from '@anneal/convergence/state.ts';
+
+const hiddenText = '******';
+
+export function stackView({ stack, plan, now }: { stack: StackDocument; plan: Plan; now: number }): StackView {
+  const parameters: [string, Json][] = Object.entries(plan.parameters).map(([name, parameter]) => [
+    name,
+    parameter.hidden ? hiddenText : parameter.value,
+  ]);
+  return {
+    id: stack.id,
+    name: stack.name,
+    project: stack.project,
+    owner: stack.owner,
+    description: stack.target.description,
+    action: stack.action,
+    status: stack.status,
+    reason: stack.reason,
+    created_at: stack.created_at,
+    updated_at: stack.updated_at,
+    deleted_at: stack.deleted_at,
+    timeout_minutes: stack.timeout_minutes,
+    disable_rollback: stack.disable_rollback,
+    tags: [...stack.tags],
+    parent: stack.parent,
+    traversal: stack.traversal,
+    version: stack.version,
+    template: stack.target.template,
+    environment: stack.target.environment,
+    files: stack.target.files,
+    plan: stack.target.plan,
+    conditions: stackConditions(stack, now),
+    parameters: Object.fromEntries(parameters),
+    failures: stack.failures.map((failure) => ({ ...failure })),
+  };
+}
+
+function stackConditions(stack: StackDocument, now: number): Condition[] {
+  const since = stack.updated_at ?? stack.created_at;
+  const ready = stack.status === 'COMPLETE' && stack.deleted_at === null;
+  const overdue = stack.deadline !== null && Date.parse(stack.deadline) < now;
+  return [
+    {
+      type: 'Ready',
+      status: ready ? 'True' : 'False',
+      reason: camel(stack.action, stack.status),
+      message: stack.reason,
+      since,
+    },
+    {
+      type: 'Stalled',
+      status: overdue ? 'True' : 'False',
+      reason: overdue ? 'DeadlinePassed' : 'InTime',
+      message: overdue ? `The deadline, ${stack.deadline ?? ''}, has passed and its timer has not been taken yet.` : '',
+      since: overdue ? (stack.deadline ?? since) : since,
+    },
+  ];
+}
+
+export interface ResourceViewParameters {
+  readonly stack: StackDocument;
+  readonly resource: ResourceDocument;
+  readonly plan: Plan;
+  readonly requiredBy: readonly string[];
+  readonly now: number;
+  readonly budgetSeconds: number | undefined;
+  readonly detail: boolean;
+  readonly mask: <T extends Json>(value: T) => T;
+}
+
+export function resourceView(parameters: ResourceViewParameters): ResourceView {
+  const { stack, resource, plan, mask } = parameters;
+  const planned = Object.hasOwn(plan.resources, resource.name) ? plan.resources[resource.name] : undefined;
+  return {
+    id: resource.id,
+    name: resource.name,
+    type: resource.type,
+    stack_id: stack.id,
+    stack_name: stack.name,
+    action: resource.action,
+    status: resource.status,
+    reason: resource.reason,
+    physical_id: resource.physical_id,
+    requires: [...(planned?.requires ?? [])],
+    required_by: [...parameters.requiredBy],
+    created_at: resource.created_at,
+    updated_at: resource.updated_at,
+    started_at: resource.started_at,
+    finished_at: resource.finished_at,
+    description: resource.description,
+    version: resource.version,
+    conditions: resourceConditions(parameters),
+    ...(resource.failure && { failure: resource.failure }),
+    ...(parameters.detail && {
+      attributes: mask(resource.attributes),
+      properties: mask(resource.request?.properties ?? resource.properties),
+      metadata: isObject(resource.metadata) ? mask(resource.metadata) : {},
+    }),
+  };
+}
+
+const defaultBudgetSeconds = 600;
+
+/** One rule: no progress within the budget of its type. */
+function resourceConditions({ resource, now, budgetSeconds }: ResourceViewParameters): Condition[] {
+  const ready = resource.status === 'COMPLETE' && resource.action !== 'DELETE' && resource.action !== 'INIT';
+  const budget = budgetSeconds ?? defaultBudgetSeconds;
+  const stalled = resource.request !== null && now - Date.parse(resource.updated_at) > budget * 1000;
+  return [
+    {
+      type: 'Ready',
+      status: ready ? 'True' : 'False',
+      reason: camel(resource.action, resource.status),
+      message: resource.reason,
+      since: resource.updated_at,
+    },
+    {
+      type: 'Stalled',
+      status: stalled ? 'True' : 'False',
+      reason: stalled ? 'NoProgress' : 'InTime',
+      message: stalled ? `Its provider has said nothing for more than ${budget} seconds.` : '',
+      since: stalled ? new Date(Date.parse(resource.updated_at) + budget * 1000).toISOString() : resource.updated_at,
+    },
+  ];
+}
+
+/** A resource of the plan that nothing was done for yet. */
+export function plannedView(parameters: {
+  stack: StackDocument;
+  planned: PlanResource;
+  requiredBy: readonly string[];
+}): ResourceView {
+  const { stack, planned } = parameters;
+  const since = stack.updated_at ?? stack.created_at;
+  return {
+    id: '',
+    name: planned.name,
+    type: planned.type,
+    stack_id: stack.id,
+    stack_name: stack.name,
+    action: 'INIT',
+    status: 'COMPLETE',
+    reason: '',
+    physical_id: null,
+    requires: [...planned.requires],
+    required_by: [...parameters.requiredBy],
+    created_at: since,
+    updated_at: since,
+    started_at: null,
+    finished_at: null,
+    description: planned.description ?? '',
+    version: 0,
+    conditions: [],
+  };
+}
+
+/** One row per name: what stands for it; names of the plan that have nothing yet come last. */
+export function rowsOf(
+  resources: readonly ResourceDocument[],
+  plan: Plan,
+): ({ resource: ResourceDocument } | { planned: PlanResource })[] {
+  const byName = new Map<string, ResourceDocument[]>();
+  for (const resource of resources) {
+    const list = byName.get(resource.name);
+    if (list) list.push(resource);
+    else byName.set(resource.name, [resource]);
+  }
+  const rows: ({ resource: ResourceDocument } | { planned: PlanResource })[] = [];
+  for (const candidates of byName.values()) {
+    const resource = representative(candidates);
+    if (resource) rows.push({ resource });
+  }
+  for (const planned of Object.values(plan.resources)) if (!byName.has(planned.name)) rows.push({ planned });
+  return rows;
+}
+
+export function requirersOf(plan: Plan): Map<string, string[]> {
+  const index = new Map<string, string[]>();
+  for (const { name, requires } of Object.values(plan.resources)) {
+    for (const required of requires) {
+      const list = index.get(required);
+      if (list) list.push(name);
+      else index.set(required, [name]);
+    }
+  }
+  return index;
+}
+
+export function eventView(event: EventRecord): StackEvent {
+  return {
+    id: event.id,
+    stack_id: event.stack_id,
+    stack_name: event.stack_name,
+    sequence: event.sequence,
+    time: event.time,
+    resource_name: event.resource_name,
+    resource_type: event.resource_type,
+    physical_id: event.physical_id,
+    action: event.action,
+    status: event.status,
+    reason: event.reason,
+    ...(event.failure && { failure: event.failure }),
+  };
+}
+
+const isObject = (value: Json): value is { [key: string]: Json } =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** `CREATE`, `IN_PROGRESS` → `CreateInProgress` */
+const camel = (action: string, status: string): string =>
+  `${action}_${status}`
+    .toLowerCase()
+    .split('_')
+    .map((word) => `${word.charAt(0).toUpperCase()}${word.slice(1)}`)
+    .join('');
