@@ -86,5 +86,9 @@ export const eventLog = call('event.log', 'Events of a project in the order in w
     subject_prefix: z.string().default(''),
     limit: z.number().int().min(1).max(1000),
   }),
-  answer: z.object({ events: z.array(envelopeSchema) }),
+  answer: z.object({
+    events: z.array(envelopeSchema),
+    /** The last event that was looked at, whether it fits or not: reading on from here looks at none twice. */
+    cursor: z.string().optional(),
+  }),
 });

@@ -31,7 +31,7 @@ export interface Input<Q, B> {
 
 /** Keeps the types of query and body for the handler. */
 export function endpoint<Q extends Schema, B extends Schema>(definition: Endpoint<Q, B>): Endpoint {
-  return definition as Endpoint;
+  return definition;
 }
 
 const nothing = z.unknown();

@@ -49,13 +49,11 @@ const pageSize = 100;
 
 export function eventEndpoints({ ask, newId, streams, wakeups, heartbeatMs }: EventEndpointOptions): Endpoint[] {
   type Filter = { project: string; types: string[]; subject_prefix: string };
-  const page = async (filter: Filter, limit: number, after: string | undefined) => {
-    const { events } = await ask('notification', eventLog, {
+  const page = (filter: Filter, limit: number, after: string | undefined) =>
+    ask('notification', eventLog, {
       project: filter.project,
       data: { ...filter, limit, ...(after !== undefined && { after }) },
     });
-    return events;
-  };
 
   async function follow(stream: Stream, filter: Filter, start: string | undefined): Promise<void> {
     // Listening starts before the first read: what is kept between the two is in the next page.
@@ -63,9 +61,10 @@ export function eventEndpoints({ ask, newId, streams, wakeups, heartbeatMs }: Ev
     try {
       let after = start;
       while (!stream.signal.aborted) {
-        const events = await page(filter, pageSize, after);
+        const { events, cursor } = await page(filter, pageSize, after);
         for (const event of events) await stream.send({ id: event.id, data: event });
-        after = events.at(-1)?.id ?? after;
+        // What does not fit is passed over for good, or each look would start at the last event that did.
+        after = cursor ?? events.at(-1)?.id ?? after;
         if (events.length === pageSize) continue;
         await listener.next(heartbeatMs, stream.signal);
         await stream.heartbeat();
@@ -83,7 +82,7 @@ export function eventEndpoints({ ask, newId, streams, wakeups, heartbeatMs }: Ev
         'Events in the order in which they were kept: a page, or with Accept: text/event-stream each as it happens. Behind the event in `after` or Last-Event-ID; `beginning` for all that is kept.',
       query: querySchema,
       stream: true,
-      answer: z.object({ events: z.array(envelopeSchema) }),
+      answer: z.object({ events: z.array(envelopeSchema), cursor: z.string().optional() }),
       handle: async ({ request, reply, query }) => {
         const filter = {
           project: projectOf(request),
@@ -91,13 +90,14 @@ export function eventEndpoints({ ask, newId, streams, wakeups, heartbeatMs }: Ev
           subject_prefix: query.subject_prefix,
         };
         if (!(request.headers.accept?.includes('text/event-stream') ?? false)) {
-          return { events: await page(filter, query.limit, query.after) };
+          return page(filter, query.limit, query.after);
         }
         const last = request.headers['last-event-id'];
         // A reconnecting client repeats its first address, so the header, which is newer, wins.
         const named = typeof last === 'string' && last !== '' ? last : query.after;
         // Without a place to start from it starts now: behind the newest event there is.
-        const after = named ?? (await page({ ...filter, types: ['#'], subject_prefix: '' }, 1, undefined)).at(-1)?.id;
+        const newest = { ...filter, types: ['#'], subject_prefix: '' };
+        const after = named ?? (await page(newest, 1, undefined)).events.at(-1)?.id;
         await streams.open(reply, (stream) => follow(stream, filter, after ?? 'beginning'));
         return undefined;
       },

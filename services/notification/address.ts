@@ -1,0 +1,48 @@
+/**
+ * Where webhooks may go. Whoever may subscribe must not reach, through us, what only we can reach: loopback, private and
+ * link-local addresses. The address that is checked is the one that is connected to, so that a name cannot change in between.
+ */
+import { lookup } from 'node:dns';
+import { isIP, type LookupFunction } from 'node:net';
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import ipaddr from 'ipaddr.js';
+
+export function isPublic(address: string): boolean {
+  // `process` takes an IPv4 address out of the IPv6 form that hides it.
+  return ipaddr.isValid(address) && ipaddr.process(address).range() === 'unicast';
+}
+
+const refusal = (name: string, address: string): string =>
+  `${name}${name === address ? '' : ` (${address})`} is not a public address; webhooks to private addresses are allowed by ANNEAL_NOTIFICATION_ALLOW_PRIVATE=true.`;
+
+/** @throws AnnealError InvalidRequest for a URL that can never be delivered to. */
+export function checkUrl(text: string, { allowPrivate }: { allowPrivate: boolean }): void {
+  const url = new URL(text);
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') {
+    throw new AnnealError('InvalidRequest', `A webhook goes to an http or https URL, not to ${url.protocol}`);
+  }
+  if (url.username !== '' || url.password !== '') {
+    throw new AnnealError(
+      'InvalidRequest',
+      'The URL of a webhook must not hold a user or password; check its signature instead.',
+    );
+  }
+  const host = url.hostname.replace(/^\[|\]$/g, '');
+  if (!allowPrivate && ((isIP(host) !== 0 && !isPublic(host)) || host === 'localhost')) {
+    throw new AnnealError('InvalidRequest', refusal(host, host));
+  }
+}
+
+/** `dns.lookup` that fails where any of the addresses is not public. */
+export const publicLookup: LookupFunction = (hostname, options, callback) => {
+  lookup(hostname, { ...options, all: true }, (error, addresses) => {
+    if (error) return callback(error, '', 0);
+    const hidden = addresses.find(({ address }) => !isPublic(address));
+    const [first] = addresses;
+    if (hidden || !first) {
+      return callback(new Error(refusal(hostname, hidden?.address ?? 'no address')), '', 0);
+    }
+    if (options.all) return (callback as unknown as (error: null, all: typeof addresses) => void)(null, addresses);
+    return callback(null, first.address, first.family);
+  });
+};

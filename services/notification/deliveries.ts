@@ -1,0 +1,76 @@
+/** Deliveries: one event on its way to one subscription, with every attempt. */
+import type { Envelope } from '@anneal/contracts/envelope.ts';
+import type { Failure } from '@anneal/contracts/errors.ts';
+import type { DeliveryView } from '@anneal/contracts/notification.ts';
+import type { Collection, Document, Store } from '@anneal/store/port.ts';
+import type { EventDocument } from './event-log.ts';
+
+export interface DeliveryDocument extends Document {
+  readonly subscription_id: string;
+  /** Of the event in the log; deliveries are made in this order. */
+  readonly sequence: number;
+  /** Those of one subject wait for each other. */
+  readonly subject: string;
+  /** Kept here as well: the log may forget it before the listener is back. */
+  readonly event: Envelope;
+  readonly status: DeliveryView['status'];
+  /** Attempts since it was made or replayed. */
+  readonly tries: number;
+  readonly attempts: DeliveryView['attempts'];
+  /** Milliseconds since the epoch. */
+  readonly due_at: number | null;
+  readonly failure: Failure | null;
+}
+
+export type Deliveries = Collection<DeliveryDocument>;
+
+export const mostAttemptsKept = 20;
+
+export const openDeliveries = (store: Store): Promise<Deliveries> =>
+  store.collection<DeliveryDocument>({
+    name: 'notification_deliveries',
+    indexes: [{ fields: ['subscription_id', 'status', 'sequence'] }, { fields: ['subscription_id', 'sequence'] }],
+  });
+
+/** Derived, so that making it twice makes it once. */
+export const deliveryId = (subscription: string, event: string): string => `${subscription}:${event}`;
+
+export const newDelivery = (
+  subscription: string,
+  { sequence, event }: EventDocument,
+  now: number,
+): Omit<DeliveryDocument, 'version'> => ({
+  id: deliveryId(subscription, event.id),
+  subscription_id: subscription,
+  sequence,
+  // What has no subject has no order to keep.
+  subject: event.subject ?? event.id,
+  event,
+  status: 'pending',
+  tries: 0,
+  attempts: [],
+  due_at: now,
+  failure: null,
+});
+
+export const deliveryView = (document: DeliveryDocument): DeliveryView => ({
+  id: document.id,
+  subscription_id: document.subscription_id,
+  event_id: document.event.id,
+  event_type: document.event.type,
+  status: document.status,
+  attempts: document.attempts,
+  next_attempt_at: document.due_at === null ? null : new Date(document.due_at).toISOString(),
+  failure: document.failure,
+});
+
+/** Removes the oldest beyond `keep` of what has come to an end. */
+export async function trim(deliveries: Deliveries, subscription: string, keep: number): Promise<void> {
+  for (const status of ['delivered', 'dead'] as const) {
+    const where = { subscription_id: subscription, status };
+    const surplus = (await deliveries.count(where)) - keep;
+    if (surplus <= 0) continue;
+    const oldest = await deliveries.find({ where, orderBy: ['sequence'], limit: Math.min(surplus, 1000) });
+    await deliveries.bulk(oldest.map(({ id }) => ({ kind: 'remove', id })));
+  }
+}

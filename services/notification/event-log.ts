@@ -1,0 +1,204 @@
+/**
+ * The log of events: what happened, in the order in which it was kept.
+ *
+ * L1 Sequence numbers have no gaps: a number is only taken when the one before is in the store, so that a reader who has seen
+ *    n never finds a smaller one later.
+ * L2 An event is kept once, by its id, however often it is delivered.
+ * L3 Of two writers who take the same number one is refused, and takes the next.
+ */
+import type { Envelope } from '@anneal/contracts/envelope.ts';
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import { matcherOf } from '@anneal/bus/pattern.ts';
+import type { Collection, Document, Store } from '@anneal/store/port.ts';
+
+export interface EventDocument extends Document {
+  readonly sequence: number;
+  readonly project: string;
+  readonly event: Envelope;
+}
+
+export interface Filter {
+  readonly types: readonly string[];
+  readonly subject_prefix: string;
+}
+
+const trimEvery = 500;
+const readAtOnce = 500;
+const mostAttempts = 20;
+
+export function filterOf({ types, subject_prefix: prefix }: Filter): (event: Envelope) => boolean {
+  const matches = matcherOf(types);
+  return ({ type, subject = '' }) => matches(type) && subject.startsWith(prefix);
+}
+
+export class EventLog {
+  readonly #events: Collection<EventDocument>;
+  readonly #keep: number;
+  readonly #onKept: (kept: readonly EventDocument[]) => Promise<void>;
+  #waiting: { event: Envelope; resolve: () => void; reject: (error: unknown) => void }[] = [];
+  #appending: Promise<void> | undefined;
+  #last: number | undefined;
+  #trimmedAt = 0;
+
+  private constructor(
+    events: Collection<EventDocument>,
+    keep: number,
+    onKept: (kept: readonly EventDocument[]) => Promise<void>,
+  ) {
+    this.#events = events;
+    this.#keep = keep;
+    this.#onKept = onKept;
+  }
+
+  static async open(options: {
+    store: Store;
+    keep: number;
+    /** Told of what is new, once it is durable. */
+    onKept: (kept: readonly EventDocument[]) => Promise<void>;
+  }): Promise<EventLog> {
+    const events = await options.store.collection<EventDocument>({
+      name: 'notification_events',
+      indexes: [{ fields: ['sequence'], unique: true }, { fields: ['project', 'sequence'] }],
+    });
+    return new EventLog(events, options.keep, options.onKept);
+  }
+
+  /** Resolves when the event is kept. Events are kept in the order of the calls; those of one moment together. */
+  append(event: Envelope): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    this.#waiting.push({ event, resolve, reject });
+    this.#appending ??= this.#appendWaiting().finally(() => {
+      this.#appending = undefined;
+    });
+    return promise;
+  }
+
+  async #appendWaiting(): Promise<void> {
+    // A turn of the loop lets what arrives together be written together.
+    await new Promise<void>((resolve) => {
+      setImmediate(resolve);
+    });
+    while (this.#waiting.length > 0) {
+      const batch = this.#waiting.splice(0, 200);
+      try {
+        const kept = await this.#keepAll(batch.map(({ event }) => event));
+        await this.#onKept(kept);
+        for (const { resolve } of batch) resolve();
+      } catch (error) {
+        this.#last = undefined;
+        for (const { reject } of batch) reject(error);
+      }
+    }
+    await this.#trim();
+  }
+
+  async #keepAll(events: readonly Envelope[]): Promise<EventDocument[]> {
+    const kept: EventDocument[] = [];
+    let left = [...new Map(events.map((event) => [event.id, event])).values()];
+    for (let attempt = 0; attempt < mostAttempts && left.length > 0; attempt += 1) {
+      const before = await this.#events.getMany(left.map(({ id }) => id));
+      const known = new Set(before.map(({ id }) => id));
+      // L2; what an earlier run kept is told again, because it may have died before it told.
+      kept.push(...before);
+      left = left.filter(({ id }) => !known.has(id));
+      const base = (this.#last ??= await this.last());
+      const drafts = left.map((event, index) => ({
+        id: event.id,
+        sequence: base + 1 + index,
+        project: event.project ?? '',
+        event,
+      }));
+      // L1, L3: the first that is refused ends the run of numbers; the rest is tried again behind it.
+      const outcomes = await this.#events.bulk(drafts.map((document) => ({ kind: 'insert', document })));
+      const refused = outcomes.findIndex((outcome) => outcome !== 'done');
+      const done = drafts.filter((_, index) => outcomes[index] === 'done');
+      kept.push(...done.map((draft) => ({ ...draft, version: 1 })));
+      left = left.filter((_, index) => outcomes[index] !== 'done');
+      this.#last = refused < 0 ? base + drafts.length : undefined;
+    }
+    if (left.length > 0) {
+      throw new AnnealError('Unavailable', 'The event log is written by another replica at the same time; try again.');
+    }
+    return kept.sort((a, b) => a.sequence - b.sequence);
+  }
+
+  /** The highest number in the log; 0 while it is empty. */
+  async last(): Promise<number> {
+    const [newest] = await this.#events.find({ where: {}, orderBy: ['sequence'], descending: true, limit: 1 });
+    return newest?.sequence ?? 0;
+  }
+
+  /** The number behind which to read: `beginning`, or the id of an event. One that is no longer kept: all that is. */
+  async positionOf(after: string): Promise<number> {
+    if (after === 'beginning') return 0;
+    return (await this.#events.get(after))?.sequence ?? 0;
+  }
+
+  /** Events of a project behind a number, and the number up to which it has looked. */
+  async read(parameters: {
+    project: string;
+    after: number;
+    filter: Filter;
+    limit: number;
+  }): Promise<{ events: EventDocument[]; upTo: EventDocument | undefined }> {
+    const { project, filter, limit } = parameters;
+    const fits = filterOf(filter);
+    const events: EventDocument[] = [];
+    let upTo: EventDocument | undefined;
+    for (;;) {
+      const page = await this.#events.find({
+        where: { project, sequence: { gt: upTo?.sequence ?? parameters.after } },
+        orderBy: ['sequence'],
+        limit: readAtOnce,
+      });
+      for (const document of page) {
+        upTo = document;
+        if (fits(document.event)) events.push(document);
+        if (events.length === limit) return { events, upTo };
+      }
+      if (page.length < readAtOnce) return { events, upTo };
+    }
+  }
+
+  /** The newest that fit, the oldest of them first. */
+  async newest(parameters: { project: string; filter: Filter; limit: number }): Promise<EventDocument[]> {
+    const { project, filter, limit } = parameters;
+    const fits = filterOf(filter);
+    const events: EventDocument[] = [];
+    let before = Number.MAX_SAFE_INTEGER;
+    for (;;) {
+      const page = await this.#events.find({
+        where: { project, sequence: { lt: before } },
+        orderBy: ['sequence'],
+        descending: true,
+        limit: Math.min(readAtOnce, Math.max(limit, 10)),
+      });
+      for (const document of page) {
+        before = document.sequence;
+        if (fits(document.event)) events.push(document);
+        if (events.length === limit) return events.reverse();
+      }
+      if (page.length === 0) return events.reverse();
+    }
+  }
+
+  async #trim(): Promise<void> {
+    const last = this.#last ?? 0;
+    if (last - this.#trimmedAt < trimEvery) return;
+    this.#trimmedAt = last;
+    for (;;) {
+      const old = await this.#events.find({
+        where: { sequence: { lte: last - this.#keep } },
+        orderBy: ['sequence'],
+        limit: readAtOnce,
+      });
+      if (old.length === 0) return;
+      await this.#events.bulk(old.map(({ id }) => ({ kind: 'remove', id })));
+    }
+  }
+
+  /** Resolves when what was appended is kept, or has failed. */
+  async settled(): Promise<void> {
+    await this.#appending?.catch(() => undefined);
+  }
+}

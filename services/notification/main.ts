@@ -1,0 +1,4 @@
+import { runMain } from '@anneal/runtime/main.ts';
+import { notificationService } from './service.ts';
+
+await runMain(notificationService);

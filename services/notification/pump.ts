@@ -1,0 +1,214 @@
+/**
+ * Brings the events of one subscription to its listener. A durable timer per subscription starts it; whatever dies, the timer
+ * fires again and it goes on from the store.
+ *
+ * P1 An event becomes a delivery before the cursor passes it: none is left out.
+ * P2 Of one subject, an event is only attempted when all before it are delivered or dead.
+ * P3 A listener that is down holds up nobody else's events, and its own are not all tried at once.
+ * P4 Of two pumps at one subscription, one loses at its first write and stops.
+ */
+import type { Secrets } from '@anneal/runtime/secrets.ts';
+import { faultPoint } from '@anneal/runtime/fault.ts';
+import { mostAttemptsKept, newDelivery, trim, type Deliveries, type DeliveryDocument } from './deliveries.ts';
+import type { EventLog } from './event-log.ts';
+import { decide, type Decision, type Outcome } from './schedule.ts';
+import type { SubscriptionDocument, Subscriptions } from './subscriptions.ts';
+import type { Sender } from './webhook.ts';
+
+export interface PumpOptions {
+  log: EventLog;
+  subscriptions: Subscriptions;
+  deliveries: Deliveries;
+  sender: Sender;
+  secrets: Secrets;
+  retrySeconds: readonly number[];
+  keepDeliveries: number;
+  now: () => number;
+  random: () => number;
+  stopping: AbortSignal;
+  /** Called with when to go on, when there is something to go on with. */
+  resume: (subscription: string, at: number) => Promise<void>;
+}
+
+/** Deliveries that may be under way; a listener that is further behind is served from the log. */
+const window = 500;
+/** Shorter than the lease of the timer: a run ends and is set again rather than be doubled. */
+const budgetMs = 5_000;
+/** A listener in trouble is left alone for this long, or until the failed delivery is due. */
+const restMs = 60_000;
+
+export class Pump {
+  readonly #options: PumpOptions;
+  /** Subscriptions that got new events in this process while they were being pumped. */
+  readonly #stirred = new Set<string>();
+
+  constructor(options: PumpOptions) {
+    this.#options = options;
+  }
+
+  stir(subscription: string): void {
+    this.#stirred.add(subscription);
+  }
+
+  async run(id: string): Promise<void> {
+    const { subscriptions, deliveries, stopping, now, resume, keepDeliveries } = this.#options;
+    const end = now() + budgetMs;
+    let delivered = false;
+    for (;;) {
+      const subscription = await subscriptions.get(id);
+      if (subscription?.status !== 'active') return;
+      this.#stirred.delete(id);
+      const pass = await this.#pass(subscription, end);
+      delivered ||= pass.ended > 0;
+      if (pass.lost) return;
+      if (stopping.aborted || now() >= end) {
+        await resume(id, now());
+        return;
+      }
+      if (pass.more || this.#stirred.has(id)) continue;
+      if (delivered) await trim(deliveries, id, keepDeliveries);
+      // Between the last look and this line events may have come: whoever kept them has set the timer again.
+      if (pass.resumeAt !== undefined) await resume(id, pass.resumeAt);
+      return;
+    }
+  }
+
+  async #pass(
+    subscription: SubscriptionDocument,
+    end: number,
+  ): Promise<{ ended: number; more: boolean; lost: boolean; resumeAt: number | undefined }> {
+    const { deliveries, now, stopping } = this.#options;
+    const where = { subscription_id: subscription.id, status: 'pending' } as const;
+    let pending = await deliveries.find({ where, orderBy: ['sequence'], limit: window });
+    let behind = false;
+    if (pending.length < window) {
+      behind = await this.#take(subscription, window - pending.length);
+      pending = await deliveries.find({ where, orderBy: ['sequence'], limit: window });
+    }
+    const waiting = new Set<string>();
+    let ended = 0;
+    let resumeAt: number | undefined;
+    const wait = (subject: string, at: number): void => {
+      waiting.add(subject);
+      resumeAt = Math.min(resumeAt ?? Infinity, at);
+    };
+    for (const delivery of pending) {
+      if (waiting.has(delivery.subject)) continue; // P2
+      const due = delivery.due_at ?? 0;
+      if (due > now()) {
+        wait(delivery.subject, due);
+        continue;
+      }
+      if (stopping.aborted || now() >= end) return { ended, more: true, lost: false, resumeAt: now() };
+      const result = await this.#attempt(subscription, delivery);
+      if (result === 'lost') return { ended, more: false, lost: true, resumeAt: undefined };
+      if (result.kind === 'gone') return { ended, more: false, lost: true, resumeAt: undefined };
+      if (result.kind !== 'again') {
+        ended += 1;
+        continue;
+      }
+      const at = now() + result.inMs;
+      if (result.wide) {
+        // P3: the rest waits too, but not as long as the unlucky first one may have to.
+        return { ended, more: false, lost: false, resumeAt: Math.min(resumeAt ?? Infinity, at, now() + restMs) };
+      }
+      wait(delivery.subject, at);
+    }
+    return { ended, more: ended > 0 && (behind || pending.length === window), lost: false, resumeAt };
+  }
+
+  /** Makes deliveries of the next events in the log. True when there may be more. */
+  async #take(subscription: SubscriptionDocument, limit: number): Promise<boolean> {
+    const { log, subscriptions, deliveries, now } = this.#options;
+    const { id, project, cursor } = subscription;
+    const { events, upTo } = await log.read({ project, after: cursor, filter: subscription, limit });
+    if (!upTo) return false;
+    await deliveries.bulk(events.map((event) => ({ kind: 'insert', document: newDelivery(id, event, now()) })));
+    await faultPoint('notification.taken');
+    // P1. A refused write means that someone else moved it: their deliveries have the same ids.
+    const current = await subscriptions.get(id);
+    if (current && current.cursor < upTo.sequence) {
+      await subscriptions.replace({ ...current, cursor: upTo.sequence }, current.version);
+    }
+    return events.length === limit;
+  }
+
+  async #attempt(subscription: SubscriptionDocument, delivery: DeliveryDocument): Promise<Decision | 'lost'> {
+    const { sender, secrets, now, random, retrySeconds, deliveries, stopping } = this.#options;
+    const began = now();
+    const outcome = await sender.send({
+      url: subscription.url,
+      secret: secrets.open(subscription.secret) as unknown as string,
+      event: delivery.event,
+      signal: stopping,
+    });
+    // A stop is no fault of the listener: it is attempted again after the start.
+    if (stopping.aborted && outcome.status === null) return 'lost';
+    await faultPoint('notification.sent');
+    const tries = delivery.tries + 1;
+    const decision = decide({ outcome, tries, retrySeconds, random: random() });
+    const after = await deliveries.replace(
+      {
+        ...delivery,
+        ...fateOf(decision, { outcome, tries, now: now(), url: subscription.url }),
+        tries,
+        attempts: [
+          ...delivery.attempts,
+          { at: new Date(began).toISOString(), status: outcome.status, error: outcome.error, ms: now() - began },
+        ].slice(-mostAttemptsKept),
+      },
+      delivery.version,
+    );
+    await this.#note(subscription.id, decision, outcome);
+    return after ? decision : 'lost'; // P4
+  }
+
+  /** How the listener fares, for whoever looks at the subscription. */
+  async #note(id: string, decision: Decision, { error }: Outcome): Promise<void> {
+    const { subscriptions, now } = this.#options;
+    const at = new Date(now()).toISOString();
+    const subscription = await subscriptions.get(id);
+    if (!subscription) return;
+    const noted =
+      decision.kind === 'delivered'
+        ? { last_success_at: at }
+        : {
+            last_failure_at: at,
+            last_error: error,
+            ...(decision.kind === 'gone' && { status: 'disabled' as const }),
+          };
+    const written = await subscriptions.replace({ ...subscription, ...noted }, subscription.version);
+    // Who changed it meanwhile only moved the cursor; that a listener is gone must not be lost.
+    if (!written && decision.kind === 'gone') await this.#note(id, decision, { error, status: 410, retryAfter: null });
+  }
+}
+
+function fateOf(
+  decision: Decision,
+  { outcome, tries, now, url }: { outcome: Outcome; tries: number; now: number; url: string },
+): Pick<DeliveryDocument, 'status' | 'due_at' | 'failure'> {
+  switch (decision.kind) {
+    case 'delivered':
+      return { status: 'delivered', due_at: null, failure: null };
+    case 'again':
+      return { status: 'pending', due_at: now + decision.inMs, failure: null };
+    case 'gone':
+    case 'dead': {
+      const { origin } = new URL(url);
+      const why = outcome.error ?? 'it failed';
+      return {
+        status: 'dead',
+        due_at: null,
+        failure: {
+          code: decision.kind === 'gone' ? 'Conflict' : 'Unavailable',
+          message:
+            decision.kind === 'gone'
+              ? `The listener at ${origin} answered 410: it wants no more events, and the subscription is disabled.`
+              : `The listener at ${origin} did not take the event in ${tries} attempts; the last: ${why}.`,
+          remedy: 'Mend the listener, then replay the delivery; that also enables the subscription again.',
+          details: { tries, status: outcome.status },
+        },
+      };
+    }
+  }
+}

@@ -1,0 +1,51 @@
+/** What becomes of a delivery after an attempt. Pure. */
+
+export interface Outcome {
+  /** Null when there was no answer. */
+  readonly status: number | null;
+  readonly error: string | null;
+  /** Seconds, where the listener said so. */
+  readonly retryAfter: number | null;
+}
+
+export type Decision =
+  | { readonly kind: 'delivered' }
+  /** The listener wants no more of this subscription. */
+  | { readonly kind: 'gone' }
+  | { readonly kind: 'dead' }
+  /** `wide`: the listener as a whole is in trouble, not this event alone. */
+  | { readonly kind: 'again'; readonly inMs: number; readonly wide: boolean };
+
+const longestRetryAfterSeconds = 24 * 3600;
+
+export function decide(parameters: {
+  outcome: Outcome;
+  /** Attempts so far, this one included. */
+  tries: number;
+  retrySeconds: readonly number[];
+  /** From 0 to 1. */
+  random: number;
+}): Decision {
+  const { outcome, tries, retrySeconds, random } = parameters;
+  const { status, retryAfter } = outcome;
+  if (status !== null && status >= 200 && status < 300) return { kind: 'delivered' };
+  if (status === 410) return { kind: 'gone' };
+  const wait = retrySeconds[tries - 1];
+  if (wait === undefined) return { kind: 'dead' };
+  // A fifth more or less, so that listeners that failed together are not tried together.
+  const jittered = wait * (0.8 + 0.4 * random);
+  const asked = Math.min(retryAfter ?? 0, longestRetryAfterSeconds);
+  return {
+    kind: 'again',
+    inMs: Math.round(Math.max(jittered, asked) * 1000),
+    wide: status === null || status === 429 || status >= 500,
+  };
+}
+
+/** `Retry-After`, of 429 and 503: seconds, or a date. */
+export function retryAfterOf(header: string | undefined, now: number): number | null {
+  if (header === undefined) return null;
+  if (/^\d{1,9}$/.test(header.trim())) return Number(header);
+  const at = Date.parse(header);
+  return Number.isNaN(at) ? null : Math.max(0, (at - now) / 1000);
+}

@@ -1,0 +1,208 @@
+/** Keeps the log of events and brings them to those who subscribed. */
+import { setMaxListeners } from 'node:events';
+import { answer, route } from '@anneal/bus/route.ts';
+import { definitionsByFile } from '@anneal/contracts/registry.ts';
+import { eventKept, queueFilled } from '@anneal/contracts/events.ts';
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import {
+  deliveryList,
+  deliveryReplay,
+  eventLog,
+  subscriptionCreate,
+  subscriptionDelete,
+  subscriptionList,
+  subscriptionShow,
+} from '@anneal/contracts/notification.ts';
+import { requestsQueue } from '@anneal/contracts/queues.ts';
+import { defineService } from '@anneal/runtime/service.ts';
+import { createTimers } from '@anneal/store/timers.ts';
+import { checkUrl } from './address.ts';
+import { deliveryView, openDeliveries } from './deliveries.ts';
+import { EventLog, type EventDocument } from './event-log.ts';
+import { Pump } from './pump.ts';
+import { notificationSettings } from './settings.ts';
+import { create, interested, openSubscriptions, viewOf, type SubscriptionDocument } from './subscriptions.ts';
+import { createSender } from './webhook.ts';
+
+/** Only these two are not kept; they say that something can be looked at, not that something happened. */
+const fleeting = new Set<string>([queueFilled.type, eventKept.type]);
+const latestShown = 100;
+const mostCounted = 1000;
+
+export const notificationService = defineService({
+  name: 'notification',
+  settings: notificationSettings,
+  async start(context, settings) {
+    const { bus, store, mint, secrets, log } = context;
+    const now = (): number => context.now().getTime();
+    const stopping = new AbortController();
+    setMaxListeners(0, stopping.signal);
+
+    const subscriptions = await openSubscriptions(store);
+    const deliveries = await openDeliveries(store);
+    const sender = createSender({ timeoutMs: settings.timeoutMs, allowPrivate: settings.allowPrivate, now });
+
+    const active = (): Promise<SubscriptionDocument[]> => subscriptions.find({ where: { status: 'active' } });
+    const events = await EventLog.open({
+      store,
+      keep: settings.keepEvents,
+      onKept: async (kept) => {
+        await stir(interested(await active(), kept));
+        await announce(kept);
+      },
+    });
+    const pump = new Pump({
+      log: events,
+      subscriptions,
+      deliveries,
+      sender,
+      secrets,
+      retrySeconds: settings.retrySeconds,
+      keepDeliveries: settings.keepDeliveries,
+      now,
+      random: Math.random,
+      stopping: stopping.signal,
+      resume: (id, at) => timers.set([{ id, dueAt: at, data: null }]),
+    });
+    const timers = await createTimers({
+      store,
+      collection: 'notification_timers',
+      now,
+      // The store's timers live longer than one attempt; a run that is cut off by a death is taken up after this.
+      leaseMs: settings.timeoutMs + 15_000,
+      fire: ({ id }) => pump.run(id),
+      onError: (error, timer) =>
+        log.error({ err: error, subscription: timer.id }, 'delivering to a subscription failed; it is tried again'),
+    });
+
+    async function stir(concerned: readonly Pick<SubscriptionDocument, 'id'>[]): Promise<void> {
+      if (concerned.length === 0) return;
+      for (const { id } of concerned) pump.stir(id);
+      await timers.set(concerned.map(({ id }) => ({ id, dueAt: now(), data: null })));
+    }
+    async function announce(kept: readonly EventDocument[]): Promise<void> {
+      const projects = new Set(kept.map(({ project }) => project));
+      await bus.publish([...projects].map((project) => mint(eventKept, { data: { project }, project })));
+    }
+
+    // A death may have left runs behind that nobody will take up before their lease ends.
+    await stir(await active());
+
+    const find = async (project: string, id: string): Promise<SubscriptionDocument> => {
+      const found = await subscriptions.get(id);
+      if (found?.project === project) return found;
+      throw new AnnealError('NotFound', `There is no subscription ${id} in this project.`);
+    };
+    const view = async (subscription: SubscriptionDocument) => {
+      const { id, project, cursor } = subscription;
+      const [pending, unread] = await Promise.all([
+        deliveries.count({ subscription_id: id, status: 'pending' }),
+        events.read({ project, after: cursor, filter: subscription, limit: mostCounted }),
+      ]);
+      return viewOf(subscription, pending + unread.events.length);
+    };
+
+    const consumer = await bus.consume(
+      requestsQueue('notification'),
+      route([
+        answer(context, subscriptionCreate, async ({ data }) => {
+          const { after, ...wanted } = data;
+          checkUrl(wanted.url, settings);
+          const cursor = after === undefined ? await events.last() : await events.positionOf(after);
+          const { document, secret } = await create({
+            subscriptions,
+            secrets,
+            wanted,
+            cursor,
+            most: settings.maxSubscriptions,
+            now: context.now(),
+          });
+          await stir([document]);
+          return { subscription: await view(document), secret };
+        }),
+        answer(context, subscriptionList, async ({ data: { project } }) => {
+          const found = await subscriptions.find({ where: { project }, orderBy: ['created_at'] });
+          return { subscriptions: await Promise.all(found.map(view)) };
+        }),
+        answer(context, subscriptionShow, async ({ data: { project, id } }) => view(await find(project, id))),
+        answer(context, subscriptionDelete, async ({ data: { project, id } }) => {
+          const found = await find(project, id);
+          // Disabled first: a pump that runs makes no new deliveries behind our back.
+          if (found.status === 'active') {
+            const disabled = await subscriptions.replace({ ...found, status: 'disabled' }, found.version);
+            if (!disabled) await subscriptions.bulk([{ kind: 'put', document: { ...found, status: 'disabled' } }]);
+          }
+          await timers.cancel([id]);
+          for (;;) {
+            const some = await deliveries.find({ where: { subscription_id: id }, limit: 500 });
+            if (some.length === 0) break;
+            await deliveries.bulk(some.map((each) => ({ kind: 'remove', id: each.id })));
+          }
+          await subscriptions.remove(id);
+          return {};
+        }),
+        answer(context, deliveryList, async ({ data: { project, subscription } }) => {
+          await find(project, subscription);
+          const latest = await deliveries.find({
+            where: { subscription_id: subscription },
+            orderBy: ['sequence'],
+            descending: true,
+            limit: latestShown,
+          });
+          return { deliveries: latest.map(deliveryView) };
+        }),
+        answer(context, deliveryReplay, async ({ data: { project, subscription: id, delivery } }) => {
+          const subscription = await find(project, id);
+          const found = await deliveries.get(delivery);
+          if (found?.subscription_id !== id) {
+            throw new AnnealError('NotFound', `There is no delivery ${delivery} of the subscription ${id}.`);
+          }
+          const again = await deliveries.replace(
+            { ...found, status: 'pending', tries: 0, due_at: now(), failure: null },
+            found.version,
+          );
+          if (!again) throw new AnnealError('Conflict', `The delivery ${delivery} is being attempted right now.`);
+          if (subscription.status === 'disabled') {
+            await subscriptions.replace({ ...subscription, status: 'active' }, subscription.version);
+          }
+          await stir([subscription]);
+          return deliveryView(again);
+        }),
+        answer(context, eventLog, async ({ data: { project, after, types, subject_prefix, limit } }) => {
+          const filter = { types, subject_prefix };
+          if (after === undefined) {
+            const newest = await events.newest({ project, filter, limit });
+            return { events: newest.map(({ event }) => event) };
+          }
+          const page = await events.read({ project, after: await events.positionOf(after), filter, limit });
+          return {
+            events: page.events.map(({ event }) => event),
+            ...(page.upTo && { cursor: page.upTo.id }),
+          };
+        }),
+      ]),
+    );
+
+    const kept = (definitionsByFile['events'] ?? []).map(({ type }) => type).filter((type) => !fleeting.has(type));
+    const listener = await bus.subscribe(
+      kept,
+      async ({ message }) => {
+        // What belongs to no project has nobody who may read it.
+        if (message.project !== undefined) await events.append(message);
+      },
+      // One writer at a time keeps the log in the order of the bus; many in hand let it write many at once.
+      { group: 'notification', singleActive: true, concurrency: 128 },
+    );
+
+    return {
+      async stop() {
+        await listener.stop();
+        await events.settled();
+        stopping.abort();
+        await consumer.stop();
+        await timers.stop();
+        await sender.close();
+      },
+    };
+  },
+});

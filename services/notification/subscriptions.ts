@@ -1,0 +1,107 @@
+/** Subscriptions: who wants which events, and how far each has come in the log. */
+import { randomBytes } from 'node:crypto';
+import { matcherOf } from '@anneal/bus/pattern.ts';
+import type { EventDocument } from './event-log.ts';
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import type { JsonObject } from '@anneal/contracts/json.ts';
+import type { SubscriptionView } from '@anneal/contracts/notification.ts';
+import type { Secrets } from '@anneal/runtime/secrets.ts';
+import { DuplicateError, type Collection, type Document, type Store } from '@anneal/store/port.ts';
+import { filterOf } from './event-log.ts';
+
+export interface SubscriptionDocument extends Document {
+  readonly project: string;
+  readonly name: string;
+  readonly url: string;
+  readonly types: string[];
+  readonly subject_prefix: string;
+  /** Sealed. */
+  readonly secret: JsonObject;
+  readonly status: 'active' | 'disabled';
+  /** Every event up to this number has been delivered, or is a delivery of its own. */
+  readonly cursor: number;
+  readonly created_at: string;
+  readonly last_success_at: string | null;
+  readonly last_failure_at: string | null;
+  readonly last_error: string | null;
+}
+
+export type Subscriptions = Collection<SubscriptionDocument>;
+
+export const openSubscriptions = (store: Store): Promise<Subscriptions> =>
+  store.collection<SubscriptionDocument>({
+    name: 'notification_subscriptions',
+    indexes: [{ fields: ['project', 'created_at'] }, { fields: ['status', 'project'] }],
+  });
+
+const secretPattern = /^whsec_[A-Za-z0-9+/]{32,88}={0,2}$/;
+
+/** @throws AnnealError InvalidRequest for one that the standard does not allow. */
+export function secretFrom(given: string | undefined): string {
+  if (given === undefined) return `whsec_${randomBytes(32).toString('base64')}`;
+  const bytes = secretPattern.test(given) ? Buffer.from(given.slice('whsec_'.length), 'base64').length : 0;
+  if (bytes >= 24 && bytes <= 64) return given;
+  throw new AnnealError('InvalidRequest', 'A secret is `whsec_` and the base64 of 24 to 64 random bytes.');
+}
+
+export async function create(parameters: {
+  subscriptions: Subscriptions;
+  secrets: Secrets;
+  wanted: {
+    id: string;
+    project: string;
+    name: string;
+    url: string;
+    types: string[];
+    subject_prefix: string;
+    secret?: string | undefined;
+  };
+  cursor: number;
+  most: number;
+  now: Date;
+}): Promise<{ document: SubscriptionDocument; secret: string }> {
+  const { subscriptions, secrets, wanted, cursor, most, now } = parameters;
+  // Refuses what is no pattern before anything is kept.
+  matcherOf(wanted.types);
+  if ((await subscriptions.count({ project: wanted.project })) >= most) {
+    throw new AnnealError(
+      'LimitReached',
+      `The project has ${most} subscriptions, and no more are allowed (ANNEAL_NOTIFICATION_MAX_SUBSCRIPTIONS). Delete some first.`,
+    );
+  }
+  const secret = secretFrom(wanted.secret);
+  try {
+    const document = await subscriptions.insert({
+      ...wanted,
+      secret: secrets.seal(secret),
+      status: 'active',
+      cursor,
+      created_at: now.toISOString(),
+      last_success_at: null,
+      last_failure_at: null,
+      last_error: null,
+    });
+    return { document, secret };
+  } catch (error) {
+    const before = error instanceof DuplicateError ? await subscriptions.get(wanted.id) : undefined;
+    if (before?.project !== wanted.project) throw error;
+    // The question came twice; its answer is the same.
+    return { document: before, secret: secrets.open(before.secret) as unknown as string };
+  }
+}
+
+export function viewOf(document: SubscriptionDocument, backlog: number): SubscriptionView {
+  const { secret: _, cursor: __, ...shown } = document;
+  return { ...shown, backlog };
+}
+
+/** Which of the subscriptions want any of the events. */
+export function interested(
+  subscriptions: readonly SubscriptionDocument[],
+  events: readonly EventDocument[],
+): SubscriptionDocument[] {
+  return subscriptions.filter((subscription) => {
+    const fits = filterOf(subscription);
+    return events.some(({ project, event }) => project === subscription.project && fits(event));
+  });
+}
