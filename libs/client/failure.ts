@@ -20,8 +20,12 @@ const heat = z.object({
     details: z.record(z.string(), z.unknown()).optional().catch(undefined),
   }),
 });
-const ironic = z.object({ error_message: z.union([text, z.object({ faultstring: text })]) });
-const faultSchema = z.object({ faultstring: text });
+const fault = z.object({
+  faultstring: text,
+  code: z.string().optional(),
+  mistakes: z.array(mistakeSchema).optional().catch(undefined),
+});
+const ironic = z.object({ error_message: z.union([text, fault]) });
 const zaqar = z.object({ description: text });
 
 const codesByStatus: Readonly<Record<number, ErrorCode>> = {
@@ -65,22 +69,23 @@ export function readFailure(input: { status: number; body: unknown; what: string
       ...(details && { details }),
     });
   }
-  return new AnnealError(byStatus, messageOf(body) ?? `Could not ${what}: the gateway answered ${status}.`);
-}
-
-function messageOf(body: unknown): string | undefined {
   const asIronic = ironic.safeParse(body);
   if (asIronic.success) {
-    const { error_message: message } = asIronic.data;
-    // Ironic puts JSON into a string; ours and newer ones an object.
-    if (typeof message !== 'string') return message.faultstring;
-    try {
-      const inner = faultSchema.safeParse(JSON.parse(message));
-      return inner.success ? inner.data.faultstring : message;
-    } catch {
-      return message;
-    }
+    const { faultstring, code, mistakes } = faultOf(asIronic.data.error_message);
+    const known = code !== undefined && isErrorCode(code) ? code : byStatus;
+    return new AnnealError(known, faultstring, mistakes ? { mistakes } : {});
   }
   const asZaqar = zaqar.safeParse(body);
-  return asZaqar.success ? asZaqar.data.description : undefined;
+  const message = asZaqar.success ? asZaqar.data.description : `Could not ${what}: the gateway answered ${status}.`;
+  return new AnnealError(byStatus, message);
+}
+
+/** Ironic puts JSON into a string; newer ones send an object; a proxy in between may send a sentence. */
+function faultOf(message: string | z.infer<typeof fault>): z.infer<typeof fault> {
+  if (typeof message !== 'string') return message;
+  try {
+    return fault.parse(JSON.parse(message));
+  } catch {
+    return { faultstring: message };
+  }
 }

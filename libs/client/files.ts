@@ -8,7 +8,7 @@
  * moving any line.
  */
 import { AnnealError, type Mistake } from '@anneal/contracts/errors.ts';
-import { LineCounter, isMap, isScalar, parseDocument, visit, type Scalar } from 'yaml';
+import { LineCounter, isPair, isScalar, parseDocument, visit, type Scalar } from 'yaml';
 import type { TemplateBundle } from './stacks.ts';
 
 export interface Reader {
@@ -51,20 +51,21 @@ export async function collectFiles(parameters: {
   /** The text with the names under which its files are sent; gathers those files. */
   const gather = async (text: string, url: URL, file: string): Promise<string> => {
     const base = new URL('.', url);
-    let result = text;
-    for (const reference of referencesIn(text).reverse()) {
-      const target = new URL(reference.name, base);
+    const replacements: { start: number; end: number; key: string }[] = [];
+    for (const { name, kind, start, end, line, column } of referencesIn(text)) {
+      const target = new URL(name, base);
       // A name that the root template would use for the same file needs no other.
-      const key = new URL(reference.name, root).href === target.href ? reference.name : target.href;
-      if (key !== reference.name) {
-        result = result.slice(0, reference.start) + JSON.stringify(key) + result.slice(reference.end);
-      }
+      const key = new URL(name, root).href === target.href ? name : target.href;
+      if (key !== name) replacements.push({ start, end, key });
       if (known.has(key)) continue;
       known.add(key);
-      const { line, column, name } = reference;
       const content = await attempt(target, { path: name, file, line, column });
       if (content === undefined) continue;
-      files[key] = reference.kind === 'template' ? await gather(content, target, key) : content;
+      files[key] = kind === 'template' ? await gather(content, target, key) : content;
+    }
+    let result = text;
+    for (const { start, end, key } of replacements.reverse()) {
+      result = result.slice(0, start) + JSON.stringify(key) + result.slice(end);
     }
     return result;
   };
@@ -117,11 +118,10 @@ export function referencesIn(text: string): Reference[] {
   return references;
 }
 
-/** True at `resources.<name>.type` and within `resource_registry`, where a type may be a template's file. */
+/** True at `resources.<name>.type`, at the type of a group's members, and within `resource_registry`. */
 function namesType(key: unknown, path: readonly unknown[]): boolean {
-  const keys = path.flatMap((node) =>
-    typeof node === 'object' && node !== null && 'key' in node && isScalar(node.key) ? [node.key.value] : [],
-  );
+  const keys = path.flatMap((node) => (isPair(node) && isScalar(node.key) ? [node.key.value] : []));
   if (keys[0] === 'resource_registry') return true;
-  return key === 'type' && keys[0] === 'resources' && path.some((node) => isMap(node));
+  if (key !== 'type' || keys[0] !== 'resources') return false;
+  return keys.length === 2 || keys.at(-1) === 'resource_def' || keys.at(-1) === 'resource';
 }

@@ -23,6 +23,8 @@ export interface Nodes {
   remove(parameters: { node: string }): Promise<void>;
 }
 
+const pageSize = 1000;
+
 export function nodesOf(connection: Connection): Nodes {
   const service = 'baremetal';
   // The states and fields that we read stand since this microversion.
@@ -34,9 +36,14 @@ export function nodesOf(connection: Connection): Nodes {
   return {
     async list({ state, signal } = {}) {
       const what = 'list the nodes';
-      const query = { provision_state: state, limit: 1000 };
-      const body = await connection.json({ service, path: '/v1/nodes/detail', query, headers, what, signal });
-      return readList(nodeSchema, 'nodes', body, what);
+      const nodes: Node[] = [];
+      for (;;) {
+        const query = { provision_state: state, limit: pageSize, marker: nodes.at(-1)?.uuid };
+        const body = await connection.json({ service, path: '/v1/nodes/detail', query, headers, what, signal });
+        const page = readList(nodeSchema, 'nodes', body, what);
+        nodes.push(...page);
+        if (page.length < pageSize) return nodes;
+      }
     },
     async show({ node }) {
       const what = `show the node ${node}`;

@@ -2,6 +2,7 @@
  * The tree of a stack: each resource under the one that it waited for last, with state and time. A pure function of
  * what the API says, so that a live view and a final print are the same.
  */
+import { stripVTControlCharacters } from 'node:util';
 import type { Resource, Stack } from '@anneal/client/representation.ts';
 import type { Colors } from '../output.ts';
 import { markOf, moodOf, type Mood } from '../print/status.ts';
@@ -89,7 +90,7 @@ export function renderTree(parameters: {
         colors.dim(pad(type, typeWidth)),
         pad(state, stateWidth),
         time.padStart(6),
-        colors.dim(note),
+        note === '' ? '' : colors.dim(note),
       ]
         .join('  ')
         .trimEnd(),
@@ -114,6 +115,4 @@ function timeOf(
   return formatDuration(end - Date.parse(started));
 }
 
-// eslint-disable-next-line no-control-regex -- the escape is what is looked for
-const escapes = /\u001B\[[0-9;]*m/g;
-const visibleLength = (text: string): number => text.replace(escapes, '').length;
+const visibleLength = (text: string): number => stripVTControlCharacters(text).length;

@@ -1,0 +1,121 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, describe, expect, it } from 'vitest';
+import { openConnection } from './connection.ts';
+import { followStream } from './stream.ts';
+
+let server: Server | undefined;
+afterEach(async () => {
+  server?.closeAllConnections();
+  await new Promise((resolve) => (server ? server.close(resolve) : resolve(undefined)));
+});
+
+interface Seen {
+  logins: number;
+  requests: { method: string; path: string; token: string; last: string | undefined }[];
+}
+
+/** A gateway that accepts the newest token only; `answer` says what a request gets. */
+async function gateway(
+  answer: (
+    request: Seen['requests'][number],
+    seen: Seen,
+  ) => { status?: number; body?: string; cut?: boolean; type?: string },
+): Promise<{ authUrl: string; seen: Seen; expire: () => void }> {
+  const seen: Seen = { logins: 0, requests: [] };
+  let valid = '';
+  server = createServer((request, response) => {
+    const base = `http://${request.headers.host}`;
+    if (request.url === '/identity/v3/auth/tokens') {
+      seen.logins += 1;
+      valid = `token-${seen.logins}`;
+      response.writeHead(201, { 'x-subject-token': valid, 'content-type': 'application/json' });
+      const catalog = [{ type: 'orchestration', endpoints: [{ interface: 'public', url: `${base}/heat/` }] }];
+      response.end(JSON.stringify({ token: { project: { id: 'p1', name: 'admin' }, catalog } }));
+      return;
+    }
+    const token = String(request.headers['x-auth-token']);
+    if (token !== valid) {
+      response.writeHead(401).end(JSON.stringify({ error: { code: 401, message: 'The token has expired.' } }));
+      return;
+    }
+    const last = request.headers['last-event-id'];
+    const one = {
+      method: request.method ?? '',
+      path: request.url ?? '',
+      token,
+      last: typeof last === 'string' ? last : undefined,
+    };
+    seen.requests.push(one);
+    const { status = 200, body = '{}', cut = false, type = 'application/json' } = answer(one, seen);
+    response.writeHead(status, { 'content-type': type });
+    if (cut) response.write(body, () => response.destroy());
+    else response.end(body);
+  });
+  await new Promise<void>((resolve) => server?.listen(0, '127.0.0.1', resolve));
+  const authUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/identity/v3`;
+  return { authUrl, seen, expire: () => (valid = 'none') };
+}
+
+const user = { username: 'admin', password: 'x', project: 'admin' };
+
+describe('openConnection', () => {
+  it('C1: calls that are refused together share one new login', async () => {
+    const { authUrl, seen, expire } = await gateway(() => ({}));
+    const connection = await openConnection({ authUrl, ...user });
+    expire();
+    const call = { service: 'orchestration', path: '/stacks', what: 'list' } as const;
+    await Promise.all([connection.json(call), connection.json(call), connection.json(call)]);
+    expect(seen.logins).toBe(2);
+    expect(seen.requests.map(({ path, token }) => `${path} ${token}`)).toEqual(Array(3).fill('/heat/stacks token-2'));
+  });
+
+  it('C2: what fails for another reason is not sent again', async () => {
+    const { authUrl, seen } = await gateway(() => ({
+      status: 503,
+      body: '{"error":{"code":"Unavailable","message":"Busy."}}',
+    }));
+    const connection = await openConnection({ authUrl, ...user });
+    const call = connection.json({ service: 'api', path: '/x', method: 'POST', body: {}, what: 'x' });
+    await expect(call).rejects.toMatchObject({ code: 'Unavailable', message: 'Busy.' });
+    expect(seen.requests).toHaveLength(1);
+  });
+
+  it('says that nothing answers, and where', async () => {
+    const { authUrl } = await gateway(() => ({}));
+    server?.closeAllConnections();
+    await new Promise((resolve) => server?.close(resolve));
+    server = undefined;
+    const open = openConnection({ authUrl, ...user });
+    await expect(open).rejects.toMatchObject({ code: 'Unavailable', message: expect.stringContaining('ECONNREFUSED') });
+  });
+});
+
+describe('followStream', () => {
+  it('T1: goes on behind the last event after a broken connection', async () => {
+    const { authUrl, seen } = await gateway(({ last }) =>
+      last === undefined
+        ? { type: 'text/event-stream', body: ': hello\n\nid: 1\ndata: "a"\n\nid: 2\ndata: "b"\n\nid: 3\nda', cut: true }
+        : { type: 'text/event-stream', body: 'id: 3\ndata: "c"\n\n' },
+    );
+    const connection = await openConnection({ authUrl, ...user });
+    const stop = new AbortController();
+    const got: unknown[] = [];
+    for await (const { data } of followStream({ connection, path: '/events', what: 'follow', signal: stop.signal })) {
+      got.push(data);
+      if (got.length === 3) stop.abort();
+    }
+    expect(got).toEqual(['a', 'b', 'c']);
+    expect(seen.requests.map(({ last }) => last)).toEqual([undefined, '2']);
+  });
+
+  it('T3: ends with the error when trying again cannot help', async () => {
+    const { authUrl } = await gateway(() => ({
+      status: 404,
+      body: '{"error":{"code":"NotFound","message":"No queue."}}',
+    }));
+    const connection = await openConnection({ authUrl, ...user });
+    const stream = followStream({ connection, path: '/x', what: 'x', signal: new AbortController().signal });
+    await expect(stream.next()).rejects.toMatchObject({ code: 'NotFound' });
+  });
+});

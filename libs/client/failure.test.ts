@@ -1,0 +1,69 @@
+import { describe, expect, it } from 'vitest';
+import { readFailure } from './failure.ts';
+
+const mistake = { code: 'UnknownProperty', message: 'no such property', path: 'resources.a', line: 3, column: 5 };
+const what = 'create the stack web';
+
+describe('readFailure', () => {
+  it('keeps code and mistakes of our own form', () => {
+    const body = { error: { code: 'InvalidTemplate', message: 'Two mistakes.', mistakes: [mistake] } };
+    expect(readFailure({ status: 400, body, what })).toMatchObject({ code: 'InvalidTemplate', mistakes: [mistake] });
+  });
+
+  it('reads Heat’s form with its additions', () => {
+    const body = {
+      code: 400,
+      title: 'Bad Request',
+      explanation: '…',
+      error: {
+        type: 'StackValidationFailed',
+        message: 'Bad.',
+        traceback: null,
+        code: 'InvalidTemplate',
+        mistakes: [mistake],
+      },
+    };
+    const error = readFailure({ status: 400, body, what });
+    expect(error).toMatchObject({ code: 'InvalidTemplate', message: 'Bad.', mistakes: [mistake] });
+  });
+
+  it('takes the code from the status where a foreign server gives none', () => {
+    const body = {
+      code: 404,
+      title: 'Not Found',
+      error: { type: 'EntityNotFound', message: 'The Stack (x) could not be found.' },
+    };
+    expect(readFailure({ status: 404, body, what })).toMatchObject({
+      code: 'NotFound',
+      message: 'The Stack (x) could not be found.',
+    });
+  });
+
+  it('reads Ironic’s fault, which is JSON in a string', () => {
+    const body = {
+      error_message: JSON.stringify({ faultstring: 'Node is locked', code: 'Conflict', faultcode: 'Client' }),
+    };
+    expect(readFailure({ status: 409, body, what })).toMatchObject({ code: 'Conflict', message: 'Node is locked' });
+  });
+
+  it('reads Zaqar’s description', () => {
+    const body = { title: 'Invalid API request', description: 'Limit must be at least 1.' };
+    expect(readFailure({ status: 400, body, what }).message).toBe('Limit must be at least 1.');
+  });
+
+  it('reads Keystone’s form, where the code is a number', () => {
+    const body = { error: { code: 401, title: 'Unauthorized', message: 'The password is wrong.' } };
+    expect(readFailure({ status: 401, body, what })).toMatchObject({
+      code: 'Unauthorized',
+      message: 'The password is wrong.',
+    });
+  });
+
+  it('says what was attempted when the body says nothing', () => {
+    for (const body of ['', '<html>', null, { error: 7 }]) {
+      expect(readFailure({ status: 502, body, what }).message).toBe(
+        'Could not create the stack web: the gateway answered 502.',
+      );
+    }
+  });
+});

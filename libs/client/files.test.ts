@@ -1,0 +1,95 @@
+import { mkdtemp, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { collectFiles, referencesIn } from './files.ts';
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'anneal-files-'));
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+async function write(files: Record<string, string>): Promise<void> {
+  for (const [name, text] of Object.entries(files)) {
+    await mkdir(dirname(join(folder, name)), { recursive: true });
+    await writeFile(join(folder, name), text);
+  }
+}
+const at = (name: string): URL => pathToFileURL(join(folder, name));
+const collect = (template: string, ...environments: string[]) =>
+  collectFiles({ template: at(template), environments: environments.map(at), read: (url) => readFile(url, 'utf8') });
+
+describe('collectFiles', () => {
+  it('sends the template as it was written, with the files under the names that it uses', async () => {
+    const template = 'resources:\n  a: # a comment stays\n    properties: {config: {get_file: scripts/run.sh}}\n';
+    await write({ 'web.yaml': template, 'scripts/run.sh': 'echo hello' });
+    expect(await collect('web.yaml')).toEqual({
+      template,
+      environmentFiles: [],
+      files: { 'scripts/run.sh': 'echo hello' },
+    });
+  });
+
+  it('follows templates that are used as types, and gives their files names of their own', async () => {
+    await write({
+      'web.yaml': 'resources:\n  a:\n    type: parts/part.yaml\n',
+      'parts/part.yaml': 'resources:\n  b:\n    properties:\n      config: {get_file: run.sh}\n      more: 1\n',
+      'parts/run.sh': 'echo part',
+      'run.sh': 'echo never',
+    });
+    const { files } = await collect('web.yaml');
+    const key = at('parts/run.sh').href;
+    expect(files[key]).toBe('echo part');
+    expect(files['run.sh']).toBeUndefined();
+    expect(files['parts/part.yaml']).toBe(
+      `resources:\n  b:\n    properties:\n      config: {get_file: ${JSON.stringify(key)}}\n      more: 1\n`,
+    );
+  });
+
+  it('takes file URLs, and sends environments in their order', async () => {
+    await write({
+      'web.yaml': `resources:\n  a:\n    properties:\n      config: {get_file: "PLACE"}\n`,
+      'run.sh': 'echo url',
+      'one.yaml': 'parameters: {a: 1}\n',
+      'two.yaml': 'resource_registry:\n  My::Type: my.yaml\n',
+      'my.yaml': 'resources: {}\n',
+    });
+    await writeFile(at('web.yaml'), (await readFile(at('web.yaml'), 'utf8')).replace('PLACE', at('run.sh').href));
+    const { files, environmentFiles } = await collect('web.yaml', 'one.yaml', 'two.yaml');
+    expect(files[at('run.sh').href]).toBe('echo url');
+    expect(environmentFiles).toEqual(['one.yaml', 'two.yaml']);
+    expect(files['my.yaml']).toBe('resources: {}\n');
+  });
+
+  it('names every file that cannot be read, with the place that names it', async () => {
+    await write({ 'web.yaml': 'resources:\n  a:\n    x: {get_file: one.sh}\n    y: {get_file: two.sh}\n' });
+    const error = await collect('web.yaml', 'gone.yaml').catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(AnnealError);
+    const mistakes = (error as AnnealError).mistakes ?? [];
+    expect(mistakes.map(({ path, file, line, column }) => [path, file, line, column])).toEqual([
+      ['one.sh', 'web.yaml', 3, 19],
+      ['two.sh', 'web.yaml', 4, 19],
+      ['gone.yaml', 'gone.yaml', undefined, undefined],
+    ]);
+  });
+
+  it('does not run in circles when a template names itself', async () => {
+    await write({ 'web.yaml': 'resources:\n  a:\n    type: web.yaml\n' });
+    expect(Object.keys((await collect('web.yaml')).files)).toEqual(['web.yaml']);
+  });
+});
+
+describe('referencesIn', () => {
+  it('takes no type name and no text for a file', () => {
+    const text =
+      'resources:\n  a:\n    type: OS::Nova::Server\n    properties: {type: x.yaml, script: "get_file: y"}\n';
+    expect(referencesIn(text)).toEqual([]);
+  });
+
+  it('leaves what is no YAML to the server', () => {
+    expect(referencesIn('a: [')).toEqual([]);
+  });
+});

@@ -1,0 +1,80 @@
+import pc from 'picocolors';
+import { describe, expect, it } from 'vitest';
+import type { CliContext } from '../context.ts';
+import { createOutput } from '../output.ts';
+import { buildProgram } from '../program.ts';
+import { completionsFor } from './complete.ts';
+import { commandTree, type CommandTree } from './tree.ts';
+
+const sink = { write: () => true };
+const context = {
+  output: { ...createOutput({ stdout: sink, stderr: sink, environment: {} }), colors: pc.createColors(false) },
+  environment: {},
+  cwd: '/',
+} as unknown as CliContext;
+const program = buildProgram(context, { stdout: process.stdout, stderr: process.stderr });
+const tree = commandTree(program);
+
+async function at(line: string): Promise<string[] | 'files'> {
+  const words = line.split(' ');
+  const found = await completionsFor({
+    tree,
+    words: words.slice(0, -1),
+    last: words.at(-1) ?? '',
+    names: (noun) => Promise.resolve([`${noun}-1`, `${noun}-2`]),
+  });
+  return found === 'files' ? found : found.map(({ name }) => name);
+}
+
+describe('completionsFor', () => {
+  it('completes commands, options and their values', async () => {
+    expect(await at('sta')).toEqual(['stack']);
+    expect(await at('stack cr')).toEqual(['create']);
+    expect(await at('stack create web --ti')).toEqual(['--timeout']);
+    expect(await at('stack list -o ')).toEqual(['table', 'json', 'yaml']);
+    expect(await at('completion ')).toEqual(['bash', 'zsh', 'fish']);
+    expect(await at('node power x o')).toEqual(['on', 'off']);
+  });
+
+  it('completes names of things that exist', async () => {
+    expect(await at('stack show stack-')).toEqual(['stack-1', 'stack-2']);
+    expect(await at('stack delete stack-1 stack-')).toEqual(['stack-1', 'stack-2']);
+    expect(await at('queue peek ')).toEqual(['queue-1', 'queue-2']);
+    expect(await at('deployment list --host ')).toEqual(['host-1', 'host-2']);
+  });
+
+  it('leaves files to the shell', async () => {
+    expect(await at('stack create web -t ')).toBe('files');
+    expect(await at('template validate ')).toBe('files');
+  });
+
+  it('does not tell of itself', async () => {
+    expect(await at('completion-')).toEqual([]);
+  });
+});
+
+describe('the commands', () => {
+  const leaves = (command: CommandTree, path: string): { path: string; command: CommandTree }[] =>
+    command.commands.length === 0
+      ? [{ path, command }]
+      : command.commands.flatMap((below) => leaves(below, `${path} ${below.name}`.trim()));
+
+  it('every one that prints rows takes --output', () => {
+    const without = leaves(tree, '')
+      .filter(({ command }) => !command.options.some(({ flags }) => flags.includes('--output')))
+      .map(({ path }) => path);
+    expect(without).toEqual(['serve', 'dead-letter replay', 'dead-letter purge', 'subscription delete', 'completion']);
+  });
+
+  it('every one has examples in its help that name it', () => {
+    for (const { path } of leaves(tree, '')) {
+      let text = '';
+      let command: typeof program | undefined = program;
+      for (const name of path.split(' '))
+        command = command?.commands.find((one) => one.name() === name) as typeof program;
+      command.configureOutput({ writeOut: (more) => (text += more) });
+      command.outputHelp();
+      expect(text).toContain(`$ anneal ${path}`);
+    }
+  });
+});

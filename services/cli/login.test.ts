@@ -1,0 +1,65 @@
+import { mkdtemp, mkdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { findLogin } from './login.ts';
+import { prepareCredentials } from './serve/credentials.ts';
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'anneal-login-'));
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+const url = 'http://127.0.0.1:9';
+const own = { dataDirectory: '', url, password: 'kept' };
+
+describe('findLogin', () => {
+  it('takes the OS_* variables before any file', async () => {
+    await mkdir(join(folder, '.anneal'));
+    await prepareCredentials({ ...own, dataDirectory: join(folder, '.anneal') });
+    const environment = { OS_AUTH_URL: 'http://x/v3', OS_USERNAME: 'u', OS_PASSWORD: 'p', OS_PROJECT_NAME: 'q' };
+    expect(await findLogin({ environment, cwd: folder })).toMatchObject({
+      authUrl: 'http://x/v3',
+      username: 'u',
+      project: 'q',
+    });
+    expect(await findLogin({ environment: { ...environment, OS_TOKEN: 't' }, cwd: folder })).toEqual({
+      authUrl: 'http://x/v3',
+      token: 't',
+    });
+  });
+
+  it('names every variable that is missing', async () => {
+    const found = findLogin({ environment: { OS_AUTH_URL: 'http://x' }, cwd: folder });
+    await expect(found).rejects.toMatchObject({ mistakes: [{ path: 'OS_USERNAME' }, { path: 'OS_PASSWORD' }] });
+  });
+
+  it('finds the credentials in a folder above', async () => {
+    await mkdir(join(folder, 'a', 'b'), { recursive: true });
+    await mkdir(join(folder, '.anneal'));
+    await prepareCredentials({ ...own, dataDirectory: join(folder, '.anneal') });
+    const login = await findLogin({ environment: {}, cwd: join(folder, 'a', 'b') });
+    expect(login).toEqual({ authUrl: `${url}/identity/v3`, username: 'admin', password: 'kept', project: 'admin' });
+  });
+
+  it('looks in ANNEAL_DATA only, when that is set', async () => {
+    const found = findLogin({ environment: { ANNEAL_DATA: 'elsewhere' }, cwd: folder });
+    await expect(found).rejects.toThrow(join(folder, 'elsewhere'));
+  });
+
+  it('refuses a file that is no credentials file, and says which', async () => {
+    await mkdir(join(folder, '.anneal'));
+    await writeFile(join(folder, '.anneal', 'credentials.json'), '{"password":');
+    await expect(findLogin({ environment: {}, cwd: folder })).rejects.toThrow(/credentials\.json is not/);
+  });
+});
+
+describe('prepareCredentials', () => {
+  it('keeps the password when the address changes', async () => {
+    const first = await prepareCredentials({ dataDirectory: folder, url, password: undefined });
+    const second = await prepareCredentials({ dataDirectory: folder, url: 'http://127.0.0.1:10', password: undefined });
+    expect(first.password.length).toBeGreaterThanOrEqual(24);
+    expect(second).toEqual({ ...first, auth_url: 'http://127.0.0.1:10/identity/v3' });
+  });
+});

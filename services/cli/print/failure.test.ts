@@ -1,0 +1,92 @@
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import type { Stack } from '@anneal/client/representation.ts';
+import pc from 'picocolors';
+import { describe, expect, it } from 'vitest';
+import { describeFailedStack } from './failed-stack.ts';
+import { describeError, describeFailure, describeMistake } from './failure.ts';
+
+const colors = pc.createColors(false);
+
+describe('describeMistake', () => {
+  it('begins with file:line:column, as editors jump to it', () => {
+    const mistake = {
+      code: 'UnknownProperty',
+      message: 'no such property',
+      path: 'resources.a.properties.hosted_onn',
+      line: 7,
+      column: 9,
+      nearest: 'hosted_on',
+    };
+    expect(describeMistake(mistake, { colors, file: 'web.yaml' })).toBe(
+      'web.yaml:7:9 resources.a.properties.hosted_onn: no such property (did you mean hosted_on?)',
+    );
+  });
+
+  it('takes the file of the mistake before the one of the template', () => {
+    const mistake = { code: 'X', message: 'is wrong', path: 'a', file: 'part.yaml', line: 1, column: 2 };
+    expect(describeMistake(mistake, { colors, file: 'web.yaml' })).toBe('part.yaml:1:2 a: is wrong');
+  });
+
+  it('says expected and found, unless the message does', () => {
+    const mistake = { code: 'X', message: 'must be a number', path: 'a', expected: 'number', found: 'text' };
+    expect(describeMistake(mistake, { colors })).toBe('a: must be a number (found text)');
+  });
+});
+
+describe('describeError', () => {
+  it('tells every mistake, then the remedy', () => {
+    const mistakes = [1, 2].map((line) => ({ code: 'X', message: 'is wrong', path: `p${line}`, line, column: 1 }));
+    const error = new AnnealError('InvalidTemplate', 'The template has 2 mistakes.\np1: is wrong\np2: is wrong', {
+      mistakes,
+    });
+    expect(describeError(error, { colors, file: 't.yaml' })).toEqual([
+      'Error: The template has 2 mistakes. (InvalidTemplate)',
+      '  t.yaml:1:1 p1: is wrong',
+      '  t.yaml:2:1 p2: is wrong',
+      'Remedy: Mend the places that are listed and send it again.',
+    ]);
+  });
+
+  it('speaks of no list where there is none', () => {
+    const lines = describeError(new AnnealError('InvalidRequest', 'No such thing.'), { colors });
+    expect(lines).toEqual(['Error: No such thing. (InvalidRequest)']);
+  });
+
+  it('keeps a code that it does not know', () => {
+    expect(describeFailure({ code: 'Newer', message: 'New.' }, { colors })).toEqual(['Error: New. (Newer)']);
+  });
+});
+
+describe('describeFailedStack', () => {
+  it('begins with the leaf: host, config, exit status, what the script wrote to standard error', () => {
+    const failure = {
+      code: 'DeploymentFailed',
+      message: 'It failed.',
+      details: { host: 'h1', deployment: 'migrate', status_code: 3, stderr: 'no\nschema\n', stdout: 'looking' },
+    };
+    const stack = {
+      stack_name: 'shop',
+      stack_status: 'CREATE_FAILED',
+      failures: [
+        { resource: 'migrate', type: 'OS::Heat::OrderedConfig', failure },
+        {
+          resource: 'load',
+          type: 'OS::Heat::OrderedConfig',
+          failure: { code: 'DeploymentSkipped', message: 'Not run.' },
+        },
+      ],
+    } as unknown as Stack;
+    expect(describeFailedStack(stack, colors)).toEqual([
+      '✘ The create of shop failed at migrate (OS::Heat::OrderedConfig).',
+      'Error: It failed. (DeploymentFailed)',
+      '  host        h1',
+      '  deployment  migrate',
+      '  exit status 3',
+      '  standard error:',
+      '  | no',
+      '  | schema',
+      'Remedy: Mend the config or the host; the output of the script is attached.',
+      'Also load: Not run.',
+    ]);
+  });
+});

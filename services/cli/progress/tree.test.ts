@@ -1,0 +1,106 @@
+import { stripVTControlCharacters } from 'node:util';
+import type { Resource, Stack } from '@anneal/client/representation.ts';
+import pc from 'picocolors';
+import { describe, expect, it } from 'vitest';
+import { fit } from './show.ts';
+import { layoutTree, renderTree } from './tree.ts';
+
+const colors = pc.createColors(false);
+const now = Date.parse('2030-01-01T00:01:00Z');
+
+function resource(name: string, requiredBy: string[], extra: Partial<Resource> = {}): Resource {
+  return {
+    resource_name: name,
+    resource_type: 'OS::Heat::Value',
+    resource_status: 'CREATE_COMPLETE',
+    resource_status_reason: '',
+    physical_resource_id: '',
+    creation_time: null,
+    updated_time: null,
+    required_by: requiredBy,
+    started_at: '2030-01-01T00:00:00Z',
+    finished_at: '2030-01-01T00:00:02.500Z',
+    ...extra,
+  };
+}
+const stack = { stack_name: 'web', stack_status: 'CREATE_IN_PROGRESS' } as Stack;
+
+type Outline = [string, Outline[]];
+const outline = (nodes: ReturnType<typeof layoutTree>): Outline[] =>
+  nodes.map(({ resource: one, children }) => [one.resource_name, outline(children)]);
+
+describe('layoutTree', () => {
+  it('puts each resource once, below the deepest of those that it requires', () => {
+    const tree = layoutTree([
+      resource('serv1', ['configA', 'configB']),
+      resource('queue', ['configA', 'configB']),
+      resource('configA', ['configB']),
+      resource('configB', []),
+    ]);
+    expect(outline(tree)).toEqual([
+      ['queue', [['configA', [['configB', []]]]]],
+      ['serv1', []],
+    ]);
+  });
+
+  it('shows every resource of a graph with a cycle or with names that are not there', () => {
+    const tree = layoutTree([resource('a', ['b']), resource('b', ['a', 'gone'])]);
+    expect(JSON.stringify(outline(tree))).toMatch(/"a".*"b"|"b".*"a"/);
+  });
+
+  it('is quick for a thousand resources in one chain', () => {
+    const names = Array.from({ length: 1000 }, (_, index) => `r${index}`);
+    const chain = names.map((name, index) => resource(name, index < 999 ? [names[index + 1] ?? ''] : []));
+    expect(layoutTree(chain)).toHaveLength(1);
+  });
+});
+
+describe('renderTree', () => {
+  it('shows state and time of each: of what runs the time so far, of what waits none', () => {
+    const lines = renderTree({
+      stack,
+      now,
+      colors,
+      resources: [
+        resource('serv1', ['configA']),
+        resource('configA', ['configB'], { resource_status: 'CREATE_IN_PROGRESS', finished_at: null }),
+        resource('configB', [], { resource_status: 'INIT_COMPLETE', started_at: null, finished_at: null }),
+      ],
+    });
+    expect(lines).toEqual(
+      [
+        '● web  create in progress',
+        '└─ ✔ serv1         OS::Heat::Value  create complete       2.5s',
+        '   └─ ● configA    OS::Heat::Value  create in progress   1m00s',
+        '      └─ ○ configB  OS::Heat::Value  waiting',
+      ].map((line) =>
+        expect.stringMatching(new RegExp(`^${line.replaceAll(/\s+/g, '\\s+').replaceAll(/[.]/g, '\\.')}$`)),
+      ),
+    );
+  });
+
+  it('shows the reason of what failed, its first line only', () => {
+    const failed = resource('a', [], {
+      resource_status: 'CREATE_FAILED',
+      resource_status_reason: 'exit status 3\nmore',
+    });
+    expect(renderTree({ stack, now, colors, resources: [failed] })[1]).toMatch(
+      /✘ a .* create failed .* exit status 3$/,
+    );
+  });
+
+  it('keeps the columns in line whatever is coloured', () => {
+    const resources = [resource('a', []), resource('longer', [], { resource_status: 'CREATE_FAILED' })];
+    const plain = renderTree({ stack, now, colors, resources });
+    const coloured = renderTree({ stack, now, colors: pc.createColors(true), resources });
+    expect(coloured.map(stripVTControlCharacters)).toEqual(plain);
+  });
+});
+
+describe('fit', () => {
+  it('keeps what is busy when not everything fits on the screen', () => {
+    const lines = ['web', ...Array.from({ length: 50 }, (_, index) => `r${index} complete`), 'x in progress'];
+    expect(fit(lines, 10)).toEqual(['web', 'x in progress', '… 50 more']);
+    expect(fit(lines.slice(0, 5), 10)).toEqual(lines.slice(0, 5));
+  });
+});

@@ -1,0 +1,66 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { lockDataFolder } from './lock.ts';
+import { choosePort } from './port.ts';
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'anneal-lock-'));
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+const url = 'http://127.0.0.1:9';
+
+describe('lockDataFolder', () => {
+  it('L1: of many that start at once, one gets it, and the others hear from whom', async () => {
+    const tries = await Promise.allSettled(Array.from({ length: 8 }, () => lockDataFolder({ folder, url })));
+    expect(tries.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+    const refusal = tries.find((one) => one.status === 'rejected');
+    expect(refusal?.reason).toMatchObject({
+      code: 'Conflict',
+      message: expect.stringContaining(`process ${process.pid}`),
+    });
+  });
+
+  it('L2: a lock of a process that was killed does not bind', async () => {
+    const child = spawn(process.execPath, ['-e', 'setTimeout(() => {}, 60000)']);
+    const { pid } = child;
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+    await writeFile(join(folder, 'server.lock'), JSON.stringify({ pid, started: '1', url }));
+    await (await lockDataFolder({ folder, url })).release();
+    expect(await readdir(folder)).toEqual([]);
+  });
+
+  it.runIf(process.platform === 'linux')('L2: nor does one whose number another process has now', async () => {
+    await writeFile(join(folder, 'server.lock'), JSON.stringify({ pid: process.pid, started: 'long ago', url }));
+    await (await lockDataFolder({ folder, url })).release();
+  });
+
+  it('takes over a lock that was only half written', async () => {
+    await writeFile(join(folder, 'server.lock'), '{"pid":');
+    await (await lockDataFolder({ folder, url })).release();
+  });
+});
+
+describe('choosePort', () => {
+  it('names --port when the port is busy', async () => {
+    const server = createServer().listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const address = server.address();
+    const port = typeof address === 'object' && address ? address.port : 0;
+    const chosen = choosePort({ host: '127.0.0.1', port, dataDirectory: folder });
+    await expect(chosen).rejects.toThrow(/--port/);
+    server.close();
+  });
+
+  it('takes the free port of the last run again', async () => {
+    const options = { host: '127.0.0.1', port: 0, dataDirectory: folder };
+    expect(await choosePort(options)).toBe(await choosePort(options));
+  });
+});
