@@ -219,7 +219,7 @@ describe('lab', () => {
     expect((await redfish(system)).status).toBe(503);
     expect((await redfish(system)).status).toBe(200);
     await fault({ dark: true });
-    await expect(redfish(system)).rejects.toThrow();
+    await expect(redfish(system)).rejects.toThrow('fetch failed');
     await redfish('/lab/v1/machines/machine-1/faults', { method: 'DELETE' });
     await fault({ ignore_resets: 1 });
     expect((await reset('On')).status).toBe(204);

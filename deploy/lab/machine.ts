@@ -100,14 +100,13 @@ export class Machine {
 
   /** Power is back: what was on boots. */
   plugIn(): void {
-    if (this.#state.power === 'On') this.#enqueue(async () => this.#powerOn());
+    if (this.#state.power === 'On') void this.#enqueue(async () => this.#powerOn());
   }
 
   /** Power is cut: everything ends, and the machine will be on again when power is back. */
   async unplug(): Promise<void> {
     this.#unplugged = true;
     this.#run?.ended.abort();
-    this.#run?.agent?.kill();
     await this.#changes;
     await this.#endRun();
     this.#power = 'Off';
@@ -183,10 +182,7 @@ export class Machine {
     this.#power = 'PoweringOff';
     if (graceful) {
       const patience = AbortSignal.timeout(this.#options.timing.shutdownMs);
-      await Promise.race([
-        this.#run?.agent?.stop().catch(() => undefined),
-        sleep(2 ** 30, undefined, { signal: patience }).catch(() => undefined),
-      ]);
+      await Promise.race([this.#stopAgent(), sleep(2 ** 30, undefined, { signal: patience }).catch(() => undefined)]);
       await terminateProcesses(this.directory, this.#options.timing.shutdownMs);
     }
     await this.#endRun();
@@ -199,8 +195,28 @@ export class Machine {
     const run = this.#run;
     this.#run = undefined;
     run?.ended.abort();
-    run?.agent?.kill();
+    const agent = run?.agent;
+    if (run) run.agent = undefined;
+    try {
+      agent?.kill();
+    } catch (error) {
+      // It cannot refuse: its processes are found and ended all the same.
+      this.#options.log.warn(
+        { err: error, machine: this.#state.name },
+        'the agent did not take the loss of power well',
+      );
+    }
     await killProcesses(this.directory);
+  }
+
+  async #stopAgent(): Promise<void> {
+    try {
+      await this.#run?.agent?.stop();
+      // It has ended; there is nothing left to take the power from.
+      if (this.#run) this.#run.agent = undefined;
+    } catch (error) {
+      this.#options.log.warn({ err: error, machine: this.#state.name }, 'the agent did not stop; its power goes');
+    }
   }
 
   #show(progress: BootProgress, detail: string): void {

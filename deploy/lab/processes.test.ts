@@ -13,8 +13,8 @@ describe('belonging', () => {
       { pid: 13, parent: 12, ...none },
       { pid: 20, parent: 1, ...none, environment: '/lab/machines/m10' },
     ];
-    expect(belonging(all, '/lab/machines/m1', 99).sort()).toEqual([10, 11, 12, 13]);
-    expect(belonging(all, '/lab/machines', 99).sort()).toEqual([10, 11, 12, 13, 20]);
+    expect(belonging(all, '/lab/machines/m1', 99).toSorted((a, b) => a - b)).toEqual([10, 11, 12, 13]);
+    expect(belonging(all, '/lab/machines', 99).toSorted((a, b) => a - b)).toEqual([10, 11, 12, 13, 20]);
   });
 
   it('P3: never this process and its ancestors', () => {

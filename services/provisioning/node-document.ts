@@ -1,0 +1,145 @@
+/** A node at rest: its document, and what of it may be seen. */
+import type { Failure } from '@anneal/contracts/errors.ts';
+import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+import type { NodeState, NodeView, powerStates } from '@anneal/contracts/provisioning.ts';
+import type { Condition } from '@anneal/contracts/scheduling.ts';
+import type { CollectionDefinition, Document } from '@anneal/store/port.ts';
+import type { Step } from './node-states.ts';
+
+export type Power = (typeof powerStates)[number];
+export type PowerTarget = Power | 'rebooting' | 'soft power off' | 'soft rebooting';
+
+/** What is being done, so that any process can go on with it. */
+export interface Work {
+  /** New at each entry into a state: an outcome that comes late finds another id and is dropped. */
+  readonly id: string;
+  readonly step: Step;
+  readonly since: string;
+  readonly attempts: number;
+  /** Milliseconds since the epoch: not to be tried before. */
+  readonly next_at: number;
+  readonly deadline: number;
+}
+
+/** What the machine is told when it boots. */
+export interface Boot {
+  readonly purpose: 'deploy' | 'clean';
+  /** Sealed: it is part of the URL given to the BMC. */
+  readonly secret: Json;
+  readonly secret_hash: string;
+  /** Sealed host token and queue names, as configuration gave them. */
+  readonly host: Json;
+  readonly method: 'http' | 'media' | null;
+  readonly tries: number;
+  readonly powered_at: string | null;
+  readonly fetched_at: string | null;
+  /** When its agent asked for work, or its cleaning was reported. */
+  readonly answered_at: string | null;
+  readonly report: { readonly status: 'cleaned' | 'failed'; readonly message: string } | null;
+}
+
+export interface OutboxEntry {
+  readonly id: string;
+  readonly kind: 'enrolled' | 'state' | 'power' | 'removed';
+  readonly data: JsonObject;
+}
+
+export interface NodeDocument extends Document {
+  readonly name: string;
+  readonly driver: 'redfish';
+  readonly address: string;
+  readonly system_id: string | null;
+  readonly username: string | null;
+  /** Sealed. */
+  readonly password: Json;
+  readonly resource_class: string;
+  readonly traits: readonly string[];
+  readonly properties: JsonObject;
+  readonly state: NodeState;
+  readonly target: NodeState | null;
+  readonly power: Power | null;
+  readonly power_target: PowerTarget | null;
+  readonly instance_id: string | null;
+  readonly instance_info: JsonObject;
+  /** What the agent said of the machine. */
+  readonly facts: JsonObject;
+  readonly maintenance: boolean;
+  readonly maintenance_reason: string | null;
+  readonly fault: string | null;
+  readonly fault_since: string | null;
+  readonly work: Work | null;
+  readonly boot: Boot | null;
+  readonly poll: { readonly failures: number; readonly reading: Power | null };
+  readonly reason: string;
+  readonly last_error: Failure | null;
+  readonly created_at: string;
+  readonly updated_at: string;
+  readonly provision_updated_at: string;
+  readonly outbox: readonly OutboxEntry[];
+}
+
+export const nodesDefinition: CollectionDefinition = {
+  name: 'provisioning_nodes',
+  indexes: [
+    { fields: ['name'], unique: true },
+    { fields: ['state', 'name'] },
+    { fields: ['instance_id'] },
+    { fields: ['boot.secret_hash'] },
+  ],
+};
+
+export function nodeView(node: NodeDocument): NodeView {
+  return {
+    id: node.id,
+    name: node.name,
+    driver: node.driver,
+    driver_info: {
+      redfish_address: node.address,
+      ...(node.system_id !== null && { redfish_system_id: node.system_id }),
+      ...(node.username !== null && { redfish_username: node.username }),
+      ...(node.password !== null && { redfish_password: '******' }),
+    },
+    provision_state: node.state,
+    target_provision_state: node.target,
+    power_state: node.power,
+    target_power_state: endOf(node.power_target),
+    resource_class: node.resource_class,
+    traits: [...node.traits],
+    properties: node.properties,
+    instance_id: node.instance_id,
+    instance_info: node.instance_info,
+    maintenance: node.maintenance,
+    maintenance_reason: node.maintenance_reason,
+    fault: node.fault,
+    reservation: node.work && `provisioning: ${node.state}, ${node.work.step}, since ${node.work.since}`,
+    last_error: node.last_error,
+    created_at: node.created_at,
+    updated_at: node.updated_at,
+    provision_updated_at: node.provision_updated_at,
+    version: node.version,
+    conditions: conditionsOf(node),
+  };
+}
+
+const endOf = (target: PowerTarget | null): Power | null =>
+  target === null ? null : target === 'power off' || target === 'soft power off' ? 'power off' : 'power on';
+
+function conditionsOf(node: NodeDocument): Condition[] {
+  const stalled = node.work !== null && node.work.attempts > 0;
+  return [
+    {
+      type: 'Reachable',
+      status: node.fault === 'power failure' ? 'False' : node.power === null ? 'Unknown' : 'True',
+      reason: node.fault === 'power failure' ? 'BmcUnreachable' : node.power === null ? 'NotRead' : 'PowerRead',
+      message: node.fault === 'power failure' ? (node.last_error?.message ?? '') : '',
+      since: node.fault_since ?? node.created_at,
+    },
+    {
+      type: 'Stalled',
+      status: stalled ? 'True' : 'False',
+      reason: stalled ? (node.last_error?.code ?? 'Retrying') : 'Progressing',
+      message: stalled ? `${node.work.step}: ${node.last_error?.message ?? ''}` : '',
+      since: node.work?.since ?? node.provision_updated_at,
+    },
+  ];
+}

@@ -1,0 +1,176 @@
+/**
+ * Takes nodes through their work.
+ *
+ * D1 The document alone says what is to be done next; a process that starts goes on with every node at work.
+ * D2 Before a step begins, a durable timer is set beyond it: if this process dies, another comes by.
+ * D3 An outcome is written only over the work it belongs to: after an abort, or in a second process, it is dropped.
+ * D4 Work ends: each state has a deadline, after which it fails with the last error that it met.
+ */
+import { AnnealError, toFailure, type Failure } from '@anneal/contracts/errors.ts';
+import { faultPoint } from '@anneal/runtime/fault.ts';
+import type { ServiceContext } from '@anneal/runtime/service.ts';
+import type { Timers } from '@anneal/store/timers.ts';
+import type { NodeDocument } from './node-document.ts';
+import { lateFailure, move, type Budgets, type Moment } from './node-moves.ts';
+import type { NodeChange, NodeRecords } from './node-records.ts';
+import { stepAfter, type Verb } from './node-states.ts';
+import { isHopeless, type createSteps, type Outcome } from './node-steps.ts';
+import { SingleFlight } from './single-flight.ts';
+
+export interface NodeDriverOptions {
+  readonly context: ServiceContext;
+  readonly records: NodeRecords;
+  readonly steps: ReturnType<typeof createSteps>;
+  readonly timers: () => Timers;
+  readonly budgets: Budgets;
+}
+
+export const timerOfNode = (id: string): string => `node:${id}`;
+/** Beyond the longest step: requests with their retries, and the wait for the power. */
+const watchMs = 90_000;
+
+export class NodeDriver {
+  readonly #options: NodeDriverOptions;
+  readonly #flights: SingleFlight;
+
+  constructor(options: NodeDriverOptions) {
+    this.#options = options;
+    this.#flights = new SingleFlight({
+      run: (id) => this.#drive(id),
+      onError: (error, id) =>
+        options.context.log.error({ err: error, node: id }, 'a node could not be driven; its timer comes back to it'),
+    });
+  }
+
+  get moment(): Moment {
+    const { context, budgets } = this.#options;
+    return { now: context.now().getTime(), newId: context.newId, budgets };
+  }
+
+  /** Something may be to do for this node. */
+  kick(id: string): void {
+    this.#flights.kick(id);
+  }
+
+  async resumeAll(): Promise<void> {
+    for (const node of await this.#options.records.all()) if (node.work) this.kick(node.id);
+  }
+
+  stop(): Promise<void> {
+    return this.#flights.stop();
+  }
+
+  /** @throws AnnealError Conflict when the node is in no state for it; NotFound. */
+  async tell(id: string, verb: Verb, options: { reason: string; change?: NodeChange }): Promise<NodeDocument> {
+    const told = await this.#options.records.change(id, (node) =>
+      move(node, verb, { moment: this.moment, ...options }),
+    );
+    if (!told) throw new AnnealError('NotFound', `There is no node ${id}.`);
+    this.kick(id);
+    return told;
+  }
+
+  async #drive(id: string): Promise<void> {
+    const { records, steps } = this.#options;
+    let watched = false;
+    while (!this.#flights.stopping) {
+      const node = await records.get(id);
+      if (!node?.work) {
+        if (watched) await this.#options.timers().cancel([timerOfNode(id)]);
+        return;
+      }
+      const { work } = node;
+      const now = this.moment.now;
+      if (now >= work.deadline) {
+        await this.#write(node, (current) => this.#failed(current, lateFailure(current)));
+        continue;
+      }
+      if (work.next_at > now) {
+        await this.#setTimer(id, Math.min(work.next_at, work.deadline));
+        return;
+      }
+      if (!watched) await this.#setTimer(id, now + watchMs);
+      watched = true;
+      await faultPoint(`provisioning.step.${work.step}`);
+      let decide: (current: NodeDocument) => NodeChange;
+      try {
+        const outcome = await steps[work.step](node);
+        decide = (current) => this.#after(current, outcome);
+      } catch (error) {
+        this.#options.context.log.warn(
+          { err: error, node: node.name, step: work.step, attempt: work.attempts + 1 },
+          'a step failed',
+        );
+        decide = (current) => this.#afterError(current, error);
+      }
+      await this.#write(node, decide);
+    }
+  }
+
+  /** D3. A wait is not written when something has happened since the node was read: it is looked at again. */
+  async #write(seen: NodeDocument, decide: (current: NodeDocument) => NodeChange): Promise<void> {
+    await this.#options.records.change(seen.id, (current) => {
+      if (current.work?.id !== seen.work?.id || current.work?.step !== seen.work?.step) return undefined;
+      const change = decide(current);
+      const waits = change.work && change.work.next_at > this.moment.now;
+      return waits && current.version !== seen.version && !change.last_error ? undefined : change;
+    });
+  }
+
+  #after(node: NodeDocument, outcome: Outcome): NodeChange {
+    const { work } = node;
+    if (!work) return {};
+    // What happened to the boot while the step ran (a fetch, an answer) is newer than what the step read.
+    const change = outcome.change && withNewerBoot(outcome.change, node);
+    switch (outcome.kind) {
+      case 'wait':
+        return {
+          ...change,
+          work: { ...work, attempts: 0, next_at: this.moment.now + Math.max(outcome.ms, 1) },
+          last_error: null,
+        };
+      case 'again':
+        return { ...change, work: { ...work, attempts: 0, next_at: 0 } };
+      case 'rest':
+        return { ...change, work: null, last_error: null };
+      case 'next': {
+        const next = stepAfter(node.state, work.step);
+        if (next !== undefined)
+          return { ...change, work: { ...work, step: next, attempts: 0, next_at: 0 }, last_error: null };
+        // Its server is gone as soon as nothing of it runs any more.
+        const unbound = node.state === 'deleting' ? { instance_id: null, instance_info: {}, facts: {} } : {};
+        return move(node, outcome.verb ?? 'done', {
+          moment: this.moment,
+          reason: outcome.reason ?? `${work.step} is done`,
+          change: { ...change, ...unbound },
+        });
+      }
+    }
+  }
+
+  #afterError(node: NodeDocument, error: unknown): NodeChange {
+    const { work } = node;
+    if (!work) return {};
+    const failure = toFailure(error);
+    if (isHopeless(node, error)) return this.#failed(node, failure);
+    const attempts = work.attempts + 1;
+    const pause = Math.min(30_000, 500 * 2 ** Math.min(attempts, 6)) * (0.75 + Math.random() / 2);
+    return { work: { ...work, attempts, next_at: this.moment.now + pause }, last_error: failure };
+  }
+
+  #failed(node: NodeDocument, failure: Failure): NodeChange {
+    if (node.work?.step === 'change power') return { work: null, power_target: null, last_error: failure };
+    return move(node, 'fail', { moment: this.moment, reason: failure.message, failure });
+  }
+
+  #setTimer(id: string, dueAt: number): Promise<void> {
+    return this.#options.timers().set([{ id: timerOfNode(id), dueAt, data: { node: id } }]);
+  }
+}
+
+function withNewerBoot(change: NodeChange, node: NodeDocument): NodeChange {
+  const { boot } = change;
+  if (!boot || !node.boot || boot.secret_hash !== node.boot.secret_hash) return change;
+  const { fetched_at, answered_at, report } = node.boot;
+  return { ...change, boot: { ...boot, fetched_at, answered_at, report } };
+}

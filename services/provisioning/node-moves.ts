@@ -1,0 +1,128 @@
+/** What a verb makes of a node. Pure: time and ids come in. */
+import { AnnealError, errorTable, type Failure } from '@anneal/contracts/errors.ts';
+import type { NodeState } from '@anneal/contracts/provisioning.ts';
+import type { NodeDocument, PowerTarget, Work } from './node-document.ts';
+import type { NodeChange } from './node-records.ts';
+import { firstStep, isWorking, nextState, transitions, verbTowards, type Step, type Verb } from './node-states.ts';
+
+export interface Budgets {
+  readonly bmcMs: number;
+  readonly bootMs: number;
+  readonly cleanMs: number;
+  readonly cleanOnProvide: boolean;
+}
+
+export interface Moment {
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+  readonly newId: () => string;
+  readonly budgets: Budgets;
+}
+
+function budgetOf(state: NodeState, budgets: Budgets): number {
+  if (state === 'wait call-back') return budgets.bootMs;
+  return state === 'cleaning' ? budgets.cleanMs : budgets.bmcMs;
+}
+
+/** @throws AnnealError Conflict that says what the node can do instead. */
+export function move(
+  node: NodeDocument,
+  verb: Verb,
+  options: { moment: Moment; reason: string; change?: NodeChange; failure?: Failure },
+): NodeChange {
+  const { moment, reason, change = {}, failure } = options;
+  const state = nextState(node.state, verb);
+  if (state === undefined) {
+    const can = Object.keys(transitions[node.state]).filter(
+      (name) => name !== 'done' && name !== 'fail' && name !== 'keep',
+    );
+    throw new AnnealError(
+      'Conflict',
+      `Node ${node.name} is ${node.state} and cannot be told "${verb}"; it can be told ${can.join(', ') || 'nothing'}.`,
+    );
+  }
+  const target = change.target === undefined ? node.target : change.target;
+  const cleared = state === target || verb === 'fail' || verb === 'abort' ? null : target;
+  const moved: NodeChange = {
+    ...change,
+    state,
+    reason,
+    target: cleared,
+    power_target: null,
+    work: workFor(state, moment),
+    last_error: failure ?? null,
+    ...(verb === 'fail' &&
+      state === 'clean failed' && { fault: 'clean failure', fault_since: new Date(moment.now).toISOString() }),
+    ...(node.fault === 'clean failure' && state !== 'clean failed' && { fault: null, fault_since: null }),
+  };
+  if (isWorking(state)) return moved;
+  // At rest, on the way to somewhere: the next verb is part of the same write.
+  const onwards = verbTowards({
+    state,
+    target: cleared,
+    inspected: 'inspected_at' in (moved.properties ?? node.properties),
+    clean: moment.budgets.cleanOnProvide,
+  });
+  return onwards === undefined ? moved : move({ ...node, ...moved }, onwards, { moment, reason, change: moved });
+}
+
+function workFor(state: NodeState, moment: Moment): Work | null {
+  const step = firstStep(state);
+  return step === undefined ? null : work(step, budgetOf(state, moment.budgets), moment);
+}
+
+const work = (step: Step, budgetMs: number, { now, newId }: Moment): Work => ({
+  id: newId(),
+  step,
+  since: new Date(now).toISOString(),
+  attempts: 0,
+  next_at: 0,
+  deadline: now + budgetMs,
+});
+
+export function changePower(target: PowerTarget, moment: Moment): NodeChange {
+  const soft = target === 'soft power off' || target === 'soft rebooting';
+  return {
+    power_target: target,
+    work: work('change power', soft ? 2 * moment.budgets.bmcMs : moment.budgets.bmcMs, moment),
+  };
+}
+
+/** What the deadline of the work in hand says of it. */
+export function lateFailure(node: NodeDocument): Failure {
+  const { step = 'work', since = '' } = node.work ?? {};
+  if (step === 'await host') {
+    const host =
+      typeof node.instance_info['name'] === 'string' ? node.instance_info['name'] : (node.instance_id ?? '?');
+    const fetched = node.boot?.fetched_at;
+    return failure(
+      'HostSilent',
+      `Host ${host} on node ${node.name} did not ask for work in time: powered on at ${node.boot?.powered_at ?? '?'}, ` +
+        (fetched
+          ? `it fetched its boot image at ${fetched} and was silent since.`
+          : 'it never fetched its boot image.'),
+      { host, node: node.name },
+    );
+  }
+  const last = node.last_error;
+  if (last && node.work && node.work.attempts > 0) {
+    return {
+      ...last,
+      message: `Given up after ${node.work.attempts} attempts since ${since} (${step}). ${last.message}`,
+    };
+  }
+  return failure('DeadlineExceeded', `Node ${node.name} did not finish "${step}" in time; it began at ${since}.`, {
+    node: node.name,
+  });
+}
+
+const failure = (
+  code: 'HostSilent' | 'DeadlineExceeded',
+  message: string,
+  details: Record<string, unknown>,
+): Failure => ({
+  code,
+  message,
+  remedy: errorTable[code].remedy,
+  details,
+});

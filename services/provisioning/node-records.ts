@@ -1,0 +1,158 @@
+/**
+ * The nodes in the store, and the events that tell of their changes.
+ *
+ * N1 A node is only written over the version that was read; a writer that lost reads again and decides again.
+ * N2 The event of a change is in the document before it is on the bus, and leaves it after: a crash between the two
+ *    publishes it again with the same id, in order.
+ */
+import type { Failure } from '@anneal/contracts/errors.ts';
+import { nodeEvent, type NodeEventData } from '@anneal/contracts/events.ts';
+import type { JsonObject } from '@anneal/contracts/json.ts';
+import { faultPoint } from '@anneal/runtime/fault.ts';
+import type { ServiceContext } from '@anneal/runtime/service.ts';
+import type { Collection, Draft } from '@anneal/store/port.ts';
+import { nodesDefinition, type NodeDocument, type OutboxEntry } from './node-document.ts';
+
+export type NodeChange = Partial<Omit<NodeDocument, 'id' | 'version' | 'outbox'>>;
+
+const definitions = {
+  enrolled: nodeEvent.enrolled,
+  state: nodeEvent.stateChanged,
+  power: nodeEvent.powerChanged,
+  removed: nodeEvent.removed,
+} as const;
+
+export class NodeRecords {
+  readonly collection: Collection<NodeDocument>;
+  readonly #context: ServiceContext;
+  readonly #published = new Set<string>();
+  /** Told of every change of state, for those who wait for one. */
+  readonly #watchers = new Set<(after: NodeDocument, before: NodeDocument) => void>();
+
+  private constructor(context: ServiceContext, collection: Collection<NodeDocument>) {
+    this.#context = context;
+    this.collection = collection;
+  }
+
+  static async open(context: ServiceContext): Promise<NodeRecords> {
+    return new NodeRecords(context, await context.store.collection<NodeDocument>(nodesDefinition));
+  }
+
+  onStateChange(watch: (after: NodeDocument, before: NodeDocument) => void): void {
+    this.#watchers.add(watch);
+  }
+
+  get(id: string): Promise<NodeDocument | undefined> {
+    return this.collection.get(id);
+  }
+
+  async find(idOrName: string): Promise<NodeDocument | undefined> {
+    return (
+      (await this.collection.get(idOrName)) ?? (await this.collection.find({ where: { name: idOrName }, limit: 1 }))[0]
+    );
+  }
+
+  all(): Promise<NodeDocument[]> {
+    return this.collection.find({ where: {}, orderBy: ['name'] });
+  }
+
+  /** The node that a server has. */
+  async ofInstance(instanceId: string): Promise<NodeDocument | undefined> {
+    return (await this.collection.find({ where: { instance_id: instanceId }, limit: 1 }))[0];
+  }
+
+  async ofSecret(hash: string): Promise<NodeDocument | undefined> {
+    return (await this.collection.find({ where: { 'boot.secret_hash': hash }, limit: 1 }))[0];
+  }
+
+  async insert(draft: Draft<NodeDocument>): Promise<NodeDocument> {
+    const entry = this.#entry('enrolled', { ...draft, version: 1 }, draft.last_error);
+    const inserted = await this.collection.insert({ ...draft, outbox: [entry] });
+    await this.#publish(inserted);
+    return inserted;
+  }
+
+  /** N1. `decide` gives what changes, or undefined to leave it as it is; then so does this. */
+  async change(id: string, decide: (node: NodeDocument) => NodeChange | undefined): Promise<NodeDocument | undefined> {
+    for (;;) {
+      const current = await this.collection.get(id);
+      const change = current && decide(current);
+      if (!current || !change) return undefined;
+      const replaced = await this.replace(current, change);
+      if (replaced) return replaced;
+    }
+  }
+
+  /** One attempt over the version given; undefined when it has moved on. */
+  async replace(current: NodeDocument, change: NodeChange): Promise<NodeDocument | undefined> {
+    const now = this.#context.now().toISOString();
+    const moved = change.state !== undefined && change.state !== current.state;
+    const merged: NodeDocument = {
+      ...current,
+      ...change,
+      updated_at: now,
+      provision_updated_at: moved ? now : current.provision_updated_at,
+      version: current.version + 1,
+    };
+    const entries: OutboxEntry[] = current.outbox.filter((entry) => !this.#published.has(entry.id));
+    if (moved) entries.push(this.#entry('state', merged, change.last_error ?? null));
+    if (merged.power !== current.power) entries.push(this.#entry('power', merged, null));
+    const { version: _version, ...draft } = merged;
+    const replaced = await this.collection.replace({ ...draft, outbox: entries }, current.version);
+    if (!replaced) return undefined;
+    await faultPoint('provisioning.node.written');
+    await this.#publish(replaced);
+    if (moved) for (const watch of this.#watchers) watch(replaced, current);
+    return replaced;
+  }
+
+  async remove(node: NodeDocument): Promise<boolean> {
+    if (!(await this.collection.remove(node.id, node.version))) return false;
+    await this.#send([this.#entry('removed', node, null)], node);
+    return true;
+  }
+
+  /** After a start: what was written and perhaps not published. */
+  async publishLeft(): Promise<void> {
+    for (const node of await this.all()) if (node.outbox.length > 0) await this.#publish(node);
+  }
+
+  #entry(kind: OutboxEntry['kind'], node: NodeDocument, failure: Failure | null): OutboxEntry {
+    const data: NodeEventData = {
+      node_id: node.id,
+      name: node.name,
+      provision_state: node.state,
+      power_state: node.power,
+      instance_id: node.instance_id,
+      reason: node.reason,
+      version: node.version,
+      ...(failure && { failure }),
+    };
+    return { id: this.#context.newId(), kind, data: data as unknown as JsonObject };
+  }
+
+  async #publish(node: NodeDocument): Promise<void> {
+    const entries = node.outbox.filter((entry) => !this.#published.has(entry.id));
+    if (entries.length === 0) return;
+    await this.#send(entries, node);
+    for (const entry of entries) this.#published.add(entry.id);
+    // Losing this race is harmless: whoever won knows which were published, or publishes them again.
+    const { version, ...draft } = node;
+    const cleared = await this.collection.replace({ ...draft, outbox: [] }, version);
+    if (cleared) for (const entry of node.outbox) this.#published.delete(entry.id);
+  }
+
+  async #send(entries: readonly OutboxEntry[], node: NodeDocument): Promise<void> {
+    const project = node.instance_info['project'];
+    await this.#context.bus.publish(
+      entries.map((entry) =>
+        this.#context.mint(definitions[entry.kind], {
+          id: entry.id,
+          subject: node.id,
+          data: entry.data as unknown as NodeEventData,
+          ...(typeof project === 'string' && { project }),
+        }),
+      ),
+    );
+  }
+}

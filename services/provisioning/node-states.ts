@@ -1,0 +1,101 @@
+/**
+ * The life of a node, after Ironic's. Pure.
+ *
+ * | state          | entered when                                  | left when                                          |
+ * | -------------- | --------------------------------------------- | -------------------------------------------------- |
+ * | enroll         | it is made known, or could not be verified    | someone says `manage`                              |
+ * | verifying      | `manage`: its BMC is being asked              | the BMC answered, or did not in time               |
+ * | manageable     | its BMC answers                               | `inspect`, `provide` or `clean`                    |
+ * | inspecting     | `inspect`: its inventory is being read        | it is read, or could not be in time                |
+ * | inspect failed | the inventory could not be read               | `inspect` again, or `manage`                       |
+ * | available      | it may be claimed for a server                | it is claimed, or taken back by `manage`           |
+ * | deploying      | it is claimed: the service prepares and boots | it is powered on with its boot set                 |
+ * | wait call-back | the machine boots and installs                | its agent asks for work, or the deadline passes    |
+ * | deploy failed  | one of the two did not work                   | `deleted`; the server's failure says why           |
+ * | active         | its agent asked for work                      | `deleted`                                          |
+ * | deleting       | its server goes: credentials, then power      | it is off                                          |
+ * | cleaning       | it boots to erase itself                      | it reported and is off, or failed                  |
+ * | clean failed   | it may hold someone's data                    | `clean` again, or `manage` by someone who knows    |
+ * | error          | it could not be taken from its server         | `deleted` again                                    |
+ *
+ * Work in hand is a list of steps per state; a state without steps waits for a verb. `abort` leaves every working state.
+ */
+import type { NodeState } from '@anneal/contracts/provisioning.ts';
+
+/** By people or programs, through the API or a resource. */
+export const requestVerbs = ['manage', 'inspect', 'provide', 'clean', 'deploy', 'deleted', 'abort'] as const;
+/** By the service, about the work in hand. `keep`: cleaned, and not to be made available. */
+export const outcomeVerbs = ['done', 'keep', 'fail'] as const;
+export type Verb = (typeof requestVerbs)[number] | (typeof outcomeVerbs)[number];
+export const verbs: readonly Verb[] = [...requestVerbs, ...outcomeVerbs];
+
+export const transitions: { readonly [S in NodeState]: { readonly [V in Verb]?: NodeState } } = {
+  enroll: { manage: 'verifying' },
+  verifying: { done: 'manageable', fail: 'enroll', abort: 'enroll' },
+  manageable: { inspect: 'inspecting', provide: 'available', clean: 'cleaning', manage: 'verifying' },
+  inspecting: { done: 'manageable', fail: 'inspect failed', abort: 'inspect failed' },
+  'inspect failed': { inspect: 'inspecting', manage: 'verifying' },
+  available: { deploy: 'deploying', manage: 'manageable' },
+  deploying: { done: 'wait call-back', fail: 'deploy failed', abort: 'deploy failed', deleted: 'deleting' },
+  'wait call-back': { done: 'active', fail: 'deploy failed', abort: 'deploy failed', deleted: 'deleting' },
+  'deploy failed': { deleted: 'deleting' },
+  active: { deleted: 'deleting' },
+  deleting: { done: 'cleaning', fail: 'error', abort: 'error' },
+  cleaning: { done: 'available', keep: 'manageable', fail: 'clean failed', abort: 'clean failed' },
+  'clean failed': { clean: 'cleaning', manage: 'manageable' },
+  error: { deleted: 'deleting' },
+};
+
+export const nextState = (state: NodeState, verb: Verb): NodeState | undefined => transitions[state][verb];
+
+export const steps = {
+  verifying: ['verify'],
+  inspecting: ['inspect'],
+  deploying: ['register host', 'power off', 'set boot', 'power on'],
+  'wait call-back': ['await host', 'settle'],
+  deleting: ['forget host', 'power off'],
+  cleaning: ['prepare cleaning', 'power off', 'set boot', 'power on', 'await report', 'power off after', 'settle'],
+} as const satisfies { readonly [S in NodeState]?: readonly string[] };
+export type WorkingState = keyof typeof steps;
+/** `change power` is work that a node does without leaving its state. */
+export type Step = (typeof steps)[WorkingState][number] | 'change power';
+
+export const isWorking = (state: NodeState): state is WorkingState => Object.hasOwn(steps, state);
+
+export const firstStep = (state: NodeState): Step | undefined => (isWorking(state) ? steps[state][0] : undefined);
+
+/** Undefined after the last one: the state's work is done. */
+export function stepAfter(state: NodeState, step: Step): Step | undefined {
+  if (!isWorking(state)) return undefined;
+  const list: readonly Step[] = steps[state];
+  return list[list.indexOf(step) + 1];
+}
+
+/** States in which a booting machine is told anything; an active one that asks again gets no credentials. */
+export const seedStates: { readonly [P in 'deploy' | 'clean']: readonly NodeState[] } = {
+  deploy: ['deploying', 'wait call-back'],
+  clean: ['cleaning'],
+};
+
+/** What a node on its way to `target` is told when it comes to rest. */
+export function verbTowards(options: {
+  state: NodeState;
+  target: NodeState | null;
+  inspected: boolean;
+  clean: boolean;
+}): Verb | undefined {
+  if (options.target !== 'available') return undefined;
+  if (options.state === 'enroll') return undefined;
+  if (options.state !== 'manageable') return undefined;
+  if (!options.inspected) return 'inspect';
+  return options.clean ? 'clean' : 'provide';
+}
+
+/** States in which a node may be forgotten: it holds nobody's server and nobody's data. */
+export const removableStates: readonly NodeState[] = [
+  'enroll',
+  'manageable',
+  'inspect failed',
+  'available',
+  'clean failed',
+];

@@ -1,0 +1,202 @@
+/** OS::Nova::Server: a machine of one's own, claimed, booted and given back clean. */
+import { AnnealError, errorTable, fromFailure } from '@anneal/contracts/errors.ts';
+import type { ResourceUpdate } from '@anneal/contracts/resource.ts';
+import type { ServiceContext } from '@anneal/runtime/service.ts';
+import { faultPoint } from '@anneal/runtime/fault.ts';
+import type { Bmcs } from './bmcs.ts';
+import type { Hosts } from './hosts.ts';
+import type { NodeDocument } from './node-document.ts';
+import type { NodeDriver } from './node-driver.ts';
+import { move } from './node-moves.ts';
+import type { NodeRecords } from './node-records.ts';
+import { classFor, place, type Wish } from './placement.ts';
+import { serverAttributes } from './server-attributes.ts';
+import { objectOf, textOf, type ServerDocument } from './server-document.ts';
+import type { Progress, Work } from './servers.ts';
+
+export interface NovaServerOptions {
+  readonly context: ServiceContext;
+  readonly records: NodeRecords;
+  readonly driver: NodeDriver;
+  readonly bmcs: Bmcs;
+  readonly hosts: Hosts;
+  readonly current: (id: string) => Promise<ServerDocument | undefined>;
+}
+
+export function novaServer(
+  options: NovaServerOptions,
+): Readonly<Record<'create' | 'update' | 'delete' | 'check', Work>> {
+  const { context, records, driver, bmcs, hosts } = options;
+
+  const wishOf = (properties: Parameters<typeof textOf>[0]): Wish => {
+    const traits = objectOf(properties, 'scheduler_hints')['traits'];
+    return {
+      flavor: textOf(properties, 'flavor'),
+      traits: (Array.isArray(traits) ? traits : [traits]).flatMap((trait) =>
+        typeof trait === 'string' ? [trait] : [],
+      ),
+    };
+  };
+
+  /** Undefined when others were faster everywhere; they are fewer the next time. */
+  async function claim(
+    server: ServerDocument,
+    properties: Parameters<typeof textOf>[0],
+  ): Promise<NodeDocument | Progress> {
+    const placement = place(wishOf(properties), await records.all());
+    for (const candidate of placement.nodes) {
+      const change = {
+        instance_id: server.id,
+        instance_info: {
+          name: server.hostname,
+          project: server.project,
+          user_data: textOf(properties, 'user_data'),
+          metadata: objectOf(properties, 'metadata'),
+        },
+        facts: {},
+        boot: null,
+      };
+      const claimed = await records.change(candidate.id, (node) => {
+        // Decided again over what is there now: of two servers, one finds it taken.
+        if (place(wishOf(properties), [node]).nodes.length === 0 && node.state !== 'available') return undefined;
+        if (node.instance_id !== null || node.work !== null || node.maintenance || node.fault !== null)
+          return undefined;
+        return move(node, 'deploy', { moment: driver.moment, reason: `claimed for ${server.hostname}`, change });
+      });
+      if (!claimed) continue;
+      await faultPoint('provisioning.node.claimed');
+      driver.kick(claimed.id);
+      return claimed;
+    }
+    const why = 'why' in placement ? placement.why : 'others claimed every node that fits; it looks again';
+    const error = new AnnealError('NoNodeAvailable', `No node for ${server.hostname}: ${why}.`, {
+      details: { host: server.hostname },
+    });
+    const pause = Math.min(30_000, 1_000 * 2 ** Math.min(server.attempts, 5)) * (0.75 + Math.random() / 2);
+    return { kind: 'waiting', message: `waiting for a node: ${why}`, ms: pause, error };
+  }
+
+  const complete = (
+    server: ServerDocument,
+    node: NodeDocument,
+    properties: Parameters<typeof textOf>[0],
+    name: string,
+  ): Progress => ({
+    kind: 'complete',
+    physical_id: server.id,
+    attributes: serverAttributes({
+      id: server.id,
+      name,
+      node,
+      metadata: objectOf(properties, 'metadata'),
+      tags: properties['tags'] ?? [],
+    }),
+  });
+
+  return {
+    create: async (server, request) => {
+      const properties = context.secrets.open(request.data.properties);
+      let node = await records.ofInstance(server.id);
+      if (!node) {
+        const claimed = await claim(server, properties);
+        if ('kind' in claimed) return claimed;
+        node = claimed;
+        // A newer request may have come in between, and found nothing to give back.
+        const current = await options.current(server.id);
+        if (current?.fence !== server.fence) {
+          await driver.tell(node.id, 'deleted', { reason: 'its server is no longer wanted' });
+          return { kind: 'waiting', message: 'superseded', ms: 0 };
+        }
+      }
+      switch (node.state) {
+        case 'active':
+          return complete(server, node, properties, server.hostname);
+        case 'deploying':
+          return { kind: 'waiting', message: `node ${node.name} is being prepared`, ms: 3_600_000 };
+        case 'wait call-back':
+          return { kind: 'waiting', message: `node ${node.name} boots`, ms: 3_600_000 };
+        default:
+          return { kind: 'failed', error: failureOf(node) };
+      }
+    },
+
+    update: async (server, request) => {
+      const { changed } = request.data as ResourceUpdate;
+      const properties = context.secrets.open(request.data.properties);
+      const node = await records.ofInstance(server.id);
+      if (node?.state !== 'active') {
+        const what = node ? `its node ${node.name} is ${node.state}` : 'it has no node';
+        return {
+          kind: 'failed',
+          error: new AnnealError('Conflict', `Server ${server.hostname} cannot be changed: ${what}.`),
+          replace: true,
+        };
+      }
+      const all = await records.all();
+      const other = changed.includes('flavor') && classFor(textOf(properties, 'flavor'), all) !== node.resource_class;
+      if (other || changed.includes('image')) {
+        const what = other ? 'flavor' : 'image';
+        return {
+          kind: 'failed',
+          replace: true,
+          error: new AnnealError(
+            'NotSupported',
+            `The ${what} of server ${server.hostname} on node ${node.name} can only be changed by a new server.`,
+          ),
+        };
+      }
+      const info = {
+        ...node.instance_info,
+        metadata: objectOf(properties, 'metadata'),
+        user_data: textOf(properties, 'user_data'),
+      };
+      await records.change(node.id, (current) =>
+        current.instance_id === server.id ? { instance_info: info } : undefined,
+      );
+      return complete(server, node, properties, textOf(properties, 'name') || server.hostname);
+    },
+
+    delete: async (server) => {
+      const node = await records.ofInstance(server.id);
+      if (!node) {
+        // No machine (any more); a host may have been made for it all the same.
+        await hosts.delete(server.id, server.project);
+        return { kind: 'complete', physical_id: server.id };
+      }
+      if (node.state === 'deleting')
+        return { kind: 'waiting', message: `node ${node.name} is being taken back`, ms: 3_600_000 };
+      if (node.state === 'error' && server.attempts > 0) return { kind: 'failed', error: failureOf(node) };
+      await driver.tell(node.id, 'deleted', { reason: `server ${server.hostname} is deleted` });
+      return { kind: 'waiting', message: `node ${node.name} is being taken back`, ms: 3_600_000 };
+    },
+
+    check: async (server, request) => {
+      const node = await records.ofInstance(server.id);
+      if (node?.state !== 'active') {
+        const what = node ? `its node ${node.name} is ${node.state}` : 'it has no node';
+        return { kind: 'failed', error: new AnnealError('ResourceFailed', `Server ${server.hostname}: ${what}.`) };
+      }
+      const power = await bmcs.with(node, (machine) => machine.power());
+      if (power !== 'power on') {
+        return {
+          kind: 'failed',
+          error: new AnnealError(
+            'ResourceFailed',
+            `Server ${server.hostname}: node ${node.name} is not on (${power ?? 'power unknown'}).`,
+          ),
+        };
+      }
+      const properties = context.secrets.open(request.data.properties);
+      return complete(server, node, properties, textOf(properties, 'name') || server.hostname);
+    },
+  };
+}
+
+function failureOf(node: NodeDocument): AnnealError {
+  return node.last_error
+    ? fromFailure({ ...node.last_error, details: { ...node.last_error.details, node: node.name } })
+    : new AnnealError(
+        'ResourceFailed',
+        `Node ${node.name} is ${node.state}: ${node.reason}. ${errorTable.ResourceFailed.remedy}`,
+      );
+}

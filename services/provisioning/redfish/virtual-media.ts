@@ -1,0 +1,67 @@
+/** The virtual drive: newer firmware has it under the system, older under the manager. */
+import type { AnnealError } from '@anneal/contracts/errors.ts';
+import { linkIn, type Answer } from './http.ts';
+
+type Body = Readonly<Record<string, unknown>>;
+interface Client {
+  get(path: string): Promise<Answer>;
+  post(path: string, body: unknown): Promise<Answer>;
+}
+
+/** Drives that take a CD image. */
+async function drives(client: Client, system: Body): Promise<Body[]> {
+  const managers = (system['Links'] as Body | undefined)?.['ManagedBy'];
+  const collections = [linkIn(system, 'VirtualMedia')];
+  for (const manager of Array.isArray(managers) ? managers : []) {
+    const path = linkIn(manager);
+    if (path !== undefined && collections[0] === undefined)
+      collections.push(linkIn((await client.get(path)).body, 'VirtualMedia'));
+  }
+  const path = collections.find((entry) => entry !== undefined);
+  if (path === undefined) return [];
+  const { body } = await client.get(path);
+  const found: Body[] = [];
+  for (const member of Array.isArray(body['Members']) ? body['Members'] : []) {
+    const address = linkIn(member);
+    if (address === undefined) continue;
+    const drive = (await client.get(address)).body;
+    const types = drive['MediaTypes'];
+    if (!Array.isArray(types) || types.some((type) => type === 'CD' || type === 'DVD')) found.push(drive);
+  }
+  return found;
+}
+
+const actionOf = (drive: Body, name: string): string | undefined => {
+  const target = (drive['Actions'] as Record<string, Body> | undefined)?.[`#VirtualMedia.${name}`]?.['target'];
+  return typeof target === 'string' ? target : undefined;
+};
+const isEmpty = (drive: Body): boolean => drive['Inserted'] !== true || drive['ConnectedVia'] === 'NotConnected';
+
+/** Some controllers answer well and insert nothing: it is read back. */
+export async function insertImage(
+  client: Client,
+  system: Body,
+  url: string,
+  refused: (why: string) => AnnealError,
+): Promise<void> {
+  const [drive] = await drives(client, system);
+  const insert = drive && actionOf(drive, 'InsertMedia');
+  const path = drive && linkIn(drive);
+  if (!drive || insert === undefined || path === undefined) {
+    throw refused('it offers neither HTTP boot nor a virtual drive that takes an image');
+  }
+  if (!isEmpty(drive) && drive['Image'] !== url) await eject(client, drive);
+  if (isEmpty(drive) || drive['Image'] !== url) await client.post(insert, { Image: url });
+  const after = (await client.get(path)).body;
+  if (isEmpty(after) || after['Image'] !== url)
+    throw refused(`it accepted the image but the drive holds ${String(after['Image'])}`);
+}
+
+export async function ejectAll(client: Client, system: Body): Promise<void> {
+  for (const drive of await drives(client, system)) if (!isEmpty(drive)) await eject(client, drive);
+}
+
+async function eject(client: Client, drive: Body): Promise<void> {
+  const target = actionOf(drive, 'EjectMedia');
+  if (target !== undefined) await client.post(target, {});
+}

@@ -1,0 +1,49 @@
+/** What was last asked about a server, and what was answered: one document per resource. */
+import type { Failure } from '@anneal/contracts/errors.ts';
+import type { Envelope } from '@anneal/contracts/envelope.ts';
+import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+import type { ResourceAction, ResourceRequest, ResourceResponse } from '@anneal/contracts/resource.ts';
+import type { CollectionDefinition, Document } from '@anneal/store/port.ts';
+
+export interface ServerDocument extends Document {
+  readonly type: string;
+  /** The highest seen; a lower one is dropped. */
+  readonly fence: number;
+  readonly action: ResourceAction;
+  /** `working`; `answering`: the answer is decided and perhaps not sent; `done`. */
+  readonly phase: 'working' | 'answering' | 'done';
+  /** The request, kept whole: work goes on from here after a restart. */
+  readonly request: JsonObject;
+  readonly hostname: string;
+  readonly project: string;
+  /** As last answered. */
+  readonly attributes: JsonObject;
+  readonly attempts: number;
+  readonly created_at: string;
+  readonly last_error: Failure | null;
+  /** What its asker was last told of the progress, and how often. */
+  readonly said: string;
+  readonly said_count: number;
+  readonly response: JsonObject | null;
+}
+
+export const serversDefinition: CollectionDefinition = {
+  name: 'provisioning_servers',
+  indexes: [{ fields: ['phase', 'created_at'] }],
+};
+
+export const requestOf = (server: ServerDocument): Envelope<ResourceRequest> =>
+  server.request as unknown as Envelope<ResourceRequest>;
+export const responseOf = (server: ServerDocument): ResourceResponse | null =>
+  server.response as unknown as ResourceResponse | null;
+export const asObject = (value: object): JsonObject => value as unknown as JsonObject;
+
+export function textOf(properties: JsonObject, name: string): string {
+  const value: Json | undefined = properties[name];
+  return typeof value === 'string' ? value : '';
+}
+
+export function objectOf(properties: JsonObject, name: string): JsonObject {
+  const value = properties[name];
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {};
+}

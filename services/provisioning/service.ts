@@ -1,0 +1,162 @@
+/** Nodes and servers: wires the parts, announces the types, and goes on with what was in progress. */
+import { answer, on, route } from '@anneal/bus/route.ts';
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import {
+  bootReport,
+  bootSeedShow,
+  nodeEnrol,
+  nodeList,
+  nodeMaintenance,
+  nodePower,
+  nodeProvision,
+  nodeRemove,
+  nodeShow,
+} from '@anneal/contracts/provisioning.ts';
+import { requestsQueue } from '@anneal/contracts/queues.ts';
+import {
+  providerAnnounced,
+  resourceCheck,
+  resourceCreate,
+  resourceDelete,
+  resourceSignal,
+  resourceUpdate,
+} from '@anneal/contracts/resource.ts';
+import { provisioningTypes } from '@anneal/hot/types/provisioning.ts';
+import { defineService, type ServiceContext } from '@anneal/runtime/service.ts';
+import { createTimers, type Timers } from '@anneal/store/timers.ts';
+import { Bmcs } from './bmcs.ts';
+import { Boots } from './boots.ts';
+import { deployedServer } from './deployed-server.ts';
+import { Hosts } from './hosts.ts';
+import { NodeDriver } from './node-driver.ts';
+import { NodeRecords } from './node-records.ts';
+import { createSteps } from './node-steps.ts';
+import { Nodes } from './nodes.ts';
+import { novaServer } from './nova-server.ts';
+import { PowerPoll } from './power-poll.ts';
+import { Servers, type Work } from './servers.ts';
+import { settings } from './settings.ts';
+
+const queue = requestsQueue('provisioning');
+
+export const provisioningService = defineService({
+  name: 'provisioning',
+  settings,
+  async start(context, values) {
+    const budgets = {
+      bmcMs: values.bmcSeconds * 1000,
+      bootMs: values.bootSeconds * 1000,
+      cleanMs: values.cleanSeconds * 1000,
+      cleanOnProvide: values.cleanOnProvide,
+    };
+    const records = await NodeRecords.open(context);
+    const bmcs = new Bmcs({ secrets: context.secrets });
+    const hosts = new Hosts(context);
+    let opened: Timers | undefined;
+    const timers = (): Timers => {
+      if (!opened) throw new AnnealError('Unavailable', 'Provisioning has not started yet.');
+      return opened;
+    };
+    const steps = createSteps({ context, bmcs, hosts, rebootAfterMs: budgets.bootMs / 3 });
+    const driver = new NodeDriver({ context, records, steps, timers, budgets });
+    const families: Readonly<Record<string, Readonly<Record<string, Work>>>> = {
+      'OS::Nova::Server': novaServer({ context, records, driver, bmcs, hosts, current: (id) => servers.get(id) }),
+      'OS::Heat::DeployedServer': deployedServer({ context, hosts }),
+    };
+    const servers: Servers = await Servers.open({
+      context,
+      timers,
+      work: (server, request) => {
+        const work = families[server.type]?.[server.action];
+        if (work) return work(server, request);
+        const known = Object.keys(families).join(' and ');
+        const why = families[server.type]
+          ? `does not take the action ${server.action}`
+          : `is not served here; served are ${known}`;
+        return Promise.resolve({ kind: 'failed', error: new AnnealError('NotSupported', `${server.type} ${why}.`) });
+      },
+    });
+    const nodes = new Nodes({ context, records, driver });
+    const boots = new Boots({ context, records, driver });
+    const waiting = (): void => {
+      servers
+        .kickWaiting()
+        .catch((error: unknown) =>
+          context.log.error(
+            { err: error },
+            'servers that wait for a node could not be woken; their timers come back to them',
+          ),
+        );
+    };
+    records.onStateChange((after, before) => {
+      if (before.instance_id !== null) servers.kick(before.instance_id);
+      if (after.instance_id !== null) servers.kick(after.instance_id);
+      if (after.state === 'available') waiting();
+    });
+    const poll = new PowerPoll({ context, records, bmcs, everyMs: values.pollSeconds * 1000, onHealed: waiting });
+
+    opened = await createTimers({
+      store: context.store,
+      collection: 'provisioning_timers',
+      now: () => context.now().getTime(),
+      fire: ({ data }) => {
+        const { node, server } = data as { node?: string; server?: string };
+        if (node !== undefined) driver.kick(node);
+        if (server !== undefined) servers.kick(server);
+        return Promise.resolve();
+      },
+      onError: (error, timer) =>
+        context.log.error({ err: error, timer: timer.id }, 'a timer could not be fired; it is tried again'),
+    });
+
+    const { bus } = context;
+    const up = await bus.subscribe(['host.up'], route([boots.hostUp()]), { group: 'provisioning' });
+    const requests = await bus.consume(
+      queue,
+      route([
+        on(resourceCreate, (message) => servers.take('create', message)),
+        on(resourceUpdate, (message) => servers.take('update', message)),
+        on(resourceDelete, (message) => servers.take('delete', message)),
+        on(resourceCheck, (message) => servers.take('check', message)),
+        on(resourceSignal, (message) => servers.take('signal', message)),
+        answer(context, nodeEnrol, ({ data }) => nodes.enrol(data)),
+        answer(context, nodeList, ({ data }) => nodes.list(data)),
+        answer(context, nodeShow, ({ data }) => nodes.show(data.node)),
+        answer(context, nodeRemove, async ({ data }) => {
+          await nodes.remove(data.node);
+          return {};
+        }),
+        answer(context, nodePower, ({ data }) => nodes.power(data)),
+        answer(context, nodeProvision, ({ data }) => nodes.provision(data)),
+        answer(context, nodeMaintenance, ({ data }) => nodes.maintenance(data)),
+        answer(context, bootSeedShow, ({ data }) => boots.seed(data.token)),
+        answer(context, bootReport, async ({ data }) => {
+          await boots.report(data.token, { status: data.status, message: data.message });
+          return {};
+        }),
+      ]),
+      { concurrency: 64 },
+    );
+    await announce(context);
+    await records.publishLeft();
+    await driver.resumeAll();
+    await servers.resumeAll();
+    poll.start();
+
+    return {
+      async stop() {
+        await Promise.all([up.stop(), requests.stop(), poll.stop()]);
+        await timers().stop();
+        await Promise.all([servers.stop(), driver.stop()]);
+        await bmcs.close();
+      },
+    };
+  },
+});
+
+async function announce(context: ServiceContext): Promise<void> {
+  const data = { provider: 'anneal.provisioning', queue, types: provisioningTypes };
+  for (const service of ['templating', 'scheduling'] as const) {
+    await context.bus.send({ queue: requestsQueue(service), messages: [context.mint(providerAnnounced, { data })] });
+  }
+}

@@ -1,0 +1,39 @@
+import { defineSettings } from '@anneal/runtime/settings.ts';
+import { z } from 'zod';
+
+const seconds = (fallback: number) => z.coerce.number().positive().max(86_400).default(fallback);
+
+export const settings = defineSettings({
+  bootSeconds: {
+    env: 'ANNEAL_PROVISIONING_BOOT_SECONDS',
+    schema: seconds(600),
+    meaning:
+      'How long a machine may take from power-on until its agent first asks for work, before its server is failed.',
+    cost: 'Less fails slow machines; more leaves a stack waiting longer for a dead one.',
+  },
+  bmcSeconds: {
+    env: 'ANNEAL_PROVISIONING_BMC_SECONDS',
+    schema: seconds(300),
+    meaning:
+      'How long the service goes on asking a management controller that does not answer or refuses, before the step is failed.',
+    cost: 'Less gives up on controllers that reboot (a minute or three); more delays the failure that names them.',
+  },
+  cleanSeconds: {
+    env: 'ANNEAL_PROVISIONING_CLEAN_SECONDS',
+    schema: seconds(1800),
+    meaning: 'How long a machine may take to erase itself and say so, before cleaning is failed.',
+    cost: 'Less fails machines with large disks; more hides a machine that does not boot.',
+  },
+  cleanOnProvide: {
+    env: 'ANNEAL_PROVISIONING_CLEAN_ON_PROVIDE',
+    schema: z.stringbool().default(false),
+    meaning: 'Clean a machine when it is first made available, besides after each use.',
+    cost: 'True boots every new machine once and erases what it came with.',
+  },
+  pollSeconds: {
+    env: 'ANNEAL_PROVISIONING_POWER_POLL_SECONDS',
+    schema: seconds(60),
+    meaning: 'How often the power of each machine is read.',
+    cost: 'Less loads the controllers (one request per machine); more notices a lost one later: after three failed reads.',
+  },
+});

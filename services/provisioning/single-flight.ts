@@ -1,0 +1,46 @@
+/** One run per key at a time; a kick during a run makes one more run after it. */
+export class SingleFlight {
+  readonly #run: (key: string) => Promise<void>;
+  readonly #onError: (error: unknown, key: string) => void;
+  readonly #flying = new Map<string, { again: boolean; done: Promise<void> }>();
+  #stopping = false;
+
+  constructor(options: { run: (key: string) => Promise<void>; onError: (error: unknown, key: string) => void }) {
+    this.#run = options.run;
+    this.#onError = options.onError;
+  }
+
+  get stopping(): boolean {
+    return this.#stopping;
+  }
+
+  kick(key: string): void {
+    if (this.#stopping) return;
+    const flight = this.#flying.get(key);
+    if (flight) {
+      flight.again = true;
+      return;
+    }
+    const started = { again: false, done: Promise.resolve() };
+    this.#flying.set(key, started);
+    started.done = this.#fly(key, started);
+  }
+
+  /** Takes nothing new; resolves when what runs has come to a point where it can be left. */
+  async stop(): Promise<void> {
+    this.#stopping = true;
+    await Promise.allSettled([...this.#flying.values()].map(({ done }) => done));
+  }
+
+  async #fly(key: string, flight: { again: boolean }): Promise<void> {
+    do {
+      flight.again = false;
+      try {
+        await this.#run(key);
+      } catch (error) {
+        if (!this.#stopping) this.#onError(error, key);
+      }
+    } while (flight.again && !this.#stopping);
+    this.#flying.delete(key);
+  }
+}
