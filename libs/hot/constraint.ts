@@ -1,0 +1,97 @@
+/** Constraints of parameters and properties: one rule each, with the words that Heat uses for its breach. */
+import type { Json } from '@anneal/contracts/json.ts';
+import type { Constraint } from '@anneal/contracts/resource-type.ts';
+import { checkCustom } from './custom-constraint.ts';
+import { pythonEqual, pythonText } from './python.ts';
+import { numberText } from './scalar.ts';
+
+interface Bounds {
+  readonly min?: number | undefined;
+  readonly max?: number | undefined;
+}
+
+/** What is wrong with the value, one text per constraint that it breaks. A constraint's description replaces its text. */
+export function checkConstraints(
+  value: Json,
+  constraints: readonly Constraint[],
+  { skipCustom = false }: { skipCustom?: boolean } = {},
+): string[] {
+  return constraints.flatMap((constraint) => {
+    const breach = findBreach(value, constraint, skipCustom);
+    return breach === undefined ? [] : [constraint.description ?? breach];
+  });
+}
+
+function findBreach(value: Json, constraint: Constraint, skipCustom: boolean): string | undefined {
+  const {
+    length,
+    range,
+    modulo,
+    allowed_values: allowed,
+    allowed_pattern: pattern,
+    custom_constraint: custom,
+  } = constraint;
+  if (length) {
+    const size = sizeOf(value);
+    if (size !== undefined && outside(size, length)) return `length (${size}) is out of range (${boundsText(length)})`;
+  }
+  if (range && typeof value === 'number' && outside(value, range)) {
+    return `${numberText(value)} is out of range (${boundsText(range)})`;
+  }
+  if (modulo && typeof value === 'number' && remainder(value, modulo.step) !== modulo.offset) {
+    return `${numberText(value)} is not a multiple of ${modulo.step} with an offset of ${modulo.offset}`;
+  }
+  if (allowed && !isAllowed(value, allowed)) {
+    return `${JSON.stringify(value)} is not an allowed value [${allowed.map((item) => JSON.stringify(item)).join(', ')}]`;
+  }
+  if (pattern !== undefined && typeof value === 'string' && !matches(value, pattern)) {
+    return `"${value}" does not match pattern "${pattern}"`;
+  }
+  if (custom !== undefined && !skipCustom) return checkCustom(custom, value);
+  return undefined;
+}
+
+const outside = (value: number, { min, max }: Bounds): boolean =>
+  (min !== undefined && value < min) || (max !== undefined && value > max);
+const boundsText = ({ min, max }: Bounds): string => `min: ${min ?? 'None'}, max: ${max ?? 'None'}`;
+
+/** Python's sign rule: the remainder has the sign of the step. */
+const remainder = (value: number, step: number): number => (((value % step) + step) % step) + 0;
+
+function sizeOf(value: Json): number | undefined {
+  if (typeof value === 'string') return [...value].length;
+  if (typeof value !== 'object' || value === null) return undefined;
+  return Object.keys(value).length;
+}
+
+function isAllowed(value: Json, allowed: readonly Json[]): boolean {
+  if (Array.isArray(value)) return value.every((item) => allowed.some((other) => pythonEqual(item, other)));
+  // Both sides are brought to the type of the value first, so that the boolean true is the text 'True' where text is asked.
+  return allowed.some((other) => alike(value, other));
+}
+
+function alike(value: Json, other: Json): boolean {
+  if (typeof value === 'string')
+    return value === pythonText(other) || (typeof other === 'boolean' && value.toLowerCase() === String(other));
+  if (typeof value === 'number' && typeof other === 'string') return other.trim() !== '' && Number(other) === value;
+  if (typeof value === 'boolean' && typeof other === 'string') return other.toLowerCase() === String(value);
+  return pythonEqual(value, other);
+}
+
+/** The expression is Python's; the few forms that differ are put into ours. @throws SyntaxError */
+export function compilePattern(pattern: string): RegExp {
+  const ours = pattern
+    .replaceAll('(?P<', '(?<')
+    .replaceAll('\\A', '^')
+    .replaceAll('\\Z', '$')
+    .replace(/\(\?P=(\w+)\)/g, '\\k<$1>');
+  return new RegExp(`^(?:${ours})$`);
+}
+
+function matches(value: string, pattern: string): boolean {
+  try {
+    return compilePattern(pattern).test(value);
+  } catch {
+    return true;
+  }
+}

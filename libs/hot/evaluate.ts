@@ -1,0 +1,54 @@
+/** Expressions to values. What is not known yet makes everything that needs it unknown, and nothing else. */
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import type { Json } from '@anneal/contracts/json.ts';
+import type { Expression } from '@anneal/contracts/plan.ts';
+import { type Scope, Wrong } from './functions/function.ts';
+import { functions } from './functions/table.ts';
+import { join } from './mistakes.ts';
+import { toRecord } from './node.ts';
+import { holdsUnknown, type Partial, settled, type Unknown, unknown } from './unknown.ts';
+
+export { type Scope } from './functions/function.ts';
+export { type Unknown, unknown } from './unknown.ts';
+
+/** @throws AnnealError InvalidTemplate with the path of the function that could not take its arguments. */
+export function evaluate(expression: Expression, scope: Scope, path = ''): Json | Unknown {
+  return settled(evaluateParts(expression, scope, path));
+}
+
+/** As {@link evaluate}, but a list or map of which a part is unknown keeps its other parts. */
+export function evaluateParts(expression: Expression, scope: Scope, path = ''): Partial {
+  switch (expression.kind) {
+    case 'literal':
+      return expression.value;
+    case 'list':
+      return expression.items.map((item, index) => evaluateParts(item, scope, join(path, index)));
+    case 'map':
+      return toRecord(
+        expression.entries.map(({ key, value }) => [key, evaluateParts(value, scope, join(path, key))] as const),
+      );
+    case 'call':
+      return call(expression, scope, join(path, expression.function));
+  }
+}
+
+function call(expression: Extract<Expression, { kind: 'call' }>, scope: Scope, path: string): Partial {
+  const definition = functions.get(expression.function);
+  if (!definition) throw refused(path, `The function ${expression.function} is not known`, expression);
+  const argument = evaluateParts(expression.arguments, scope, path);
+  if (holdsUnknown(argument)) return unknown;
+  try {
+    const value = definition.evaluate(argument as Json, scope);
+    return value === undefined ? unknown : value;
+  } catch (error) {
+    if (error instanceof Wrong) throw refused(path, error.message, expression);
+    throw error;
+  }
+}
+
+function refused(path: string, message: string, { source }: Extract<Expression, { kind: 'call' }>): AnnealError {
+  const text = `${path}: ${message}`;
+  return new AnnealError('InvalidTemplate', text, {
+    mistakes: [{ code: 'InvalidArguments', message: text, path, ...source }],
+  });
+}

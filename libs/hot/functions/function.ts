@@ -1,0 +1,55 @@
+/** What a function of the language is to the evaluator: data that says when it exists, and how it is worked out. */
+import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+import type { Version } from '../version.ts';
+
+export interface Scope {
+  /** The value of heat_template_version: functions differ between versions. */
+  readonly templateVersion: string;
+  /** Undefined: not known yet. */
+  parameter(name: string): Json | undefined;
+  /** What `get_resource` gives; undefined while the resource does not exist. */
+  reference(resource: string): Json | undefined;
+  /** All attributes of the resource; undefined while it does not exist. */
+  attribute(resource: string): JsonObject | undefined;
+}
+
+export interface TemplateFunction {
+  readonly name: string;
+  /** First version that knows it. */
+  readonly since: Version;
+  /** First version that refuses it by name. */
+  readonly until?: Version;
+  /** Works on known arguments; gives undefined when what it looks up is not known yet. Throws Wrong. */
+  evaluate(argument: Json, scope: Scope): Json | undefined;
+}
+
+/** The arguments are wrong. The evaluator adds the path. */
+export class Wrong extends Error {}
+
+export function wrong(message: string): never {
+  throw new Wrong(message);
+}
+
+export function listOf(argument: Json, { name, least, most }: { name: string; least: number; most?: number }): Json[] {
+  if (!Array.isArray(argument) || argument.length < least || argument.length > (most ?? Infinity)) {
+    wrong(`Incorrect arguments to "${name}" should be a list of ${count(least, most)} items`);
+  }
+  return argument;
+}
+const count = (least: number, most: number | undefined): string =>
+  most === undefined ? `at least ${least}` : least === most ? String(least) : `${least} to ${most}`;
+
+export function mapOf(argument: Json, name: string, keys: readonly string[]): JsonObject {
+  if (typeof argument !== 'object' || argument === null || Array.isArray(argument)) {
+    wrong(`Arguments to "${name}" must be a map`);
+  }
+  for (const key of keys) {
+    if (!Object.hasOwn(argument, key)) wrong(`"${name}" needs the keys ${keys.join(' and ')}; ${key} is missing`);
+  }
+  return argument;
+}
+
+/** An own entry of a map, or undefined: `constructor` is a name like any other. */
+export function own(map: JsonObject, key: string): Json | undefined {
+  return Object.hasOwn(map, key) ? map[key] : undefined;
+}

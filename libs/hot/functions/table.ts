@@ -1,0 +1,56 @@
+/** Every function by name, and which versions know it. */
+import { collectionFunctions, contains } from './collection.ts';
+import type { TemplateFunction } from './function.ts';
+import { lookups } from './lookup.ts';
+import { selectFunctions } from './select.ts';
+import { textFunctions } from './text.ts';
+
+export const functions: ReadonlyMap<string, TemplateFunction> = new Map(
+  [...lookups, ...textFunctions, ...collectionFunctions, ...selectFunctions].map((entry) => [entry.name, entry]),
+);
+
+/** Worked out while compiling: `if` chooses what is compiled at all, the others stand in conditions. */
+export const conditionFunctions: ReadonlyMap<string, string> = new Map([
+  ['equals', '2016-10-14'],
+  ['not', '2016-10-14'],
+  ['and', '2016-10-14'],
+  ['or', '2016-10-14'],
+  ['get_param', '2016-10-14'],
+  [contains.name, contains.since],
+]);
+
+/** Known to the language, and not to this compiler: to say so beats passing the map on as a value. */
+export const notServed: ReadonlyMap<string, string> = new Map([
+  ['yaql', '2016-10-14'],
+  ['resource_facade', '2013-05-23'],
+  ['Fn::Replace', '2013-05-23'],
+  ['Fn::GetAZs', '2013-05-23'],
+  ['Fn::MemberListToMap', '2013-05-23'],
+  ['Fn::ResourceFacade', '2013-05-23'],
+]);
+
+/** Names that mean something in some version or dialect: in a version that lacks them they are ordinary keys. */
+const elsewhere = ['if', 'Fn::GetAtt', 'Fn::FindInMap', 'Fn::If', 'Fn::Equals', 'Fn::Not', 'Fn::And', 'Fn::Or'];
+
+export const everyName: ReadonlySet<string> = new Set([
+  ...functions.keys(),
+  ...conditionFunctions.keys(),
+  ...notServed.keys(),
+  ...elsewhere,
+]);
+
+const cfnOnly = new Set(['Fn::Replace', 'Fn::GetAZs', 'Fn::MemberListToMap', 'Fn::ResourceFacade']);
+
+export type Known = 'function' | 'removed' | 'not served' | 'literal';
+
+/** What a single-key map of this name is in a value. */
+export function lookUp(name: string, version: string): Known {
+  const found = functions.get(name);
+  if (found) {
+    if (version < found.since) return 'literal';
+    return found.until !== undefined && version >= found.until ? 'removed' : 'function';
+  }
+  const since = notServed.get(name);
+  if (since === undefined || version < since) return 'literal';
+  return cfnOnly.has(name) && version >= '2014-10-16' ? 'removed' : 'not served';
+}

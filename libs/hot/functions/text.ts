@@ -1,0 +1,198 @@
+/** The functions that make and take apart text. */
+import { createHash, getHashes } from 'node:crypto';
+import type { Json } from '@anneal/contracts/json.ts';
+import { isObject, kindOfValue, shown } from '../node.ts';
+import { jsonText, pythonText } from '../python.ts';
+import { listOf, mapOf, own, type Scope, type TemplateFunction, wrong } from './function.ts';
+
+const serialises = (scope: Scope): boolean => scope.templateVersion >= '2015-10-15';
+
+const listJoin: TemplateFunction = {
+  name: 'list_join',
+  since: '2013-05-23',
+  evaluate(argument, scope) {
+    const [delimiter, ...lists] = listOf(argument, {
+      name: 'list_join',
+      least: 2,
+      ...(!serialises(scope) && { most: 2 }),
+    });
+    if (typeof delimiter !== 'string') return wrong('"list_join" delimiter must be a string');
+    const items = lists.flatMap((list) => {
+      if (list === null) return [];
+      return Array.isArray(list) ? list : wrong(`"list_join" must operate on a list, not ${kindOfValue(list)}`);
+    });
+    return items.map((item) => joined(item, serialises(scope))).join(delimiter);
+  },
+};
+
+function joined(item: Json, serialise: boolean): string {
+  if (item === null) return '';
+  if (typeof item === 'string') return item;
+  if (serialise && typeof item === 'object') return jsonText(item);
+  return wrong(`Items to join must be string${serialise ? ', map or list' : ''} not ${shown(item)}`);
+}
+
+type Strictness = 'lenient' | 'strict' | 'very strict';
+const replacing = (name: string, since: TemplateFunction['since'], strictness: Strictness): TemplateFunction => ({
+  name,
+  since,
+  evaluate(argument, scope) {
+    const map = mapOf(argument, name, ['template', 'params']);
+    const template = map['template'] ?? null;
+    const parameters = map['params'] ?? null;
+    if (template === null) return '';
+    if (typeof template !== 'string') return wrong(`"${name}" template must be a string, not ${kindOfValue(template)}`);
+    if (!isObject(parameters)) return wrong(`"${name}" parameters must be a mapping`);
+    const keys = Object.keys(parameters).sort((a, b) => b.length - a.length || (a < b ? -1 : 1));
+    if (keys.includes('')) return wrong(`"${name}" has an empty separator among its params`);
+    const values = new Map(keys.map((key) => [key, replacement(name, parameters[key] ?? null, serialises(scope))]));
+    if (strictness === 'very strict') refuseEmpty(name, keys, parameters);
+    const missing = new Set(keys);
+    const result = replaceAll({ text: template, keys, values, missing });
+    if (strictness !== 'lenient' && missing.size > 0) {
+      return wrong(`The following params were not found in the template: ${[...missing].join(',')}`);
+    }
+    return result;
+  },
+});
+
+function replacement(name: string, value: Json, serialise: boolean): string {
+  if (value === null) return '';
+  if (typeof value !== 'object') return pythonText(value);
+  return serialise ? jsonText(value) : wrong(`"${name}" params must be strings or numbers, not ${kindOfValue(value)}`);
+}
+
+function refuseEmpty(name: string, keys: string[], parameters: { [key: string]: Json }): void {
+  const empty = keys.filter((key) => {
+    const value = parameters[key] ?? null;
+    return value === null || value === '' || (typeof value === 'object' && Object.keys(value).length === 0);
+  });
+  if (empty.length > 0) wrong(`"${name}" has empty values for the params ${empty.join(',')}`);
+}
+
+/** What was put in is never searched again: the pieces between are, with the keys that are left. */
+function replaceAll(parameters: {
+  text: string;
+  keys: readonly string[];
+  values: ReadonlyMap<string, string>;
+  missing: Set<string>;
+}): string {
+  const { text, keys, values, missing } = parameters;
+  // The template is cut by the longest key first, then each piece by the next, which is one pass per key over the pieces.
+  let pieces: { text: string; fixed: boolean }[] = [{ text, fixed: false }];
+  for (const key of keys) {
+    pieces = pieces.flatMap((piece) => {
+      if (piece.fixed) return [piece];
+      const parts = piece.text.split(key);
+      if (parts.length > 1) missing.delete(key);
+      return parts.flatMap((part, index) =>
+        index === 0
+          ? [{ text: part, fixed: false }]
+          : [
+              { text: values.get(key) ?? '', fixed: true },
+              { text: part, fixed: false },
+            ],
+      );
+    });
+  }
+  return pieces.map((piece) => piece.text).join('');
+}
+
+const strSplit: TemplateFunction = {
+  name: 'str_split',
+  since: '2015-10-15',
+  evaluate(argument) {
+    const [delimiter, text, index] = listOf(argument, { name: 'str_split', least: 2, most: 3 });
+    if (typeof delimiter !== 'string' || delimiter === '')
+      return wrong('"str_split" delimiter must be a string of at least one character');
+    if (text === null || text === undefined) return null;
+    if (typeof text !== 'string') return wrong(`"str_split" must split a string, not ${kindOfValue(text)}`);
+    const parts = text.split(delimiter);
+    if (index === undefined || index === null) return parts;
+    const position = Number(index);
+    if (typeof index === 'object' || !Number.isInteger(position) || String(index).trim() === '') {
+      return wrong(`Incorrect index to "str_split": ${shown(index)}`);
+    }
+    return parts.at(position) ?? wrong(`Incorrect index to "str_split" should be between 0 and ${parts.length - 1}`);
+  },
+};
+
+const digest: TemplateFunction = {
+  name: 'digest',
+  since: '2015-04-30',
+  evaluate(argument) {
+    const [algorithm, text] = listOf(argument, { name: 'digest', least: 2, most: 2 });
+    if (typeof algorithm !== 'string' || typeof text !== 'string') {
+      return wrong('"digest" takes the name of an algorithm and a string');
+    }
+    const name = algorithm.toLowerCase().replace('sha3_', 'sha3-');
+    if (!getHashes().includes(name)) return wrong(`Algorithm must be one of ${getHashes().slice(0, 40).join(', ')}`);
+    if (/[^\u0000-\u00ff]/.test(text)) return wrong('"digest" takes text of which every character is in latin-1');
+    return createHash(name).update(text, 'latin1').digest('hex');
+  },
+};
+
+const urlParts = ['scheme', 'username', 'password', 'host', 'port', 'path', 'query', 'fragment'];
+const encoded = (text: string): string =>
+  encodeURIComponent(text).replace(/[!'()*]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`);
+const pathEncoded = (text: string): string => encoded(text).replaceAll('%2F', '/');
+
+const makeUrl: TemplateFunction = {
+  name: 'make_url',
+  since: '2017-09-01',
+  evaluate(argument) {
+    const map = mapOf(argument, 'make_url', []);
+    for (const key of Object.keys(map)) {
+      if (!urlParts.includes(key)) return wrong(`Invalid key "${key}" to "make_url"; it takes ${urlParts.join(', ')}`);
+    }
+    const part = (name: string): string => {
+      const value = own(map, name) ?? '';
+      return typeof value === 'object' || typeof value === 'boolean'
+        ? wrong(`The "${name}" argument to "make_url" must be a string`)
+        : pythonText(value);
+    };
+    const scheme = part('scheme');
+    if (scheme.includes(':')) return wrong('The "scheme" argument to "make_url" must not contain \':\'');
+    const authority = `${userInfo(part('username'), part('password'))}${bracketed(part('host'))}${port(part('port'))}`;
+    const path = pathEncoded(part('path'));
+    const rooted = authority !== '' && path !== '' && !path.startsWith('/') ? `/${path}` : path;
+    const query = queryText(own(map, 'query') ?? null);
+    const fragment = pathEncoded(part('fragment'));
+    return `${scheme && `${scheme}:`}${authority && `//${authority}`}${rooted}${query && `?${query}`}${fragment && `#${fragment}`}`;
+  },
+};
+
+const userInfo = (username: string, password: string): string =>
+  username === '' ? '' : `${encoded(username)}${password && `:${encoded(password)}`}@`;
+
+function bracketed(host: string): string {
+  const bare = host.replace(/^\[(.*)\]$/, '$1');
+  return bare.includes(':') ? `[${bare}]` : bare;
+}
+
+function port(text: string): string {
+  if (text === '') return '';
+  if (!/^\d+$/.test(text)) return wrong(`Invalid URL port "${text}"`);
+  if (Number(text) < 1 || Number(text) > 65535) return wrong(`Invalid URL port ${text}, must be in range 1-65535`);
+  return `:${Number(text)}`;
+}
+
+function queryText(query: Json): string {
+  if (query === null || query === '') return '';
+  if (typeof query === 'string') return query;
+  if (!isObject(query)) return wrong('The "query" argument to "make_url" must be a map');
+  const form = (value: Json): string => pathEncoded(pythonText(value)).replaceAll('%20', '+');
+  return Object.entries(query)
+    .map(([key, value]) => `${form(key)}=${form(value)}`)
+    .join('&');
+}
+
+export const textFunctions = [
+  listJoin,
+  replacing('str_replace', '2013-05-23', 'lenient'),
+  replacing('str_replace_strict', '2017-02-24', 'strict'),
+  replacing('str_replace_vstrict', '2017-09-01', 'very strict'),
+  strSplit,
+  digest,
+  makeUrl,
+];

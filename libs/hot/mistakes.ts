@@ -1,0 +1,66 @@
+/** Collects every mistake of an input, each with its place, so that all of them go into one answer. */
+import type { Mistake } from '@anneal/contracts/errors.ts';
+import type { Source } from '@anneal/contracts/plan.ts';
+import { distance } from 'fastest-levenshtein';
+
+export interface MistakeDraft {
+  readonly code: string;
+  readonly message: string;
+  readonly path: string;
+  readonly at: Source | undefined;
+  readonly expected?: string | undefined;
+  readonly found?: string | undefined;
+  readonly nearest?: string | undefined;
+}
+
+/** Beyond this many nobody reads on, and a hostile input must not make an answer larger than itself. */
+const most = 200;
+
+export class Mistakes {
+  readonly #list: Mistake[] = [];
+
+  add({ at, code, message, path, expected, found, nearest }: MistakeDraft): void {
+    if (this.#list.length >= most) return;
+    this.#list.push({
+      code,
+      message,
+      path,
+      ...(at?.file !== undefined && { file: at.file }),
+      ...(at && { line: at.line, column: at.column }),
+      ...(expected !== undefined && { expected }),
+      ...(found !== undefined && { found }),
+      ...(nearest !== undefined && { nearest }),
+    });
+  }
+
+  get any(): boolean {
+    return this.#list.length > 0;
+  }
+
+  get count(): number {
+    return this.#list.length;
+  }
+
+  all(): Mistake[] {
+    return [...this.#list];
+  }
+}
+
+/** The known name that was probably meant; undefined when none is near. Names of any length cost little. */
+export function nearestName(name: string, known: Iterable<string>): string | undefined {
+  if (name.length > 200) return undefined;
+  const allowed = Math.max(1, Math.floor(name.length / 3));
+  let best: string | undefined;
+  let least = allowed + 1;
+  const lower = name.toLowerCase();
+  for (const candidate of known) {
+    if (Math.abs(candidate.length - name.length) >= least) continue;
+    const steps = candidate.toLowerCase() === lower ? 0 : distance(name, candidate);
+    if (steps < least) [best, least] = [candidate, steps];
+  }
+  return best;
+}
+
+export function join(path: string, part: string | number): string {
+  return path === '' ? String(part) : `${path}.${part}`;
+}

@@ -1,0 +1,67 @@
+/** A document as read: every value with its place, so that every mistake can name one. */
+import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+import type { Source } from '@anneal/contracts/plan.ts';
+
+/** `at` is undefined where the document came without a text (an object in a request). */
+export type Node = ScalarNode | ListNode | MapNode;
+
+export interface ScalarNode {
+  readonly kind: 'scalar';
+  readonly value: null | boolean | number | string;
+  /** How a number was written where JSON cannot say it: `1.0`, or more digits than a double has. */
+  readonly written?: string | undefined;
+  readonly at: Source | undefined;
+}
+export interface ListNode {
+  readonly kind: 'list';
+  readonly items: readonly Node[];
+  readonly at: Source | undefined;
+}
+export interface MapNode {
+  readonly kind: 'map';
+  readonly entries: ReadonlyMap<string, Entry>;
+  readonly at: Source | undefined;
+}
+export interface Entry {
+  /** Where the key stands. */
+  readonly at: Source | undefined;
+  readonly value: Node;
+}
+
+export const nullNode = (at: Source | undefined): ScalarNode => ({ kind: 'scalar', value: null, at });
+
+export function isNull(node: Node): boolean {
+  return node.kind === 'scalar' && node.value === null;
+}
+
+export function toJson(node: Node): Json {
+  if (node.kind === 'scalar') return node.value;
+  if (node.kind === 'list') return node.items.map(toJson);
+  return Object.fromEntries(Array.from(node.entries, ([key, { value }]) => [key, toJson(value)]));
+}
+
+/** `Object.fromEntries` also makes `__proto__` a plain entry, which assignment would not. */
+export function toRecord<T>(entries: Iterable<readonly [string, T]>): Record<string, T> {
+  return Object.fromEntries(entries);
+}
+
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** What a value is, in the words of a template's author. */
+export function kindOfValue(value: Json): string {
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'a list';
+  if (typeof value === 'object') return 'a map';
+  return { string: 'a string', number: 'a number', boolean: 'a boolean' }[typeof value as 'string'];
+}
+export function kindOfNode(node: Node): string {
+  return node.kind === 'scalar' ? kindOfValue(node.value) : node.kind === 'list' ? 'a list' : 'a map';
+}
+
+/** A value shortened for a message. */
+export function shown(value: Json): string {
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  return text.length > 120 ? `${text.slice(0, 117)}…` : text;
+}

@@ -1,0 +1,214 @@
+/** Properties of a resource: defaults filled in, values coerced and checked as Heat does, changes told apart. */
+import { AnnealError, type Mistake } from '@anneal/contracts/errors.ts';
+import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+import type { PlanResource } from '@anneal/contracts/plan.ts';
+import type { PropertySchema, ResourceType } from '@anneal/contracts/resource-type.ts';
+import { checkConstraints } from './constraint.ts';
+import { evaluateParts, type Scope } from './evaluate.ts';
+import { join, nearestName } from './mistakes.ts';
+import { isObject, kindOfValue, shown, toRecord } from './node.ts';
+import { holdsUnknown, type Partial, unknown } from './unknown.ts';
+
+export interface PropertyMistake extends Mistake {
+  /** Steps below the property, for whoever knows where they stand in a text. */
+  readonly steps: readonly (string | number)[];
+}
+
+export interface Resolved {
+  /** Those that are known, defaults filled in. */
+  readonly properties: JsonObject;
+  readonly mistakes: PropertyMistake[];
+  /** Names of properties of which something is not known yet; they are left out. */
+  readonly unknown: string[];
+}
+
+export function resolveProperties(parameters: { resource: PlanResource; type: ResourceType; scope: Scope }): Resolved {
+  const { resource, type, scope } = parameters;
+  const base = `resources.${resource.name}.properties`;
+  const given = new Map<string, Partial>();
+  const mistakes: PropertyMistake[] = [];
+  for (const [name, expression] of Object.entries(resource.properties)) {
+    try {
+      given.set(name, evaluateParts(expression, scope, join(base, name)));
+    } catch (error) {
+      if (!(error instanceof AnnealError)) throw error;
+      for (const mistake of error.mistakes ?? []) mistakes.push({ ...mistake, steps: [name] });
+      // Its value stays open, so that one mistake does not become two.
+      given.set(name, unknown);
+    }
+  }
+  if (type.open_properties) return finish(Array.from(given), mistakes);
+  const context: Context = { base, mistakes };
+  return finish(readMap({ context, given, schema: type.properties, steps: [], path: base }), mistakes);
+}
+
+function finish(entries: [string, Partial][], mistakes: PropertyMistake[]): Resolved {
+  const open = entries.filter(([, value]) => holdsUnknown(value)).map(([name]) => name);
+  const known = entries.filter(([, value]) => !holdsUnknown(value)) as [string, Json][];
+  return { properties: toRecord(known), mistakes, unknown: open };
+}
+
+interface Context {
+  readonly base: string;
+  readonly mistakes: PropertyMistake[];
+}
+interface Place {
+  readonly context: Context;
+  readonly steps: readonly (string | number)[];
+  readonly path: string;
+}
+
+function refuse(
+  { context, steps, path }: Place,
+  code: string,
+  message: string,
+  more: { expected?: string; found?: string; nearest?: string } = {},
+): void {
+  context.mistakes.push({ code, message: `Property error: ${path}: ${message}`, path, steps, ...more });
+}
+
+function readMap(
+  parameters: Place & { given: ReadonlyMap<string, Partial>; schema: Readonly<Record<string, PropertySchema>> },
+): [string, Partial][] {
+  const { given, schema, steps, path, context } = parameters;
+  for (const name of given.keys()) {
+    if (Object.hasOwn(schema, name)) continue;
+    const nearest = nearestName(name, Object.keys(schema));
+    const place = { context, steps: [...steps, name], path: join(path, name) };
+    refuse(place, 'UnknownProperty', `Unknown Property ${name}`, {
+      expected: Object.keys(schema).join(', '),
+      found: name,
+      ...(nearest !== undefined && { nearest }),
+    });
+  }
+  return Object.entries(schema).flatMap(([name, property]): [string, Partial][] => {
+    const value = given.get(name);
+    if (value === undefined) {
+      if (property.default !== undefined) return [[name, property.default]];
+      if (property.required) {
+        refuse(parameters, 'MissingProperty', `Property ${name} not assigned`, {
+          expected: `${name} (${property.type})`,
+        });
+      }
+      return [];
+    }
+    const place = { context, steps: [...steps, name], path: join(path, name) };
+    return [[name, readValue(place, value, property)]];
+  });
+}
+
+const zeros = { String: '', Integer: 0, Number: 0, Boolean: false, Map: {}, List: [], Any: null } as const;
+
+function readValue(place: Place, value: Partial, schema: PropertySchema): Partial {
+  if (value === unknown) return unknown;
+  // A null that is written counts as given: it reads as the default, or as the type's zero.
+  if (value === null) return schema.default ?? structuredClone(zeros[schema.type] as Json);
+  const converted = convert(place, value, schema);
+  if (converted === undefined) return unknown;
+  if (schema.constraints && !holdsUnknown(converted)) {
+    for (const breach of checkConstraints(converted as Json, schema.constraints)) {
+      refuse(place, 'ConstraintBroken', breach, { found: shown(converted as Json) });
+    }
+  }
+  return converted;
+}
+
+/** Gives undefined after it has reported a mistake. */
+function convert(place: Place, value: Exclude<Partial, symbol | null>, schema: PropertySchema): Partial | undefined {
+  const bad = (message: string): undefined => {
+    refuse(place, 'WrongPropertyType', message, {
+      expected: schema.type,
+      found: holdsUnknown(value) ? 'a value that is worked out' : kindOfValue(value as Json),
+    });
+    return undefined;
+  };
+  switch (schema.type) {
+    case 'Any':
+      return value;
+    case 'String':
+      return convertString(value, bad);
+    case 'Integer':
+      return convertInteger(value, bad);
+    case 'Number':
+      return convertNumber(value, bad);
+    case 'Boolean':
+      if (typeof value === 'boolean') return value;
+      if (typeof value === 'string' && /^(?:true|false)$/i.test(value)) return value.toLowerCase() === 'true';
+      return bad(`"${text(value)}" is not a valid boolean`);
+    case 'Map': {
+      if (!isPartialMap(value)) return bad(`"${text(value)}" is not a map`);
+      const given = new Map(Object.entries(value));
+      return schema.schema ? toRecord(readMap({ ...place, given, schema: schema.schema })) : value;
+    }
+    case 'List': {
+      if (!Array.isArray(value)) return bad(`"${text(value)}" is not a list`);
+      const item = schema.schema?.['*'];
+      if (!item) return value;
+      return value.map((entry, index) =>
+        readValue({ ...place, steps: [...place.steps, index], path: join(place.path, index) }, entry, item),
+      );
+    }
+  }
+}
+
+type Bad = (message: string) => undefined;
+const text = (value: Partial): string => (holdsUnknown(value) ? '…' : shown(value as Json));
+const isPartialMap = (value: Partial): value is { [key: string]: Partial } => isObject(value);
+
+function convertString(value: Partial, bad: Bad): string | undefined {
+  if (typeof value === 'string') return value;
+  if (typeof value === 'boolean') return value ? 'True' : 'False';
+  if (typeof value === 'number' && Number.isInteger(value)) return String(value);
+  return bad(`Value must be a string; got ${text(value)}`);
+}
+
+function convertInteger(value: Partial, bad: Bad): number | undefined {
+  if (typeof value === 'boolean') return Number(value);
+  if (typeof value === 'number') return Math.trunc(value);
+  if (typeof value === 'string' && /^\s*[-+]?\d+\s*$/.test(value)) return Number(value);
+  return bad(`Value '${text(value)}' is not an integer`);
+}
+
+function convertNumber(value: Partial, bad: Bad): number | undefined {
+  if (typeof value === 'boolean') return Number(value);
+  if (typeof value === 'number') return value;
+  if (typeof value === 'string' && /^\s*[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?\s*$/.test(value))
+    return Number(value);
+  return bad(`Value '${text(value)}' is not a number`);
+}
+
+/** Which resolved properties differ, and which of those cannot change without a new object. */
+export function compareProperties({
+  type,
+  before,
+  after,
+}: {
+  type: ResourceType;
+  before: JsonObject;
+  after: JsonObject;
+}): {
+  changed: string[];
+  replace: string[];
+} {
+  const names = [...new Set([...Object.keys(before), ...Object.keys(after)])].sort();
+  const changed = names.filter((name) => !same(own(before, name), own(after, name)));
+  const replace = type.open_properties
+    ? []
+    : changed.filter((name) => !(Object.hasOwn(type.properties, name) && type.properties[name]?.update_allowed));
+  return { changed, replace };
+}
+
+const own = (map: JsonObject, name: string): Json | undefined => (Object.hasOwn(map, name) ? map[name] : undefined);
+
+/** Deep equality of JSON; the order of keys does not count. */
+function same(a: Json | undefined, b: Json | undefined): boolean {
+  if (a === b) return true;
+  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;
+  if (Array.isArray(a) || Array.isArray(b)) {
+    return (
+      Array.isArray(a) && Array.isArray(b) && a.length === b.length && a.every((item, index) => same(item, b[index]))
+    );
+  }
+  const keys = Object.keys(a);
+  return keys.length === Object.keys(b).length && keys.every((key) => Object.hasOwn(b, key) && same(a[key], b[key]));
+}

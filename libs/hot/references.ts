@@ -1,0 +1,53 @@
+/** What an expression reads, so that only that is sent along, and hidden values are known to be involved. */
+import type { Json } from '@anneal/contracts/json.ts';
+import type { Expression } from '@anneal/contracts/plan.ts';
+
+export interface References {
+  /** Read with get_resource. */
+  readonly resources: ReadonlySet<string>;
+  /** Read with get_attr: the attributes by resource; `*` stands for all, or for a name that is itself worked out. */
+  readonly attributes: ReadonlyMap<string, ReadonlySet<string>>;
+  readonly parameters: ReadonlySet<string>;
+}
+
+export function referencesOf(...expressions: readonly Expression[]): References {
+  const resources = new Set<string>();
+  const attributes = new Map<string, Set<string>>();
+  const parameters = new Set<string>();
+
+  const visit = (expression: Expression): void => {
+    if (expression.kind === 'list') for (const item of expression.items) visit(item);
+    else if (expression.kind === 'map') for (const { value } of expression.entries) visit(value);
+    else if (expression.kind === 'call') {
+      const [first, second] = heads(expression.arguments);
+      if (typeof first === 'string') note(expression.function, first, typeof second === 'string' ? second : '*');
+      visit(expression.arguments);
+    }
+  };
+  const note = (name: string, first: string, second: string): void => {
+    if (name === 'get_param') parameters.add(first);
+    else if (name === 'get_resource') resources.add(first);
+    else if (name === 'Ref') {
+      resources.add(first);
+      parameters.add(first);
+    } else if (name === 'get_attr') {
+      const names = attributes.get(first) ?? new Set();
+      attributes.set(first, names.add(second));
+    }
+  };
+  for (const expression of expressions) visit(expression);
+  return { resources, attributes, parameters };
+}
+
+/** The first two arguments, where they are written out. */
+function heads(argument: Expression): [Json | undefined, Json | undefined] {
+  if (argument.kind === 'literal') {
+    if (!Array.isArray(argument.value)) return [argument.value, undefined];
+    return [argument.value[0], argument.value[1]];
+  }
+  if (argument.kind !== 'list') return [undefined, undefined];
+  const [first, second] = argument.items;
+  return [literal(first), literal(second)];
+}
+const literal = (expression: Expression | undefined): Json | undefined =>
+  expression?.kind === 'literal' ? expression.value : undefined;

@@ -1,0 +1,22 @@
+/** The marker of what is not known yet: an attribute of a resource that does not exist. It is never guessed. */
+import type { Json } from '@anneal/contracts/json.ts';
+
+export const unknown: unique symbol = Symbol('unknown');
+export type Unknown = typeof unknown;
+
+/** A value of which parts may be unknown. */
+export type Partial = Json | Unknown | Partial[] | PartialMap;
+export interface PartialMap {
+  [key: string]: Partial;
+}
+
+export function holdsUnknown(value: Partial): boolean {
+  if (value === unknown) return true;
+  if (typeof value !== 'object' || value === null) return false;
+  return Array.isArray(value) ? value.some(holdsUnknown) : Object.values(value).some(holdsUnknown);
+}
+
+/** The value, when all of it is known. */
+export function settled(value: Partial): Json | Unknown {
+  return holdsUnknown(value) ? unknown : (value as Json);
+}
