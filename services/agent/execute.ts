@@ -9,7 +9,7 @@ import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { outputLimit, type HostResponse } from '@anneal/contracts/configuration.ts';
-import type { Logger } from 'pino';
+import type { Log } from './log.ts';
 import type { Entry, Journal } from './journal.ts';
 import { readTail } from './output.ts';
 import { awaitEnd, isWrapper, launch, revoke, signalGroup, statusOf, wrapperOf, type Ending } from './supervise.ts';
@@ -20,7 +20,7 @@ export interface ExecuteOptions {
   readonly directory: string;
   readonly environment: Readonly<Record<string, string>>;
   readonly journal: Journal;
-  readonly log: Logger;
+  readonly log: Log;
   readonly now: () => Date;
   /** Gives up waiting; the program goes on. */
   readonly signal: AbortSignal;

@@ -55,7 +55,7 @@ async function run(seedPlace: string, directory: string): Promise<void> {
   await agent.stop();
 }
 
-async function readSeed(place: string, log: Logger, signal: AbortSignal): Promise<BootSeed> {
+async function readSeed(place: string, log: Log, signal: AbortSignal): Promise<BootSeed> {
   const text = /^https?:/.test(place)
     ? await untilDone(
         async () => {

@@ -1,11 +1,11 @@
 /** Trying again for as long as it takes: the other side may be away for hours, and nothing here is lost meanwhile. */
 import pRetry from 'p-retry';
-import type { Logger } from 'pino';
+import type { Log } from './log.ts';
 import { RefusedError } from './connection.ts';
 
 export interface PatienceOptions {
   readonly signal: AbortSignal;
-  readonly log: Logger;
+  readonly log: Log;
   readonly what: string;
   /** Default: everything but a refusal that another attempt cannot change. */
   readonly worthwhile?: (error: unknown) => boolean;

@@ -14,7 +14,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Json } from '@anneal/contracts/json.ts';
 import type { BootSeed } from '@anneal/contracts/provisioning.ts';
-import type { Logger } from 'pino';
+import type { Log } from './log.ts';
 import { connect, RefusedError, type Connection, type Offer } from './connection.ts';
 import { execute, runFolder } from './execute.ts';
 import { factsOf } from './facts.ts';
@@ -28,7 +28,7 @@ export interface AgentOptions {
   readonly directory: string;
   /** What every program gets; `HOST_ADDRESS` is told as a fact. */
   readonly environment: Record<string, string>;
-  readonly log: Logger;
+  readonly log: Log;
   readonly newId: () => string;
   readonly now: () => Date;
   /** Seconds that a claim is held without a heartbeat. Default 60. */

@@ -40,7 +40,7 @@ export function readSignal(stdout: string, status: number): ToolResult {
   }
   if (typeof signal !== 'object' || signal === null || Array.isArray(signal))
     return { status_code: status, outputs: {} };
-  const { deploy_stdout, deploy_stderr, deploy_status_code, ...outputs } = signal as JsonObject;
+  const { deploy_stdout, deploy_stderr, deploy_status_code, ...outputs } = signal;
   const code = Number(deploy_status_code ?? 0);
   return {
     status_code: Number.isInteger(code) ? code : 1,

@@ -1,0 +1,207 @@
+/**
+ * For tests: a server that stands in for the gateway at the two queues of one host, over real HTTP. It misbehaves on
+ * command, and remembers everything that it was told.
+ */
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtempSync } from 'node:fs';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  hostProgressSchema,
+  hostResponseSchema,
+  type HostRequest,
+  type HostResponse,
+} from '@anneal/contracts/configuration.ts';
+import type { Json } from '@anneal/contracts/json.ts';
+import type { BootSeed } from '@anneal/contracts/provisioning.ts';
+import { pino } from 'pino';
+
+interface Queued {
+  readonly id: string;
+  readonly body: Json;
+  claim: { id: string; client: string; until: number } | undefined;
+}
+
+export class StandIn {
+  readonly responses: HostResponse[] = [];
+  readonly hellos: Json[] = [];
+  readonly progress: string[] = [];
+  readonly calls: string[] = [];
+  renewals = 0;
+  /** Answers that the next calls get instead of what they asked for. `drop`: done, but the answer is lost. */
+  faults: (number | 'drop')[] = [];
+  /** False: takes answers and keeps the request in the queue, as if its removal were lost. */
+  removes = true;
+  readonly #queue: Queued[] = [];
+  #server: Server | undefined;
+  #port = 0;
+
+  async start(): Promise<this> {
+    const server = createServer((request, response) => {
+      this.#handle(request, response).catch(() => response.destroy());
+    });
+    server.listen(this.#port, '127.0.0.1');
+    await once(server, 'listening');
+    this.#port = (server.address() as AddressInfo).port;
+    this.#server = server;
+    return this;
+  }
+
+  /** As `kill -9`: connections break, what was stored stays. */
+  async stop(): Promise<void> {
+    const server = this.#server;
+    this.#server = undefined;
+    if (!server) return;
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  }
+
+  get seed(): BootSeed {
+    return {
+      format: 1,
+      purpose: 'deploy',
+      host_id: 'h1',
+      hostname: 'web',
+      gateway_url: `http://127.0.0.1:${this.#port}`,
+      project: 'p',
+      token: 'the-token',
+      requests_queue: 'host.h1.requests',
+      responses_queue: 'host.h1.responses',
+      user_data: '',
+      metadata: {},
+    };
+  }
+
+  offer(request: Json): void {
+    this.#queue.push({ id: randomUUID(), body: request, claim: undefined });
+  }
+
+  /** The same request once more at the head, as after a lost removal. */
+  get pending(): number {
+    return this.#queue.length;
+  }
+
+  async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const url = new URL(request.url ?? '/', 'http://x');
+    const parts = url.pathname.split('/').slice(4).map(decodeURIComponent);
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    const body = chunks.length > 0 ? (JSON.parse(Buffer.concat(chunks).toString()) as Json) : null;
+    const call = `${request.method} ${parts.slice(0, 2).join('/')}`;
+    this.calls.push(call);
+    const fault = this.faults.shift();
+    if (typeof fault === 'number') return void response.writeHead(fault).end('{}');
+    if (request.headers['x-auth-token'] !== 'the-token') return void response.writeHead(401).end('{}');
+    const client = String(request.headers['client-id']);
+    const answer = await this.#answer({ call, parts, body, client, query: url.searchParams, gone: () => response.closed });
+    if (fault === 'drop') return void response.destroy();
+    response.writeHead(answer.status, { 'content-type': 'application/json', ...answer.headers });
+    response.end(answer.body === undefined ? undefined : JSON.stringify(answer.body));
+  }
+
+  async #answer(asked: {
+    call: string;
+    parts: string[];
+    body: Json;
+    client: string;
+    query: URLSearchParams;
+    gone: () => boolean;
+  }): Promise<{ status: number; body?: Json; headers?: Record<string, string> }> {
+    const { call, parts, body, client, query } = asked;
+    const id = parts[2] ?? '';
+    switch (call) {
+      case 'POST host.h1.requests/claims':
+        return this.#claim({ client, wait: Number(query.get('wait') ?? 0), gone: asked.gone });
+      case 'PATCH host.h1.requests/claims': {
+        const held = this.#queue.find((each) => each.claim?.id === id);
+        if (!held?.claim) return { status: 404 };
+        this.renewals += 1;
+        held.claim.until = Date.now() + 60_000;
+        return { status: 204 };
+      }
+      case 'DELETE host.h1.requests/claims': {
+        for (const each of this.#queue) if (each.claim?.id === id) each.claim = undefined;
+        return { status: 204 };
+      }
+      case 'DELETE host.h1.requests/messages': {
+        const index = this.#queue.findIndex((each) => each.id === id);
+        if (this.removes && index >= 0) this.#queue.splice(index, 1);
+        if (!this.removes && this.#queue[index]) this.#queue[index].claim = undefined;
+        return { status: 204 };
+      }
+      case 'POST host.h1.responses/messages':
+        this.#take((body as { messages: { body: Json }[] }).messages.map((each) => each.body));
+        return { status: 201, body: { resources: [] } };
+      default:
+        return { status: 404 };
+    }
+  }
+
+  async #claim({ client, wait, gone }: { client: string; wait: number; gone: () => boolean }) {
+    const until = Date.now() + wait * 1000;
+    for (;;) {
+      const head = this.#queue[0];
+      const free = head && (!head.claim || head.claim.until < Date.now() || head.claim.client === client);
+      if (head && free && !gone()) {
+        const claim = randomUUID();
+        head.claim = { id: claim, client, until: Date.now() + 60_000 };
+        const href = `/messaging/v2/queues/host.h1.requests/messages/${head.id}?claim_id=${claim}`;
+        return { status: 201, body: { messages: [{ id: head.id, href, ttl: 600, age: 0, body: head.body }] } };
+      }
+      if (Date.now() >= until || gone() || !this.#server) return { status: 204 };
+      await sleep(5);
+    }
+  }
+
+  #take(bodies: readonly Json[]): void {
+    for (const body of bodies) {
+      const progress = hostProgressSchema.safeParse(body);
+      if (progress.success) this.progress.push(progress.data.id);
+      else if (typeof body === 'object' && body !== null && 'hello' in body) this.hellos.push(body);
+      else this.responses.push(hostResponseSchema.parse(body));
+    }
+  }
+}
+
+export const temporaryFolder = (): string => mkdtempSync(join(tmpdir(), 'anneal-agent-'));
+
+export function scriptRequest(script: string, more: Partial<HostRequest> = {}): HostRequest {
+  return {
+    id: randomUUID(),
+    deployment_id: 'd1',
+    name: 'configA',
+    group: 'script',
+    config: script,
+    action: 'CREATE',
+    inputs: [],
+    outputs: [],
+    options: {},
+    deadline: new Date(Date.now() + 60_000).toISOString(),
+    creation_time: new Date().toISOString(),
+    ...more,
+  };
+}
+
+export const agentOptions = (standIn: StandIn, directory: string) => ({
+  seed: standIn.seed,
+  directory,
+  environment: { PATH: process.env.PATH ?? '/usr/bin:/bin', HOST_ADDRESS: '127.0.1.1' },
+  log: pino({ level: process.env.AGENT_LOG ?? 'silent' }),
+  newId: randomUUID,
+  now: () => new Date(),
+  waitSeconds: 2,
+});
+
+export async function until<T>(read: () => T | undefined | false, what = 'the condition', ms = 8_000): Promise<T> {
+  const end = performance.now() + ms;
+  for (;;) {
+    const value = read();
+    if (value !== undefined && value !== false) return value;
+    if (performance.now() > end) throw new Error(`${what} did not come true within ${ms} ms`);
+    await sleep(10);
+  }
+}
