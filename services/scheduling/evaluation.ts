@@ -2,16 +2,18 @@
  * Evaluates what a plan leaves open, for the core: properties of resources before they are worked on, and outputs when they
  * are read. Secrets are opened here, and a property that could show one is sealed as a whole before it leaves.
  */
-import { toFailure } from '@anneal/contracts/errors.ts';
+import { toFailure, type Failure } from '@anneal/contracts/errors.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { Expression, Plan } from '@anneal/contracts/plan.ts';
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
 import type { StackView } from '@anneal/contracts/scheduling.ts';
 import type { Comparison, Resolution, Tools } from '@anneal/convergence/protocol.ts';
 import { representative, type ResourceDocument, type StackDocument } from '@anneal/convergence/state.ts';
+import { evaluate, unknown, type Scope } from '@anneal/hot/evaluate.ts';
+import { compareProperties, resolveProperties, type Resolved } from '@anneal/hot/properties.ts';
+import { referencesOf, type References } from '@anneal/hot/references.ts';
 import type { Secrets } from '@anneal/runtime/secrets.ts';
 import { derivedId } from './ids.ts';
-import { compareProperties, evaluateExpression, resolveProperties, type Scope } from './language.ts';
 
 export interface Evaluation {
   toolsAt(parameters: { now: number; graceMs: number }): Tools;
@@ -33,59 +35,69 @@ export function createEvaluation(parameters: {
 }): Evaluation {
   const { secrets, typeOf } = parameters;
 
-  const scopeOf = (plan: Plan, stack: StackDocument, peer: Peer): Scope => {
-    const opened = new Map<string, JsonObject>();
-    return {
-      plan,
-      stack,
-      parameter: (name) => {
-        const found = Object.hasOwn(plan.parameters, name) ? plan.parameters[name] : undefined;
-        return found && secrets.open(found.value);
-      },
-      resource: (name) => {
-        const resource = peer(name);
-        const planned = Object.hasOwn(plan.resources, name) ? plan.resources[name] : undefined;
-        const type = resource?.type ?? planned?.type;
-        const definition = type === undefined ? undefined : typeOf(type);
-        if (!resource) return { exists: false, definition, physicalId: null, attributes: {} };
-        let attributes = opened.get(name);
-        if (!attributes) opened.set(name, (attributes = secrets.open<Json>(resource.attributes) as JsonObject));
-        return { exists: true, definition, physicalId: resource.physical_id, attributes };
-      },
-    };
-  };
+  const scopeOf = (plan: Plan, stack: StackDocument, peer: Peer): Scope => ({
+    templateVersion: plan.template_version,
+    parameter(name) {
+      const found = Object.hasOwn(plan.parameters, name) ? plan.parameters[name] : undefined;
+      return found ? secrets.open(found.value) : pseudoParameter(name, stack);
+    },
+    reference(name) {
+      const resource = peer(name);
+      if (!resource) return undefined;
+      const attribute = typeOf(resource.type)?.reference;
+      const value = attribute === undefined ? undefined : secrets.open(resource.attributes[attribute] ?? null);
+      return value ?? resource.physical_id ?? resource.name;
+    },
+    attribute(name) {
+      const resource = peer(name);
+      return resource && (secrets.open<Json>(resource.attributes) as JsonObject);
+    },
+  });
 
-  const readsSecret = (expression: Expression, plan: Plan, peer: Peer): boolean =>
-    sourcesOf(expression).some(({ function: name, source }) =>
-      name === 'get_param'
-        ? Object.hasOwn(plan.parameters, source) && plan.parameters[source]?.hidden === true
-        : isSecret(peer(source)),
-    );
-  const isSecret = (resource: ResourceDocument | undefined): boolean =>
-    resource !== undefined && secrets.open<Json>(resource.attributes) !== resource.attributes;
+  /** Whether the value could show a secret: it reads a hidden parameter, or a resource that holds one. */
+  const readsSecret = (expression: Expression, plan: Plan, peer: Peer): boolean => {
+    let references = referencesKept.get(expression);
+    if (!references) referencesKept.set(expression, (references = referencesOf(expression)));
+    for (const name of references.parameters) {
+      if (Object.hasOwn(plan.parameters, name) && plan.parameters[name]?.hidden === true) return true;
+    }
+    for (const name of [...references.attributes.keys(), ...references.resources]) {
+      const attributes = peer(name)?.attributes;
+      if (attributes && secrets.open<Json>(attributes) !== attributes) return true;
+    }
+    return false;
+  };
 
   const resolve: Tools['resolve'] = ({ plan, resource, stack, peer }): Resolution => {
     try {
       const scope = scopeOf(plan, stack, peer);
-      const properties = resolveProperties({ resource, scope, definition: typeOf(resource.type) });
-      const sealed = Object.entries(properties).map(([name, value]) => {
-        const expression = resource.properties[name];
-        return [name, expression && readsSecret(expression, plan, peer) ? secrets.seal(value) : value] as const;
-      });
-      const metadata = resource.metadata && evaluateExpression(resource.metadata, scope);
-      const hidden = resource.metadata && readsSecret(resource.metadata, plan, peer);
-      return {
-        ok: true,
-        properties: Object.fromEntries(sealed),
-        ...(metadata !== undefined && { metadata: hidden ? secrets.seal(metadata) : metadata }),
-      };
+      const resolved = resolveProperties({ resource, type: definitionOf(resource.type), scope });
+      const refusal = refusalOf(resource.name, resolved);
+      if (refusal) return { ok: false, failure: refusal };
+      const properties: JsonObject = { ...resolved.properties };
+      for (const [name, expression] of Object.entries(resource.properties)) {
+        const value = properties[name];
+        if (value !== undefined && readsSecret(expression, plan, peer)) properties[name] = secrets.seal(value);
+      }
+      if (!resource.metadata) return { ok: true, properties };
+      const metadata = evaluate(resource.metadata, scope, `resources.${resource.name}.metadata`);
+      if (metadata === unknown) return { ok: true, properties };
+      const hidden = readsSecret(resource.metadata, plan, peer);
+      return { ok: true, properties, metadata: hidden ? secrets.seal(metadata) : metadata };
     } catch (error) {
       return { ok: false, failure: toFailure(error) };
     }
   };
 
-  const compare: Tools['compare'] = ({ type, before, after }): Comparison =>
-    compareProperties({ definition: typeOf(type), before, after });
+  /** A type that nobody has described is taken as it comes; its provider may still refuse it. */
+  const definitionOf = (type: string): ResourceType =>
+    typeOf(type) ?? { type, properties: {}, attributes: {}, open_properties: true, open_attributes: true };
+
+  const compare: Tools['compare'] = ({ type, before, after }): Comparison => {
+    const { changed, replace } = compareProperties({ type: definitionOf(type), before, after });
+    if (changed.length === 0) return { verdict: 'same' };
+    return { verdict: replace.length > 0 ? 'replace' : 'update', changed };
+  };
 
   return {
     toolsAt: ({ now, graceMs }) => ({
@@ -108,7 +120,9 @@ export function createEvaluation(parameters: {
       const scope = scopeOf(plan, stack, (name) => representative(byName.get(name) ?? []));
       return Object.values(plan.outputs).map(({ name, value, description = '' }) => {
         try {
-          return { key: name, description, value: evaluateExpression(value, scope) };
+          const found = evaluate(value, scope, `outputs.${name}.value`);
+          // What does not exist yet has no value, which is not a mistake.
+          return { key: name, description, value: found === unknown ? null : found };
         } catch (error) {
           return { key: name, description, value: null, error: toFailure(error).message };
         }
@@ -117,25 +131,34 @@ export function createEvaluation(parameters: {
   };
 }
 
-/** The parameters and resources that an expression reads, as far as its text says so. */
-function sourcesOf(expression: Expression): { function: string; source: string }[] {
-  switch (expression.kind) {
-    case 'literal':
-      return [];
-    case 'list':
-      return expression.items.flatMap(sourcesOf);
-    case 'map':
-      return expression.entries.flatMap(({ value }) => sourcesOf(value));
-    case 'call': {
-      const first = expression.arguments.kind === 'list' ? expression.arguments.items[0] : expression.arguments;
-      const head = first?.kind === 'literal' ? first.value : null;
-      const source = Array.isArray(head) ? head[0] : head;
-      const own =
-        ['get_param', 'get_attr', 'get_resource', 'Ref', 'Fn::GetAtt'].includes(expression.function) &&
-        typeof source === 'string'
-          ? [{ function: expression.function, source }]
-          : [];
-      return [...own, ...sourcesOf(expression.arguments)];
-    }
+/** Plans are shared and never change, so what an expression reads is worked out once. */
+const referencesKept = new WeakMap<Expression, References>();
+
+function pseudoParameter(name: string, stack: StackDocument): Json | undefined {
+  const values: Readonly<Record<string, string>> = {
+    'OS::stack_id': stack.id,
+    'OS::stack_name': stack.name,
+    'OS::project_id': stack.project,
+  };
+  return Object.hasOwn(values, name) ? values[name] : undefined;
+}
+
+function refusalOf(resource: string, { mistakes, unknown: open }: Resolved): Failure | undefined {
+  if (mistakes.length > 0) {
+    return {
+      code: 'InvalidRequest',
+      message: mistakes
+        .map(({ message }) => message)
+        .join('; ')
+        .slice(0, 4096),
+      remedy: 'Mend the places that are listed, and update the stack.',
+      mistakes: mistakes.map(({ steps: _, ...mistake }) => mistake),
+    };
   }
+  if (open.length === 0) return undefined;
+  return {
+    code: 'InvalidRequest',
+    message: `Properties ${open.join(', ')} of ${resource} read what does not exist.`,
+    remedy: 'Let it require, by depends_on or by reference, the resources that it reads.',
+  };
 }
