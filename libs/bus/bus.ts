@@ -34,7 +34,8 @@ export function createBus(options: {
 
   const encodeAll = (messages: readonly Envelope[]): Packet[] | Promise<Packet[]> => {
     const packets = messages.map((message) => codec.encode(message));
-    return packets.every((packet): packet is Packet => !(packet instanceof Promise)) ? packets : Promise.all(packets);
+    const ready = packets.filter((packet): packet is Packet => !(packet instanceof Promise));
+    return ready.length === packets.length ? ready : Promise.all(packets.map((packet) => Promise.resolve(packet)));
   };
 
   const start = async (
@@ -131,11 +132,13 @@ function createSendingOrder() {
     if (!before && !(packets instanceof Promise)) return send(packets);
     // The earlier ones are handed over when their own turn has come, whatever becomes of them.
     const sent = Promise.withResolvers<void>();
-    const gate = Promise.allSettled([packets, before]).then(([outcome]) => {
+    const turn = async (): Promise<void> => {
+      const [outcome] = await Promise.allSettled([packets, before]);
       if (gates.get(queue) === gate) gates.delete(queue);
       if (outcome.status === 'fulfilled') sent.resolve(send(outcome.value));
       else sent.reject(outcome.reason as Error);
-    });
+    };
+    const gate = turn();
     gates.set(queue, gate);
     return sent.promise;
   };

@@ -98,11 +98,14 @@ export class BusConsumer implements Consumer {
       void this.#run(offer, decoded);
       return;
     }
-    const gate: Promise<void> = Promise.allSettled([decoded, this.#gate]).then(([outcome]) => {
+    const before = this.#gate;
+    const turn = async (): Promise<void> => {
+      const [outcome] = await Promise.allSettled([decoded, before]);
       if (this.#gate === gate) this.#gate = undefined;
       if (outcome.status === 'fulfilled') void this.#run(offer, outcome.value);
       else void this.#settle(offer, this.#verdict(offer, outcome.reason));
-    });
+    };
+    const gate = turn();
     this.#gate = gate;
   }
 

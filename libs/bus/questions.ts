@@ -24,7 +24,7 @@ export class Questions {
     const waiting: Waiting = {
       settle: (answer) => {
         end();
-        if ('error' in answer) reject(answer.error as Error);
+        if ('error' in answer) reject(answer.error);
         else readAnswer({ queue, call, answer, resolve, reject });
       },
     };
@@ -50,16 +50,16 @@ export class Questions {
 
   /** An answer that nobody waits for any more is dropped. */
   answer(message: Envelope): void {
-    for (const waiting of [...(this.#waiting.get(message.causationid ?? '') ?? [])]) waiting.settle(message);
+    for (const waiting of this.#waiting.get(message.causationid ?? '') ?? []) waiting.settle(message);
   }
 
   fail(id: string, error: unknown): void {
-    for (const waiting of [...(this.#waiting.get(id) ?? [])]) waiting.settle({ error });
+    for (const waiting of this.#waiting.get(id) ?? []) waiting.settle({ error });
   }
 
   close(): void {
     const error = new AnnealError('Unavailable', 'The bus was closed before the answer came.');
-    for (const id of [...this.#waiting.keys()]) this.fail(id, error);
+    for (const id of this.#waiting.keys()) this.fail(id, error);
   }
 }
 

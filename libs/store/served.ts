@@ -37,8 +37,8 @@ function serves(parameters: {
   // The id by itself finds at most one document: whatever else is asked is checked on that one.
   if (equal.includes('id')) return true;
   const fields = [...parameters.index.fields.filter((field) => field !== 'id'), 'id'];
-  const head = fields.slice(0, equal.length);
-  if (!equal.every((field) => head.includes(field))) return false;
+  const head = new Set(fields.slice(0, equal.length));
+  if (!equal.every((field) => head.has(field))) return false;
   const rest = [...range, ...order.filter((field) => !range.includes(field))];
   return rest.every((field, index) => fields[equal.length + index] === field);
 }

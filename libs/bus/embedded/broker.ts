@@ -32,10 +32,8 @@ export interface Tick {
   readonly lanes: Lanes;
   readonly now: () => Date;
   /** Runs in the transaction of this tick; resolves after its commit. */
-  inTick<T>(run: () => T): Promise<T>;
-  /** To be run after the commit. */
-  afterCommit(then: () => void): void;
-  append(lane: Lane, packets: readonly Packet[]): void;
+  readonly inTick: <T>(run: () => T) => Promise<T>;
+  readonly append: (lane: Lane, packets: readonly Packet[]) => void;
 }
 
 const pageRows = 256;
@@ -76,7 +74,6 @@ export class EmbeddedBroker implements Broker {
       lanes: this.#lanes,
       now: this.#now,
       inTick: (run) => this.#inTick(run),
-      afterCommit: (then) => this.#after.push(then),
       append: (lane, packets) => this.#append(lane, packets),
     };
     this.queues = createQueues(tick);
@@ -156,7 +153,7 @@ export class EmbeddedBroker implements Broker {
   }
 
   #schedule(): void {
-    this.#scheduled ??= setImmediate(() => this.#flush());
+    if (!this.#scheduled) this.#scheduled = setImmediate(() => this.#flush());
   }
 
   #item(packet: Packet, rest: Pick<Item, 'sentAt' | 'kept' | 'expiresAt'>): Item {
@@ -200,7 +197,7 @@ export class EmbeddedBroker implements Broker {
   #leave(lane: Lane, member: Member): void {
     const place = lane.members.indexOf(member);
     if (place === -1) return;
-    for (const taken of [...lane.inHand.values()]) if (taken.member === member) this.#apply(taken, { kind: 'back' });
+    for (const taken of lane.inHand.values()) if (taken.member === member) this.#apply(taken, { kind: 'back' });
     const { single } = lane;
     lane.members.splice(place, 1);
     if (single && place === 0) {
@@ -265,7 +262,7 @@ export class EmbeddedBroker implements Broker {
     const error = new AnnealError('Unavailable', `The bus cannot be written: ${reason}.`, { cause });
     this.#log.error({ err: cause }, 'The bus cannot be written; senders are told, and settlements are tried again.');
     for (const { reject } of work) reject?.(error);
-    this.#scheduled ??= setTimeout(() => this.#flush(), failedCommitWaitMs);
+    if (!this.#scheduled) this.#scheduled = setTimeout(() => this.#flush(), failedCommitWaitMs);
   }
 
   /** All that this lane's members have room for, marked as begun in this transaction. */

@@ -80,9 +80,11 @@ export class Lane {
     return this.#ready.size + this.#heldBack > memoryLimit;
   }
 
-  /** Of those that no row stands behind. */
-  get waitingInMemory(): number {
-    return this.id === undefined ? this.#ready.size + this.#again.length + this.#heldBack : this.#questions.size;
+  /** Of those that no row stands behind, as many as somebody still waits for. */
+  waitingInMemory(now: number): number {
+    if (this.id === undefined) return this.#ready.size + this.#again.length + this.#heldBack;
+    this.#questions.filter(({ expiresAt }) => expiresAt > now);
+    return this.#questions.size;
   }
 
   /** Rows have to be read before the next one can be given. A subject that is stuck must not fill the memory. */
@@ -96,7 +98,13 @@ export class Lane {
 
   push(item: Item): void {
     if (item.kept || this.id === undefined) this.#ready.push(item);
-    else this.#questions.push(item);
+    else {
+      // Where nobody answers, questions must not pile up.
+      for (let old = this.#questions.peek(); old && old.expiresAt <= item.sentAt; old = this.#questions.peek()) {
+        this.#questions.take();
+      }
+      this.#questions.push(item);
+    }
   }
 
   /** Offered again as soon as somebody has room. */

@@ -13,7 +13,7 @@ export function createQueues({ database, lanes, now, inTick }: Tick): Broker['qu
     const inHand = [...lane.inHand.values()];
     return {
       name: lane.name,
-      depth: rows - inHand.filter(({ item }) => item.kept).length + lane.waitingInMemory,
+      depth: rows - inHand.filter(({ item }) => item.kept).length + lane.waitingInMemory(now().getTime()),
       inFlight: inHand.length,
       consumers: lane.members.length,
       oldestAgeMs: typeof oldest === 'number' ? Math.max(0, now().getTime() - oldest) : null,
@@ -22,7 +22,7 @@ export function createQueues({ database, lanes, now, inTick }: Tick): Broker['qu
 
   const dropWaiting = (lane: Lane): number => {
     const inHand = JSON.stringify([...lane.inHand.keys()]);
-    const questions = lane.waitingInMemory;
+    const questions = lane.waitingInMemory(now().getTime());
     lane.clear();
     const sql = 'DELETE FROM messages WHERE queue = ? AND seq NOT IN (SELECT value FROM json_each(?))';
     return database.write(sql, lane.id ?? 0, inHand) + questions;

@@ -130,6 +130,8 @@ export class SqliteCollection<T extends Document> implements Collection<T> {
       if (isConstraint(error)) return 'duplicate';
       throw error;
     }
+    // The switch is exhaustive.
+    return operation satisfies never;
   }
 
   #missed(id: string): BulkOutcome {

@@ -1,0 +1,26 @@
+/** Messages of the conformance suite and of the processes that it kills. */
+import type { Definition } from '@anneal/contracts/define.ts';
+import { call, event, message } from '@anneal/contracts/define.ts';
+import { createMint } from '@anneal/contracts/envelope.ts';
+import { randomUUID } from 'node:crypto';
+import { z } from 'zod';
+
+export const work = message('test.work', 'Something to do.', z.object({ n: z.number(), text: z.string().optional() }));
+export const sum = call('test.sum', 'A short question.', {
+  question: z.object({ a: z.number(), b: z.number() }),
+  answer: z.object({ sum: z.number() }),
+});
+export const happened = event('test.thing.happened', 'Something happened.', z.object({ n: z.number() }));
+export const failed = event('test.other.thing.failed', 'Something else happened.', z.object({ n: z.number() }));
+
+export const testRegistry: ReadonlyMap<string, Definition> = new Map(
+  ([work, sum, happened, failed] as Definition[]).map((definition) => [definition.type, definition]),
+);
+
+export const mint = createMint({ source: 'anneal/test', newId: randomUUID, now: () => new Date() });
+export const silent = {
+  debug: () => undefined,
+  info: () => undefined,
+  warn: () => undefined,
+  error: () => undefined,
+};

@@ -1,0 +1,25 @@
+/** A process that takes a message and dies of it, in the middle of the handler, without a word to the broker. */
+import { openStore } from '@anneal/store/open.ts';
+import { randomUUID } from 'node:crypto';
+import { silent, testRegistry } from './conformance-messages.ts';
+import { openBus } from './open.ts';
+
+const [url = '', storeUrl = '', kind = 'queue', maxAttempts = '3'] = process.argv.slice(2);
+const bus = await openBus({
+  url,
+  source: 'anneal/victim',
+  store: await openStore({ url: storeUrl }),
+  registry: testRegistry,
+  newId: randomUUID,
+  now: () => new Date(),
+  log: silent,
+});
+const die = (): Promise<void> => {
+  process.kill(process.pid, 'SIGKILL');
+  return new Promise(() => undefined);
+};
+const options = { maxAttempts: Number(maxAttempts), concurrency: 1 };
+if (kind === 'queue') await bus.consume('test.q', die, options);
+else await bus.subscribe(['test.#'], die, { ...options, group: 'test' });
+// Nothing to take: the test sees that it ended by itself.
+setTimeout(() => process.exit(7), 5000);
