@@ -38,7 +38,7 @@ export class NodeDriver {
     this.#flights = new SingleFlight({
       run: (id) => this.#drive(id),
       onError: (error, id) =>
-        options.context.log.error({ err: error, node: id }, 'a node could not be driven; its timer comes back to it'),
+        options.context.log.error({ err: error, node: id }, 'a node could not be driven; it is tried again'),
     });
   }
 

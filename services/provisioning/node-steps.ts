@@ -4,7 +4,7 @@
  */
 import { createHash, randomBytes } from 'node:crypto';
 import { AnnealError, toFailure } from '@anneal/contracts/errors.ts';
-import type { JsonObject } from '@anneal/contracts/json.ts';
+import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { ServiceContext } from '@anneal/runtime/service.ts';
 import type { Bmcs } from './bmcs.ts';
 import type { Hosts } from './hosts.ts';
@@ -32,6 +32,8 @@ export interface StepOptions {
 
 const boots = 3;
 const settleAttempts = 3;
+
+const textIn = (value: Json | undefined): string => (typeof value === 'string' ? value : '');
 
 export const hashOf = (secret: string): string => createHash('sha256').update(secret).digest('hex');
 
@@ -66,8 +68,7 @@ export function createSteps(options: StepOptions): Readonly<Record<Step, (node: 
   };
   const setBoot = async (node: NodeDocument): Promise<Boot> => {
     const boot = bootOf(node);
-    const secret = secrets.open(boot.secret);
-    const url = `${context.gatewayUrl.replace(/\/$/, '')}/boot/v1/${String(secret)}`;
+    const url = `${context.gatewayUrl.replace(/\/$/, '')}/boot/v1/${textIn(secrets.open(boot.secret))}`;
     const method = await bmcs.with(node, (machine) => machine.bootFrom(url));
     return { ...boot, method };
   };
@@ -122,7 +123,7 @@ export function createSteps(options: StepOptions): Readonly<Record<Step, (node: 
 
     'register host': async (node) => {
       const { name, project } = node.instance_info;
-      const access = await hosts.create({ id: node.instance_id ?? '', name: String(name), project: String(project) });
+      const access = await hosts.create({ id: node.instance_id ?? '', name: textIn(name), project: textIn(project) });
       return { kind: 'next', change: { boot: newBoot('deploy', { ...access }) } };
     },
 
@@ -170,7 +171,7 @@ export function createSteps(options: StepOptions): Readonly<Record<Step, (node: 
     },
 
     'forget host': async (node) => {
-      await hosts.delete(node.instance_id ?? '', String(node.instance_info['project'] ?? ''));
+      await hosts.delete(node.instance_id ?? '', textIn(node.instance_info['project']));
       return { kind: 'next', change: { boot: null } };
     },
 

@@ -54,7 +54,7 @@ export class Servers {
       onError: (error, id) =>
         options.context.log.error(
           { err: error, server: id },
-          'a server could not be driven; its timer comes back to it',
+          'a server could not be driven; it is tried again',
         ),
     });
   }

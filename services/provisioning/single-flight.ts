@@ -1,4 +1,6 @@
-/** One run per key at a time; a kick during a run makes one more run after it. */
+/** One run per key at a time; a kick during a run makes one more run after it, and a run that throws is followed by another. */
+const againMs = 1_000;
+
 export class SingleFlight {
   readonly #run: (key: string) => Promise<void>;
   readonly #onError: (error: unknown, key: string) => void;
@@ -38,7 +40,9 @@ export class SingleFlight {
       try {
         await this.#run(key);
       } catch (error) {
-        if (!this.#stopping) this.#onError(error, key);
+        if (this.#stopping) break;
+        this.#onError(error, key);
+        setTimeout(() => this.kick(key), againMs).unref();
       }
     } while (flight.again && !this.#stopping);
     this.#flying.delete(key);

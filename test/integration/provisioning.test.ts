@@ -1,9 +1,17 @@
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { armFault } from '@anneal/runtime/fault.ts';
+import { eventually } from '@anneal/runtime/testing.ts';
+import { nodePower, nodeProvision, nodeRemove } from '@anneal/contracts/provisioning.ts';
 import { afterEach, describe, expect, it } from 'vitest';
 import { World, type WorldOptions } from './provisioning-world.ts';
 
 describe('provisioning with the lab', () => {
   let world: World | undefined;
-  const open = async (options: WorldOptions): Promise<World> => (world = await World.open(options));
+  const open = async (options: WorldOptions): Promise<World> => {
+    world = await World.open(options);
+    return world;
+  };
   afterEach(async () => {
     await world?.close();
     world = undefined;
@@ -41,8 +49,13 @@ describe('provisioning with the lab', () => {
       instance_id: id,
     });
 
-    await w.request('delete', { id, fence: 2 });
-    expect(await w.answered(id, 2)).toMatchObject({ status: 'complete', action: 'delete' });
+    await w.request('update', { id, fence: 2, properties: { flavor: 'm1.small', name: 'renamed' }, changed: ['name'] });
+    expect(await w.answered(id, 2)).toMatchObject({ status: 'complete', attributes: { name: 'renamed' } });
+    await w.request('update', { id, fence: 3, properties: { flavor: 'm1.small', image: 'other' }, changed: ['image'] });
+    expect(await w.answered(id, 3)).toMatchObject({ status: 'failed', replace: true });
+
+    await w.request('delete', { id, fence: 4 });
+    expect(await w.answered(id, 4)).toMatchObject({ status: 'complete', action: 'delete' });
     const clean = await w.nodeIs('machine-1', 'available');
     expect(clean).toMatchObject({ power_state: 'power off', instance_id: null });
     expect(w.hosts.size).toBe(0);
@@ -61,5 +74,214 @@ describe('provisioning with the lab', () => {
       'cleaning',
       'available',
     ]);
+    const versions = w.events.map(({ data }) => Number(data['version']));
+    expect(versions).toEqual(versions.toSorted((a, b) => a - b));
+  });
+
+  it('V1: a request that comes again is answered again, and claims nothing more', async () => {
+    const w = await open({ machines: 2 });
+    await w.enrolAll();
+    const id = w.context.newId();
+    for (let n = 0; n < 3; n += 1) await w.request('create', { id, fence: 1 });
+    await w.answered(id, 1);
+    await w.request('create', { id, fence: 1 });
+    await eventually(() => (w.responses.filter(({ status }) => status === 'complete').length >= 2 ? true : undefined), {
+      what: 'a second answer',
+    });
+    const states = await Promise.all(['machine-1', 'machine-2'].map(w.node));
+    expect(states.map((node) => node.provision_state).toSorted()).toEqual(['active', 'available']);
+  });
+
+  it('two servers never get one node; the one without waits, says why, and gets the next that is free', async () => {
+    const w = await open({ machines: 2 });
+    await w.enrolAll();
+    const ids = [1, 2, 3].map(() => w.context.newId());
+    await Promise.all(ids.map((id) => w.request('create', { id, fence: 1 })));
+    const first = await eventually(
+      () => {
+        const done = w.responses.filter(({ status }) => status === 'complete');
+        const waits = w.responses.some(({ message }) =>
+          message?.startsWith('waiting for a node: none of 2 nodes is in the state available'),
+        );
+        return done.length === 2 && waits ? done : undefined;
+      },
+      { within: 20_000, what: 'two servers and a reason', last: () => w.responses },
+    );
+    expect(new Set(first.map(({ attributes }) => attributes?.['instance_name'])).size).toBe(2);
+    const [given] = first;
+    await w.request('delete', { id: given?.resource_id ?? '', fence: 2 });
+    const last = ids.find((id) => !first.some(({ resource_id }) => resource_id === id)) ?? '';
+    expect(await w.answered(last, 1)).toMatchObject({ status: 'complete' });
+  });
+
+  it('without any node that fits until the deadline, the failure says what was missing', async () => {
+    const w = await open({ machines: 1 });
+    const id = w.context.newId();
+    await w.request('create', { id, fence: 1, seconds: 1.5 });
+    expect(await w.answered(id, 1)).toMatchObject({
+      status: 'failed',
+      error: { code: 'NoNodeAvailable', message: expect.stringContaining('no node is enrolled') as string },
+    });
+  });
+
+  it('a BMC that is busy, slow, or ignores a reset is asked again', async () => {
+    const w = await open({ machines: 1 });
+    await w.enrolAll();
+    await w.fault('machine-1', { busy: 2, retry_after: 0, slow: 20 });
+    const id = w.context.newId();
+    await w.request('create', { id, fence: 1 });
+    expect(await w.answered(id, 1)).toMatchObject({ status: 'complete' });
+  });
+
+  it('a BMC that goes dark fails the server by its name and address, and delays no other', async () => {
+    const w = await open({ machines: 2, settings: { ANNEAL_PROVISIONING_BMC_SECONDS: '4' } });
+    await w.enrolAll();
+    await w.fault('machine-1', { dark: true });
+    const [dead, well] = [w.context.newId(), w.context.newId()];
+    await w.request('create', { id: dead, fence: 1 });
+    await w.nodeIs('machine-1', 'deploying');
+    await w.request('create', { id: well, fence: 1 });
+    expect(await w.answered(well, 1)).toMatchObject({ status: 'complete', attributes: { instance_name: 'machine-2' } });
+    const failed = await w.answered(dead, 1);
+    expect(failed).toMatchObject({ status: 'failed', error: { code: 'BmcUnreachable' } });
+    expect(failed.error?.message).toContain('machine-1');
+    expect(failed.error?.message).toContain(w.lab.url);
+    expect(await w.node('machine-1')).toMatchObject({ provision_state: 'deploy failed', instance_id: dead });
+
+    await w.fault('machine-1', undefined);
+    await w.request('delete', { id: dead, fence: 2 });
+    expect(await w.answered(dead, 2)).toMatchObject({ status: 'complete' });
+    await w.nodeIs('machine-1', 'available');
+  });
+
+  it('a BMC that does not exist, or refuses the password, leaves the node enrolled with the reason', async () => {
+    const w = await open({ machines: 1, settings: { ANNEAL_PROVISIONING_BMC_SECONDS: '2' } });
+    const free = createServer();
+    await new Promise<void>((resolve) => void free.listen(0, '127.0.0.1', resolve));
+    const { port } = free.address() as AddressInfo;
+    await new Promise((resolve) => void free.close(resolve));
+    await w.enrol('gone', { address: `http://127.0.0.1:${port}` });
+    await w.enrol('machine-1', { password: 'wrong' });
+    const failed = (name: string) =>
+      eventually(
+        async () => {
+          const node = await w.node(name);
+          return node.provision_state === 'enroll' && node.last_error ? node.last_error : undefined;
+        },
+        { what: `${name} back to enroll` },
+      );
+    expect(await failed('gone')).toMatchObject({
+      code: 'BmcUnreachable',
+      message: expect.stringContaining(`127.0.0.1:${port}`) as string,
+    });
+    expect(await failed('machine-1')).toMatchObject({
+      code: 'BmcRefused',
+      message: expect.stringContaining('credentials') as string,
+    });
+    await w.ask(nodeRemove, { node: 'gone' });
+    await expect(w.node('gone')).rejects.toThrow('no node');
+  });
+
+  it('a machine whose agent never speaks fails the server with HostSilent, naming node and host', async () => {
+    const w = await open({ machines: 1, silent: true, settings: { ANNEAL_PROVISIONING_BOOT_SECONDS: '2' } });
+    await w.enrolAll();
+    const id = w.context.newId();
+    await w.request('create', { id, fence: 1, properties: { flavor: 'm1', name: 'mute' } });
+    const failed = await w.answered(id, 1);
+    expect(failed).toMatchObject({ status: 'failed', error: { code: 'HostSilent' } });
+    expect(failed.error?.message).toMatch(/Host mute on node machine-1 .*fetched its boot image/);
+  });
+
+  it('D1: a service that stops at any step is followed by one that completes server and cleaning', async () => {
+    const w = await open({ machines: 1 });
+    await w.enrolAll();
+    const id = w.context.newId();
+    const restartAt = async (step: string, act: () => Promise<void>): Promise<void> => {
+      let reached = false;
+      // Nothing after this point happens, as in a process that has died there.
+      const disarm = armFault(`provisioning.step.${step}`, () => {
+        reached = true;
+        throw new Error(`stopped at ${step}`);
+      });
+      await act();
+      await eventually(() => (reached ? true : undefined), { what: step });
+      await w.stop();
+      disarm();
+      await w.start();
+    };
+    await restartAt('set boot', () => w.request('create', { id, fence: 1 }));
+    expect(await w.answered(id, 1)).toMatchObject({ status: 'complete' });
+    await restartAt('await report', () => w.request('delete', { id, fence: 2 }));
+    await w.nodeIs('machine-1', 'available');
+    expect(await w.answered(id, 2)).toMatchObject({ status: 'complete' });
+  });
+
+  it('a delete in the middle of a create ends both: no machine is left claimed', async () => {
+    const w = await open({ machines: 1 });
+    await w.enrolAll();
+    const id = w.context.newId();
+    await w.request('create', { id, fence: 1 });
+    await w.nodeIs('machine-1', 'deploying').catch(() => undefined);
+    await w.request('delete', { id, fence: 2 });
+    expect(await w.answered(id, 2)).toMatchObject({ status: 'complete', action: 'delete' });
+    expect(await w.nodeIs('machine-1', 'available')).toMatchObject({ instance_id: null });
+  });
+
+  it('changes power when told to, and aborts what it is in', async () => {
+    const w = await open({ machines: 1 });
+    await w.enrolAll();
+    const powerIs = (wanted: string) =>
+      eventually(
+        async () => {
+          const node = await w.node('machine-1');
+          return node.power_state === wanted && node.target_power_state === null ? node : undefined;
+        },
+        { what: wanted },
+      );
+    expect(await w.ask(nodePower, { node: 'machine-1', target: 'power on' })).toMatchObject({
+      target_power_state: 'power on',
+    });
+    await powerIs('power on');
+    await w.ask(nodePower, { node: 'machine-1', target: 'soft power off' });
+    await powerIs('power off');
+    expect(w.lab.machines[0]?.power).toBe('Off');
+
+    await w.fault('machine-1', { dark: true });
+    await w.ask(nodeProvision, { node: 'machine-1', target: 'manage' });
+    await w.ask(nodeProvision, { node: 'machine-1', target: 'inspect' });
+    await w.ask(nodeProvision, { node: 'machine-1', target: 'abort' });
+    expect(await w.node('machine-1')).toMatchObject({ provision_state: 'inspect failed', reservation: null });
+    await expect(w.ask(nodeProvision, { node: 'machine-1', target: 'provide' })).rejects.toThrow(
+      'it can be told inspect, manage',
+    );
+  });
+
+  it('a deployed server gets queue and credentials, sealed, and touches no node', async () => {
+    const w = await open({ machines: 1 });
+    const id = w.context.newId();
+    const type = 'OS::Heat::DeployedServer';
+    await w.request('create', { id, fence: 1, type, properties: { name: 'given' } });
+    const created = await w.answered(id, 1);
+    expect(created).toMatchObject({
+      status: 'complete',
+      physical_id: id,
+      attributes: { name: 'given', os_collect_config: { zaqar: { queue_id: `host.${id}.requests` } } },
+    });
+    expect(JSON.stringify(created)).not.toContain(w.hosts.get(id));
+    await w.request('delete', { id, fence: 2, type });
+    expect(await w.answered(id, 2)).toMatchObject({ status: 'complete' });
+    expect(w.hosts.size).toBe(0);
+  });
+
+  it('fifty machines become servers at once, well within a minute', async () => {
+    const w = await open({ machines: 50 });
+    await Promise.all(w.lab.machines.map(({ state }) => w.enrol(state.name)));
+    for (const { state } of w.lab.machines) await w.nodeIs(state.name, 'available', 60_000);
+    const ids = w.lab.machines.map(() => w.context.newId());
+    const began = performance.now();
+    await Promise.all(ids.map((id) => w.request('create', { id, fence: 1 })));
+    const all = await Promise.all(ids.map((id) => w.answered(id, 1, 60_000)));
+    expect(new Set(all.map(({ attributes }) => attributes?.['instance_name'])).size).toBe(50);
+    expect(performance.now() - began).toBeLessThan(45_000);
   });
 });

@@ -5,11 +5,11 @@ export class SerialQueues {
   run<T>(key: string, work: () => Promise<T>): Promise<T> {
     const before = this.#tails.get(key) ?? Promise.resolve();
     const result = before.then(work, work);
-    const tail = result.catch(() => undefined);
-    this.#tails.set(key, tail);
-    void tail.then(() => {
+    const settled = (): void => {
       if (this.#tails.get(key) === tail) this.#tails.delete(key);
-    });
+    };
+    const tail = result.then(settled, settled);
+    this.#tails.set(key, tail);
     return result;
   }
 

@@ -1,0 +1,38 @@
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import { describe, expect, it } from 'vitest';
+import type { NodeDocument } from './node-document.ts';
+import { afterMiss, afterReading } from './power-poll.ts';
+
+const at = new Date(0);
+const node = (change: Partial<NodeDocument> = {}): NodeDocument =>
+  ({ power: 'power on', fault: null, poll: { failures: 0, reading: 'power on' }, ...change }) as NodeDocument;
+const dead = new AnnealError('BmcUnreachable', 'no answer');
+
+describe('power poll', () => {
+  it('writes nothing while nothing changes', () => {
+    expect(afterReading(node(), 'power on')).toBeUndefined();
+  });
+
+  it('L1: believes a change at the second reading that agrees', () => {
+    const first = afterReading(node(), 'power off');
+    expect(first).toEqual({ poll: { failures: 0, reading: 'power off' } });
+    expect(afterReading(node({ ...first }), 'power off')).toMatchObject({ power: 'power off' });
+    expect(afterReading(node({ ...first }), 'power on')).not.toMatchObject({ power: 'power off' });
+  });
+
+  it('L2: three misses are a fault and unknown power; one reading heals it', () => {
+    let seen = node();
+    for (let miss = 1; miss <= 3; miss += 1) {
+      expect(seen.fault).toBeNull();
+      seen = { ...seen, ...afterMiss(seen, dead, at) } as NodeDocument;
+    }
+    expect(seen).toMatchObject({ fault: 'power failure', power: null, last_error: { code: 'BmcUnreachable' } });
+    expect(afterReading(seen, 'power off')).toMatchObject({ fault: null, power: 'power off', last_error: null });
+  });
+
+  it('leaves another fault alone', () => {
+    expect(
+      afterMiss(node({ fault: 'clean failure', poll: { failures: 2, reading: null } }), dead, at),
+    ).not.toHaveProperty('fault');
+  });
+});
