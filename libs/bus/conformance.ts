@@ -208,13 +208,16 @@ export function busConformance(name: string, harness: BusHarness): void {
         attempts.push(attempt);
         throw new AnnealError('Unavailable', 'down');
       };
-      await bus.consume(q, failing, { maxAttempts: 3, backoff: () => 60_000 });
+      await bus.consume(q, failing, { maxAttempts: 3, backoff: () => 400 });
       await send(1);
+      await vi.waitFor(() => expect(attempts).toEqual([1]), soon);
       await vi.waitFor(async () => expect(await bus.queues.measure(q)).toMatchObject({ depth: 1, inFlight: 0 }), soon);
       await reopen();
       await bus.consume(q, failing, { maxAttempts: 3, backoff: () => 5 });
-      expect(attempts).toEqual([1]);
-      expect(await bus.queues.measure(q)).toMatchObject({ depth: 1 });
+      const [letter] = await theDead();
+      expect(attempts).toEqual([1, 2, 3]);
+      expect(letter).toMatchObject({ attempts: 3, failure: { code: 'Unavailable' } });
+      expect(letter?.history).toHaveLength(3);
     });
 
     it('B4: attempts in which the process was killed count, and after the last one it is a dead letter', async () => {

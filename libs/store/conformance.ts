@@ -37,7 +37,9 @@ export function storeConformance(name: string, harness: StoreHarness): void {
     };
 
     beforeEach(async () => {
-      ({ url, dispose } = await harness.fresh());
+      const fresh = await harness.fresh();
+      url = fresh.url;
+      dispose = () => fresh.dispose();
       store = await open();
       samples = await store.collection<Sample>(definition);
     });

@@ -152,6 +152,14 @@ export class EmbeddedBroker implements Broker {
     });
   }
 
+  /** Run again when the commit fails, until it succeeds. */
+  #certainly(run: () => void): Promise<void> {
+    return new Promise((resolve) => {
+      this.#work.push({ run, resolve });
+      this.#schedule();
+    });
+  }
+
   #schedule(): void {
     if (!this.#scheduled) this.#scheduled = setImmediate(() => this.#flush());
   }
@@ -183,14 +191,18 @@ export class EmbeddedBroker implements Broker {
 
   #join(lane: Lane, intake: Intake): BrokerConsumer {
     const member: Member = { intake, inHand: 0, draining: false };
-    lane.members.push(member);
-    this.#dirty.add(lane);
-    if (lane.single && lane.members[0] === member) this.#after.push(() => intake.onActive?.(true));
+    // Not before the commit: one whose joining failed must not be given anything.
+    this.#after.push(() => {
+      lane.members.push(member);
+      this.#dirty.add(lane);
+      this.#schedule();
+      if (lane.single && lane.members[0] === member) intake.onActive?.(true);
+    });
     return {
       drain: () => {
         member.draining = true;
       },
-      close: () => (this.#closed ? Promise.resolve() : this.#inTick(() => this.#leave(lane, member))),
+      close: () => (this.#closed ? Promise.resolve() : this.#certainly(() => this.#leave(lane, member))),
     };
   }
 
@@ -253,6 +265,7 @@ export class EmbeddedBroker implements Broker {
       taken.lane.release(taken, true);
       if (!taken.item.kept) taken.lane.pushAgain(taken.item);
     }
+    this.#lanes.restore();
     for (const lane of this.#lanes.all()) {
       lane.reset();
       this.#dirty.add(lane);
@@ -352,10 +365,7 @@ export class EmbeddedBroker implements Broker {
 
   #settle(taken: Taken, verdict: Verdict): Promise<void> {
     if (this.#closed || taken.lane.inHand.get(taken.item.seq) !== taken) return Promise.resolve();
-    return new Promise<void>((resolve) => {
-      this.#work.push({ run: () => this.#apply(taken, verdict), resolve });
-      this.#schedule();
-    });
+    return this.#certainly(() => this.#apply(taken, verdict));
   }
 
   /** May run a second time, after a commit that failed: the rows are as before then, and the hand is empty. */

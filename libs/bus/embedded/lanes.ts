@@ -15,10 +15,21 @@ export class Lanes {
 
   constructor(database: Database) {
     this.#database = database;
-    for (const row of database.all('SELECT id, name, grouped, patterns FROM queues') as unknown as QueueRow[]) {
-      const lane = new Lane({ name: row.name, id: row.id, ordered: row.grouped === 1 });
+    this.restore();
+  }
+
+  /** As the rows have it: at the start, and after a commit that failed, with whatever it would have changed. */
+  restore(): void {
+    const rows = this.#database.all('SELECT id, name, grouped, patterns FROM queues') as unknown as QueueRow[];
+    const names = new Set(rows.map(({ name }) => name));
+    for (const lane of this.#byName.values()) if (!names.has(lane.name)) this.remove(lane);
+    for (const lane of this.#listeners.keys()) if (lane.members.length === 0) this.#forget(lane);
+    for (const row of rows) {
+      const present = this.#byName.get(row.name);
+      const lane = present ?? new Lane({ name: row.name, id: row.id, ordered: row.grouped === 1 });
       this.#byName.set(row.name, lane);
-      if (row.patterns !== null) this.#listen(lane, JSON.parse(row.patterns) as string[]);
+      if (row.patterns === null) this.#forget(lane);
+      else this.#listen(lane, JSON.parse(row.patterns) as string[]);
     }
   }
 

@@ -1,0 +1,143 @@
+import { describe, expect, it } from 'vitest';
+import { Lane, type Item, type Member, type Taken } from './lane.ts';
+
+const itemOf = (seq: number, rest: Partial<Item> = {}): Item => ({
+  seq,
+  subject: undefined,
+  bytes: '',
+  attempts: 0,
+  sentAt: 0,
+  kept: true,
+  expiresAt: Infinity,
+  fresh: true,
+  ...rest,
+});
+const memberOf = (concurrency: number, singleActive = false): Member => ({
+  intake: { concurrency, singleActive, offer: () => undefined },
+  inHand: 0,
+  draining: false,
+});
+const laneOf = (options: { ordered?: boolean; members?: Member[] } = {}): Lane => {
+  const lane = new Lane({ name: 'test', id: 1, ordered: options.ordered ?? false });
+  lane.members = options.members ?? [memberOf(100)];
+  lane.complete = true;
+  return lane;
+};
+const takeAll = (lane: Lane): Taken[] => {
+  const all: Taken[] = [];
+  for (let taken = lane.take(0); taken; taken = lane.take(0)) all.push(taken);
+  return all;
+};
+const seqs = (taken: readonly Taken[]): number[] => taken.map(({ item }) => item.seq);
+
+/** A generator of numbers below one that a seed repeats. */
+const randomOf = (seed: number) => () => {
+  seed = (Math.imul(seed, 1_664_525) + 1_013_904_223) >>> 0;
+  return seed / 2 ** 32;
+};
+
+describe('a lane', () => {
+  it('L1: gives what comes again first, by seq, then the rest in order', () => {
+    const lane = laneOf();
+    for (const seq of [5, 6, 7]) lane.push(itemOf(seq));
+    for (const seq of [3, 1, 2]) lane.pushAgain(itemOf(seq));
+    expect(seqs(takeAll(lane))).toEqual([1, 2, 3, 5, 6, 7]);
+  });
+
+  it('L1: gives questions in their turn, not before rows that are not read yet', () => {
+    const lane = laneOf();
+    lane.complete = false;
+    lane.push(itemOf(9, { kept: false }));
+    expect(lane.take(0)).toBeUndefined();
+    expect(lane.hungry).toBe(true);
+    lane.push(itemOf(4));
+    lane.complete = true;
+    expect(seqs(takeAll(lane))).toEqual([4, 9]);
+  });
+
+  it('gives no question that nobody waits for any more', () => {
+    const lane = laneOf();
+    lane.push(itemOf(1, { kept: false, expiresAt: 5 }));
+    lane.push(itemOf(2, { kept: false, expiresAt: 50 }));
+    expect(lane.take(10)?.item.seq).toBe(2);
+  });
+
+  it('L2: holds back those whose subject is out, until it has left for good', () => {
+    const lane = laneOf({ ordered: true });
+    for (const [seq, subject] of [
+      [1, 'a'],
+      [2, 'a'],
+      [3, 'b'],
+      [4, 'a'],
+    ] as const)
+      lane.push(itemOf(seq, { subject }));
+    const [first, other] = takeAll(lane);
+    expect([first?.item.seq, other?.item.seq]).toEqual([1, 3]);
+    if (!first) return;
+    lane.release(first, true);
+    lane.delay(first.item);
+    expect(lane.take(0)).toBeUndefined();
+    lane.delayed.delete(1);
+    lane.pushAgain(first.item);
+    const again = lane.take(0);
+    expect(again?.item.seq).toBe(1);
+    if (again) lane.release(again, false);
+    expect(seqs(takeAll(lane))).toEqual([2]);
+  });
+
+  it('L3: with a single active consumer the first has everything, and nobody while it drains', () => {
+    const [one, two] = [memberOf(2, true), memberOf(2, true)];
+    const lane = laneOf({ members: [one, two] });
+    for (const seq of [1, 2, 3]) lane.push(itemOf(seq));
+    expect(takeAll(lane).map(({ member }) => member)).toEqual([one, one]);
+    one.draining = true;
+    expect(lane.take(0)).toBeUndefined();
+    lane.members = [two];
+    expect(lane.take(0)?.member).toBe(two);
+  });
+
+  it('L4: what is in hand is not given again after the lane was filled from its rows', () => {
+    const lane = laneOf();
+    for (const seq of [1, 2]) lane.push(itemOf(seq));
+    lane.take(0);
+    lane.reset();
+    lane.complete = true;
+    for (const seq of [1, 2, 3]) lane.push(itemOf(seq));
+    expect(seqs(takeAll(lane))).toEqual([2, 3]);
+  });
+
+  const seeds = Array.from({ length: 30 }, (_, index) => index + 1);
+  it.each(seeds)('L2, L4: whatever happens, subjects stay in order and nothing is lost (seed %i)', (seed) => {
+    const random = randomOf(seed);
+    const lane = laneOf({ ordered: true, members: [memberOf(3), memberOf(5)] });
+    const done = new Map<string, number[]>();
+    const hand: Taken[] = [];
+    const delayed: Item[] = [];
+    let seq = 0;
+    for (let step = 0; step < 3000 && (step < 2000 || hand.length + delayed.length > 0); step += 1) {
+      if (random() < 0.4 && step < 1000) {
+        seq += 1;
+        lane.push(itemOf(seq, { subject: `s${Math.floor(random() * 6)}` }));
+      }
+      hand.push(...takeAll(lane));
+      expect(new Set(hand.map(({ item }) => item.subject)).size).toBe(hand.length);
+      const [taken] = hand.splice(Math.floor(random() * hand.length), 1);
+      if (taken && random() < 0.3 && step < 1500) {
+        lane.release(taken, true);
+        lane.delay(taken.item);
+        delayed.push(taken.item);
+      } else if (taken) {
+        lane.release(taken, false);
+        const subject = taken.item.subject ?? '';
+        done.set(subject, [...(done.get(subject) ?? []), taken.item.seq]);
+      }
+      const back = random() < 0.5 ? delayed.shift() : undefined;
+      if (back) {
+        lane.delayed.delete(back.seq);
+        lane.pushAgain(back);
+      }
+    }
+    for (const list of done.values()) expect(list).toEqual(list.toSorted((a, b) => a - b));
+    expect([...done.values()].flat().length).toBe(seq);
+  });
+});

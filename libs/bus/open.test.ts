@@ -1,0 +1,30 @@
+import { openStore } from '@anneal/store/open.ts';
+import { randomUUID } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { silent, testRegistry } from './conformance-messages.ts';
+import { openBus } from './open.ts';
+
+describe('openBus', () => {
+  it.each([
+    ['carrier-pigeon:x', /known are sqlite:/],
+    ['no scheme', /known are sqlite:/],
+    ['sqlite:', /the file is missing/],
+    ['sqlite:x?synchronous=off', /synchronous=off is not known/],
+  ])('refuses %s and says what is known', async (url, message) => {
+    const store = await openStore({ url: 'sqlite::memory:' });
+    const opening = openBus({
+      url,
+      source: 'anneal/test',
+      store,
+      registry: testRegistry,
+      newId: randomUUID,
+      now: () => new Date(),
+      log: silent,
+    });
+    await expect(opening).rejects.toMatchObject({
+      code: 'InvalidRequest',
+      message: expect.stringMatching(message) as string,
+    });
+    await store.close();
+  });
+});

@@ -1,0 +1,42 @@
+import { describe, expect, it } from 'vitest';
+import { matcherOf } from './pattern.ts';
+
+describe('topic patterns', () => {
+  it.each([
+    ['stack.create.completed', 'stack.create.completed', true],
+    ['stack.create.completed', 'stack.create', false],
+    ['stack.create', 'stack.create.completed', false],
+    ['stack.*.completed', 'stack.create.completed', true],
+    ['stack.*', 'stack.create.completed', false],
+    ['*', 'stack', true],
+    ['*', '', false],
+    ['#', 'stack.create.completed', true],
+    ['stack.#', 'stack', true],
+    ['stack.#', 'stack.create.completed', true],
+    ['stack.#', 'stacks.create', false],
+    ['#.failed', 'failed', true],
+    ['#.failed', 'resource.update.failed', true],
+    ['#.failed', 'resource.failed.twice', false],
+    ['*.#.failed', 'failed', false],
+    ['*.#.failed', 'a.failed', true],
+    ['a.#.b.#.c', 'a.x.b.b.y.c', true],
+    ['a.#.b.#.c', 'a.x.y.c', false],
+    ['#.#', 'a', true],
+  ])('%s against %s: %s', (pattern, type, expected) => {
+    // The empty text is no word, so that * does not take it.
+    expect(matcherOf([pattern])(type) && type !== '').toBe(expected);
+  });
+
+  it('matches when any of several does', () => {
+    const matches = matcherOf(['a.*', '#.z']);
+    expect(['a.b', 'q.z', 'q.y'].map(matches)).toEqual([true, true, false]);
+  });
+
+  it.each(['', 'a..b', '.a', 'a.', 'stack.*ed', 'a#'])('refuses "%s", which could never be meant', (pattern) => {
+    expect(() => matcherOf([pattern])).toThrow(/not a pattern/);
+  });
+
+  it('refuses a subscription to nothing', () => {
+    expect(() => matcherOf([])).toThrow(/at least one pattern/);
+  });
+});
