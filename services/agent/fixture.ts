@@ -18,7 +18,7 @@ import {
 } from '@anneal/contracts/configuration.ts';
 import type { Json } from '@anneal/contracts/json.ts';
 import type { BootSeed } from '@anneal/contracts/provisioning.ts';
-import { pino } from 'pino';
+import { createLog } from '@anneal/runtime/log.ts';
 
 interface Queued {
   readonly id: string;
@@ -190,7 +190,7 @@ export const agentOptions = (standIn: StandIn, directory: string) => ({
   seed: standIn.seed,
   directory,
   environment: { PATH: process.env.PATH ?? '/usr/bin:/bin', HOST_ADDRESS: '127.0.1.1' },
-  log: pino({ level: process.env.AGENT_LOG ?? 'silent' }),
+  log: createLog({ level: 'silent', format: 'json' }),
   newId: randomUUID,
   now: () => new Date(),
   waitSeconds: 2,

@@ -1,10 +1,11 @@
 /** The agent on a real host. Started by the init system, which should leave its children alone when it stops it. */
+import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import { bootSeedSchema, type BootSeed } from '@anneal/contracts/provisioning.ts';
-import { pino, type Logger } from 'pino';
-import { v7 } from 'uuid';
+import { createLog } from '@anneal/runtime/log.ts';
 import { z } from 'zod';
+import type { Log } from './log.ts';
 import { untilDone } from './patience.ts';
 import { startAgent } from './start.ts';
 
@@ -32,7 +33,7 @@ if (values.help) {
 }
 
 async function run(seedPlace: string, directory: string): Promise<void> {
-  const log = pino({ name: 'anneal-agent' });
+  const log = createLog({ level: 'info', format: process.stderr.isTTY ? 'pretty' : 'json' });
   const stopping = new AbortController();
   const stopped = new Promise<void>((resolve) => {
     for (const signal of ['SIGTERM', 'SIGINT'] as const) {
@@ -48,7 +49,7 @@ async function run(seedPlace: string, directory: string): Promise<void> {
     directory,
     environment: cleanEnvironment(process.env),
     log,
-    newId: v7,
+    newId: randomUUID,
     now: () => new Date(),
   });
   await stopped;

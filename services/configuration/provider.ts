@@ -439,7 +439,7 @@ async function afterThoseBefore(
   version: number,
 ): Promise<Draft<ResourceDocument>> {
   const { deployment } = run;
-  const ids = strings(message.data.properties.depends_on as Json | undefined);
+  const ids = strings(message.data.properties.depends_on);
   if (!deployment || ids.length === 0) return run;
   const found = await context.collections.resources.getMany(ids);
   const failed = found.find((other) => other.status === 'FAILED' || other.status === 'SKIPPED');

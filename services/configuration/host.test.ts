@@ -1,0 +1,59 @@
+import { randomUUID } from 'node:crypto';
+import * as contract from '@anneal/contracts/configuration.ts';
+import { afterEach, describe, expect, it } from 'vitest';
+import { createRig, project, type Rig } from './fixture.ts';
+
+let rig: Rig;
+afterEach(() => rig.dispose());
+
+describe('a host', () => {
+  it('H1: made twice has one token, which says whose it is, and is kept unreadable', async () => {
+    rig = await createRig();
+    const question = { id: randomUUID(), name: 'web', project };
+    const first = await rig.ask(contract.hostCreate, question);
+    const second = await rig.ask(contract.hostCreate, question);
+    expect(second.token).toBe(first.token);
+    expect(first.host.status).toBe('expected');
+    expect(await rig.ask(contract.hostAuthenticate, { token: first.token })).toEqual({
+      host_id: question.id,
+      name: 'web',
+      project,
+      requests_queue: `host.${question.id}.requests`,
+      responses_queue: `host.${question.id}.responses`,
+    });
+    await expect(rig.ask(contract.hostAuthenticate, { token: 'guess' })).rejects.toMatchObject({ code: 'Unauthorized' });
+    const renewed = await rig.ask(contract.hostTokenRenew, { project, host: 'web' });
+    await expect(rig.ask(contract.hostAuthenticate, { token: first.token })).rejects.toMatchObject({
+      code: 'Unauthorized',
+    });
+    expect((await rig.ask(contract.hostAuthenticate, { token: renewed.token })).host_id).toBe(question.id);
+  });
+
+  it('is up at its first question for work, silent without a word, and up again at the next', async () => {
+    rig = await createRig({ environment: { ANNEAL_CONFIGURATION_SILENT_SECONDS: '1' } });
+    const { id } = await rig.host('web');
+    expect(await rig.claim(id)).toBeUndefined();
+    const up = await rig.event('host.up', id);
+    const { version } = await rig.ask(contract.hostShow, { host: id });
+    expect(version).toBeGreaterThanOrEqual((up.data as { version: number }).version);
+    await rig.event('host.silent', id);
+    expect((await rig.ask(contract.hostShow, { host: id })).status).toBe('silent');
+    await rig.claim(id);
+    await expect.poll(() => rig.events.filter((each) => each.type === 'host.up' && each.subject === id).length).toBe(2);
+    expect(await rig.ask(contract.hostShow, { host: id })).toMatchObject({
+      status: 'up',
+      conditions: [{ type: 'Ready', status: 'True' }, { type: 'Stalled', status: 'False' }],
+    });
+  });
+
+  it('deleted is gone with its queues; deleting it again is harmless', async () => {
+    rig = await createRig();
+    const { id, token } = await rig.host('web');
+    await rig.ask(contract.hostDelete, { id });
+    await rig.event('host.deleted', id);
+    await rig.ask(contract.hostDelete, { id });
+    await expect(rig.ask(contract.hostAuthenticate, { token })).rejects.toMatchObject({ code: 'Unauthorized' });
+    expect((await rig.ask(contract.queueList, { project })).queues).toEqual([]);
+    expect((await rig.ask(contract.hostList, { project })).hosts).toEqual([]);
+  });
+});
