@@ -10,7 +10,10 @@ import {
   type Transaction,
 } from './transaction.ts';
 
+/** Every text and list that is kept is bounded: a failed write of a long reason must never hold a stack. */
 export const reasonLimit = 4096;
+const messageLimit = 16_384;
+const failureLimit = 100;
 
 export const leafReason = (resource: string, failure: Failure): string =>
   `${failure.code}: resources.${/^\d+$/.test(resource) ? `[${resource}]` : resource}: ${failure.message}`.slice(
@@ -27,12 +30,13 @@ export function failLeaf(
   const { state, now } = transaction;
   const before = state.resources.get(id);
   if (!before) return;
+  const failure = { ...how.failure, message: how.failure.message.slice(0, messageLimit) };
   const failed = changeResource(transaction, id, {
     // A leaf that could not even be asked for failed to be created.
     action: how.action === 'INIT' ? 'CREATE' : how.action,
     status: 'FAILED',
-    reason: leafReason(before.name, how.failure),
-    failure: how.failure,
+    reason: leafReason(before.name, failure),
+    failure,
     request: null,
     finished_at: now,
     traversal: state.stack.traversal,
@@ -42,7 +46,7 @@ export function failLeaf(
   if (state.stack.phase === 'idle' || (how.traversal ?? state.stack.traversal) !== state.stack.traversal) return;
   changeStack(transaction, {
     phase: 'draining',
-    failures: [...state.stack.failures, { resource: failed.name, type: failed.type, failure: how.failure }],
+    failures: [...state.stack.failures, { resource: failed.name, type: failed.type, failure }].slice(0, failureLimit),
   });
 }
 

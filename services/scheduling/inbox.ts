@@ -16,6 +16,11 @@ export function createInbox<T>(take: (key: string, items: readonly T[]) => Promi
   const waiting = new Map<string, Waiting<T>[]>();
   const running = new Map<string, Promise<void>>();
 
+  /** One item that cannot be taken must not keep the others from being taken. */
+  const takeSingly = async (key: string, batch: readonly Waiting<T>[]): Promise<void> => {
+    for (const { item, resolve, reject } of batch) await take(key, [item]).then(resolve, reject);
+  };
+
   const drain = async (key: string): Promise<void> => {
     // One turn of the event loop, so that what was delivered together is taken together.
     await new Promise((resolve) => setImmediate(resolve));
@@ -28,7 +33,8 @@ export function createInbox<T>(take: (key: string, items: readonly T[]) => Promi
         );
         for (const { resolve } of batch) resolve();
       } catch (error) {
-        for (const { reject } of batch) reject(error);
+        if (batch.length === 1) batch[0]?.reject(error);
+        else await takeSingly(key, batch);
       }
     }
     running.delete(key);

@@ -159,7 +159,7 @@ export function plannedView(parameters: {
   };
 }
 
-/** One row per name: what stands for it; names of the plan that have nothing yet come last. */
+/** One row per name, in the order of names: what stands for it, or the plan where there is nothing yet. */
 export function rowsOf(
   resources: readonly ResourceDocument[],
   plan: Plan,
@@ -176,7 +176,8 @@ export function rowsOf(
     if (resource) rows.push({ resource });
   }
   for (const planned of Object.values(plan.resources)) if (!byName.has(planned.name)) rows.push({ planned });
-  return rows;
+  const nameOf = (row: (typeof rows)[number]): string => ('resource' in row ? row.resource.name : row.planned.name);
+  return rows.sort((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1));
 }
 
 export function requirersOf(plan: Plan): Map<string, string[]> {
