@@ -118,6 +118,7 @@ class StoreTimers implements Timers {
   #look(): void {
     if (this.#looking || this.#stopped) return;
     this.#wake = undefined;
+    // A store that cannot be read concerns no timer in particular; the next look is the retry.
     this.#looking = this.#fireDue()
       .catch((error: unknown) => this.#options.onError(error, { id: '', dueAt: 0, data: null }))
       .finally(() => {
