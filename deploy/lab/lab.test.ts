@@ -227,6 +227,18 @@ describe('lab', () => {
     expect((await redfish(system)).body['PowerState']).toBe('Off');
   });
 
+  it('ends what a killed lab has left running before its machines boot again', async () => {
+    const left = spawn('sleep', ['300'], {
+      env: { ANNEAL_LAB_MACHINE: machineFolder() },
+      stdio: 'ignore',
+      detached: true,
+    });
+    const ended = new Promise((resolve) => void left.once('exit', (_code, signal) => resolve(signal)));
+    await lab.stop();
+    lab = await start();
+    expect(await ended).toBe('SIGKILL');
+  });
+
   it('does not start on a state file that it cannot understand, and names it', async () => {
     await lab.stop();
     await writeFile(join(directory, 'machines/machine-1/machine.json'), '{');

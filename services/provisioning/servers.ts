@@ -52,10 +52,7 @@ export class Servers {
     this.#flights = new SingleFlight({
       run: (id) => this.#drive(id),
       onError: (error, id) =>
-        options.context.log.error(
-          { err: error, server: id },
-          'a server could not be driven; it is tried again',
-        ),
+        options.context.log.error({ err: error, server: id }, 'a server could not be driven; it is tried again'),
     });
   }
 

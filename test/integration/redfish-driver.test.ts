@@ -1,0 +1,94 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startLab, type Lab } from '@anneal/lab/lab.ts';
+import { RedfishHttp, type Access } from '@anneal/provisioning/redfish/http.ts';
+import { RedfishMachine } from '@anneal/provisioning/redfish/machine.ts';
+import { pino } from 'pino';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+
+describe('the Redfish driver against the lab', () => {
+  let directory: string;
+  let lab: Lab;
+  let http: RedfishHttp;
+  const access = (): Access => ({ node: 'n1', address: lab.url, username: lab.username, password: lab.password });
+  const machine = (name = 'machine-1'): RedfishMachine =>
+    new RedfishMachine(http, { access: access(), systemId: `/redfish/v1/Systems/${name}` });
+  const sessions = async (): Promise<string[]> => {
+    const authorization = `Basic ${Buffer.from(`${lab.username}:${lab.password}`).toString('base64')}`;
+    const answer = await fetch(`${lab.url}/redfish/v1/SessionService/Sessions`, { headers: { authorization } });
+    return ((await answer.json()) as { Members: { '@odata.id': string }[] }).Members.map(
+      (member) => member['@odata.id'],
+    );
+  };
+  const start = (sessionLimit = 16): Promise<Lab> =>
+    startLab({
+      machines: 3,
+      directory,
+      host: '127.0.0.1',
+      port: 0,
+      bootSeconds: 0.05,
+      environment: process.env,
+      startAgent: () => Promise.resolve({ stop: () => Promise.resolve(), kill: () => {} }),
+      log: pino({ level: 'silent' }),
+      sessionLimit,
+    });
+
+  beforeEach(async () => {
+    directory = await mkdtemp(join(tmpdir(), 'anneal-driver-'));
+    lab = await start();
+    http = new RedfishHttp({ answerTimeoutMs: 2_000 });
+  });
+  afterEach(async () => {
+    await http.close();
+    await lab.stop();
+    await rm(directory, { recursive: true, force: true });
+  });
+
+  it('R1: systems of one controller share one session, also when all ask at once, and it is given back', async () => {
+    await Promise.all(
+      ['machine-1', 'machine-2', 'machine-3'].flatMap((name) => [machine(name).power(), machine(name).power()]),
+    );
+    expect(await sessions()).toHaveLength(1);
+    await http.close();
+    expect(await sessions()).toHaveLength(0);
+  });
+
+  it('R2: a session that the controller has forgotten is opened again', async () => {
+    const one = machine();
+    expect(await one.power()).toBe('power off');
+    await lab.stop();
+    lab = await start();
+    expect(await one.power()).toBe('power off');
+    expect(await sessions()).toHaveLength(1);
+  });
+
+  it('uses Basic where no session is to be had', async () => {
+    await lab.stop();
+    lab = await start(0);
+    expect(await machine().power()).toBe('power off');
+  });
+
+  it('reads the power until it is so, and boots once from where it is told', async () => {
+    const one = machine('machine-3');
+    await one.reset('power on');
+    expect(await one.awaitPower('power on', 5_000)).toBe(true);
+    expect(await one.bootFrom('http://127.0.0.1:1/image')).toBe('http');
+    expect(lab.machines[2]?.state.boot).toMatchObject({
+      target: 'UefiHttp',
+      enabled: 'Once',
+      httpBootUri: 'http://127.0.0.1:1/image',
+    });
+    await one.bootFromDisk();
+    expect(lab.machines[2]?.state.boot.enabled).toBe('Disabled');
+  });
+
+  it('names node, address and answer of what is refused', async () => {
+    const lost = new RedfishMachine(http, { access: access(), systemId: 'nowhere' });
+    await expect(lost.power()).rejects.toThrow(/node n1 .*no system nowhere; it has \/redfish\/v1\/Systems\/machine-1/);
+    const refused = http.send(access(), 'PATCH', '/redfish/v1/Systems/machine-1', {
+      body: { Boot: { BootSourceOverrideTarget: 'Tape' } },
+    });
+    await expect(refused).rejects.toThrow(/node n1: PATCH http:.* answered 400: .*Tape/);
+  });
+});
