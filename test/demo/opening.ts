@@ -35,10 +35,7 @@ export async function startServer(parameters: {
   const child = children.stay({
     program: cliProgram,
     words: ['serve', '--data', dataDirectory, '--port', '0', '--lab', String(machines), ...flags],
-    onLine(line) {
-      printed.push(line);
-      log(line);
-    },
+    onLine: (line) => printed.push(line),
     onErrorLine: log,
   });
   child.once('exit', (status) => (ended = status));

@@ -38,7 +38,8 @@ export function addInfoCommands(program: Command, context: CliContext): void {
             name,
             (row: Record<string, unknown>) => {
               const value = row[name];
-              const shown = typeof value === 'string' ? value : JSON.stringify(value ?? null);
+              if (value === null || value === undefined) return '';
+              const shown = typeof value === 'string' ? value : JSON.stringify(value);
               return name === 'status' ? paintStatus(shown, output.colors) : shown;
             },
           ]),

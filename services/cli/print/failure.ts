@@ -81,7 +81,6 @@ const labels: Readonly<Record<string, string>> = {
   status_code: 'exit status',
   exit_status: 'exit status',
   node: 'node',
-  url: 'address',
   deadline: 'deadline',
 };
 

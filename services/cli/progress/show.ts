@@ -70,8 +70,8 @@ export function fit(lines: readonly string[], rows: number): string[] {
 
 export function eventLine(event: StackEventRow, colors: CliContext['output']['colors']): string {
   const status = paintStatus(event.resource_status, colors);
-  const reason = event.resource_status_reason
-    ? colors.dim(`  ${event.resource_status_reason.split('\n')[0] ?? ''}`)
-    : '';
+  const [said = ''] = (event.resource_status_reason ?? '').split('\n');
+  // Heat's reason for whatever goes well, which the status says better.
+  const reason = said === '' || said === 'state changed' ? '' : colors.dim(`  ${said}`);
   return `${colors.dim(formatClock(event.event_time))}  ${event.resource_name}  ${status}${reason}`;
 }

@@ -30,16 +30,16 @@ const outline = (nodes: ReturnType<typeof layoutTree>): Outline[] =>
   nodes.map(({ resource: one, children }) => [one.resource_name, outline(children)]);
 
 describe('layoutTree', () => {
-  it('puts each resource once, below the deepest of those that it requires', () => {
+  it('puts each resource once, below the deepest of those that it requires, and of these the last to be done', () => {
     const tree = layoutTree([
-      resource('serv1', ['configA', 'configB']),
+      resource('serv1', ['configA', 'configB'], { finished_at: '2030-01-01T00:00:09Z' }),
       resource('queue', ['configA', 'configB']),
       resource('configA', ['configB']),
       resource('configB', []),
     ]);
     expect(outline(tree)).toEqual([
-      ['queue', [['configA', [['configB', []]]]]],
-      ['serv1', []],
+      ['queue', []],
+      ['serv1', [['configA', [['configB', []]]]]],
     ]);
   });
 

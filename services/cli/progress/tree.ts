@@ -34,6 +34,10 @@ export function layoutTree(resources: readonly Resource[]): TreeNode[] {
   };
   for (const name of byName.keys()) depthOf(name, new Set());
 
+  const doneAt = (name: string): number => {
+    const finished = byName.get(name)?.finished_at ?? null;
+    return finished === null ? Number.MAX_VALUE : Date.parse(finished);
+  };
   const nodes = new Map(
     resources.map((resource) => [resource.resource_name, { resource, children: [] as TreeNode[] }]),
   );
@@ -41,8 +45,9 @@ export function layoutTree(resources: readonly Resource[]): TreeNode[] {
   for (const name of [...byName.keys()].sort()) {
     const node = nodes.get(name);
     if (!node) continue;
+    // Of those that are as deep, the one that kept it waiting longest: what is not done, then what was done last.
     const [parent] = (requires.get(name) ?? []).toSorted(
-      (a, b) => (depths.get(b) ?? 0) - (depths.get(a) ?? 0) || a.localeCompare(b),
+      (a, b) => (depths.get(b) ?? 0) - (depths.get(a) ?? 0) || doneAt(b) - doneAt(a) || a.localeCompare(b),
     );
     const above =
       parent !== undefined && (depths.get(parent) ?? 0) < (depths.get(name) ?? 0) ? nodes.get(parent) : undefined;

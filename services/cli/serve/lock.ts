@@ -10,28 +10,36 @@ import { join } from 'node:path';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { z } from 'zod';
 
-const holderSchema = z.object({ pid: z.number().int().positive(), started: z.string(), url: z.string() });
+const holderSchema = z.object({ pid: z.number().int().positive(), started: z.string(), url: z.string().optional() });
 type Holder = z.infer<typeof holderSchema>;
 
 export interface Lock {
+  /** Tells who finds the folder taken where to look. */
+  announce(url: string): Promise<void>;
   release(): Promise<void>;
 }
 
 const codeOf = (error: unknown): string => (error instanceof Error && 'code' in error ? String(error.code) : '');
 
 /** @throws AnnealError Conflict that names who holds it. */
-export async function lockDataFolder(parameters: { folder: string; url: string }): Promise<Lock> {
-  const { folder, url } = parameters;
+export async function lockDataFolder(parameters: { folder: string }): Promise<Lock> {
+  const { folder } = parameters;
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const file = join(folder, 'server.lock');
   const own = join(folder, `server.lock.${process.pid}`);
-  const holder: Holder = { pid: process.pid, started: await startOf(process.pid), url };
+  const holder: Holder = { pid: process.pid, started: await startOf(process.pid) };
   await writeFile(own, JSON.stringify(holder), { mode: 0o600 });
   try {
     for (let attempt = 0; attempt < 5; attempt += 1) {
       try {
         await link(own, file); // L1
-        return { release: () => rm(file, { force: true }) };
+        return {
+          release: () => rm(file, { force: true }),
+          async announce(url) {
+            await writeFile(own, JSON.stringify({ ...holder, url }), { mode: 0o600 });
+            await rename(own, file);
+          },
+        };
       } catch (error) {
         if (codeOf(error) !== 'EEXIST') throw error;
       }
@@ -74,8 +82,8 @@ function parse(text: string): Holder | undefined {
 const taken = (folder: string, { pid, url }: Holder): AnnealError =>
   new AnnealError(
     'Conflict',
-    `The data folder ${folder} is in use: process ${pid} serves it at ${url}. Stop that one, or give --data another folder.`,
-    { details: { pid, url } },
+    `The data folder ${folder} is in use: process ${pid} serves it${url === undefined ? '' : ` at ${url}`}.`,
+    { details: { pid, remedy: 'Stop that process, or give --data another folder.' } },
   );
 
 async function isAlive({ pid, started }: Holder): Promise<boolean> {

@@ -23,14 +23,22 @@ function probe(host: string, port: number): Promise<number> {
   const { promise, resolve, reject } = Promise.withResolvers<number>();
   const server = createServer();
   server.once('error', (error: NodeJS.ErrnoException) => {
-    const reasons: Readonly<Record<string, string>> = {
-      EADDRINUSE: `Port ${port} of ${host} is in use by another program. Choose another one: --port <port>, or --port 0 for a free one.`,
-      EACCES: `Port ${port} of ${host} needs rights that this process has not. Choose one above 1023: --port <port>.`,
-      EADDRNOTAVAIL: `This machine has no address ${host}. Choose one that it has: --host <address>.`,
-      ENOTFOUND: `${host} is not an address. Choose one that this machine has: --host <address>.`,
+    const reasons: Readonly<Record<string, readonly [string, string]>> = {
+      EADDRINUSE: [
+        `Port ${port} of ${host} is in use by another program`,
+        'Choose another one: --port <port>, or --port 0 for a free one.',
+      ],
+      EACCES: [
+        `Port ${port} of ${host} needs rights that this process has not`,
+        'Choose one above 1023: --port <port>.',
+      ],
+      EADDRNOTAVAIL: [`This machine has no address ${host}`, 'Choose one that it has: --host <address>.'],
+      ENOTFOUND: [`${host} is not an address`, 'Choose one that this machine has: --host <address>.'],
     };
-    const reason = reasons[error.code ?? ''];
-    reject(reason === undefined ? error : new AnnealError('Conflict', reason, { cause: error }));
+    const [reason, remedy] = reasons[error.code ?? ''] ?? [];
+    reject(
+      reason === undefined ? error : new AnnealError('Conflict', `${reason}.`, { cause: error, details: { remedy } }),
+    );
   });
   server.listen({ host, port, exclusive: true }, () => {
     const address = server.address();

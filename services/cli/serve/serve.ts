@@ -21,7 +21,7 @@ import { credentialsFile } from '../login.ts';
 import { prepareCredentials } from './credentials.ts';
 import { enrolMachines } from './enrol.ts';
 import { startLab, type Lab } from './lab.ts';
-import { lockDataFolder } from './lock.ts';
+import { lockDataFolder, type Lock } from './lock.ts';
 import { choosePort } from './port.ts';
 
 // The gateway is last: the door opens when those behind it are there.
@@ -47,10 +47,10 @@ export interface ServeParameters {
 
 /** Resolves when it was told to stop and has stopped. */
 export async function serve(parameters: ServeParameters): Promise<void> {
-  const { context, host } = parameters;
+  const { context } = parameters;
   const { output, interrupt } = context;
   const dataDirectory = resolve(context.cwd, parameters.data);
-  const lock = await lockDataFolder({ folder: dataDirectory, url: `http://${host}:${parameters.port}` });
+  const lock = await lockDataFolder({ folder: dataDirectory });
   let lab: Lab | undefined;
   // V3: the first signal aborts `interrupt`, in main.ts.
   interrupt.addEventListener(
@@ -67,7 +67,7 @@ export async function serve(parameters: ServeParameters): Promise<void> {
     { once: true },
   );
   try {
-    await runServices({ ...parameters, dataDirectory, onLab: (started) => (lab = started) });
+    await runServices({ ...parameters, dataDirectory, lock, onLab: (started) => (lab = started) });
   } catch (error) {
     if (!interrupt.aborted) throw error;
   } finally {
@@ -78,12 +78,13 @@ export async function serve(parameters: ServeParameters): Promise<void> {
 }
 
 async function runServices(
-  parameters: ServeParameters & { dataDirectory: string; onLab: (lab: Lab) => void },
+  parameters: ServeParameters & { dataDirectory: string; lock: Lock; onLab: (lab: Lab) => void },
 ): Promise<void> {
-  const { context, host, machines, dataDirectory, onLab } = parameters;
+  const { context, host, machines, dataDirectory, lock, onLab } = parameters;
   const { environment, interrupt } = context;
   const port = await choosePort({ host, port: parameters.port, dataDirectory });
   const url = `http://${reachable(host)}:${port}`;
+  await lock.announce(url);
   const {
     username,
     password,
@@ -98,6 +99,8 @@ async function runServices(
     services,
     environment: {
       ANNEAL_GATEWAY_URL: url,
+      // Who may subscribe at all is on this machine then, and can reach its addresses anyway.
+      ...(isLoopback(host) && { ANNEAL_NOTIFICATION_ALLOW_PRIVATE: 'true' }),
       // On a terminal the log would hide the lines that are for the user; a file or a pipe gets it all.
       ...(process.stderr.isTTY && { ANNEAL_LOG_LEVEL: 'warn' }),
       ...environment,
@@ -124,6 +127,8 @@ async function runServices(
     await running.stop();
   }
 }
+
+const isLoopback = (host: string): boolean => host === 'localhost' || host === '::1' || host.startsWith('127.');
 
 /** An address that a client can use; a server that listens everywhere is reached at home. */
 const reachable = (host: string): string =>
