@@ -1,0 +1,283 @@
+/**
+ * Nodes to expressions. A map with a single key that names a function is a call; everything else is what it looks like.
+ * `if` chooses here, so that only the chosen branch is compiled at all.
+ */
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import type { Json } from '@anneal/contracts/json.ts';
+import type { Expression, Source } from '@anneal/contracts/plan.ts';
+import { Conditions } from './condition.ts';
+import { evaluate, type Scope, unknown } from './evaluate.ts';
+import { conditionFunctions, everyName, lookUp } from './functions/table.ts';
+import { join, type Mistakes, nearestName } from './mistakes.ts';
+import { type Entry, type Node } from './node.ts';
+import { distance } from 'fastest-levenshtein';
+import type { Version } from './version.ts';
+
+/** An `if` without an else whose condition is false: the item, entry or property around it is as if it were not written. */
+export const vanished: unique symbol = Symbol('vanished');
+
+export interface Reference {
+  readonly function: 'get_resource' | 'get_attr';
+  readonly resource: string;
+  readonly attribute: string | undefined;
+  readonly at: Source | undefined;
+  readonly path: string;
+}
+
+export interface BuildOptions {
+  readonly version: Version;
+  /** Knows parameters only. */
+  readonly scope: Scope;
+  /** Names that get_param may read. */
+  readonly parameters: ReadonlySet<string>;
+  readonly files: ReadonlyMap<string, string>;
+  readonly conditions: ReadonlyMap<string, Entry>;
+  readonly mistakes: Mistakes;
+}
+
+/** What a value that is being built stands in. */
+export interface Place {
+  readonly path: string;
+  /** Told of every reference to a resource. */
+  readonly onReference: (reference: Reference) => void;
+}
+
+export class Build {
+  readonly #options: BuildOptions;
+  readonly conditions: Conditions;
+
+  constructor(options: BuildOptions) {
+    this.#options = options;
+    const { version, scope, mistakes } = options;
+    this.conditions = new Conditions({ section: options.conditions, version, scope, mistakes, build: this });
+  }
+
+  /** Gives undefined after a mistake. */
+  value(node: Node, place: Place): Expression | undefined {
+    const built = this.part(node, place);
+    return built === vanished ? { kind: 'literal', value: null } : built;
+  }
+
+  part(node: Node, place: Place): Expression | typeof vanished | undefined {
+    if (node.kind === 'scalar') return { kind: 'literal', value: node.value };
+    if (node.kind === 'list') return this.#list(node.items, place);
+    const [first] = node.entries.size === 1 ? node.entries : [];
+    if (first) {
+      const [name, entry] = first;
+      if (name === 'if' && this.#options.version >= '2016-10-14') return this.#if(entry.value, place);
+      const known = lookUp(name, this.#options.version);
+      if (known === 'function') return this.#call(name, entry, place);
+      if (known !== 'literal') return this.#refuseFunction(name, entry, place, known);
+      if (this.#looksMisspelt(name, entry, place)) return undefined;
+    }
+    return this.#map(node.entries, place);
+  }
+
+  /** A value inside a condition: only the functions of conditions mean anything there. */
+  condition(node: Node, path: string): Expression | undefined {
+    const [first] = node.kind === 'map' && node.entries.size === 1 ? node.entries : [];
+    const allowed =
+      first === undefined || conditionFunctions.has(first[0]) || lookUp(first[0], this.#options.version) === 'literal';
+    if (!allowed && first) {
+      const message = `${path}: The function "${first[0]}" is invalid in this context`;
+      this.#options.mistakes.add({ code: 'InvalidCondition', message, path, at: first[1].at, found: first[0] });
+      return undefined;
+    }
+    return this.value(node, { path, onReference: () => undefined });
+  }
+
+  #list(items: readonly Node[], place: Place): Expression | undefined {
+    const built = items.map((item, index) => this.part(item, { ...place, path: join(place.path, index) }));
+    if (built.includes(undefined)) return undefined;
+    const kept = built.filter((item) => item !== undefined && item !== vanished);
+    return kept.every((item) => item.kind === 'literal')
+      ? { kind: 'literal', value: kept.map((item) => item.value) }
+      : { kind: 'list', items: kept };
+  }
+
+  #map(entries: ReadonlyMap<string, Entry>, place: Place): Expression | undefined {
+    const kept: { key: string; value: Expression }[] = [];
+    let complete = true;
+    for (const [key, { value }] of entries) {
+      const built = this.part(value, { ...place, path: join(place.path, key) });
+      if (built === undefined) complete = false;
+      else if (built !== vanished) kept.push({ key, value: built });
+    }
+    if (!complete) return undefined;
+    const literals = kept.flatMap(({ key, value }): [string, Json][] =>
+      value.kind === 'literal' ? [[key, value.value]] : [],
+    );
+    return literals.length === kept.length
+      ? { kind: 'literal', value: Object.fromEntries(literals) }
+      : { kind: 'map', entries: kept };
+  }
+
+  #if(argument: Node, place: Place): Expression | typeof vanished | undefined {
+    const path = join(place.path, 'if');
+    const least = this.#options.version >= '2021-04-16' ? 2 : 3;
+    if (argument.kind !== 'list' || argument.items.length < least || argument.items.length > 3) {
+      const form =
+        least === 3
+          ? '[condition_name, value_if_true, value_if_false]'
+          : '[condition_name, value_if_true, (value_if_false)]';
+      return this.#refuse(
+        'InvalidArguments',
+        `${path}: Arguments to "if" must be of the form: ${form}`,
+        path,
+        argument.at,
+      );
+    }
+    const [condition = argument, yes = argument, no] = argument.items;
+    const verdict = this.conditions.use(condition, join(path, 0));
+    const branch = (node: Node | undefined, index: number): Expression | typeof vanished | undefined =>
+      node ? this.part(node, { ...place, path: join(path, index) }) : vanished;
+    if (verdict === true) return branch(yes, 1);
+    if (verdict === false) return branch(no, 2);
+    // Nobody knows which it will be, so both must be right.
+    branch(yes, 1);
+    branch(no, 2);
+    return undefined;
+  }
+
+  #call(name: string, entry: Entry, place: Place): Expression | undefined {
+    const path = join(place.path, name);
+    const argument = this.value(entry.value, { ...place, path });
+    if (!argument) return undefined;
+    const source = entry.at;
+    if (name === 'get_file') return this.#file(argument, path, source);
+    const call: Expression = {
+      kind: 'call',
+      function: name,
+      arguments: this.#foldTarget(name, argument, path),
+      ...(source && { source }),
+    };
+    return this.#noteLookup(call, place, path, source) ? call : undefined;
+  }
+
+  /** The resource that is read must be known now, since it decides the order; a parameter may name it. */
+  #foldTarget(name: string, argument: Expression, path: string): Expression {
+    if (name !== 'get_attr' && name !== 'get_resource') return argument;
+    const fold = (expression: Expression): Expression => {
+      if (expression.kind !== 'call') return expression;
+      try {
+        const value = evaluate(expression, this.#options.scope, path);
+        return value === unknown ? expression : { kind: 'literal', value };
+      } catch (error) {
+        if (error instanceof AnnealError) return expression;
+        throw error;
+      }
+    };
+    if (argument.kind !== 'list') return fold(argument);
+    const [first, ...rest] = argument.items;
+    return first ? { kind: 'list', items: [fold(first), ...rest] } : argument;
+  }
+
+  #noteLookup(
+    call: Extract<Expression, { kind: 'call' }>,
+    place: Place,
+    path: string,
+    at: Source | undefined,
+  ): boolean {
+    const name = call.function;
+    const { arguments: argument } = call;
+    const [first, second] = heads(argument);
+    if (name === 'get_param') return typeof first !== 'string' || this.#knowsParameter(first, path, at);
+    if (name === 'get_resource' || name === 'get_attr') {
+      if (typeof first === 'string') {
+        place.onReference({
+          function: name,
+          resource: first,
+          attribute: typeof second === 'string' ? second : undefined,
+          at,
+          path,
+        });
+      } else if (argument.kind === 'call' || (argument.kind === 'list' && argument.items[0]?.kind === 'call')) {
+        this.#refuse(
+          'InvalidArguments',
+          `${path}: the name of the resource must be known before anything is created`,
+          path,
+          at,
+        );
+        return false;
+      }
+    }
+    return this.#checkKnown(call, place, path);
+  }
+
+  /** A call whose arguments are all written out is tried at once, so that a mistake in it is found before anything exists. */
+  #checkKnown(call: Extract<Expression, { kind: 'call' }>, place: Place, path: string): boolean {
+    try {
+      evaluate(call, this.#options.scope, place.path);
+      return true;
+    } catch (error) {
+      if (!(error instanceof AnnealError)) throw error;
+      // The path of an inner call is longer; that one has been reported already.
+      this.#refuse('InvalidArguments', error.message, path, call.source);
+      return false;
+    }
+  }
+
+  #knowsParameter(name: string, path: string, at: Source | undefined): boolean {
+    if (this.#options.parameters.has(name)) return true;
+    const nearest = nearestName(name, this.#options.parameters);
+    const message = `The Parameter (${name}) was not provided. (in ${path})`;
+    const expected = [...this.#options.parameters].join(', ');
+    this.#options.mistakes.add({ code: 'UnknownParameter', message, path, at, found: name, nearest, expected });
+    return false;
+  }
+
+  #file(argument: Expression, path: string, at: Source | undefined): Expression | undefined {
+    let name: Json | typeof unknown;
+    try {
+      name = evaluate(argument, this.#options.scope, path);
+    } catch (error) {
+      if (!(error instanceof AnnealError)) throw error;
+      return this.#refuse('InvalidArguments', error.message, path, at);
+    }
+    if (typeof name !== 'string') {
+      return this.#refuse('InvalidArguments', `${path}: Argument to "get_file" must be a string`, path, at);
+    }
+    const content = this.#options.files.get(name);
+    if (content !== undefined) return { kind: 'literal', value: content };
+    const nearest = nearestName(name, this.#options.files.keys());
+    const message = `No content found in the "files" section for get_file path: ${name}`;
+    this.#options.mistakes.add({ code: 'MissingFile', message, path, at, found: name, nearest });
+    return undefined;
+  }
+
+  #refuseFunction(name: string, entry: Entry, place: Place, known: 'removed' | 'not served'): undefined {
+    const path = join(place.path, name);
+    const message =
+      known === 'removed'
+        ? `${path}: The function ${name} is not supported in this version of HOT.`
+        : `${path}: The function ${name} is not served here.`;
+    return this.#refuse('UnknownFunction', message, path, entry.at);
+  }
+
+  /** Data may look like anything; only what is very near to a function's name is taken for one. */
+  #looksMisspelt(name: string, entry: Entry, place: Place): boolean {
+    // `get_input` marks inputs in the configs of structured deployments.
+    if (everyName.has(name) || name === 'get_input' || name.length > 40) return false;
+    const candidates = [...everyName].filter((known) => known.length >= 8 && /[_:]/.test(known));
+    const nearest = nearestName(name, candidates);
+    const prefixed = /^(?:get_|str_|list_|Fn::)/.test(name);
+    const close = nearest !== undefined && distance(name, nearest) <= 2;
+    if (!prefixed && !close) return false;
+    const path = join(place.path, name);
+    const message = `${path}: The function ${name} is not known${nearest === undefined ? '' : `; the nearest is ${nearest}`}`;
+    this.#options.mistakes.add({ code: 'UnknownFunction', message, path, at: entry.at, found: name, nearest });
+    return true;
+  }
+
+  #refuse(code: string, message: string, path: string, at: Source | undefined): undefined {
+    this.#options.mistakes.add({ code, message, path, at });
+    return undefined;
+  }
+}
+
+/** The arguments that are written out, in their places. */
+function heads(argument: Expression): (Json | undefined)[] {
+  if (argument.kind === 'list') return argument.items.map((item) => (item.kind === 'literal' ? item.value : undefined));
+  if (argument.kind !== 'literal') return [];
+  return Array.isArray(argument.value) ? argument.value : [argument.value];
+}

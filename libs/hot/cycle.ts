@@ -1,0 +1,27 @@
+/** Cycles among requirements. Each is reported once, as the way around it. */
+
+/** Linear in resources and requirements; no recursion, since a chain may be as long as a stack is large. */
+export function findCycles(requires: ReadonlyMap<string, readonly string[]>): string[][] {
+  const state = new Map<string, 'open' | 'done'>();
+  const cycles: string[][] = [];
+  for (const start of requires.keys()) {
+    if (state.has(start)) continue;
+    const way = [{ name: start, next: 0 }];
+    state.set(start, 'open');
+    for (let top = way.at(-1); top; top = way.at(-1)) {
+      const required = requires.get(top.name)?.[top.next];
+      top.next += 1;
+      if (required === undefined) {
+        state.set(top.name, 'done');
+        way.pop();
+      } else if (state.get(required) === 'open') {
+        const names = way.map(({ name }) => name);
+        cycles.push([...names.slice(names.indexOf(required)), required]);
+      } else if (!state.has(required) && requires.has(required)) {
+        state.set(required, 'open');
+        way.push({ name: required, next: 0 });
+      }
+    }
+  }
+  return cycles;
+}

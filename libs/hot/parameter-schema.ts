@@ -1,0 +1,280 @@
+/** The `parameters` section: what a template asks for. */
+import type { Json } from '@anneal/contracts/json.ts';
+import type { PlanParameter, Source } from '@anneal/contracts/plan.ts';
+import type { Constraint } from '@anneal/contracts/resource-type.ts';
+import { compilePattern } from './constraint.ts';
+import { join, type Mistakes, nearestName } from './mistakes.ts';
+import { isNull, kindOfNode, type MapNode, type Node, toJson } from './node.ts';
+import type { Version } from './version.ts';
+
+export type ParameterType = PlanParameter['type'];
+
+export interface ParameterSchema {
+  readonly name: string;
+  readonly type: ParameterType;
+  readonly label: string | undefined;
+  readonly description: string | undefined;
+  readonly default: Node | undefined;
+  readonly hidden: boolean;
+  readonly immutable: boolean;
+  readonly tags: Json | undefined;
+  readonly constraints: readonly Constraint[];
+  readonly at: Source | undefined;
+}
+
+/** The capitalised names are those of CloudFormation, which the first templates of this language used. */
+const typeNames: Readonly<Record<string, ParameterType>> = {
+  string: 'string',
+  number: 'number',
+  boolean: 'boolean',
+  comma_delimited_list: 'comma_delimited_list',
+  json: 'json',
+  String: 'string',
+  Number: 'number',
+  Boolean: 'boolean',
+  CommaDelimitedList: 'comma_delimited_list',
+  Json: 'json',
+};
+const keys = ['type', 'label', 'description', 'default', 'hidden', 'constraints', 'immutable', 'tags', 'schema'];
+
+const fits: Readonly<Record<string, readonly ParameterType[]>> = {
+  length: ['string', 'comma_delimited_list', 'json'],
+  range: ['number'],
+  modulo: ['number'],
+  allowed_values: ['string', 'number', 'boolean', 'comma_delimited_list'],
+  allowed_pattern: ['string'],
+  custom_constraint: ['string', 'number', 'boolean', 'comma_delimited_list'],
+};
+
+export interface SectionParameters {
+  readonly section: Node;
+  readonly version: Version;
+  readonly mistakes: Mistakes;
+}
+
+export function readParameterSchemas({ section, version, mistakes }: SectionParameters): Map<string, ParameterSchema> {
+  const schemas = new Map<string, ParameterSchema>();
+  if (isNull(section)) return schemas;
+  if (section.kind !== 'map') {
+    const message = `The "parameters" section must be a map, not ${kindOfNode(section)}`;
+    mistakes.add({ code: 'WrongType', message, path: 'parameters', at: section.at, expected: 'a map' });
+    return schemas;
+  }
+  for (const [name, entry] of section.entries) {
+    schemas.set(name, new SchemaReader({ name, version, mistakes, at: entry.at }).read(entry.value));
+  }
+  return schemas;
+}
+
+class SchemaReader {
+  readonly #name: string;
+  readonly #version: Version;
+  readonly #mistakes: Mistakes;
+  readonly #at: Source | undefined;
+
+  constructor(options: { name: string; version: Version; mistakes: Mistakes; at: Source | undefined }) {
+    this.#name = options.name;
+    this.#version = options.version;
+    this.#mistakes = options.mistakes;
+    this.#at = options.at;
+  }
+
+  /** Always gives a schema, so that uses of the parameter are not mistakes too. */
+  read(node: Node): ParameterSchema {
+    const at = this.#at;
+    if (node.kind !== 'map') {
+      this.#refuse('WrongType', `Parameter ${this.#name} must be a map, not ${kindOfNode(node)}`, node);
+      return { ...this.#empty(), at };
+    }
+    for (const [key, entry] of node.entries) {
+      const known = keys.includes(key) && (key !== 'tags' || this.#version >= '2018-03-02');
+      if (known) continue;
+      const nearest = nearestName(key, keys);
+      this.#refuse('UnknownKey', `Invalid key '${key}' for parameter (${this.#name})`, { at: entry.at }, key, {
+        found: key,
+        expected: keys.join(', '),
+        ...(nearest !== undefined && { nearest }),
+      });
+    }
+    const type = this.#type(node);
+    return {
+      name: this.#name,
+      type,
+      label: this.#text(node, 'label'),
+      description: this.#text(node, 'description'),
+      default: this.#default(node),
+      hidden: this.#flag(node, 'hidden'),
+      immutable: this.#flag(node, 'immutable'),
+      tags: this.#tags(node),
+      constraints: this.#constraints(node, type),
+      at,
+    };
+  }
+
+  #empty(): Omit<ParameterSchema, 'at'> {
+    const none = undefined;
+    const empty = { label: none, description: none, default: none, tags: none, constraints: [] };
+    return { name: this.#name, type: 'string', hidden: false, immutable: false, ...empty };
+  }
+
+  #refuse(
+    code: string,
+    message: string,
+    { at }: { at: Source | undefined },
+    key?: string,
+    more: { expected?: string; found?: string; nearest?: string } = {},
+  ): void {
+    const path = join('parameters', this.#name);
+    this.#mistakes.add({ code, message, path: key === undefined ? path : join(path, key), at, ...more });
+  }
+
+  #type(node: MapNode): ParameterType {
+    const entry = node.entries.get('type');
+    const value = entry && toJson(entry.value);
+    if (!entry || value === null) {
+      this.#refuse('MissingType', `Missing parameter type for parameter: ${this.#name}`, { at: this.#at });
+      return 'string';
+    }
+    if (typeof value === 'string' && Object.hasOwn(typeNames, value)) return typeNames[value] ?? 'string';
+    const found = typeof value === 'string' ? value : kindOfNode(entry.value);
+    const nearest = nearestName(found, Object.keys(typeNames));
+    this.#refuse('UnknownParameterType', `Invalid type (${found})`, entry.value, 'type', {
+      found,
+      expected: 'string, number, boolean, comma_delimited_list, json',
+      ...(nearest !== undefined && { nearest }),
+    });
+    return typeNames[nearest ?? 'string'] ?? 'string';
+  }
+
+  #default(node: MapNode): Node | undefined {
+    const entry = node.entries.get('default');
+    return entry && !isNull(entry.value) ? entry.value : undefined;
+  }
+
+  #text(node: MapNode, key: string): string | undefined {
+    const entry = node.entries.get(key);
+    if (!entry || isNull(entry.value)) return undefined;
+    if (entry.value.kind === 'scalar') return entry.value.written ?? String(entry.value.value);
+    this.#refuse('WrongType', `The ${key} of parameter ${this.#name} must be a string`, entry.value, key);
+    return undefined;
+  }
+
+  #flag(node: MapNode, key: string): boolean {
+    const entry = node.entries.get(key);
+    if (!entry) return false;
+    const value = toJson(entry.value);
+    if (typeof value === 'boolean') return value;
+    if (typeof value === 'string' && /^(?:true|false)$/i.test(value)) return value.toLowerCase() === 'true';
+    if (value === null) return false;
+    this.#refuse('WrongType', `The ${key} of parameter ${this.#name} must be true or false`, entry.value, key);
+    // Of two readings the one that hides.
+    return key === 'hidden';
+  }
+
+  #tags(node: MapNode): Json | undefined {
+    const entry = node.entries.get('tags');
+    if (!entry || entry.value.kind === 'list') return entry && toJson(entry.value);
+    this.#refuse('WrongType', `The tags of parameter ${this.#name} must be a list`, entry.value, 'tags');
+    return undefined;
+  }
+
+  #constraints(node: MapNode, type: ParameterType): Constraint[] {
+    const entry = node.entries.get('constraints');
+    if (!entry || isNull(entry.value)) return [];
+    if (entry.value.kind !== 'list') {
+      const message = `Invalid parameter constraints for parameter ${this.#name}, expected a list`;
+      this.#refuse('WrongType', message, entry.value, 'constraints', { expected: 'a list' });
+      return [];
+    }
+    return entry.value.items.flatMap((item, index) => this.#constraint(item, index, type) ?? []);
+  }
+
+  #constraint(node: Node, index: number, type: ParameterType): Constraint | undefined {
+    const key = `constraints.${index}`;
+    const refuse = (message: string, at: { at: Source | undefined } = node): undefined => {
+      this.#refuse(
+        'InvalidConstraint',
+        `Invalid parameter constraints for parameter ${this.#name}: ${message}`,
+        at,
+        key,
+      );
+      return undefined;
+    };
+    if (node.kind !== 'map') return refuse('expected a map');
+    const kinds = [...node.entries.keys()].filter((name) => name !== 'description');
+    const [kind] = kinds;
+    if (kind === undefined) return refuse('No constraint expressed');
+    for (const name of kinds) {
+      const known = Object.hasOwn(fits, name) && (name !== 'modulo' || this.#version >= '2017-02-24');
+      if (!known)
+        return refuse(`Invalid key '${name}'; expected one of ${Object.keys(fits).join(', ')}`, node.entries.get(name));
+    }
+    if (kinds.length > 1) return refuse(`only one kind in each entry, found ${kinds.join(', ')}`);
+    if (!fits[kind]?.includes(type)) return refuse(`${kind} constraint invalid for ${type}`);
+    const value = node.entries.get(kind)?.value ?? node;
+    const rule = readRule(kind, value);
+    if (typeof rule === 'string') return refuse(rule, value);
+    const description = node.entries.get('description')?.value;
+    const words = description?.kind === 'scalar' && description.value !== null ? String(description.value) : undefined;
+    return words === undefined ? rule : { ...rule, description: words };
+  }
+}
+
+/** The rule, or what is wrong with it. */
+function readRule(kind: string, node: Node): Constraint | string {
+  const value = toJson(node);
+  switch (kind) {
+    case 'allowed_values':
+      return Array.isArray(value) ? { allowed_values: value } : 'allowed_values must be a list';
+    case 'allowed_pattern':
+      if (typeof value !== 'string') return 'allowed_pattern must be a string';
+      try {
+        compilePattern(value);
+        return { allowed_pattern: value };
+      } catch (error) {
+        return `allowed_pattern is not a regular expression: ${String(error)}`;
+      }
+    case 'custom_constraint':
+      return typeof value === 'string' ? { custom_constraint: value } : 'custom_constraint must be a string';
+    case 'modulo':
+      return readModulo(value);
+    default:
+      return readBounds(kind, value);
+  }
+}
+
+function numbersOf(value: Json, names: readonly string[], whole: boolean): Map<string, number> | string {
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    return `must be a map with ${names.join(', ')}`;
+  const found = new Map<string, number>();
+  for (const [name, item] of Object.entries(value)) {
+    if (!names.includes(name)) return `Invalid key '${name}'; expected ${names.join(', ')}`;
+    const number = typeof item === 'string' && item.trim() !== '' ? Number(item) : item;
+    if (typeof number !== 'number' || !Number.isFinite(number) || (whole && !Number.isInteger(number))) {
+      return `${name} must be ${whole ? 'an integer' : 'a number'}`;
+    }
+    found.set(name, number);
+  }
+  return found;
+}
+
+function readBounds(kind: string, value: Json): Constraint | string {
+  const numbers = numbersOf(value, ['min', 'max'], kind === 'length');
+  if (typeof numbers === 'string') return `${kind} ${numbers}`;
+  if (numbers.size === 0) return `${kind} constraint must have a min or a max`;
+  const [min, max] = [numbers.get('min'), numbers.get('max')];
+  const bounds = { ...(min !== undefined && { min }), ...(max !== undefined && { max }) };
+  return kind === 'length' ? { length: bounds } : { range: bounds };
+}
+
+function readModulo(value: Json): Constraint | string {
+  const numbers = numbersOf(value, ['step', 'offset'], true);
+  if (typeof numbers === 'string') return `modulo ${numbers}`;
+  const [step, offset] = [numbers.get('step'), numbers.get('offset')];
+  if (step === undefined || offset === undefined) return 'modulo must have a step and an offset';
+  if (step === 0) return 'step cannot be 0';
+  if (Math.abs(offset) >= Math.abs(step)) return 'offset must be smaller than step';
+  return offset !== 0 && Math.sign(offset) !== Math.sign(step)
+    ? 'step and offset must be both positive or both negative'
+    : { modulo: { step, offset } };
+}

@@ -1,0 +1,108 @@
+/** From what a template asks for and what was given, the value of every parameter. */
+import type { Json } from '@anneal/contracts/json.ts';
+import type { PlanParameter, Source } from '@anneal/contracts/plan.ts';
+import type { Environment } from './environment.ts';
+import { join, type Mistakes, nearestName } from './mistakes.ts';
+import { isNull, type Node, shown, toRecord } from './node.ts';
+import type { ParameterSchema } from './parameter-schema.ts';
+import { breaches, convertNode } from './parameter-value.ts';
+import { pythonEqual } from './python.ts';
+
+export interface ParameterValues {
+  readonly values: Record<string, PlanParameter>;
+}
+
+export interface ResolveParameters {
+  readonly schemas: ReadonlyMap<string, ParameterSchema>;
+  readonly environment: Environment;
+  readonly pseudo: Readonly<Record<string, string>>;
+  readonly previous: Readonly<Record<string, PlanParameter>> | undefined;
+  /** Validation of a template by itself: values may be missing. */
+  readonly missingAllowed: boolean;
+  readonly mistakes: Mistakes;
+}
+
+export function resolveParameters(options: ResolveParameters): ParameterValues {
+  const { schemas, environment, pseudo, previous, mistakes } = options;
+  refuseUnknown(options);
+  const values = new Map<string, PlanParameter>(
+    Object.entries(pseudo).map(([name, value]) => [name, { type: 'string', value, hidden: false }]),
+  );
+  const changed: string[] = [];
+  for (const [name, schema] of schemas) {
+    if (Object.hasOwn(pseudo, name)) continue;
+    const value = valueOf(schema, options);
+    if (value === undefined) continue;
+    values.set(name, {
+      type: schema.type,
+      value,
+      hidden: schema.hidden,
+      ...(schema.immutable && { immutable: true }),
+      ...(schema.description !== undefined && { description: schema.description }),
+    });
+    const before = previous && Object.hasOwn(previous, name) ? previous[name] : undefined;
+    if (schema.immutable && before && !pythonEqual(before.value, value)) changed.push(name);
+  }
+  if (changed.length > 0) {
+    const message = `The following parameters are immutable and may not be updated: ${changed.sort().join(', ')}`;
+    const [first = ''] = changed;
+    const at = environment.parameters.get(first)?.at ?? schemas.get(first)?.at;
+    mistakes.add({ code: 'ImmutableParameter', message, path: join('parameters', first), at });
+  }
+  return { values: toRecord(values) };
+}
+
+function refuseUnknown({ schemas, environment, pseudo, mistakes }: ResolveParameters): void {
+  for (const [name, entry] of environment.parameters) {
+    if (schemas.has(name) || Object.hasOwn(pseudo, name)) continue;
+    const nearest = nearestName(name, schemas.keys());
+    const message = `The Parameter (${name}) was not defined in template.`;
+    const expected = [...schemas.keys()].join(', ');
+    mistakes.add({
+      code: 'UnknownParameter',
+      message,
+      path: join('parameters', name),
+      at: entry.at,
+      expected,
+      found: name,
+      nearest,
+    });
+  }
+}
+
+function valueOf(schema: ParameterSchema, options: ResolveParameters): Json | undefined {
+  const { environment, mistakes } = options;
+  const { name, type, constraints } = schema;
+  const path = join('parameters', name);
+  const usable = (node: Node | undefined): node is Node => node !== undefined && !isNull(node);
+  const given = [environment.parameters.get(name)?.value, environment.defaults.get(name)?.value].find(usable);
+
+  const check = (node: Node, at: Source | undefined, isDefault: boolean): Json | undefined => {
+    const converted = convertNode(type, node);
+    const problems = 'problem' in converted ? [converted.problem] : breaches(converted.value, constraints, isDefault);
+    // What a hidden parameter holds stands in no message.
+    const words = (problem: string): string =>
+      schema.hidden ? 'its value does not fit its type or constraints' : problem;
+    const shownValue = (): string => ('value' in converted ? `${shown(converted.value)} ` : '');
+    for (const problem of problems) {
+      const text = isDefault && !schema.hidden ? `Invalid default ${shownValue()}(${problem})` : words(problem);
+      mistakes.add({
+        code: 'InvalidParameter',
+        message: `Parameter '${name}' is invalid: ${text}`,
+        path: isDefault ? join(path, 'default') : path,
+        at,
+        expected: type,
+      });
+    }
+    return 'value' in converted ? converted.value : undefined;
+  };
+  // A default that does not fit is a mistake whatever else is given.
+  const fallback = schema.default && check(schema.default, schema.default.at ?? schema.at, true);
+  if (given) return check(given, given.at ?? schema.at, false);
+  if (schema.default) return fallback;
+  if (!options.missingAllowed) {
+    const message = `The Parameter (${name}) was not provided.`;
+    mistakes.add({ code: 'MissingParameter', message, path, at: schema.at, expected: `a value of type ${type}` });
+  }
+  return undefined;
+}

@@ -1,0 +1,136 @@
+/** The top of a template: its version and its sections. */
+import type { JsonObject } from '@anneal/contracts/json.ts';
+import type { Source } from '@anneal/contracts/plan.ts';
+import { type Mistakes, nearestName } from './mistakes.ts';
+import { type Entry, isNull, kindOfNode, type MapNode, type Node, nullNode } from './node.ts';
+import { fromJson, parse } from './parse.ts';
+import { aliases, findVersion, type Version, versions } from './version.ts';
+
+const sections = [
+  'heat_template_version',
+  'description',
+  'parameter_groups',
+  'parameters',
+  'conditions',
+  'resources',
+  'outputs',
+];
+/** In characters, as Heat counts. */
+const largestTemplate = 524_288;
+
+export interface Template {
+  readonly version: Version;
+  readonly description: string;
+  readonly root: MapNode;
+}
+
+export function readTemplate({
+  content,
+  mistakes,
+}: {
+  content: string | JsonObject;
+  mistakes: Mistakes;
+}): Template | undefined {
+  if (typeof content === 'string' && content.length > largestTemplate) {
+    const message = `Template size (${content.length} characters) exceeds maximum allowed size (${largestTemplate} characters).`;
+    mistakes.add({ code: 'TooLarge', message, path: '', at: undefined });
+    return undefined;
+  }
+  const node =
+    typeof content === 'string'
+      ? parse({ text: content, file: undefined, mistakes })
+      : fromJson({ value: content, mistakes });
+  if (!node) return undefined;
+  if (node.kind !== 'map') {
+    const message = 'The template is not a JSON object or YAML mapping.';
+    mistakes.add({ code: 'WrongType', message, path: '', at: node.at, expected: 'a map', found: kindOfNode(node) });
+    return undefined;
+  }
+  const version = readVersion(node, mistakes);
+  checkSections(node, version, mistakes);
+  const description = node.entries.get('description')?.value;
+  const text =
+    description?.kind === 'scalar' && description.value !== null ? String(description.value) : 'No description';
+  // A template of a version that is not known is read as the newest, so that its other mistakes are found too.
+  return { version: version ?? '2021-04-16', description: text, root: node };
+}
+
+function readVersion(root: MapNode, mistakes: Mistakes): Version | undefined {
+  const key = 'heat_template_version';
+  const refuse = (code: string, message: string, at: Source | undefined, more: object = {}): undefined => {
+    mistakes.add({ code, message, path: key, at, ...more });
+    return undefined;
+  };
+  const entry = root.entries.get(key);
+  const expected = [...versions, ...Object.keys(aliases)].join(', ');
+  if (!entry) {
+    const other = ['HeatTemplateFormatVersion', 'AWSTemplateFormatVersion'].find((name) => root.entries.has(name));
+    if (other !== undefined) {
+      const message = `Templates with ${other} are not served; write it in HOT, with heat_template_version.`;
+      return refuse('UnknownVersion', message, root.entries.get(other)?.at, { expected: key, found: other });
+    }
+    return refuse('MissingVersion', 'Template format version not found.', root.at, { expected: key });
+  }
+  const value = entry.value.kind === 'scalar' ? String(entry.value.value) : kindOfNode(entry.value);
+  const version = findVersion(value);
+  if (version) return version;
+  const message = `The template version is invalid: "heat_template_version: ${value}". "heat_template_version" should be one of: ${expected}`;
+  const nearest = nearestName(value, [...versions, ...Object.keys(aliases)]);
+  return refuse('UnknownVersion', message, entry.value.at ?? entry.at, { expected, found: value, nearest });
+}
+
+function checkSections(root: MapNode, version: Version | undefined, mistakes: Mistakes): void {
+  const cfn = ['HeatTemplateFormatVersion', 'AWSTemplateFormatVersion'];
+  for (const [name, entry] of root.entries) {
+    const known =
+      sections.includes(name) && !(name === 'conditions' && version !== undefined && version < '2016-10-14');
+    if (known || cfn.includes(name)) continue;
+    const nearest = sections.includes(name) ? undefined : nearestName(name, sections);
+    const message = `The template section is invalid: ${name}`;
+    mistakes.add({
+      code: 'UnknownSection',
+      message,
+      path: name,
+      at: entry.at,
+      expected: sections.join(', '),
+      found: name,
+      nearest,
+    });
+  }
+  if (root.entries.has('conditions')) {
+    const conditions = root.entries.get('conditions');
+    if (conditions && isNull(conditions.value)) {
+      mistakes.add({
+        code: 'WrongType',
+        message: 'The section "conditions" must not be empty',
+        path: 'conditions',
+        at: conditions.at,
+      });
+    }
+  }
+}
+
+export function sectionNode(template: Template, name: string): Node {
+  return template.root.entries.get(name)?.value ?? nullNode(undefined);
+}
+
+/** The entries of a section that holds names; none after a mistake. */
+export function sectionEntries(template: Template, name: string, mistakes: Mistakes): ReadonlyMap<string, Entry> {
+  const node = sectionNode(template, name);
+  if (isNull(node)) return new Map();
+  if (node.kind !== 'map') {
+    const message = `The "${name}" section must be a map, not ${kindOfNode(node)}`;
+    mistakes.add({ code: 'WrongType', message, path: name, at: node.at, expected: 'a map', found: kindOfNode(node) });
+    return new Map();
+  }
+  // An object in a program of this language reads `__proto__` as its ancestor; nobody needs the name.
+  const entry = node.entries.get('__proto__');
+  if (!entry) return node.entries;
+  mistakes.add({
+    code: 'InvalidName',
+    message: `The name __proto__ is not allowed in ${name}`,
+    path: `${name}.__proto__`,
+    at: entry.at,
+  });
+  return new Map([...node.entries].filter(([key]) => key !== '__proto__'));
+}
