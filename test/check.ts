@@ -11,6 +11,7 @@ const steps: readonly { name: string; command: string; args: readonly string[]; 
     args: ['libs/contracts/generate.ts', '--check'],
     remedy: 'npm run contracts',
   },
+  { name: 'reference pages', command: 'node', args: ['test/docs/generate.ts', '--check'], remedy: 'npm run docs' },
   { name: 'dead code', command: 'knip', args: [], remedy: 'remove what nobody uses' },
   { name: 'unit tests', command: 'vitest', args: ['run', '--project', 'unit'], remedy: 'mend what is listed above' },
 ];

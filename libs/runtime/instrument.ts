@@ -8,20 +8,23 @@ import { activeTraceparent, traceHandling } from './trace.ts';
 /** Host queues are as many as hosts; in metrics they are two. */
 const labelOf = (queue: string): string => queue.replace(/^host\..*\.(requests|responses)$/, 'host.*.$1');
 
-export function instrumentBus(bus: Bus, metrics: Registry): Bus {
-  const sent = new Counter({
+export const busMetrics = {
+  sent: {
     name: 'anneal_messages_sent_total',
     help: 'Messages handed to the broker, by queue and type; events have the queue "events".',
     labelNames: ['queue', 'type'],
-    registers: [metrics],
-  });
-  const handled = new Histogram({
+  },
+  handled: {
     name: 'anneal_message_handling_seconds',
     help: 'How long handlers took, by queue, type and outcome (done, or the kind of the error).',
     labelNames: ['queue', 'type', 'outcome'],
     buckets: [0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10, 60],
-    registers: [metrics],
-  });
+  },
+};
+
+export function instrumentBus(bus: Bus, metrics: Registry): Bus {
+  const sent = new Counter({ ...busMetrics.sent, registers: [metrics] });
+  const handled = new Histogram({ ...busMetrics.handled, registers: [metrics] });
 
   const measured =
     (handler: Handler): Handler =>

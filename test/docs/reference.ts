@@ -17,7 +17,12 @@ export const errorsPage = (): string =>
     'Every error has a code, which is never reused, and a kind, which decides what becomes of a message: see [delivery](../concepts/delivery.md).',
     table(
       ['code', 'HTTP', 'kind', 'what to do'],
-      Object.entries(errorTable).map(([code, { status, kind, remedy }]) => [`\`${code}\``, String(status), kind, remedy]),
+      Object.entries(errorTable).map(([code, { status, kind, remedy }]) => [
+        `\`${code}\``,
+        String(status),
+        kind,
+        remedy,
+      ]),
     ),
   );
 
@@ -49,7 +54,12 @@ export const settingsPage = (groups: readonly { name: string; settings: SettingD
         ({ name, settings }) =>
           `## ${name}\n\n${table(
             ['name', 'default', 'meaning', 'cost'],
-            Object.values(settings).map(({ env, schema, meaning, cost }) => [`\`${env}\``, defaultOf(schema), meaning, cost ?? '']),
+            Object.values(settings).map(({ env, schema, meaning, cost }) => [
+              `\`${env}\``,
+              defaultOf(schema),
+              meaning,
+              cost ?? '',
+            ]),
           )}`,
       ),
   );
@@ -66,7 +76,14 @@ export const commandsPage = (commands: readonly CommandDescription[]): string =>
     'Each has `--help` with examples.',
     ...commands.map(
       ({ usage, description, options }) =>
-        `## ${usage}\n\n${description}${options.length > 0 ? `\n\n${table(['option', 'meaning'], options.map(({ flags, description: meaning }) => [`\`${flags}\``, meaning]))}` : ''}`,
+        `## ${usage}\n\n${description}${
+          options.length > 0
+            ? `\n\n${table(
+                ['option', 'meaning'],
+                options.map(({ flags, description: meaning }) => [`\`${flags}\``, meaning]),
+              )}`
+            : ''
+        }`,
     ),
   );
 
@@ -74,7 +91,10 @@ export const metricsPage = (metrics: readonly { name: string; help: string }[]):
   page(
     'Metrics',
     'Served at `/metrics` in Prometheus’ form, besides those of the Node process.',
-    table(['name', 'meaning'], metrics.map(({ name, help }) => [`\`${name}\``, help])),
+    table(
+      ['name', 'meaning'],
+      metrics.map(({ name, help }) => [`\`${name}\``, help]),
+    ),
   );
 
 export const resourceTypesPage = (types: readonly ResourceType[]): string =>
@@ -93,7 +113,11 @@ export const resourceTypesPage = (types: readonly ResourceType[]): string =>
                 Object.entries(properties).map(([name, property]) => [
                   `\`${name}\``,
                   property.type,
-                  property.required ? 'yes' : property.default === undefined ? '' : `default \`${JSON.stringify(property.default)}\``,
+                  property.required
+                    ? 'yes'
+                    : property.default === undefined
+                      ? ''
+                      : `default \`${JSON.stringify(property.default)}\``,
                   property.update_allowed ? 'yes' : '',
                   property.description ?? '',
                 ]),

@@ -1,0 +1,55 @@
+/** `npm run docs`: writes docs/reference/ from the code; with `--check` writes nothing and fails when it is stale. */
+import { readFile, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { CliContext } from '@anneal/cli/context.ts';
+import { describeCommands } from '@anneal/cli/describe.ts';
+import { buildProgram } from '@anneal/cli/program.ts';
+import { configurationService } from '@anneal/configuration/service.ts';
+import { gatewayService } from '@anneal/gateway/service.ts';
+import { configurationTypes } from '@anneal/hot/types/configuration.ts';
+import { provisioningTypes } from '@anneal/hot/types/provisioning.ts';
+import { schedulingTypes } from '@anneal/hot/types/scheduling.ts';
+import { notificationService } from '@anneal/notification/service.ts';
+import { provisioningService } from '@anneal/provisioning/service.ts';
+import { busMetrics } from '@anneal/runtime/instrument.ts';
+import { sharedSettings } from '@anneal/runtime/shared-settings.ts';
+import { schedulingService } from '@anneal/scheduling/service.ts';
+import { templatingService } from '@anneal/templating/service.ts';
+import { commandsPage, errorsPage, eventsPage, metricsPage, resourceTypesPage, settingsPage } from './reference.ts';
+
+const folder = join(dirname(fileURLToPath(import.meta.url)), '..', '..', 'docs', 'reference');
+const services = [
+  gatewayService,
+  templatingService,
+  schedulingService,
+  provisioningService,
+  configurationService,
+  notificationService,
+];
+
+// Nothing is run: the context is only passed on.
+const program = buildProgram({} as CliContext, { stdout: process.stdout, stderr: process.stderr });
+const pages: Record<string, string> = {
+  'commands.md': commandsPage(describeCommands(program)),
+  'errors.md': errorsPage(),
+  'events.md': eventsPage(),
+  'metrics.md': metricsPage(Object.values(busMetrics)),
+  'resource-types.md': resourceTypesPage([...configurationTypes, ...provisioningTypes, ...schedulingTypes]),
+  'settings.md': settingsPage([
+    { name: 'Every process', settings: sharedSettings },
+    ...services.map(({ name, settings }) => ({ name, settings })),
+  ]),
+};
+
+const stale: string[] = [];
+for (const [name, text] of Object.entries(pages)) {
+  const path = join(folder, name);
+  if ((await readFile(path, 'utf8').catch(() => '')) === text) continue;
+  stale.push(name);
+  if (!process.argv.includes('--check')) await writeFile(path, text);
+}
+if (process.argv.includes('--check') && stale.length > 0) {
+  process.stderr.write(`Stale in docs/reference: ${stale.join(', ')}; run: npm run docs\n`);
+  process.exitCode = 1;
+}
