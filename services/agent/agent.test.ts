@@ -190,9 +190,13 @@ describe('an agent that dies', () => {
   const asProcess = (): ReturnType<typeof spawn> => {
     const seed = join(directory, 'seed.json');
     writeFileSync(seed, JSON.stringify(server.seed));
-    const child = spawn(process.execPath, [join(import.meta.dirname, 'main.ts'), '--seed', seed, '--directory', directory], {
-      stdio: 'ignore',
-    });
+    const child = spawn(
+      process.execPath,
+      [join(import.meta.dirname, 'main.ts'), '--seed', seed, '--directory', directory],
+      {
+        stdio: 'ignore',
+      },
+    );
     children.push(child);
     return child;
   };

@@ -97,7 +97,14 @@ export class StandIn {
     if (typeof fault === 'number') return void response.writeHead(fault).end('{}');
     if (request.headers['x-auth-token'] !== 'the-token') return void response.writeHead(401).end('{}');
     const client = String(request.headers['client-id']);
-    const answer = await this.#answer({ call, parts, body, client, query: url.searchParams, gone: () => response.closed });
+    const answer = await this.#answer({
+      call,
+      parts,
+      body,
+      client,
+      query: url.searchParams,
+      gone: () => response.closed,
+    });
     if (fault === 'drop') return void response.destroy();
     response.writeHead(answer.status, { 'content-type': 'application/json', ...answer.headers });
     response.end(answer.body === undefined ? undefined : JSON.stringify(answer.body));

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { deploymentShow } from '@anneal/contracts/configuration.ts';
+import { deploymentList, deploymentShow, hostDelete, queueMessages } from '@anneal/contracts/configuration.ts';
+import { createTestContext } from '@anneal/runtime/testing.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { claimed, createRig, project, type Rig } from './fixture.ts';
 
@@ -66,5 +67,238 @@ describe('a deployment', () => {
     await expect.poll(() => rig.responses.length).toBe(before + 1);
     expect(rig.responses.at(-1)).toMatchObject({ status: 'complete' });
     expect(await rig.claim(host.id)).toBeUndefined();
+  });
+});
+
+describe('what a host answers', () => {
+  const begin = async () => {
+    const host = await rig.host('web');
+    const { resource } = await rig.request('create', ordered(host.id));
+    const { request } = await claimed(rig, host.id);
+    return { host, resource, request };
+  };
+
+  it('R3: twice counts once; an unknown id changes nothing and stays readable', async () => {
+    const { host, resource, request } = await begin();
+    await rig.post(host.id, { id: request.id, status_code: 0, stdout: 'first' });
+    await rig.post(host.id, { id: request.id, status_code: 1, stdout: 'second' });
+    await rig.post(host.id, { id: randomUUID(), status_code: 0 });
+    expect(await rig.final(resource.id)).toMatchObject({ status: 'complete', attributes: { deploy_stdout: 'first' } });
+    const { messages } = await rig.ask(queueMessages, {
+      project,
+      queue: `host.${host.id}.responses`,
+      include_claimed: true,
+      echo: true,
+      client_id: '',
+    });
+    expect(messages).toHaveLength(3);
+    expect(rig.responses.filter((each) => each.status !== 'in progress')).toHaveLength(1);
+  });
+
+  it('in heat-agents’ form is taken, with an id and without', async () => {
+    const { host, resource } = await begin();
+    await rig.post(host.id, { deploy_stdout: 'out', deploy_stderr: '', deploy_status_code: '0', result: 'x' });
+    expect(await rig.final(resource.id)).toMatchObject({
+      status: 'complete',
+      attributes: { deploy_stdout: 'out', deploy_status_code: 0, result: 'x' },
+    });
+  });
+
+  it('M3: wrongly is refused with every mistake, and kept as a dead letter with its bytes', async () => {
+    const { host } = await begin();
+    const refused = rig.post(host.id, { id: 7, status_code: 'no' });
+    await expect(refused).rejects.toMatchObject({
+      code: 'InvalidRequest',
+      mistakes: [{ path: 'messages[0].body.id' }, { path: 'messages[0].body.status_code' }],
+    });
+    const letters = () => rig.context.bus.deadLetters.list({ limit: 10 });
+    await expect.poll(async () => (await letters()).length).toBe(1);
+    const [letter] = await letters();
+    expect(letter?.failure.message).toContain('body.status_code');
+    expect(letter?.bytes).toContain('"status_code":"no"');
+  });
+});
+
+describe('a deadline', () => {
+  it('of a host that never asked says so', async () => {
+    const host = await rig.host('web');
+    const { resource } = await rig.request('create', { ...ordered(host.id), seconds: 0.3 });
+    const answer = await rig.final(resource.id);
+    expect(answer.error).toMatchObject({ code: 'HostSilent', details: { host: 'web', host_status: 'expected' } });
+    expect(answer.error?.message).toContain('never asked for work');
+    expect(await rig.claim(host.id)).toBeUndefined();
+  });
+
+  it('of a script that was started and went silent says so, by the timeout of its options', async () => {
+    const host = await rig.host('web');
+    const { resource } = await rig.request('create', ordered(host.id, { options: { timeout: 1 } }));
+    const { request } = await claimed(rig, host.id);
+    await rig.post(host.id, { id: request.id, progress: 'started', at: new Date().toISOString() });
+    const answer = await rig.final(resource.id);
+    expect(answer.error).toMatchObject({ code: 'DeadlineExceeded' });
+    expect(answer.error?.message).toContain('has not answered');
+    expect(await rig.claim(host.id)).toBeUndefined();
+  });
+});
+
+describe('depends_on', () => {
+  const pair = async () => {
+    const host = await rig.host('web');
+    const other = await rig.host('db');
+    const a = await rig.request('create', { ...ordered(host.id), name: 'a' });
+    await rig.event('deployment.queued', a.resource.id);
+    const b = await rig.request('create', { ...ordered(other.id, { depends_on: a.resource.id }), name: 'b' });
+    return { host, other, a: a.resource.id, b: b.resource.id };
+  };
+
+  it('holds a config back until the one before is done, on another host too', async () => {
+    const { host, other, b } = await pair();
+    await rig.event('deployment.queued', b);
+    expect(await rig.claim(other.id)).toBeUndefined();
+    const { request } = await claimed(rig, host.id);
+    await rig.post(host.id, { id: request.id, status_code: 0 });
+    const next = await claimed(rig, other.id);
+    await rig.post(other.id, { id: next.request.id, status_code: 0 });
+    expect(await rig.final(b)).toMatchObject({ status: 'complete' });
+  });
+
+  it('skips a config whose predecessor failed, and those that come after it', async () => {
+    const { host, other, a, b } = await pair();
+    const { request } = await claimed(rig, host.id);
+    await rig.post(host.id, { id: request.id, status_code: 2, stderr: 'broken' });
+    await rig.final(a);
+    expect((await rig.final(b)).error).toMatchObject({ code: 'DeploymentSkipped', details: { depends_on: a } });
+    const c = await rig.request('create', { ...ordered(other.id, { depends_on: [b] }), name: 'c' });
+    expect((await rig.final(c.resource.id)).error).toMatchObject({ code: 'DeploymentSkipped' });
+    await rig.event('deployment.skipped', b);
+    await rig.event('deployment.skipped', c.resource.id);
+    expect(await rig.claim(other.id)).toBeUndefined();
+  });
+});
+
+describe('a component', () => {
+  const component = (version: string) => ({
+    type: 'OS::Heat::SoftwareComponent',
+    name: 'component',
+    properties: {
+      configs: [
+        { actions: ['CREATE', 'UPDATE'], config: `echo up ${version}`, tool: 'script' },
+        { actions: ['DELETE'], config: 'echo down', tool: 'script' },
+      ],
+      inputs: [
+        { name: 'PORT', type: 'Number', default: 80 },
+        { name: 'VERSION', type: 'String', replace_on_change: true },
+      ],
+      outputs: [{ name: 'address', type: 'String' }],
+    },
+  });
+  const deploymentOf = (config: string, server: string, input_values: Record<string, string>) => ({
+    type: 'OS::Heat::SoftwareDeployment',
+    properties: { config, server, input_values, actions: ['CREATE', 'UPDATE'] } as never,
+  });
+
+  it('runs the entry of each action, with its inputs; an unchanged update runs nothing', async () => {
+    const host = await rig.host('web');
+    const config = (await rig.request('create', component('1'))).resource.id;
+    expect(await rig.final(config)).toMatchObject({ status: 'complete', physical_id: config });
+    const wanted = deploymentOf(config, host.id, { VERSION: '1', extra: 'x' });
+    const { id } = (await rig.request('create', wanted)).resource;
+    const create = await claimed(rig, host.id);
+    expect(create.request).toMatchObject({ group: 'script', config: 'echo up 1', action: 'CREATE' });
+    expect(Object.fromEntries(create.request.inputs.map((input) => [input.name, input.value]))).toMatchObject({
+      PORT: 80,
+      VERSION: '1',
+      extra: 'x',
+      deploy_action: 'CREATE',
+      deploy_server_id: host.id,
+      deploy_resource_name: 'dep',
+    });
+    await rig.post(host.id, { id: create.request.id, status_code: 0, outputs: { address: 'a:1', undeclared: 'y' } });
+    const created = await rig.final(id);
+    expect(created.attributes).toMatchObject({ address: 'a:1' });
+    expect(created.attributes).not.toHaveProperty('undeclared');
+
+    await rig.request('update', { ...wanted, id, fence: 2 });
+    expect(await rig.final(id, 2)).toMatchObject({ status: 'complete', attributes: { address: 'a:1' } });
+    expect(await rig.claim(host.id)).toBeUndefined();
+
+    await rig.request('update', { ...deploymentOf(config, host.id, { VERSION: '1', extra: 'z' }), id, fence: 3 });
+    const update = await claimed(rig, host.id);
+    expect(update.request).toMatchObject({ action: 'UPDATE', config: 'echo up 1' });
+    await rig.post(host.id, { id: update.request.id, status_code: 0 });
+    expect(await rig.final(id, 3)).toMatchObject({ status: 'complete', attributes: { address: null } });
+
+    await rig.request('update', { ...deploymentOf(config, host.id, { VERSION: '2' }), id, fence: 4 });
+    expect(await rig.final(id, 4)).toMatchObject({ status: 'failed', replace: true });
+
+    await rig.request('delete', { ...wanted, id, fence: 5 });
+    const remove = await claimed(rig, host.id);
+    expect(remove.request).toMatchObject({ action: 'DELETE', config: 'echo down' });
+    await rig.post(host.id, { id: remove.request.id, status_code: 0 });
+    expect(await rig.final(id, 5)).toMatchObject({ status: 'complete', action: 'delete' });
+    expect((await rig.ask(deploymentList, { project, host: 'web' })).deployments).toEqual([]);
+  });
+
+  it('P2: a request that comes after a later one is dropped', async () => {
+    const id = randomUUID();
+    await rig.request('delete', { ...component('1'), id, fence: 2 });
+    await rig.final(id, 2);
+    await rig.request('create', { ...component('1'), id, fence: 1 });
+    const other = (await rig.request('create', component('1'))).resource.id;
+    await rig.final(other);
+    expect(rig.responses.filter((each) => each.resource_id === id)).toHaveLength(1);
+  });
+
+  it('on a host that is deleted fails what waits there, and has nothing to delete any more', async () => {
+    const host = await rig.host('web');
+    const config = (await rig.request('create', component('1'))).resource.id;
+    await rig.final(config);
+    const { id } = (await rig.request('create', deploymentOf(config, host.id, { VERSION: '1' }))).resource;
+    await claimed(rig, host.id);
+    await rig.ask(hostDelete, { id: host.id });
+    expect((await rig.final(id)).error?.message).toContain('was deleted before it answered');
+    await rig.request('delete', { ...deploymentOf(config, host.id, { VERSION: '1' }), id, fence: 2 });
+    expect(await rig.final(id, 2)).toMatchObject({ status: 'complete' });
+  });
+});
+
+describe('a secret', () => {
+  it('is open to its host, masked in views and sealed in the store', async () => {
+    const host = await rig.host('web');
+    const sealed = rig.context.secrets.seal('hunter2');
+    const { resource } = await rig.request('create', ordered(host.id, { input_values: { password: sealed } }));
+    const { request } = await claimed(rig, host.id);
+    expect(request.inputs).toContainEqual({ name: 'password', type: 'String', value: 'hunter2' });
+    const view = await rig.ask(deploymentShow, { project, deployment: resource.id });
+    expect(view.input_values.password).toBe('******');
+    expect(JSON.stringify(view)).not.toContain('hunter2');
+  });
+});
+
+describe('a start', () => {
+  it('R2: after a crash goes on with what was in progress, runs nothing twice and loses nothing', async () => {
+    const context = await createTestContext({ name: 'configuration' });
+    const shared = { bus: context.bus, store: context.store, directory: context.directory };
+    const first = await createRig(shared);
+    const host = await first.host('web');
+    const a = await first.request('create', { ...ordered(host.id), name: 'a' });
+    const before = await claimed(first, host.id);
+    await first.stop();
+    // The queue is lost; what it held is in the documents.
+    const messages = await context.store.collection({
+      name: 'configuration_messages',
+      indexes: [{ fields: ['queue', 'sequence'], unique: true }],
+    });
+    await messages.remove(before.request.id);
+    const second = await createRig(shared);
+    const again = await claimed(second, host.id);
+    expect(again.request).toEqual(before.request);
+    await second.post(host.id, { id: again.request.id, status_code: 0 });
+    expect(await second.final(a.resource.id)).toMatchObject({ status: 'complete' });
+    await second.stop();
+    const third = await createRig(shared);
+    expect(await third.claim(host.id)).toBeUndefined();
+    await third.stop();
+    await context.dispose();
   });
 });

@@ -33,6 +33,9 @@ export type HostAction = HostRequest['action'];
 
 const isObject = (value: Json | undefined): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
+/** Of a sealed value only its owner knows more; secrets are texts. */
+const isText = (value: Json): boolean =>
+  typeof value === 'string' || (isObject(value) && typeof value.$sealed === 'string');
 const text = (value: Json | undefined, fallback: string): string => (typeof value === 'string' ? value : fallback);
 const items = (value: Json | undefined): JsonObject[] => (Array.isArray(value) ? value.filter(isObject) : []);
 export const strings = (value: Json | undefined): string[] =>
@@ -118,7 +121,7 @@ export function deriveInputs(options: {
     })),
     ...Object.entries(values)
       .filter(([name]) => !declared.has(name))
-      .map(([name, value]) => ({ name, type: typeof value === 'string' ? 'String' : 'Json', value })),
+      .map(([name, value]) => ({ name, type: isText(value) ? 'String' : 'Json', value })),
     ...Object.entries({
       deploy_server_id: context.host_id,
       deploy_action: context.action,

@@ -21,7 +21,9 @@ describe('a host', () => {
       requests_queue: `host.${question.id}.requests`,
       responses_queue: `host.${question.id}.responses`,
     });
-    await expect(rig.ask(contract.hostAuthenticate, { token: 'guess' })).rejects.toMatchObject({ code: 'Unauthorized' });
+    await expect(rig.ask(contract.hostAuthenticate, { token: 'guess' })).rejects.toMatchObject({
+      code: 'Unauthorized',
+    });
     const renewed = await rig.ask(contract.hostTokenRenew, { project, host: 'web' });
     await expect(rig.ask(contract.hostAuthenticate, { token: first.token })).rejects.toMatchObject({
       code: 'Unauthorized',
@@ -42,7 +44,10 @@ describe('a host', () => {
     await expect.poll(() => rig.events.filter((each) => each.type === 'host.up' && each.subject === id).length).toBe(2);
     expect(await rig.ask(contract.hostShow, { host: id })).toMatchObject({
       status: 'up',
-      conditions: [{ type: 'Ready', status: 'True' }, { type: 'Stalled', status: 'False' }],
+      conditions: [
+        { type: 'Ready', status: 'True' },
+        { type: 'Stalled', status: 'False' },
+      ],
     });
   });
 

@@ -8,7 +8,7 @@
 import { createHash } from 'node:crypto';
 import { AnnealError, toFailure } from '@anneal/contracts/errors.ts';
 import type { Envelope } from '@anneal/contracts/envelope.ts';
-import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+import type { JsonObject } from '@anneal/contracts/json.ts';
 import type { ResourceAction, ResourceRequest } from '@anneal/contracts/resource.ts';
 import { DuplicateError, type Draft } from '@anneal/store/port.ts';
 import type { DeploymentState, HostDocument, ResourceDocument } from './collections.ts';

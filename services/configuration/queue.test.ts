@@ -107,9 +107,9 @@ describe('a claim', () => {
     expect(bodies(await list())).toEqual([1, 2]);
     const again = await claim({ limit: 1 });
     expect(again.messages[0]).toMatchObject({ body: 1, claim_count: 2 });
-    await expect(
-      rig.ask(contract.queueClaimShow, { project, queue, claim_id: claim_id ?? '' }),
-    ).rejects.toMatchObject({ code: 'NotFound' });
+    await expect(rig.ask(contract.queueClaimShow, { project, queue, claim_id: claim_id ?? '' })).rejects.toMatchObject({
+      code: 'NotFound',
+    });
   });
 
   const deletions: [string, (held: string) => Record<string, unknown>, string | undefined][] = [
@@ -191,7 +191,10 @@ describe('the queue of a host', () => {
     await offer(host.id, 'a');
     await expect.poll(async () => (await claim({ queue: 'web' })).messages.length).toBe(1);
     await post([{ hello: true, facts: { os: 'x' } }], { queue: 'web' });
-    expect(await rig.ask(contract.hostShow, { project, host: 'web' })).toMatchObject({ status: 'up', facts: { os: 'x' } });
+    expect(await rig.ask(contract.hostShow, { project, host: 'web' })).toMatchObject({
+      status: 'up',
+      facts: { os: 'x' },
+    });
     expect(await rig.ask(contract.queueShow, { project, queue: 'web' })).toMatchObject({
       name: `host.${host.id}.requests`,
       host_id: host.id,

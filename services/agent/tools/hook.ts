@@ -5,7 +5,7 @@
 import { access, constants, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { HostRequest } from '@anneal/contracts/configuration.ts';
-import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+import type { Json } from '@anneal/contracts/json.ts';
 import { asText, type Tool, type ToolResult } from './tool.ts';
 
 export function hookTool(executable: string): Tool {
