@@ -72,7 +72,7 @@ export function beginDelete(transaction: Transaction): void {
 export function endGrace(transaction: Transaction): void {
   const { state } = transaction;
   if (state.stack.action !== 'DELETE' || state.stack.phase !== 'converging') return;
-  for (const id of [...state.inFlight]) {
+  for (const id of state.inFlight) {
     const resource = state.resources.get(id);
     if (!resource?.request || resource.request.action === 'delete') continue;
     changeResource(transaction, id, {
@@ -89,7 +89,7 @@ export function endGrace(transaction: Transaction): void {
 export function timeOut(transaction: Transaction): void {
   const { state } = transaction;
   if (state.stack.phase === 'idle') return;
-  for (const id of [...state.inFlight]) {
+  for (const id of state.inFlight) {
     const resource = state.resources.get(id);
     if (!resource?.request) continue;
     const failure: Failure = {

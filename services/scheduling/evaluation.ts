@@ -152,7 +152,7 @@ function refusalOf(resource: string, { mistakes, unknown: open }: Resolved): Fai
         .join('; ')
         .slice(0, 4096),
       remedy: 'Mend the places that are listed, and update the stack.',
-      mistakes: mistakes.map(({ steps: _, ...mistake }) => mistake),
+      mistakes: mistakes.map(({ steps: _steps, ...mistake }) => mistake),
     };
   }
   if (open.length === 0) return undefined;

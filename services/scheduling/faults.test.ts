@@ -28,7 +28,7 @@ const plan = (value: string) =>
 /** Which is passed only once per resource. */
 const ofProvider = (point: string): boolean => point.includes('provider');
 
-const cleanups: (() => Promise<unknown> | unknown)[] = [];
+const cleanups: (() => unknown)[] = [];
 afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
 });

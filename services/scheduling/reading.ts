@@ -148,7 +148,7 @@ export function createReading(parameters: {
         requiredBy,
         now: now(),
         budgetSeconds: providers.typeOf(row.resource.type)?.budget_seconds,
-        mask: context.secrets.mask,
+        mask: (value) => context.secrets.mask(value),
       });
     });
   }

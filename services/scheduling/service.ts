@@ -31,7 +31,7 @@ export const schedulingService = defineService({
       ...provisioningTypes,
       ...configurationTypes,
     ]);
-    const evaluation = createEvaluation({ secrets: context.secrets, typeOf: providers.typeOf });
+    const evaluation = createEvaluation({ secrets: context.secrets, typeOf: (type) => providers.typeOf(type) });
     const reading = createReading({ context, collections, plans, providers, evaluation });
 
     const now = (): number => context.now().getTime();

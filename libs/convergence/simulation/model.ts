@@ -71,7 +71,7 @@ export function toolsAt(now: number, options: { replaceFailed?: boolean } = {}):
         else if (expression.kind === 'list') {
           properties[name] = expression.items.map((item): Json => {
             const source =
-              item.kind === 'call' && item.arguments.kind === 'literal' ? String(item.arguments.value) : '';
+              item.kind === 'call' && item.arguments.kind === 'literal' ? (item.arguments.value as string) : '';
             const found = peer(source);
             if (found?.status !== 'COMPLETE')
               throw new Error(`C1: ${resource.name} reads ${source}, which is not complete`);

@@ -29,7 +29,10 @@ export function simulate(seed: number): Run {
   const random = createRandom(seed);
   const chance = (percent: number): boolean => random(100) < percent;
   const plans = new Map<string, Plan>([['0', emptyPlan()]]);
-  const stored = { stack: newStack('s') as StackDocument, resources: new Map<string, ResourceDocument>() };
+  const stored: { stack: StackDocument; resources: Map<string, ResourceDocument> } = {
+    stack: newStack('s'),
+    resources: new Map(),
+  };
   const physical = new Map<string, Physical>();
   const fences = new Map<string, number>();
   const created = new Set<string>();
@@ -181,8 +184,10 @@ export function simulate(seed: number): Run {
       if (what.kind === 'provider') serve(what.resource);
       else {
         const inputs = [what.input];
-        while (queue[0]?.what.kind === 'input' && queue[0].at <= now + 100 && chance(40))
-          inputs.push((queue.shift()?.what as { input: Input }).input);
+        for (let next = queue[0]; next?.what.kind === 'input' && next.at <= now + 100 && chance(40); next = queue[0]) {
+          inputs.push(next.what.input);
+          queue.shift();
+        }
         take(inputs);
       }
       // The process dies, or another takes over: nothing but the documents is left.
@@ -235,7 +240,9 @@ export function simulate(seed: number): Run {
         `${resource.name} is not as wished`,
       );
       must(resource.status === 'COMPLETE' && physical.has(resource.id), `${resource.name} is not there`);
-      const used = resource.requires.map((id) => stored.resources.get(id)?.name).sort();
+      const used = resource.requires
+        .map((id) => stored.resources.get(id)?.name ?? id)
+        .toSorted((a, b) => a.localeCompare(b));
       must(
         JSON.stringify(used) === JSON.stringify([...(wish?.requires ?? [])].sort()),
         `${resource.name} uses ${used.join()}`,
@@ -260,7 +267,7 @@ export function simulate(seed: number): Run {
 
 function usesOf(properties: JsonObject): string[] {
   const from = properties['from'];
-  return (Array.isArray(from) ? from : []).map((text) => (JSON.parse(String(text)) as string[])[0] as string);
+  return (Array.isArray(from) ? from : []).map((text) => (JSON.parse(text as string) as string[])[0] as string);
 }
 
 const inputKind = (input: Input): string => (input.kind === 'timer' ? input.timer : input.kind);

@@ -10,7 +10,7 @@ export function coerceValue(value: Json, type: Json): Coerced {
     case 'string':
       if (typeof value === 'string') return { ok: true, value };
       if (typeof value === 'boolean') return { ok: true, value: value ? 'True' : 'False' };
-      if (Number.isInteger(value)) return { ok: true, value: String(value) };
+      if (typeof value === 'number' && Number.isInteger(value)) return { ok: true, value: `${value}` };
       return { ok: false, message: `Value must be a string; got ${shown}` };
     case 'number': {
       if (typeof value === 'number') return { ok: true, value };

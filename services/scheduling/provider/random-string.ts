@@ -33,7 +33,7 @@ export function randomString(
       message: `Length property cannot be smaller than combined character class and character sequence minimums`,
     };
   }
-  const all = [...new Set(pools.flatMap(({ characters }) => [...characters]))];
+  const all = [...new Set(pools.flatMap(({ characters }) => characters.split('')))];
   if (all.length === 0) return { ok: false, message: 'There are no characters to draw from.' };
   const drawn = pools.flatMap(({ characters, least }) =>
     Array.from({ length: least }, () => characters.charAt(pick(characters.length))),
@@ -50,17 +50,19 @@ function poolsOf(properties: JsonObject): Pool[] {
   const legacy = properties['sequence'];
   if (typeof legacy === 'string' && legacy !== '') return [{ characters: classes[legacy] ?? '', least: 1 }];
   const sequences = itemsOf(properties['character_sequences']).map((item) => ({
-    characters: String(item['sequence'] ?? ''),
+    characters: textOf(item['sequence'], ''),
     least: Number(item['min'] ?? 1),
   }));
   const given = properties['character_classes'];
   const fallback: Json = sequences.length > 0 && given === undefined ? [] : [{ class: 'lettersdigits', min: 1 }];
   const named = itemsOf(given ?? fallback).map((item) => ({
-    characters: classes[String(item['class'] ?? 'lettersdigits')] ?? '',
+    characters: classes[textOf(item['class'], 'lettersdigits')] ?? '',
     least: Number(item['min'] ?? 1),
   }));
   return [...named, ...sequences].filter(({ characters }) => characters !== '');
 }
+
+const textOf = (value: Json | undefined, fallback: string): string => (typeof value === 'string' ? value : fallback);
 
 const itemsOf = (value: Json | undefined): JsonObject[] =>
   Array.isArray(value)

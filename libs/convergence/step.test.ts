@@ -1,0 +1,251 @@
+import { describe, expect, it } from 'vitest';
+import type { Changes, Input } from './protocol.ts';
+import { goodResponse, newStack, planOf, toolsAt, type Wish } from './simulation/model.ts';
+import { emptyPlan, loadState, type ResourceDocument, type State } from './state.ts';
+import { step } from './step.ts';
+
+const wish = (more: Partial<Wish> = {}): Wish => ({ requires: [], value: 1, kind: 1, ...more });
+const fresh = (): State => loadState({ stack: newStack('s'), resources: [], plan: emptyPlan() });
+
+/** Steps, and tells what was asked of whom: `create a`. */
+function take(state: State, input: Input, now = 0): string[] {
+  const { changes } = step(state, [input], toolsAt(now));
+  return requestsOf(changes);
+}
+const requestsOf = (changes: Changes): string[] =>
+  changes.effects.flatMap((effect) => {
+    const resource = effect.kind === 'request' ? changes.resources.get(effect.resource) : undefined;
+    return resource?.request ? [`${resource.request.action} ${resource.name}`] : [];
+  });
+
+const find = (state: State, name: string, where: (resource: ResourceDocument) => boolean = () => true) => {
+  const found = [...state.resources.values()].find((resource) => resource.name === name && where(resource));
+  if (!found) throw new Error(`no resource ${name}`);
+  return found;
+};
+const pending = (state: State, name: string): ResourceDocument => find(state, name, ({ request }) => request !== null);
+
+let count = 0;
+const answer = (state: State, name: string, more: { status?: 'failed'; replace?: boolean } = {}): string[] => {
+  const response = { ...goodResponse(pending(state, name)), ...more };
+  if (more.status && !more.replace) Object.assign(response, { error: { code: 'ResourceFailed', message: 'no' } });
+  return take(state, { kind: 'response', id: `answer ${(count += 1)}`, response });
+};
+const create = (state: State, wishes: Record<string, Wish>): string[] =>
+  take(state, { kind: 'create', id: 'create', plan: planOf(wishes) });
+const update = (state: State, wishes: Record<string, Wish>, id = `update ${(count += 1)}`): string[] =>
+  take(state, { kind: 'update', id, plan: planOf(wishes), target: state.stack.target });
+const remove = (state: State): string[] => take(state, { kind: 'delete', id: `delete ${(count += 1)}` });
+const status = (state: State): string => `${state.stack.action}_${state.stack.status}`;
+
+/** Answers everything, and gives the order in which things were asked. */
+function finish(state: State, asked: string[]): string[] {
+  const all = [...asked];
+  for (let index = 0; index < all.length; index += 1) all.push(...answer(state, all[index]?.split(' ')[1] ?? ''));
+  return all;
+}
+
+describe('the graph', () => {
+  it('C1: works on whatever requires nothing that is left, all at once', () => {
+    const state = fresh();
+    const diamond = {
+      a: wish(),
+      b: wish({ requires: ['a'] }),
+      c: wish({ requires: ['a'] }),
+      d: wish({ requires: ['b', 'c'] }),
+    };
+    expect(create(state, diamond)).toEqual(['create a']);
+    expect(answer(state, 'a')).toEqual(['create b', 'create c']);
+    expect(answer(state, 'b')).toEqual([]);
+    expect(answer(state, 'c')).toEqual(['create d']);
+    expect(answer(state, 'd')).toEqual([]);
+    expect(status(state)).toBe('CREATE_COMPLETE');
+    expect(finish(state, remove(state))).toEqual(['delete d', 'delete b', 'delete c', 'delete a']);
+    expect(status(state)).toBe('DELETE_COMPLETE');
+  });
+
+  it('C7: brings a replacement up, moves what used the original, and only then deletes it', () => {
+    const state = fresh();
+    const before = { a: wish(), b: wish({ requires: ['a'] }) };
+    finish(state, create(state, before));
+    const original = find(state, 'a').id;
+    expect(update(state, { ...before, a: wish({ kind: 2 }) })).toEqual(['create a']);
+    expect(answer(state, 'a')).toEqual(['update b']);
+    expect(answer(state, 'b')).toEqual(['delete a']);
+    expect(pending(state, 'a').id).toBe(original);
+    answer(state, 'a');
+    expect(status(state)).toBe('UPDATE_COMPLETE');
+    expect(find(state, 'a').replaces).toBe(original);
+  });
+
+  it('replaces when only the provider knows that it must', () => {
+    const state = fresh();
+    finish(state, create(state, { a: wish() }));
+    expect(update(state, { a: wish({ value: 2 }) })).toEqual(['update a']);
+    expect(answer(state, 'a', { status: 'failed', replace: true })).toEqual(['create a']);
+    expect(answer(state, 'a')).toEqual(['delete a']);
+    answer(state, 'a');
+    expect(status(state)).toBe('UPDATE_COMPLETE');
+  });
+
+  it('deletes what is wanted no longer once its users have moved, also where a dependency turns round', () => {
+    const state = fresh();
+    finish(state, create(state, { a: wish(), b: wish({ requires: ['a'] }), x: wish(), y: wish({ requires: ['x'] }) }));
+    const asked = update(state, { b: wish(), a: wish({ requires: ['b'] }), y: wish() });
+    expect(asked).toEqual(['update b', 'update y']);
+    expect(answer(state, 'y')).toEqual(['delete x']);
+    expect(answer(state, 'b')).toEqual(['update a']);
+    answer(state, 'x');
+    answer(state, 'a');
+    expect(status(state)).toBe('UPDATE_COMPLETE');
+  });
+
+  it('C8: sends nothing for what is unchanged, and ends at once', () => {
+    const state = fresh();
+    finish(state, create(state, { a: wish(), b: wish({ requires: ['a'] }) }));
+    expect(update(state, { a: wish(), b: wish({ requires: ['a'] }) })).toEqual([]);
+    expect(status(state)).toBe('UPDATE_COMPLETE');
+  });
+
+  it('keeps, on Retain, the object and forgets the resource', () => {
+    const state = fresh();
+    const plan = planOf({ a: wish() });
+    const kept = { ...plan, resources: { a: { ...plan.resources['a'], deletion_policy: 'Retain' } } } as typeof plan;
+    finish(state, take(state, { kind: 'create', id: 'create', plan: kept }));
+    expect(remove(state)).toEqual([]);
+    expect(status(state)).toBe('DELETE_COMPLETE');
+    expect(state.resources.size).toBe(0);
+  });
+});
+
+describe('a failure', () => {
+  it('starts nothing further, awaits what runs, and names all leaves that failed', () => {
+    const state = fresh();
+    expect(create(state, { a: wish(), b: wish(), c: wish(), d: wish({ requires: ['a'] }) })).toHaveLength(3);
+    answer(state, 'b', { status: 'failed' });
+    expect(status(state)).toBe('CREATE_IN_PROGRESS');
+    expect(answer(state, 'a')).toEqual([]);
+    answer(state, 'c', { status: 'failed' });
+    expect(status(state)).toBe('CREATE_FAILED');
+    expect(state.stack.reason).toBe('Resource CREATE failed: ResourceFailed: resources.b: no');
+    expect(state.stack.failures.map(({ resource }) => resource)).toEqual(['b', 'c']);
+    expect(find(state, 'a').status).toBe('COMPLETE');
+  });
+
+  it('is mended by an update: the failed resource is made anew, and the failed one deleted', () => {
+    const state = fresh();
+    create(state, { a: wish() });
+    answer(state, 'a', { status: 'failed' });
+    expect(update(state, { a: wish() })).toEqual(['create a']);
+    expect(answer(state, 'a')).toEqual(['delete a']);
+    answer(state, 'a');
+    expect(status(state)).toBe('UPDATE_COMPLETE');
+    expect(state.resources.size).toBe(1);
+  });
+
+  it('of a replacement leaves the original, which is taken back when the old plan is wanted again', () => {
+    const state = fresh();
+    finish(state, create(state, { a: wish() }));
+    const original = find(state, 'a').id;
+    update(state, { a: wish({ kind: 2 }) });
+    answer(state, 'a', { status: 'failed' });
+    expect(update(state, { a: wish() })).toEqual(['delete a']);
+    answer(state, 'a');
+    expect(status(state)).toBe('UPDATE_COMPLETE');
+    expect(find(state, 'a')).toMatchObject({ id: original, replaced_by: null });
+  });
+});
+
+describe('a newer action', () => {
+  it('C4: waits for what is in flight and goes on from there', () => {
+    const state = fresh();
+    create(state, { a: wish() });
+    expect(update(state, { a: wish({ value: 2 }) })).toEqual([]);
+    expect(answer(state, 'a')).toEqual(['update a']);
+    answer(state, 'a');
+    expect(status(state)).toBe('UPDATE_COMPLETE');
+  });
+
+  it('is not failed by a failure of the action that it overtook', () => {
+    const state = fresh();
+    create(state, { a: wish() });
+    update(state, { a: wish({ value: 2 }) });
+    expect(answer(state, 'a', { status: 'failed' })).toEqual(['create a']);
+    expect(answer(state, 'a')).toEqual(['delete a']);
+    answer(state, 'a');
+    expect(status(state)).toBe('UPDATE_COMPLETE');
+  });
+
+  it('that deletes takes over what does not answer, once its grace is over, with a higher fence', () => {
+    const state = fresh();
+    create(state, { a: wish() });
+    const late = goodResponse(pending(state, 'a'));
+    expect(remove(state)).toEqual([]);
+    const grace: Input = { kind: 'timer', id: 't', timer: 'grace', traversal: state.stack.traversal };
+    expect(take(state, grace)).toEqual(['delete a']);
+    expect(pending(state, 'a').request?.fence).toBe(2);
+    take(state, { kind: 'response', id: 'late', response: late });
+    expect(find(state, 'a')).toMatchObject({ action: 'DELETE', physical_id: late.physical_id });
+    answer(state, 'a');
+    expect(status(state)).toBe('DELETE_COMPLETE');
+  });
+});
+
+describe('time and repeats', () => {
+  it('ends at the deadline, with an exit for each resource', () => {
+    const state = fresh();
+    create(state, { a: wish(), b: wish({ requires: ['a'] }) });
+    const deadline: Input = { kind: 'timer', id: 't', timer: 'deadline', traversal: state.stack.traversal };
+    take(state, { ...deadline, traversal: 'an older one' });
+    expect(status(state)).toBe('CREATE_IN_PROGRESS');
+    take(state, deadline);
+    expect(state.stack).toMatchObject({ status: 'FAILED', reason: 'Timed out', phase: 'idle' });
+    expect(find(state, 'a').failure?.code).toBe('DeadlineExceeded');
+    expect(remove(state)).toEqual(['delete a']);
+    answer(state, 'a');
+    expect(status(state)).toBe('DELETE_COMPLETE');
+  });
+
+  it('H4: records nothing for an action, an answer or a timer that comes again', () => {
+    const state = fresh();
+    const input: Input = { kind: 'create', id: 'create', plan: planOf({ a: wish() }) };
+    take(state, input);
+    const response = goodResponse(pending(state, 'a'));
+    take(state, { kind: 'response', id: 'r', response });
+    for (const again of [input, { kind: 'response', id: 'r', response } as const]) {
+      expect(step(state, [again], toolsAt(0)).changes.dirty).toBe(false);
+    }
+  });
+
+  it('gives the same changes for the same state and inputs', () => {
+    const inputs: Input[] = [
+      { kind: 'create', id: 'create', plan: planOf({ a: wish(), b: wish({ requires: ['a'] }) }) },
+    ];
+    const [one, other] = [fresh(), fresh()].map((state) => step(state, inputs, toolsAt(7)).changes);
+    expect(one).toEqual(other);
+  });
+
+  it('works on a chain of thousands, each step costing the same', () => {
+    const size = 3000;
+    const wishes = Object.fromEntries(
+      Array.from({ length: size }, (_, index) => [
+        `r${index}`,
+        wish({ requires: index === 0 ? [] : [`r${index - 1}`] }),
+      ]),
+    );
+    const state = fresh();
+    let asked = create(state, wishes);
+    for (let done = 0; done < size; done += 1) {
+      const [name = ''] = asked.map((request) => request.split(' ')[1]);
+      const response = { ...goodResponse(pending1(state)), attributes: { output: JSON.stringify([name]) } };
+      asked = take(state, { kind: 'response', id: `r${done}`, response });
+    }
+    expect(status(state)).toBe('CREATE_COMPLETE');
+    expect(update(state, wishes)).toEqual([]);
+    expect(status(state)).toBe('UPDATE_COMPLETE');
+  });
+  const pending1 = (state: State): ResourceDocument => {
+    const [id = ''] = state.inFlight;
+    return state.resources.get(id) as ResourceDocument;
+  };
+});
