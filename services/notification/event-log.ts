@@ -37,6 +37,7 @@ export class EventLog {
   readonly #onKept: (kept: readonly EventDocument[]) => Promise<void>;
   #waiting: { event: Envelope; resolve: () => void; reject: (error: unknown) => void }[] = [];
   #appending: Promise<void> | undefined;
+  #writing = false;
   #last: number | undefined;
   #trimmedAt = 0;
 
@@ -67,9 +68,10 @@ export class EventLog {
   append(event: Envelope): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     this.#waiting.push({ event, resolve, reject });
-    this.#appending ??= this.#appendWaiting().finally(() => {
-      this.#appending = undefined;
-    });
+    if (!this.#writing) {
+      this.#writing = true;
+      this.#appending = this.#appendWaiting();
+    }
     return promise;
   }
 
@@ -83,13 +85,15 @@ export class EventLog {
       try {
         const kept = await this.#keepAll(batch.map(({ event }) => event));
         await this.#onKept(kept);
+        await this.#trim();
         for (const { resolve } of batch) resolve();
       } catch (error) {
         this.#last = undefined;
         for (const { reject } of batch) reject(error);
       }
     }
-    await this.#trim();
+    // In the same breath as the last look at what waits: whoever comes next starts it again.
+    this.#writing = false;
   }
 
   async #keepAll(events: readonly Envelope[]): Promise<EventDocument[]> {
@@ -199,6 +203,6 @@ export class EventLog {
 
   /** Resolves when what was appended is kept, or has failed. */
   async settled(): Promise<void> {
-    await this.#appending?.catch(() => undefined);
+    await this.#appending;
   }
 }

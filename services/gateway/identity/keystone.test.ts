@@ -1,0 +1,149 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { login, password, project, startTestGateway, type TestGateway } from '../test-gateway.ts';
+
+let gateway: TestGateway;
+beforeAll(async () => {
+  gateway = await startTestGateway();
+});
+afterAll(() => gateway.stop());
+
+const tokens = '/identity/v3/auth/tokens';
+
+describe('logging in', () => {
+  it('is found by discovery, and answers a token with the catalog of this very address', async () => {
+    const root = await gateway.call('GET', '/identity');
+    expect(root.status).toBe(300);
+    const v3 = await gateway.call('GET', '/identity/v3');
+    expect(v3.json).toMatchObject({
+      version: { id: 'v3.14', status: 'stable', links: [{ rel: 'self', href: `${gateway.url}/identity/v3/` }] },
+    });
+    const { status, headers, json } = await gateway.call('POST', tokens, login());
+    expect(status).toBe(201);
+    expect(headers.get('x-subject-token')).toMatch(/^.{40,}$/);
+    expect(headers.get('x-openstack-request-id')).toMatch(/^req-/);
+    const { token } = json as unknown as {
+      token: { catalog: { type: string; endpoints: { interface: string; url: string }[] }[] };
+    };
+    expect(token).toMatchObject({
+      methods: ['password'],
+      user: { name: 'admin', domain: { id: 'default', name: 'Default' }, password_expires_at: null },
+      project: { id: project, name: 'admin', domain: { id: 'default', name: 'Default' } },
+      is_domain: false,
+    });
+    const urls = Object.fromEntries(
+      token.catalog.map(({ type, endpoints }) => [type, endpoints.find((each) => each.interface === 'public')?.url]),
+    );
+    expect(urls).toEqual({
+      identity: `${gateway.url}/identity/v3/`,
+      orchestration: `${gateway.url}/orchestration/v1/${project}`,
+      messaging: `${gateway.url}/messaging`,
+      baremetal: `${gateway.url}/baremetal`,
+    });
+  });
+
+  it('takes the user by id too, and the project by id', async () => {
+    const body = {
+      auth: {
+        identity: { methods: ['password'], password: { user: { id: '00000000000000000000000000000002', password } } },
+        scope: { project: { id: project } },
+      },
+    };
+    expect((await gateway.call('POST', tokens, body)).status).toBe(201);
+  });
+
+  it('with a token gives another one that expires no later', async () => {
+    const first = await gateway.call('POST', tokens, login());
+    const id = first.headers.get('x-subject-token');
+    const second = await gateway.call('POST', tokens, {
+      auth: { identity: { methods: ['token'], token: { id } }, scope: { project: { id: project } } },
+    });
+    expect(second.status).toBe(201);
+    const expiry = ({ json }: { json: unknown }) => (json as { token: { expires_at: string } }).token.expires_at;
+    expect(expiry(second)).toBe(expiry(first));
+    expect(second.json).toMatchObject({ token: { methods: ['token', 'password'] } });
+  });
+
+  it('of a stranger, or to a project that is not there, is 401 and says where to log in', async () => {
+    const other = await startTestGateway();
+    try {
+      const wrong = structuredClone(login());
+      wrong.auth.identity.password.user.password = 'wrong password';
+      const refused = await other.call('POST', tokens, wrong);
+      expect(refused.status).toBe(401);
+      expect(refused.headers.get('www-authenticate')).toBe(`Keystone uri="${other.url}/identity"`);
+      expect(refused.json).toEqual({
+        error: { code: 401, title: 'Unauthorized', message: 'The request you have made requires authentication.' },
+      });
+      const elsewhere = login({ scope: { project: { name: 'other', domain: { id: 'default' } } } });
+      expect((await other.call('POST', tokens, elsewhere)).status).toBe(401);
+      // After some failures the next ones are slowed down, right or wrong.
+      const statuses: number[] = [];
+      for (let attempt = 0; attempt < 8; attempt += 1) statuses.push((await other.call('POST', tokens, wrong)).status);
+      expect(statuses).toContain(429);
+      expect(statuses.lastIndexOf(401)).toBeLessThan(statuses.indexOf(429));
+    } finally {
+      await other.stop();
+    }
+  });
+
+  it('that is no login is 400 and names every field', async () => {
+    const { status, json } = await gateway.call('POST', tokens, { auth: { identity: { methods: [] } } });
+    expect(status).toBe(400);
+    expect(json).toMatchObject({ error: { code: 400, message: expect.stringContaining('auth.identity.methods') } });
+    expect((await gateway.call('POST', tokens, '{oops')).status).toBe(400);
+  });
+});
+
+describe('a token', () => {
+  it('can be checked and revoked', async () => {
+    const id = (await gateway.call('POST', tokens, login())).headers.get('x-subject-token') ?? '';
+    const about = { 'x-subject-token': id };
+    expect((await gateway.call('GET', tokens, undefined, about)).json).toMatchObject({
+      token: { project: { id: project } },
+    });
+    expect((await gateway.call('HEAD', tokens, undefined, about)).status).toBe(200);
+    expect((await gateway.call('DELETE', tokens, undefined, about)).status).toBe(204);
+    expect((await gateway.call('GET', tokens, undefined, about)).status).toBe(404);
+    expect(
+      (await gateway.call('GET', `${gateway.url}/identity/v3/projects`, undefined, { 'x-auth-token': id })).status,
+    ).toBe(401);
+  });
+
+  it('survives a restart, and is not in the store as it is', async () => {
+    const before = gateway.token;
+    await gateway.restart();
+    const { status, json } = await gateway.call('GET', '/identity/v3/projects?name=admin');
+    expect(status).toBe(200);
+    expect(json).toMatchObject({ projects: [{ id: project, name: 'admin' }] });
+    const kept = await gateway.context.store.collection<{ id: string; version: number; expires_at: string }>({
+      name: 'gateway_tokens',
+      indexes: [{ fields: ['expires_at'] }],
+    });
+    const found = await kept.find({ where: { expires_at: { gt: '' } } });
+    expect(found.length).toBeGreaterThan(0);
+    expect(JSON.stringify(found)).not.toContain(before);
+  });
+
+  it('is worth nothing when it has expired', async () => {
+    const short = await startTestGateway({ ANNEAL_GATEWAY_TOKEN_HOURS: '0.0000001' });
+    try {
+      expect((await short.call('GET', '/identity/v3/projects')).status).toBe(401);
+    } finally {
+      await short.stop();
+    }
+  });
+});
+
+it('a new password in the settings replaces the old one, and without any the old one stays', async () => {
+  const other = await startTestGateway();
+  try {
+    await other.restart({ ANNEAL_GATEWAY_ADMIN_PASSWORD: 'another password' });
+    expect((await other.call('POST', tokens, login())).status).toBe(401);
+    await other.restart({ ANNEAL_GATEWAY_ADMIN_PASSWORD: '' });
+    const changed = structuredClone(login());
+    changed.auth.identity.password.user.password = 'another password';
+    expect((await other.call('POST', tokens, changed)).status).toBe(201);
+  } finally {
+    await other.stop();
+  }
+});

@@ -1,0 +1,379 @@
+import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { hostEvent, stackEvent } from '@anneal/contracts/events.ts';
+import type { CallDefinition } from '@anneal/contracts/define.ts';
+import type { AnnealError } from '@anneal/contracts/errors.ts';
+import {
+  deliveryList,
+  deliveryReplay,
+  eventLog,
+  subscriptionCreate,
+  subscriptionDelete,
+  subscriptionList,
+  subscriptionShow,
+} from '@anneal/contracts/notification.ts';
+import { requestsQueue } from '@anneal/contracts/queues.ts';
+import { armFault } from '@anneal/runtime/fault.ts';
+import { readSettings } from '@anneal/runtime/settings.ts';
+import type { RunningService } from '@anneal/runtime/service.ts';
+import { createTestContext, eventually, type TestContext } from '@anneal/runtime/testing.ts';
+import { Webhook } from 'standardwebhooks';
+import { afterEach, describe, expect, it } from 'vitest';
+import { notificationService } from './service.ts';
+
+const project = 'p1';
+const cleanUps: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const cleanUp of cleanUps.splice(0).toReversed()) await cleanUp();
+});
+
+interface World {
+  context: TestContext;
+  ask: <Q, A>(call: CallDefinition<Q, A>, data: Q) => Promise<A>;
+  happen: (subject: string, version: number, status?: string) => Promise<string>;
+  stop: () => Promise<void>;
+  start: () => Promise<void>;
+}
+
+async function startWorld(environment: Record<string, string> = {}): Promise<World> {
+  const context = await createTestContext({ name: 'notification' });
+  let running: RunningService | undefined;
+  const world: World = {
+    context,
+    ask: (call, data) =>
+      context.bus.request({
+        queue: requestsQueue('notification'),
+        call,
+        message: context.mint(call, { data, project }),
+      }),
+    async happen(subject, version, status = 'up') {
+      const data = { host_id: subject, name: subject, status, facts: {}, version };
+      const event = context.mint(hostEvent.up, { data, subject, project });
+      await context.bus.publish([event]);
+      return event.id;
+    },
+    async start() {
+      running = await notificationService.start(
+        context,
+        readSettings(notificationService.settings, { ANNEAL_NOTIFICATION_ALLOW_PRIVATE: 'true', ...environment }),
+      );
+    },
+    async stop() {
+      await running?.stop();
+      running = undefined;
+    },
+  };
+  await world.start();
+  cleanUps.push(
+    () => context.dispose(),
+    () => world.stop(),
+  );
+  return world;
+}
+
+interface Received {
+  headers: IncomingHttpHeaders;
+  body: string;
+  event: { id: string; subject: string; data: { version: number } };
+}
+
+async function listen(
+  answer: (received: Received, count: number) => { status: number; headers?: Record<string, string> } = () => ({
+    status: 204,
+  }),
+  port = 0,
+): Promise<{ url: string; port: number; received: Received[]; close: () => Promise<void> }> {
+  const received: Received[] = [];
+  const server: Server = createServer((request, response) => {
+    let body = '';
+    request.on('data', (chunk: Buffer) => (body += chunk.toString()));
+    request.on('end', () => {
+      const one = { headers: request.headers, body, event: JSON.parse(body) as Received['event'] };
+      received.push(one);
+      const { status, headers } = answer(one, received.length);
+      response.writeHead(status, headers).end();
+    });
+  });
+  await new Promise<void>((resolve) => {
+    server.listen(port, '127.0.0.1', resolve);
+  });
+  const close = (): Promise<void> =>
+    new Promise((resolve) => {
+      server.closeAllConnections();
+      server.close(() => resolve());
+    });
+  cleanUps.push(close);
+  const address = server.address() as AddressInfo;
+  return { url: `http://127.0.0.1:${address.port}/hook`, port: address.port, received, close };
+}
+
+const subscribe = (
+  world: World,
+  url: string,
+  more: Partial<{ types: string[]; after: string; subject_prefix: string }> = {},
+) =>
+  world.ask(subscriptionCreate, {
+    id: world.context.newId(),
+    project,
+    name: 'test',
+    url,
+    types: ['#'],
+    subject_prefix: '',
+    ...more,
+  });
+
+describe('a webhook', () => {
+  it('carries the event as it is, signed so that any Standard Webhooks library verifies it', async () => {
+    const world = await startWorld();
+    const listener = await listen();
+    const { secret } = await subscribe(world, listener.url);
+    const id = await world.happen('h1', 1);
+    const [received] = await eventually(() => (listener.received.length > 0 ? listener.received : undefined));
+    expect(new Webhook(secret).verify(received?.body ?? '', received?.headers as Record<string, string>)).toMatchObject(
+      {
+        specversion: '1.0',
+        id,
+        type: 'host.up',
+        subject: 'h1',
+        project,
+        data: { host_id: 'h1', version: 1 },
+      },
+    );
+    expect(received?.headers['webhook-id']).toBe(id);
+    expect(() =>
+      new Webhook(secret).verify(`${received?.body ?? ''} `, received?.headers as Record<string, string>),
+    ).toThrow('signature');
+  });
+
+  it('reaches only those who asked for its type and subject', async () => {
+    const world = await startWorld();
+    const listener = await listen();
+    await subscribe(world, listener.url, { types: ['stack.#'] });
+    await subscribe(world, listener.url, { subject_prefix: 'h2' });
+    await world.happen('h1', 1);
+    await world.happen('h2', 1);
+    await world.context.bus.publish([
+      world.context.mint(stackEvent['create.failed'], {
+        project,
+        subject: 's1',
+        data: {
+          stack_id: 's1',
+          stack_name: 's',
+          action: 'CREATE',
+          status: 'FAILED',
+          reason: 'r',
+          traversal: 't',
+          version: 1,
+        },
+      }),
+    ]);
+    await eventually(() => (listener.received.length >= 2 ? true : undefined));
+    expect(listener.received.map(({ event }) => event.subject).sort()).toEqual(['h2', 's1']);
+  });
+
+  it('P2: a listener that was away gets what it missed, in order, when it is back', async () => {
+    const world = await startWorld({
+      ANNEAL_NOTIFICATION_RETRY_SECONDS: '0.2,0.2,0.2,0.2,0.2,0.2,0.2,0.2,0.2,0.2,0.2,0.2,0.2,0.2',
+    });
+    const away = await listen();
+    const { subscription } = await subscribe(world, away.url);
+    await away.close();
+    for (let version = 1; version <= 12; version += 1) await world.happen(`h${version % 3}`, version);
+    await eventually(async () => {
+      const { last_failure_at: failed, backlog } = await world.ask(subscriptionShow, { project, id: subscription.id });
+      return failed !== null && backlog === 12 ? true : undefined;
+    });
+    const back = await listen(undefined, away.port);
+    await eventually(() => (new Set(back.received.map(({ event }) => event.id)).size === 12 ? true : undefined));
+    for (const subject of ['h0', 'h1', 'h2']) {
+      const versions = back.received
+        .filter(({ event }) => event.subject === subject)
+        .map(({ event }) => event.data.version);
+      expect(versions).toEqual(versions.toSorted((a, b) => a - b));
+    }
+    await eventually(async () => {
+      const view = await world.ask(subscriptionShow, { project, id: subscription.id });
+      return view.backlog === 0 && view.last_success_at !== null ? true : undefined;
+    });
+  });
+
+  it('is given up on after its last attempt, lets later events pass, and can be replayed', async () => {
+    const world = await startWorld({ ANNEAL_NOTIFICATION_RETRY_SECONDS: '0.05' });
+    let broken = true;
+    const listener = await listen(({ event }) => ({ status: broken && event.data.version === 1 ? 400 : 200 }));
+    const { subscription } = await subscribe(world, listener.url);
+    await world.happen('h1', 1);
+    await world.happen('h1', 2);
+    const dead = await eventually(async () => {
+      const { deliveries } = await world.ask(deliveryList, { project, subscription: subscription.id });
+      return deliveries.every(({ status }) => status !== 'pending') && deliveries.length === 2
+        ? deliveries.find(({ status }) => status === 'dead')
+        : undefined;
+    });
+    expect(dead.attempts.map(({ status }) => status)).toEqual([400, 400]);
+    expect(dead.failure?.message).toContain('2 attempts');
+    broken = false;
+    await world.ask(deliveryReplay, { project, subscription: subscription.id, delivery: dead.id });
+    await eventually(async () => {
+      const { deliveries } = await world.ask(deliveryList, { project, subscription: subscription.id });
+      return deliveries.every(({ status }) => status === 'delivered') ? true : undefined;
+    });
+    expect(listener.received.map(({ event }) => event.data.version)).toEqual([1, 1, 2, 1]);
+  });
+
+  it('answered with 410 ends its subscription', async () => {
+    const world = await startWorld();
+    const listener = await listen(() => ({ status: 410 }));
+    const { subscription } = await subscribe(world, listener.url);
+    await world.happen('h1', 1);
+    await eventually(async () => {
+      const { status } = await world.ask(subscriptionShow, { project, id: subscription.id });
+      return status === 'disabled' ? true : undefined;
+    });
+    await world.happen('h1', 2);
+    await world.ask(subscriptionList, { project });
+    expect(listener.received).toHaveLength(1);
+  });
+
+  it('waits as long as a busy listener asks for', async () => {
+    const world = await startWorld({ ANNEAL_NOTIFICATION_RETRY_SECONDS: '0.01,0.01' });
+    const listener = await listen((_, count) =>
+      count === 1 ? { status: 503, headers: { 'retry-after': '1' } } : { status: 200 },
+    );
+    const { subscription } = await subscribe(world, listener.url);
+    const began = performance.now();
+    await world.happen('h1', 1);
+    await eventually(() => (listener.received.length === 2 ? true : undefined));
+    expect(performance.now() - began).toBeGreaterThan(900);
+    expect(subscription.status).toBe('active');
+  });
+
+  it('does not follow a redirect', async () => {
+    const world = await startWorld({ ANNEAL_NOTIFICATION_RETRY_SECONDS: '0' });
+    const target = await listen();
+    const listener = await listen(() => ({ status: 302, headers: { location: target.url } }));
+    await subscribe(world, listener.url);
+    await world.happen('h1', 1);
+    await eventually(() => (listener.received.length === 2 ? true : undefined));
+    expect(target.received).toHaveLength(0);
+  });
+
+  it('of a healthy listener is not held up by one that is down', async () => {
+    const world = await startWorld();
+    const down = await listen();
+    const up = await listen();
+    await subscribe(world, down.url);
+    await subscribe(world, up.url);
+    await down.close();
+    await world.happen('h1', 1);
+    await eventually(() => (up.received.length === 1 ? true : undefined));
+  });
+
+  it('P1: is delivered after a start when the service died between taking and sending', async () => {
+    const world = await startWorld();
+    const listener = await listen();
+    await subscribe(world, listener.url);
+    let died = 0;
+    const disarm = armFault('notification.taken', () => {
+      died += 1;
+      if (died === 1) throw new Error('died here');
+    });
+    cleanUps.push(async () => disarm());
+    await world.happen('h1', 1);
+    await eventually(() => (died > 0 ? true : undefined));
+    await world.stop();
+    disarm();
+    await world.start();
+    await eventually(() => (listener.received.length > 0 ? true : undefined));
+    expect(new Set(listener.received.map(({ event }) => event.id)).size).toBe(1);
+  });
+});
+
+describe('a subscription', () => {
+  it('is refused for what it could never deliver to, and says how to allow it', async () => {
+    const world = await startWorld({ ANNEAL_NOTIFICATION_ALLOW_PRIVATE: 'false' });
+    for (const url of [
+      'http://127.0.0.1:1/',
+      'http://[::1]/',
+      'http://[::ffff:10.0.0.1]/',
+      'http://localhost/',
+      'ftp://x/',
+    ]) {
+      await expect(subscribe(world, url)).rejects.toMatchObject({
+        code: 'InvalidRequest',
+      } satisfies Partial<AnnealError>);
+    }
+    await expect(subscribe(world, 'http://192.168.0.1/')).rejects.toThrow('ANNEAL_NOTIFICATION_ALLOW_PRIVATE');
+    await expect(subscribe(world, 'http://example.com/', { types: ['stack.*ed'] })).rejects.toThrow('not a pattern');
+  });
+
+  it('can start from the beginning of the log, and is gone with its deliveries when deleted', async () => {
+    const world = await startWorld();
+    await world.happen('h1', 1);
+    await world.happen('h1', 2);
+    await eventually(async () => {
+      const { events } = await world.ask(eventLog, {
+        project,
+        types: ['#'],
+        subject_prefix: '',
+        limit: 10,
+        after: 'beginning',
+      });
+      return events.length === 2 ? true : undefined;
+    });
+    const listener = await listen();
+    const { subscription } = await subscribe(world, listener.url, { after: 'beginning' });
+    await eventually(() => (listener.received.length === 2 ? true : undefined));
+    expect(listener.received.map(({ event }) => event.data.version)).toEqual([1, 2]);
+    await world.ask(subscriptionDelete, { project, id: subscription.id });
+    await expect(world.ask(subscriptionShow, { project, id: subscription.id })).rejects.toMatchObject({
+      code: 'NotFound',
+    });
+    await expect(world.ask(subscriptionShow, { project: 'other', id: subscription.id })).rejects.toMatchObject({
+      code: 'NotFound',
+    });
+  });
+});
+
+describe('the event log', () => {
+  it('L2: keeps an event once, however often it comes, and pages behind any event', async () => {
+    const world = await startWorld();
+    const { context } = world;
+    const data = { host_id: 'h', name: 'h', status: 'up', facts: {}, version: 1 };
+    const events = Array.from({ length: 5 }, () => context.mint(hostEvent.up, { data, subject: 'h', project }));
+    const foreign = context.mint(hostEvent.up, { data, subject: 'h', project: 'other' });
+    await context.bus.publish([...events, ...events, foreign]);
+    const read = async (after?: string, limit = 100) => {
+      const page = await world.ask(eventLog, {
+        project,
+        types: ['host.*'],
+        subject_prefix: '',
+        limit,
+        ...(after !== undefined && { after }),
+      });
+      return page.events.map(({ id }) => id);
+    };
+    const ids = events.map(({ id }) => id);
+    await eventually(async () => ((await read('beginning')).length === 5 ? true : undefined));
+    expect(await read('beginning')).toEqual(ids);
+    expect(await read(ids[1])).toEqual(ids.slice(2));
+    expect(await read(ids[1], 2)).toEqual(ids.slice(2, 4));
+    expect(await read(undefined, 2)).toEqual(ids.slice(3));
+    expect(await read(ids[4])).toEqual([]);
+  });
+
+  it('forgets the oldest beyond its bound', async () => {
+    const world = await startWorld({ ANNEAL_NOTIFICATION_KEEP_EVENTS: '100' });
+    const { context } = world;
+    const data = { host_id: 'h', name: 'h', status: 'up', facts: {}, version: 1 };
+    const events = Array.from({ length: 700 }, () => context.mint(hostEvent.up, { data, subject: 'h', project }));
+    await context.bus.publish(events);
+    const read = () =>
+      world.ask(eventLog, { project, types: ['#'], subject_prefix: '', limit: 1000, after: 'beginning' });
+    const last = events.at(-1)?.id;
+    await eventually(async () => {
+      const page = await read();
+      return page.events.at(-1)?.id === last && page.events.length < 400 ? true : undefined;
+    });
+  });
+});
