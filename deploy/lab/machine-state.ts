@@ -33,6 +33,8 @@ export const machineStateSchema = z.object({
   /** Address of the image in the virtual drive. */
   media: z.string().nullable(),
   assetTag: z.string(),
+  /** Older firmware has none, and its virtual drive only under the manager. */
+  httpBoot: z.boolean().default(true),
 });
 export type MachineState = z.infer<typeof machineStateSchema>;
 
@@ -62,6 +64,7 @@ export function inventMachine({
     boot: noOverride,
     media: null,
     assetTag: '',
+    httpBoot: index % 4 !== 3,
   };
 }
 

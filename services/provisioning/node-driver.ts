@@ -97,6 +97,8 @@ export class NodeDriver {
         const outcome = await steps[work.step](node);
         decide = (current) => this.#after(current, outcome);
       } catch (error) {
+        // Cut off by our own stop, which is nobody's fault: whoever starts next does the step again.
+        if (this.#flights.stopping) return;
         this.#options.context.log.warn(
           { err: error, node: node.name, step: work.step, attempt: work.attempts + 1 },
           'a step failed',

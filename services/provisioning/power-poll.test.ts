@@ -24,7 +24,7 @@ describe('power poll', () => {
     let seen = node();
     for (let miss = 1; miss <= 3; miss += 1) {
       expect(seen.fault).toBeNull();
-      seen = { ...seen, ...afterMiss(seen, dead, at) } as NodeDocument;
+      seen = { ...seen, ...afterMiss(seen, dead, at) };
     }
     expect(seen).toMatchObject({ fault: 'power failure', power: null, last_error: { code: 'BmcUnreachable' } });
     expect(afterReading(seen, 'power off')).toMatchObject({ fault: null, power: 'power off', last_error: null });

@@ -104,6 +104,7 @@ export class PowerPoll {
       const reading = await bmcs.with(node, (machine) => machine.power());
       decide = (current) => afterReading(current, reading);
     } catch (error) {
+      if (this.#stopped) return;
       decide = (current) => afterMiss(current, error, context.now());
     }
     // Work that began meanwhile knows the power better.

@@ -155,6 +155,7 @@ export class Servers {
     try {
       progress = await this.#options.work(server, request);
     } catch (error) {
+      if (this.#flights.stopping) return;
       const retry = !(error instanceof AnnealError) || error.kind === 'retry';
       const pause = Math.min(30_000, 250 * 2 ** Math.min(server.attempts, 7)) * (0.75 + Math.random() / 2);
       progress = retry

@@ -127,7 +127,7 @@ describe('provisioning with the lab', () => {
   it('a BMC that is busy, slow, or ignores a reset is asked again', async () => {
     const w = await open({ machines: 1 });
     await w.enrolAll();
-    await w.fault('machine-1', { busy: 2, retry_after: 0, slow: 20 });
+    await w.fault('machine-1', { busy: 2, retry_after: 0, slow: 20, ignore_resets: 1 });
     const id = w.context.newId();
     await w.request('create', { id, fence: 1 });
     expect(await w.answered(id, 1)).toMatchObject({ status: 'complete' });

@@ -23,7 +23,7 @@ describe('the Redfish driver against the lab', () => {
   };
   const start = (sessionLimit = 16): Promise<Lab> =>
     startLab({
-      machines: 3,
+      machines: 4,
       directory,
       host: '127.0.0.1',
       port: 0,
@@ -81,6 +81,17 @@ describe('the Redfish driver against the lab', () => {
     });
     await one.bootFromDisk();
     expect(lab.machines[2]?.state.boot.enabled).toBe('Disabled');
+  });
+
+  it('boots older firmware from the virtual drive under its manager, and empties it', async () => {
+    const one = machine('machine-4');
+    expect(await one.bootFrom('http://127.0.0.1:1/image')).toBe('media');
+    expect(lab.machines[3]?.state).toMatchObject({
+      media: 'http://127.0.0.1:1/image',
+      boot: { target: 'Cd', enabled: 'Once' },
+    });
+    await one.bootFromDisk();
+    expect(lab.machines[3]?.state).toMatchObject({ media: null, boot: { enabled: 'Disabled' } });
   });
 
   it('names node, address and answer of what is refused', async () => {

@@ -219,7 +219,7 @@ export function createRedfish(options: RedfishOptions): FastifyInstance {
   app.patch<ById>(`${root}/Systems/:id`, (request, reply) => {
     const machine = find(request.params.id, pathOf(request));
     requireMatch(request, system(machine));
-    const { boot, assetTag } = systemChangeOf(bodyOf(request.body), machine.state.boot);
+    const { boot, assetTag } = systemChangeOf(bodyOf(request.body), machine.state);
     if (boot) machine.setBoot(boot);
     if (assetTag !== undefined) machine.setAssetTag(assetTag);
     return reply.code(204).send();
@@ -268,16 +268,21 @@ export function createRedfish(options: RedfishOptions): FastifyInstance {
   for (const owner of ['Systems', 'Managers'] as const) {
     const ownerPath = owner === 'Systems' ? systemPath : managerPath;
     const at = `${root}/${owner}/:id/VirtualMedia`;
+    const withDrive = (request: FastifyRequest<ById>): Machine => {
+      const machine = find(request.params.id, pathOf(request));
+      if (owner === 'Systems' && !machine.state.httpBoot) throw notFound(pathOf(request));
+      return machine;
+    };
     app.get<ById>(at, (request) => {
-      const path = `${ownerPath(find(request.params.id, pathOf(request)).state.name)}/VirtualMedia`;
+      const path = `${ownerPath(withDrive(request).state.name)}/VirtualMedia`;
       return collection({ path, type: 'VirtualMediaCollection', name: 'Virtual media', members: [`${path}/Cd`] });
     });
     app.get<ById>(`${at}/Cd`, (request, reply) => {
-      const machine = find(request.params.id, pathOf(request));
+      const machine = withDrive(request);
       return tagged(request, reply, virtualMedia(machine, ownerPath(machine.state.name)));
     });
     app.post<ById>(`${at}/Cd/Actions/VirtualMedia.InsertMedia`, (request, reply) => {
-      const machine = find(request.params.id, pathOf(request));
+      const machine = withDrive(request);
       const image = imageOf(bodyOf(request.body));
       if (machine.state.media !== null && machine.state.media !== image) {
         throw new RedfishError(409, 'ResourceInUse', 'The drive holds another image; eject it first.');
@@ -286,7 +291,7 @@ export function createRedfish(options: RedfishOptions): FastifyInstance {
       return reply.code(204).send();
     });
     app.post<ById>(`${at}/Cd/Actions/VirtualMedia.EjectMedia`, (request, reply) => {
-      find(request.params.id, pathOf(request)).setMedia(null);
+      withDrive(request).setMedia(null);
       return reply.code(204).send();
     });
   }

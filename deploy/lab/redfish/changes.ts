@@ -1,7 +1,8 @@
 /** What clients may change in a machine, checked before anything is done. Pure: from a body to the change, or a refusal. */
 import { resetTypes, type ResetType } from '../machine.ts';
-import { bootEnabled, bootModes, bootTargets, type BootOverride } from '../machine-state.ts';
+import { bootEnabled, bootModes, bootTargets, type BootOverride, type MachineState } from '../machine-state.ts';
 import { RedfishError, wrongValue } from './errors.ts';
+import { targetsOf } from './representation.ts';
 
 type Body = Readonly<Record<string, unknown>>;
 
@@ -21,7 +22,7 @@ export interface SystemChange {
   readonly assetTag?: string;
 }
 
-export function systemChangeOf(body: Body, current: BootOverride): SystemChange {
+export function systemChangeOf(body: Body, machine: MachineState): SystemChange {
   const known = new Set(['Boot', 'AssetTag', 'IndicatorLED']);
   const strange = Object.keys(body).filter((name) => !known.has(name) && !name.startsWith('@'));
   if (strange.length > 0) {
@@ -32,14 +33,15 @@ export function systemChangeOf(body: Body, current: BootOverride): SystemChange 
   const { Boot: boot, AssetTag: tag } = body;
   if (tag !== undefined && typeof tag !== 'string') throw wrongValue('AssetTag', tag, 'texts');
   return {
-    ...(boot !== undefined && { boot: bootChangeOf(bodyOf(boot), current) }),
+    ...(boot !== undefined && { boot: bootChangeOf(bodyOf(boot), machine) }),
     ...(typeof tag === 'string' && { assetTag: tag }),
   };
 }
 
-function bootChangeOf(body: Body, current: BootOverride): BootOverride {
-  const target =
-    optional(bootTargets, body['BootSourceOverrideTarget'], 'Boot/BootSourceOverrideTarget') ?? current.target;
+function bootChangeOf(body: Body, machine: MachineState): BootOverride {
+  const current = machine.boot;
+  const targets = bootTargets.filter((target) => targetsOf(machine).includes(target));
+  const target = optional(targets, body['BootSourceOverrideTarget'], 'Boot/BootSourceOverrideTarget') ?? current.target;
   const mode = optional(bootModes, body['BootSourceOverrideMode'], 'Boot/BootSourceOverrideMode') ?? current.mode;
   const enabled =
     optional(bootEnabled, body['BootSourceOverrideEnabled'], 'Boot/BootSourceOverrideEnabled') ?? current.enabled;

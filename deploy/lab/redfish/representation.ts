@@ -1,7 +1,7 @@
 /** What a machine looks like in Redfish. Pure: from its state to the documents. */
 import type { Machine } from '../machine.ts';
 import { resetTypes } from '../machine.ts';
-import { bootTargets } from '../machine-state.ts';
+import { bootTargets, type MachineState } from '../machine-state.ts';
 
 const root = '/redfish/v1';
 export const systemPath = (name: string): string => `${root}/Systems/${name}`;
@@ -35,6 +35,9 @@ export function resource(
   };
 }
 
+export const targetsOf = (state: MachineState): readonly string[] =>
+  bootTargets.filter((target) => state.httpBoot || target !== 'UefiHttp');
+
 export function system(machine: Machine): object {
   const { state, power, progress } = machine;
   const path = systemPath(state.name);
@@ -57,11 +60,11 @@ export function system(machine: Machine): object {
     Boot: {
       BootSourceOverrideEnabled: state.boot.enabled,
       BootSourceOverrideTarget: state.boot.target,
-      'BootSourceOverrideTarget@Redfish.AllowableValues': bootTargets,
+      'BootSourceOverrideTarget@Redfish.AllowableValues': targetsOf(state),
       'BootSourceOverrideEnabled@Redfish.AllowableValues': ['Disabled', 'Once', 'Continuous'],
       BootSourceOverrideMode: state.boot.mode,
       'BootSourceOverrideMode@Redfish.AllowableValues': ['UEFI', 'Legacy'],
-      HttpBootUri: state.boot.httpBootUri,
+      ...(state.httpBoot && { HttpBootUri: state.boot.httpBootUri }),
     },
     BootProgress: { LastState: progress.state, ...(progress.state === 'OEM' && { OemLastState: progress.detail }) },
     ProcessorSummary: {
@@ -76,7 +79,7 @@ export function system(machine: Machine): object {
     Memory: link(`${path}/Memory`),
     EthernetInterfaces: link(`${path}/EthernetInterfaces`),
     Storage: link(`${path}/Storage`),
-    VirtualMedia: link(`${path}/VirtualMedia`),
+    ...(state.httpBoot && { VirtualMedia: link(`${path}/VirtualMedia`) }),
     Links: { Chassis: [link(chassisPath(state.name))], ManagedBy: [link(managerPath(state.name))] },
     Actions: {
       '#ComputerSystem.Reset': {

@@ -53,6 +53,7 @@ export class RedfishHttp {
   readonly #dispatcher: Dispatcher;
   readonly #sessions = new Map<string, SessionState>();
   readonly #tries: number;
+  readonly #closing = new AbortController();
 
   constructor({ connectTimeoutMs = 5_000, answerTimeoutMs = 15_000, tries = 4 }: HttpOptions = {}) {
     this.#tries = tries;
@@ -64,8 +65,9 @@ export class RedfishHttp {
     });
   }
 
-  /** Gives the sessions back. */
+  /** Gives the sessions back; what is under way fails at once and is not tried again. */
   async close(): Promise<void> {
+    this.#closing.abort();
     await Promise.all(
       [...this.#sessions].map(async ([key, { token, location }]) => {
         if (token === undefined || location === undefined) return;
@@ -91,6 +93,7 @@ export class RedfishHttp {
       maxTimeout: 2_000,
       factor: 2,
       randomize: true,
+      signal: this.#closing.signal,
     });
   }
 
