@@ -51,7 +51,7 @@ export class World {
   readonly events: { type: string; data: JsonObject }[] = [];
   readonly #door: Server;
   readonly #settings: Record<string, string>;
-  #service: RunningService | undefined;
+  #services: RunningService[] = [];
 
   static async open(options: WorldOptions): Promise<World> {
     const directory = await mkdtemp(join(tmpdir(), 'anneal-world-'));
@@ -106,15 +106,14 @@ export class World {
     return this.context.bus;
   }
 
+  /** One more, when one is running: a replica. */
   async start(): Promise<void> {
-    this.#service = await provisioningService.start(
-      this.context,
-      readSettings(provisioningService.settings, this.#settings),
+    this.#services.push(
+      await provisioningService.start(this.context, readSettings(provisioningService.settings, this.#settings)),
     );
   }
   async stop(): Promise<void> {
-    await this.#service?.stop();
-    this.#service = undefined;
+    await Promise.all(this.#services.splice(0).map((service) => service.stop()));
   }
 
   async close(): Promise<void> {

@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { armFault } from '@anneal/runtime/fault.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { nodePower, nodeProvision, nodeRemove } from '@anneal/contracts/provisioning.ts';
+import { steps } from '@anneal/provisioning/node-states.ts';
 import { afterEach, describe, expect, it } from 'vitest';
 import { World, type WorldOptions } from './provisioning-world.ts';
 
@@ -195,7 +196,6 @@ describe('provisioning with the lab', () => {
   it('D1: a service that stops at any step is followed by one that completes server and cleaning', async () => {
     const w = await open({ machines: 1 });
     await w.enrolAll();
-    const id = w.context.newId();
     const restartAt = async (step: string, act: () => Promise<void>): Promise<void> => {
       let reached = false;
       // Nothing after this point happens, as in a process that has died there.
@@ -209,11 +209,33 @@ describe('provisioning with the lab', () => {
       disarm();
       await w.start();
     };
-    await restartAt('set boot', () => w.request('create', { id, fence: 1 }));
-    expect(await w.answered(id, 1)).toMatchObject({ status: 'complete' });
-    await restartAt('await report', () => w.request('delete', { id, fence: 2 }));
-    await w.nodeIs('machine-1', 'available');
-    expect(await w.answered(id, 2)).toMatchObject({ status: 'complete' });
+    const creating = [...steps.deploying, ...steps['wait call-back']];
+    const deleting = [...steps.deleting, ...steps.cleaning];
+    for (const [index, step] of deleting.entries()) {
+      const id = w.context.newId();
+      await restartAt(creating[index % creating.length] ?? '', () => w.request('create', { id, fence: 1 }));
+      expect(await w.answered(id, 1)).toMatchObject({ status: 'complete' });
+      await restartAt(step, () => w.request('delete', { id, fence: 2 }));
+      expect(await w.answered(id, 2)).toMatchObject({ status: 'complete' });
+      expect(await w.nodeIs('machine-1', 'available')).toMatchObject({ instance_id: null, power_state: 'power off' });
+    }
+  });
+
+  it('N1, D3: two replicas on the same nodes and requests leave each node with one server, and each request answered', async () => {
+    const w = await open({ machines: 4 });
+    await w.start();
+    await w.enrolAll();
+    const ids = [1, 2, 3, 4].map(() => w.context.newId());
+    // Each twice, so that both replicas take it.
+    await Promise.all([...ids, ...ids].map((id) => w.request('create', { id, fence: 1 })));
+    const created = await Promise.all(ids.map((id) => w.answered(id, 1)));
+    expect(created.map(({ status }) => status)).toEqual(['complete', 'complete', 'complete', 'complete']);
+    expect(new Set(created.map(({ attributes }) => attributes?.['instance_name'])).size).toBe(4);
+    await Promise.all([...ids, ...ids].map((id) => w.request('delete', { id, fence: 2 })));
+    await Promise.all(ids.map((id) => w.answered(id, 2)));
+    for (const { state } of w.lab.machines)
+      expect(await w.nodeIs(state.name, 'available')).toMatchObject({ instance_id: null });
+    expect(w.hosts.size).toBe(0);
   });
 
   it('a delete in the middle of a create ends both: no machine is left claimed', async () => {
