@@ -2,6 +2,7 @@
 import { setMaxListeners } from 'node:events';
 import { eventKept, queueFilled } from '@anneal/contracts/events.ts';
 import { on, route } from '@anneal/bus/route.ts';
+import type { FastifyInstance } from 'fastify';
 import { defineService } from '@anneal/runtime/service.ts';
 import { createAsk } from './ask.ts';
 import { buildServer } from './http/server.ts';
@@ -54,8 +55,23 @@ export const gatewayService = defineService({
         stopping.abort();
         wakeups.wakeAll();
         await wake.stop();
-        await app.close();
+        await closeServer(app);
       },
     };
   },
 });
+
+/** How long a client may take to read the end of its answer. */
+const lastReadMs = 5_000;
+
+/** A connection whose stream or long poll has just ended would be kept for its next request, and hold the stop up. */
+async function closeServer(app: FastifyInstance): Promise<void> {
+  const idle = setInterval(() => app.server.closeIdleConnections(), 20);
+  const deadline = setTimeout(() => app.server.closeAllConnections(), lastReadMs);
+  try {
+    await app.close();
+  } finally {
+    clearInterval(idle);
+    clearTimeout(deadline);
+  }
+}

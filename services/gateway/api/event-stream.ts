@@ -42,6 +42,8 @@ export function createStreams({ most, stopping }: { most: number; stopping: Abor
       const left = new AbortController();
       const { raw } = reply;
       raw.once('close', () => left.abort());
+      // Who left while the first page was read has been closed already.
+      if (raw.destroyed || raw.socket?.destroyed === true) left.abort();
       reply.hijack();
       const signal = AbortSignal.any([left.signal, stopping]);
       try {

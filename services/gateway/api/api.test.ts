@@ -1,0 +1,271 @@
+import { hostEvent } from '@anneal/contracts/events.ts';
+import { requestsQueue } from '@anneal/contracts/queues.ts';
+import type { Consumer } from '@anneal/bus/port.ts';
+import { answer, route } from '@anneal/bus/route.ts';
+import { eventKept } from '@anneal/contracts/events.ts';
+import { eventLog } from '@anneal/contracts/notification.ts';
+import type { Envelope } from '@anneal/contracts/envelope.ts';
+import { eventually } from '@anneal/runtime/testing.ts';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { host, hostToken } from '../stand-ins.ts';
+import { project, startTestGateway, type TestGateway } from '../test-gateway.ts';
+
+let gateway: TestGateway;
+let notification: Consumer;
+const log: Envelope[] = [];
+beforeAll(async () => {
+  gateway = await startTestGateway({ ANNEAL_GATEWAY_HEARTBEAT_MS: '100', ANNEAL_GATEWAY_MAX_STREAMS: '3' });
+  const { context } = gateway;
+  notification = await context.bus.consume(
+    requestsQueue('notification'),
+    route([
+      answer(context, eventLog, async ({ data: { after, limit } }) => {
+        if (after === undefined) return { events: log.slice(-limit) };
+        const from = log.findIndex(({ id }) => id === after) + 1;
+        return { events: log.slice(from, from + limit) };
+      }),
+    ]),
+  );
+});
+afterAll(async () => {
+  await notification.stop();
+  await gateway.stop();
+});
+
+async function happen(): Promise<string> {
+  const { mint, bus } = gateway.context;
+  const event = mint(hostEvent.up, {
+    project,
+    subject: 'h',
+    data: { host_id: 'h', name: 'h', status: 'up', facts: {}, version: log.length + 1 },
+  });
+  log.push(event);
+  await bus.publish([mint(eventKept, { data: { project }, project })]);
+  return event.id;
+}
+
+interface Followed {
+  ids: string[];
+  text: () => string;
+  opened: Promise<void>;
+  leave: () => void;
+}
+
+function follow(path: string, headers: Record<string, string> = {}): Followed {
+  const leaving = new AbortController();
+  let text = '';
+  const ids: string[] = [];
+  const opened = (async () => {
+    const response = await fetch(`${gateway.url}${path}`, {
+      signal: leaving.signal,
+      headers: { accept: 'text/event-stream', 'x-auth-token': gateway.token, ...headers },
+    });
+    if (!response.body || response.status !== 200) throw new Error(`answered ${response.status}`);
+    const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+    void (async () => {
+      for (;;) {
+        const { done, value } = await reader.read();
+        if (done) return;
+        text += value;
+        ids.splice(0, ids.length, ...[...text.matchAll(/^id: (.+)$/gm)].map(([, id = '']) => id));
+      }
+    })().catch(() => undefined);
+  })();
+  return { ids, text: () => text, opened, leave: () => leaving.abort() };
+}
+
+describe('the event stream', () => {
+  it('gives each event as it is kept, and beats while nothing happens', async () => {
+    await happen();
+    const stream = follow('/api/v1/events');
+    await stream.opened;
+    await eventually(() => (stream.text().includes(': still here') ? true : undefined));
+    const ids = [await happen(), await happen()];
+    await eventually(() => (stream.ids.length === 2 ? true : undefined));
+    expect(stream.ids).toEqual(ids);
+    stream.leave();
+  });
+
+  it('goes on behind Last-Event-ID without leaving any out', async () => {
+    const first = await happen();
+    const missed: string[] = [];
+    for (let count = 0; count < 250; count += 1) missed.push(await happen());
+    const stream = follow('/api/v1/events?after=beginning', { 'last-event-id': first });
+    await eventually(() => (stream.ids.length >= 250 ? true : undefined));
+    expect(stream.ids).toEqual(missed);
+    stream.leave();
+  });
+
+  it('is bounded in number, and a reader who leaves makes room', async () => {
+    const streams = [1, 2, 3].map(() => follow('/api/v1/events'));
+    await Promise.all(streams.map(({ opened }) => opened));
+    const refused = await gateway.call('GET', '/api/v1/events', undefined, { accept: 'text/event-stream' });
+    expect([refused.status, refused.json['error']?.['code']]).toEqual([429, 'LimitReached']);
+    for (const stream of streams) stream.leave();
+    await eventually(async () => {
+      const again = follow('/api/v1/events');
+      const opened = await again.opened.then(
+        () => true,
+        () => undefined,
+      );
+      again.leave();
+      return opened;
+    });
+  });
+
+  it('is a page of JSON for whoever does not ask for a stream', async () => {
+    const { json } = await gateway.call('GET', '/api/v1/events?limit=2');
+    expect(json['events']).toHaveLength(2);
+    const bad = await gateway.call('GET', '/api/v1/events?limit=0');
+    expect([bad.status, bad.json['error']?.['mistakes']]).toMatchObject([400, [{ path: 'limit' }]]);
+  });
+});
+
+describe('queues', () => {
+  it('of services, hosts and users stand side by side', async () => {
+    await gateway.behind.post(host.requests_queue, { n: 1 });
+    await gateway.behind.post('mine', { n: 1 });
+    const { json } = await gateway.call('GET', '/api/v1/queues');
+    const rows = json['queues'] as unknown as { name: string; kind: string; depth: number }[];
+    const row = (name: string) => rows.find((each) => each.name === name);
+    expect(row('anneal.scheduling.requests')).toMatchObject({ kind: 'service', depth: 0, consumers: 1 });
+    expect(row(host.requests_queue)).toMatchObject({ kind: 'host', depth: 1, consumers: null });
+    expect(row('mine')).toMatchObject({ kind: 'user', depth: 1 });
+    expect((await gateway.call('GET', `/api/v1/queues/${host.requests_queue}/messages`)).json).toMatchObject({
+      messages: [{ body: { n: 1 } }],
+    });
+  });
+
+  it('can be watched, secrets masked', async () => {
+    const stream = follow('/api/v1/queues/watched/watch');
+    await gateway.behind.post('watched', { password: gateway.context.secrets.seal('hush') });
+    const again = follow('/api/v1/queues/watched/watch');
+    await again.opened;
+    await gateway.behind.post('watched', { n: 2 });
+    await eventually(() => (again.ids.length === 2 ? true : undefined), { last: () => again.text() });
+    expect(again.text()).toContain('******');
+    again.leave();
+    stream.leave();
+    await stream.opened.catch(() => undefined);
+  });
+
+  it('have dead letters that can be read, sent again and thrown away', async () => {
+    const { bus, mint } = gateway.context;
+    // Nobody who takes requests knows this type: it dies at once.
+    await bus.send({ queue: requestsQueue('provisioning'), messages: [mint(eventKept, { data: { project } })] });
+    const letter = await eventually(async () => {
+      const { json } = await gateway.call('GET', `/api/v1/dead-letters?queue=${requestsQueue('provisioning')}`);
+      return (json['dead_letters'] as unknown as { id: string; message: { type: string } }[])[0];
+    });
+    expect(letter.message.type).toBe('event.kept');
+    const path = `/api/v1/dead-letters/${encodeURIComponent(letter.id)}`;
+    expect((await gateway.call('GET', path)).json).toMatchObject({ failure: { code: 'InvalidMessage' } });
+    expect((await gateway.call('POST', `${path}/replay`)).status).toBe(202);
+    const again = await eventually(async () => {
+      const { json } = await gateway.call('GET', '/api/v1/dead-letters');
+      return (json['dead_letters'] as unknown as { id: string }[])[0];
+    });
+    expect((await gateway.call('DELETE', `/api/v1/dead-letters/${encodeURIComponent(again.id)}`)).status).toBe(204);
+    expect((await gateway.call('GET', '/api/v1/dead-letters/none')).status).toBe(404);
+  });
+});
+
+it('what it is and how its services are can be asked', async () => {
+  const info = await gateway.call('GET', '/api/v1/info', undefined, { 'x-auth-token': '' });
+  expect(info.json).toMatchObject({ name: 'anneal', links: { identity: `${gateway.url}/identity/v3` } });
+  const { json } = await gateway.call('GET', '/api/v1/services');
+  expect(json['services']).toMatchObject(
+    expect.arrayContaining([expect.objectContaining({ name: 'configuration', status: 'up' })]),
+  );
+  expect((await gateway.call('GET', '/api/v1/hosts')).json).toMatchObject({ hosts: [{ id: host.host_id }] });
+});
+
+it('the OpenAPI document describes every route that is served', async () => {
+  const { json } = await gateway.call('GET', '/api/v1/openapi.json', undefined, { 'x-auth-token': '' });
+  expect(json).toMatchObject({ openapi: '3.1.0' });
+  const paths = json['paths'] as unknown as Record<string, Record<string, { responses: object }>>;
+  for (const path of [
+    '/hosts',
+    '/queues/{queue}/watch',
+    '/dead-letters/{id}/replay',
+    '/events',
+    '/subscriptions/{id}/deliveries',
+  ]) {
+    expect(Object.keys(paths)).toContain(path);
+  }
+  for (const [path, methods] of Object.entries(paths)) {
+    for (const [method, { responses }] of Object.entries(methods)) {
+      expect(Object.keys(responses).length, `${method} ${path}`).toBeGreaterThan(1);
+      const { status } = await gateway.call(
+        method.toUpperCase(),
+        `/api/v1${path.replaceAll(/\{\w+\}/g, 'x')}`,
+        undefined,
+        {
+          'x-auth-token': 'nobody',
+        },
+      );
+      expect(status, `${method} ${path}`).toBe(path === '/info' ? 200 : 401);
+    }
+  }
+});
+
+describe('nodes', () => {
+  it('are enrolled, shown, listed and powered in Ironic’s terms', async () => {
+    const made = await gateway.call('POST', '/baremetal/v1/nodes', {
+      name: 'rack1',
+      driver: 'redfish',
+      driver_info: { redfish_address: 'http://127.0.0.1:1', redfish_password: 'secret' },
+    });
+    expect(made.status).toBe(201);
+    expect(made.headers.get('x-openstack-ironic-api-maximum-version')).toBeTruthy();
+    expect(made.json).toMatchObject({
+      name: 'rack1',
+      provision_state: 'enroll',
+      power_state: null,
+      instance_uuid: null,
+    });
+    expect(made.text).not.toContain('secret');
+    const uuid = made.json['uuid'];
+    expect((await gateway.call('GET', '/baremetal/v1/nodes/rack1')).json).toMatchObject({ uuid });
+    expect((await gateway.call('GET', '/baremetal/v1/nodes?fields=uuid,name')).json).toEqual({
+      nodes: [{ uuid, name: 'rack1' }],
+    });
+    expect((await gateway.call('PUT', '/baremetal/v1/nodes/rack1/states/power', { target: 'power on' })).status).toBe(
+      202,
+    );
+    expect((await gateway.call('GET', '/baremetal/v1/nodes/rack1/states')).json).toMatchObject({
+      target_power_state: 'power on',
+    });
+    const bad = await gateway.call('PUT', '/baremetal/v1/nodes/rack1/states/power', { target: 'explode' });
+    expect(JSON.parse(bad.json['error_message'] ?? '{}')).toMatchObject({
+      faultcode: 'Client',
+      code: 'InvalidRequest',
+    });
+    expect((await gateway.call('GET', '/baremetal/v1/nodes/nope')).status).toBe(404);
+  });
+});
+
+describe('booting', () => {
+  it('gives the seed for the right secret and takes the report, without a token', async () => {
+    const none = { 'x-auth-token': '' };
+    const seed = await gateway.call('GET', '/boot/v1/right-secret', undefined, none);
+    expect(seed.json).toMatchObject({ format: 1, purpose: 'deploy', token: hostToken });
+    const report = await gateway.call('POST', '/boot/v1/right-secret/report', { status: 'cleaned' }, none);
+    expect(report.status).toBe(204);
+    expect(gateway.behind.reports.at(-1)).toEqual({ token: 'right-secret', status: 'cleaned', message: '' });
+  });
+
+  it('slows down who guesses', async () => {
+    const statuses: number[] = [];
+    for (let guess = 0; guess < 25; guess += 1) {
+      statuses.push((await gateway.call('GET', `/boot/v1/guess-${guess}`)).status);
+    }
+    expect(statuses.slice(0, 20)).toEqual(Array.from({ length: 20 }, () => 404));
+    expect(statuses).toContain(429);
+  });
+});
+
+it('an address that belongs to nothing is 404 with the way to what there is', async () => {
+  const { status, json } = await gateway.call('GET', '/nothing/here');
+  expect([status, json['error']?.['code']]).toEqual([404, 'NotFound']);
+});
