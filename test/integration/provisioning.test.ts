@@ -2,7 +2,7 @@ import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { armFault } from '@anneal/runtime/fault.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
-import { nodePower, nodeProvision, nodeRemove } from '@anneal/contracts/provisioning.ts';
+import { nodeList, nodeMaintenance, nodePower, nodeProvision, nodeRemove } from '@anneal/contracts/provisioning.ts';
 import { steps } from '@anneal/provisioning/node-states.ts';
 import { afterEach, describe, expect, it } from 'vitest';
 import { World, type WorldOptions } from './provisioning-world.ts';
@@ -276,6 +276,24 @@ describe('provisioning with the lab', () => {
     await expect(w.ask(nodeProvision, { node: 'machine-1', target: 'provide' })).rejects.toThrow(
       'it can be told inspect, manage',
     );
+  });
+
+  it('lists nodes by name, in pages, and by state', async () => {
+    const w = await open({ machines: 3 });
+    await w.enrolAll();
+    const names = async (
+      question: Partial<{ limit: number; marker: string; provision_state: 'available' | 'active' }>,
+    ) => (await w.ask(nodeList, question)).nodes.map(({ name }) => name);
+    expect(await names({})).toEqual(['machine-1', 'machine-2', 'machine-3']);
+    expect(await names({ limit: 2 })).toEqual(['machine-1', 'machine-2']);
+    expect(await names({ limit: 2, marker: 'machine-2' })).toEqual(['machine-3']);
+    expect(await names({ provision_state: 'available', marker: (await w.node('machine-1')).id })).toEqual([
+      'machine-2',
+      'machine-3',
+    ]);
+    expect(await names({ provision_state: 'active' })).toEqual([]);
+    await w.ask(nodeMaintenance, { node: 'machine-1', maintenance: true, reason: 'a fan is loud' });
+    expect(await w.node('machine-1')).toMatchObject({ maintenance: true, maintenance_reason: 'a fan is loud' });
   });
 
   it('a deployed server gets queue and credentials, sealed, and touches no node', async () => {
