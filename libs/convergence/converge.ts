@@ -113,7 +113,8 @@ function visitUpdate(transaction: Transaction, name: string): void {
   }
   const { resource, comparison } = choice;
   if (resource.request) return;
-  const failed = resource.status === 'FAILED' && (resource.action !== 'UPDATE' || tools.replaceFailed(resource.type));
+  const anew = resource.must_replace || resource.action !== 'UPDATE' || tools.replaceFailed(resource.type);
+  const failed = resource.status === 'FAILED' && anew;
   if (failed || comparison.verdict === 'replace' || (comparison.verdict === 'update' && resource.must_replace)) {
     replace(transaction, resource, planned, resolution);
   } else if (resource.status === 'FAILED') {

@@ -78,7 +78,10 @@ function complete(
   else revisit(transaction, done);
 }
 
-/** The provider can only do this by a new object: the original stays as it was, and is replaced. */
+/**
+ * The provider can only do this by a new object: the original stays as it was, and is replaced. It is whole, and may be
+ * taken back, unless an earlier update failed half-way.
+ */
 function mustBeReplaced(
   transaction: Transaction,
   resource: ResourceDocument,
@@ -87,7 +90,7 @@ function mustBeReplaced(
 ): void {
   const refused = changeResource(transaction, resource.id, {
     ...told,
-    status: 'COMPLETE',
+    status: resource.attempted === null ? 'COMPLETE' : 'FAILED',
     reason: 'The update needs a replacement.',
     request: null,
     must_replace: true,

@@ -38,11 +38,14 @@ export function planOf(wishes: Readonly<Record<string, Wish>>): Plan {
         kind: { kind: 'literal', value: wish.kind },
         from: {
           kind: 'list',
-          items: wish.requires.map((required) => ({
-            kind: 'call',
-            function: 'get_attr',
-            arguments: { kind: 'literal', value: required },
-          })),
+          // Every second requirement is one of order alone, as with depends_on.
+          items: wish.requires
+            .filter((_, index) => index % 2 === 0)
+            .map((required) => ({
+              kind: 'call',
+              function: 'get_attr',
+              arguments: { kind: 'literal', value: required },
+            })),
         },
       },
       requires: [...wish.requires].sort(),

@@ -13,6 +13,8 @@ import { createRandom, goodResponse, newStack, planOf, toolsAt, type Wish } from
 interface Physical {
   /** What it was last told to use, and what a failed update may have made it use. */
   uses: Set<string>;
+  /** The properties that it has. */
+  applied: string;
 }
 
 type Happening =
@@ -66,12 +68,14 @@ export function simulate(seed: number): Run {
       must(changes.resources.size + changes.removed.size + changes.effects.length === 0, 'changes without a record');
       return { requests: 0, written: 0 };
     }
+    const acted = inputs.some(({ kind: what }) => what !== 'response');
+    const hadFailed = stored.stack.phase === 'draining' && !acted;
+    const before = new Map([...changes.resources.keys()].map((id) => [id, stored.resources.get(id)]));
     must(changes.stack.version === stored.stack.version + 1, 'the version of the stack does not follow the stored one');
     stored.stack = changes.stack;
     for (const resource of changes.resources.values()) {
-      const before = stored.resources.get(resource.id);
       must(
-        resource.version === (before?.version ?? 0) + 1,
+        resource.version === (stored.resources.get(resource.id)?.version ?? 0) + 1,
         `the version of ${resource.id} does not follow the stored one`,
       );
       stored.resources.set(resource.id, resource);
@@ -99,9 +103,27 @@ export function simulate(seed: number): Run {
       // A request that the same step took back again reaches nobody.
       if (!resource?.request || resource.request.fence !== effect.fence) continue;
       requests += 1;
+      must(!hadFailed, 'something was started after a failure');
+      const last = before.get(resource.id)?.request;
+      const ended = inputs.some(
+        (input) =>
+          (input.kind === 'response' &&
+            input.response.resource_id === resource.id &&
+            input.response.fence === last?.fence) ||
+          (input.kind === 'timer' && (input.timer === 'grace' || input.timer === 'deadline')),
+      );
+      must(!last || ended, `C4: ${resource.id} is asked again while a request is pending`);
       send(resource);
       if (chance(5)) later(random(3000), { kind: 'provider', resource });
     }
+    for (const { id, action, status, request, properties } of changes.resources.values()) {
+      if (status !== 'COMPLETE' || action === 'DELETE' || request) continue;
+      must(
+        physical.get(id)?.applied === JSON.stringify(properties),
+        `${id} is called complete, and is not what it says`,
+      );
+    }
+    must(!state.stack.reason.startsWith('Defect'), state.stack.reason);
     check();
     return { requests, written: changes.resources.size };
   };
@@ -161,7 +183,12 @@ export function simulate(seed: number): Run {
     }
     const before = physical.get(resource.id);
     const made = fate < 80 || chance(50);
-    if (made) physical.set(resource.id, { uses: fate < 80 ? uses : new Set([...(before?.uses ?? []), ...uses]) });
+    if (made) {
+      physical.set(resource.id, {
+        uses: fate < 80 ? uses : new Set([...(before?.uses ?? []), ...uses]),
+        applied: JSON.stringify(request.properties),
+      });
+    }
     if (fate >= 95) return;
     if (fate < 80) answer({ kind: 'response', id, response: good }, random(1000));
     else answer({ kind: 'response', id, response: failed }, random(1000));
