@@ -1,0 +1,39 @@
+/** The lab beside its endpoint: what each machine does, and what is to go wrong. */
+import { faultSchema } from './faults.ts';
+import type { Machine } from './machine.ts';
+import { machineAt, type ById, type Endpoint } from './redfish/endpoint.ts';
+import { wrongValue } from './redfish/errors.ts';
+import { systemPath } from './redfish/representation.ts';
+
+export function labRoutes(endpoint: Endpoint): void {
+  const { app, machines, faults } = endpoint;
+
+  app.get('/lab/v1/machines', () => ({ machines: [...machines.values()].map(labView) }));
+  const labView = (machine: Machine): object => ({
+    name: machine.state.name,
+    system_id: systemPath(machine.state.name),
+    address: machine.state.address,
+    power: machine.power,
+    progress: machine.progress,
+    directory: machine.directory,
+    faults: faults.get(machine.state.name)?.show(),
+  });
+  app.get<ById>('/lab/v1/machines/:id', (request) => labView(machineAt(endpoint, request)));
+  app.post<ById>('/lab/v1/machines/:id/faults', (request) => {
+    const machine = machineAt(endpoint, request);
+    const fault = faultSchema.safeParse(request.body);
+    if (!fault.success)
+      throw wrongValue(
+        'faults',
+        request.body,
+        fault.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`).join('; '),
+      );
+    faults.get(machine.state.name)?.set(fault.data);
+    return labView(machine);
+  });
+  app.delete<ById>('/lab/v1/machines/:id/faults', (request) => {
+    const machine = machineAt(endpoint, request);
+    faults.get(machine.state.name)?.clear();
+    return labView(machine);
+  });
+}

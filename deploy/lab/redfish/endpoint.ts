@@ -1,0 +1,32 @@
+/** What the routes of the endpoint share. */
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { Faults } from '../faults.ts';
+import type { Machine } from '../machine.ts';
+import { notFound } from './errors.ts';
+import type { Sessions } from './sessions.ts';
+import type { Tasks } from './tasks.ts';
+
+export const root = '/redfish/v1';
+
+export interface Endpoint {
+  readonly app: FastifyInstance;
+  readonly machines: ReadonlyMap<string, Machine>;
+  readonly faults: ReadonlyMap<string, Faults>;
+  readonly sessions: Sessions;
+  readonly tasks: Tasks;
+}
+
+export type ById = { Params: { id: string } };
+
+export const pathOf = (request: FastifyRequest): string => {
+  const path = request.url.split('?')[0] ?? '';
+  return path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path;
+};
+
+/** By name or UUID. @throws RedfishError 404 */
+export function machineAt({ machines }: Endpoint, request: FastifyRequest<ById>): Machine {
+  const { id } = request.params;
+  const machine = machines.get(id) ?? [...machines.values()].find((entry) => entry.state.uuid === id);
+  if (!machine) throw notFound(pathOf(request));
+  return machine;
+}

@@ -1,0 +1,136 @@
+/** Systems, their controllers and their chassis. */
+import { createHash } from 'node:crypto';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Machine } from '../machine.ts';
+import { bodyOf, imageOf, resetTypeOf, systemChangeOf } from './changes.ts';
+import { machineAt, pathOf, root, type ById, type Endpoint } from './endpoint.ts';
+import { notFound, RedfishError } from './errors.ts';
+import {
+  chassis,
+  chassisPath,
+  collection,
+  components,
+  drive,
+  manager,
+  managerPath,
+  system,
+  systemPath,
+  virtualMedia,
+} from './representation.ts';
+import { monitorsPath } from './tasks.ts';
+
+type Member = { Params: { id: string; kind: string; member: string } };
+
+export function machineRoutes(endpoint: Endpoint): void {
+  const { app, machines, faults, tasks } = endpoint;
+  const names = [...machines.keys()];
+
+  const all = (path: string, type: string, name: string, pathFor: (id: string) => string): void => {
+    app.get(`${root}/${path}`, () => collection({ path: `${root}/${path}`, type, name, members: names.map(pathFor) }));
+  };
+  all('Systems', 'ComputerSystemCollection', 'Systems', systemPath);
+  all('Managers', 'ManagerCollection', 'Controllers', managerPath);
+  all('Chassis', 'ChassisCollection', 'Chassis', chassisPath);
+
+  app.get<ById>(`${root}/Systems/:id`, (request, reply) =>
+    tagged(request, reply, system(machineAt(endpoint, request))),
+  );
+  app.patch<ById>(`${root}/Systems/:id`, (request, reply) => {
+    const machine = machineAt(endpoint, request);
+    requireMatch(request, system(machine));
+    const { boot, assetTag } = systemChangeOf(bodyOf(request.body), machine.state);
+    if (boot) machine.setBoot(boot);
+    if (assetTag !== undefined) machine.setAssetTag(assetTag);
+    return reply.code(204).send();
+  });
+  app.post<ById>(`${root}/Systems/:id/Actions/ComputerSystem.Reset`, (request, reply) => {
+    const machine = machineAt(endpoint, request);
+    const type = resetTypeOf(bodyOf(request.body ?? {}));
+    const ignored = faults.get(machine.state.name)?.takeIgnoredReset() ?? false;
+    const done = ignored ? Promise.resolve() : machine.reset(type);
+    // Real controllers differ; every third of ours answers with a task.
+    if (names.indexOf(machine.state.name) % 3 !== 2) return reply.code(204).send();
+    const task = tasks.start(`Reset ${type} of ${machine.state.name}`, done);
+    return reply
+      .code(202)
+      .headers({ location: `${monitorsPath}/${task.id}`, 'retry-after': '1' })
+      .send(tasks.show(task));
+  });
+  app.get<Member>(`${root}/Systems/:id/:kind`, (request) => {
+    const machine = machineAt(endpoint, request);
+    const family = components(machine)[request.params.kind];
+    if (!family) throw notFound(pathOf(request));
+    const path = `${systemPath(machine.state.name)}/${request.params.kind}`;
+    return collection({
+      path,
+      type: family.type,
+      name: family.name,
+      members: Object.keys(family.members).map((id) => `${path}/${id}`),
+    });
+  });
+  app.get<Member>(`${root}/Systems/:id/:kind/:member`, (request) => {
+    const member = components(machineAt(endpoint, request))[request.params.kind]?.members[request.params.member];
+    if (!member) throw notFound(pathOf(request));
+    return member;
+  });
+  app.get<ById>(`${root}/Systems/:id/Storage/Local/Drives/Disk1`, (request) => drive(machineAt(endpoint, request)));
+
+  // ---- controllers and chassis
+
+  app.get<ById>(`${root}/Managers/:id`, (request) => manager(machineAt(endpoint, request)));
+  app.get<ById>(`${root}/Chassis/:id`, (request) => chassis(machineAt(endpoint, request)));
+
+  for (const owner of ['Systems', 'Managers'] as const) {
+    const ownerPath = owner === 'Systems' ? systemPath : managerPath;
+    const at = `${root}/${owner}/:id/VirtualMedia`;
+    const withDrive = (request: FastifyRequest<ById>): Machine => {
+      const machine = machineAt(endpoint, request);
+      if (owner === 'Systems' && !machine.state.httpBoot) throw notFound(pathOf(request));
+      return machine;
+    };
+    app.get<ById>(at, (request) => {
+      const path = `${ownerPath(withDrive(request).state.name)}/VirtualMedia`;
+      return collection({ path, type: 'VirtualMediaCollection', name: 'Virtual media', members: [`${path}/Cd`] });
+    });
+    app.get<ById>(`${at}/Cd`, (request, reply) => {
+      const machine = withDrive(request);
+      return tagged(request, reply, virtualMedia(machine, ownerPath(machine.state.name)));
+    });
+    app.post<ById>(`${at}/Cd/Actions/VirtualMedia.InsertMedia`, (request, reply) => {
+      const machine = withDrive(request);
+      const image = imageOf(bodyOf(request.body));
+      if (machine.state.media !== null && machine.state.media !== image) {
+        throw new RedfishError(409, 'ResourceInUse', 'The drive holds another image; eject it first.');
+      }
+      machine.setMedia(image);
+      return reply.code(204).send();
+    });
+    app.post<ById>(`${at}/Cd/Actions/VirtualMedia.EjectMedia`, (request, reply) => {
+      withDrive(request).setMedia(null);
+      return reply.code(204).send();
+    });
+  }
+}
+
+const etagOf = (body: object): string =>
+  `"${createHash('sha256').update(JSON.stringify(body)).digest('base64url').slice(0, 16)}"`;
+
+function tagged(request: FastifyRequest, reply: FastifyReply, body: object): FastifyReply {
+  const tag = etagOf(body);
+  void reply.header('etag', tag);
+  if (request.headers['if-none-match'] === tag) return reply.code(304).send();
+  return reply.send({ ...body, '@odata.etag': tag });
+}
+
+/** A weak tag of the same content is taken too: clients are known to mix them up. */
+function requireMatch(request: FastifyRequest, body: object): void {
+  const wanted = request.headers['if-match'];
+  if (wanted === undefined || wanted === '*') return;
+  const tags = wanted.split(',').map((tag) => tag.trim().replace(/^W\//, ''));
+  if (tags.includes(etagOf(body))) return;
+  throw new RedfishError(
+    412,
+    'PreconditionFailed',
+    'The ETag supplied did not match the ETag required to change this resource.',
+  );
+}

@@ -1,0 +1,102 @@
+/** The service itself: its root, who is logged in, and what takes long. */
+import { bodyOf } from './changes.ts';
+import { pathOf, root, type ById, type Endpoint } from './endpoint.ts';
+import { notFound, RedfishError } from './errors.ts';
+import { collection, link, resource } from './representation.ts';
+import { metadata, odata, serviceRoot, serviceUuid } from './service-root.ts';
+import { monitorsPath, tasksPath } from './tasks.ts';
+
+export function serviceRoutes({ app, machines, sessions, tasks }: Endpoint): void {
+  const uuid = serviceUuid([...machines.values()].map((machine) => machine.state.uuid));
+
+  app.get('/redfish', () => ({ v1: `${root}/` }));
+  app.get(root, () => serviceRoot(uuid));
+  app.get(`${root}/odata`, () => odata());
+  app.get(`${root}/$metadata`, (_request, reply) => reply.type('application/xml').send(metadata()));
+  for (const [path, type, name] of [
+    ['Registries', 'MessageRegistryFileCollection', 'Registries'],
+    ['JsonSchemas', 'JsonSchemaFileCollection', 'Schemas'],
+  ] as const) {
+    app.get(`${root}/${path}`, () => collection({ path: `${root}/${path}`, type, name, members: [] }));
+  }
+
+  app.get(`${root}/SessionService`, () =>
+    resource(`${root}/SessionService`, 'SessionService', 'v1_1_9', {
+      Id: 'SessionService',
+      Name: 'Sessions',
+      ServiceEnabled: true,
+      SessionTimeout: Math.round(sessions.timeoutMs / 1000),
+      Sessions: link(`${root}/SessionService/Sessions`),
+    }),
+  );
+  const sessionPath = `${root}/SessionService/Sessions`;
+  const showSession = (session: { id: string; userName: string; createdAt: Date }): object =>
+    resource(`${sessionPath}/${session.id}`, 'Session', 'v1_7_1', {
+      Id: session.id,
+      Name: `Session ${session.id}`,
+      UserName: session.userName,
+      CreatedTime: session.createdAt.toISOString(),
+    });
+  app.get(sessionPath, () =>
+    collection({
+      path: sessionPath,
+      type: 'SessionCollection',
+      name: 'Sessions',
+      members: sessions.list().map(({ id }) => `${sessionPath}/${id}`),
+    }),
+  );
+  app.post(sessionPath, (request, reply) => {
+    const { UserName: username, Password: password } = bodyOf(request.body);
+    if (typeof username !== 'string' || typeof password !== 'string') {
+      throw new RedfishError(400, 'PropertyMissing', 'UserName and Password are required.', {
+        properties: ['UserName', 'Password'],
+      });
+    }
+    const session = sessions.open({ username, password });
+    return reply
+      .code(201)
+      .headers({ 'x-auth-token': session.token, location: `${sessionPath}/${session.id}` })
+      .send(showSession(session));
+  });
+  app.get<ById>(`${sessionPath}/:id`, (request) => {
+    const session = sessions.list().find(({ id }) => id === request.params.id);
+    if (!session) throw notFound(pathOf(request));
+    return showSession(session);
+  });
+  app.delete<ById>(`${sessionPath}/:id`, (request, reply) => {
+    if (!sessions.close(request.params.id)) throw notFound(pathOf(request));
+    return reply.code(204).send();
+  });
+
+  app.get(`${root}/TaskService`, () =>
+    resource(`${root}/TaskService`, 'TaskService', 'v1_2_1', {
+      Id: 'TaskService',
+      Name: 'Tasks',
+      ServiceEnabled: true,
+      DateTime: new Date().toISOString(),
+      Tasks: link(tasksPath),
+    }),
+  );
+  app.get(tasksPath, () =>
+    collection({
+      path: tasksPath,
+      type: 'TaskCollection',
+      name: 'Tasks',
+      members: tasks.ids().map((id) => `${tasksPath}/${id}`),
+    }),
+  );
+  app.get<ById>(`${tasksPath}/:id`, (request) => {
+    const task = tasks.get(request.params.id);
+    if (!task) throw notFound(pathOf(request));
+    return tasks.show(task);
+  });
+  app.get<ById>(`${monitorsPath}/:id`, (request, reply) => {
+    const task = tasks.get(request.params.id);
+    if (!task) throw notFound(pathOf(request));
+    if (task.endedAt) return reply.code(204).send();
+    return reply
+      .code(202)
+      .headers({ location: pathOf(request), 'retry-after': '1' })
+      .send(tasks.show(task));
+  });
+}
