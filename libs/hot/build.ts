@@ -8,9 +8,10 @@ import type { Expression, Source } from '@anneal/contracts/plan.ts';
 import { Conditions } from './condition.ts';
 import { evaluate, type Scope, unknown } from './evaluate.ts';
 import { conditionFunctions, everyName, lookUp } from './functions/table.ts';
-import { join, type Mistakes, nearestName } from './mistakes.ts';
+import { join, listed, type Mistakes, nearestName } from './mistakes.ts';
 import { type Entry, type Node } from './node.ts';
 import { distance } from 'fastest-levenshtein';
+import { referencesOf } from './references.ts';
 import type { Version } from './version.ts';
 
 /** An `if` without an else whose condition is false: the item, entry or property around it is as if it were not written. */
@@ -30,6 +31,8 @@ export interface BuildOptions {
   readonly scope: Scope;
   /** Names that get_param may read. */
   readonly parameters: ReadonlySet<string>;
+  /** Those whose values stand in no message. */
+  readonly hidden: ReadonlySet<string>;
   readonly files: ReadonlyMap<string, string>;
   readonly conditions: ReadonlyMap<string, Entry>;
   readonly mistakes: Mistakes;
@@ -211,8 +214,9 @@ export class Build {
       return true;
     } catch (error) {
       if (!(error instanceof AnnealError)) throw error;
-      // The path of an inner call is longer; that one has been reported already.
-      this.#refuse('InvalidArguments', error.message, path, call.source);
+      const secret = [...referencesOf(call).parameters].some((name) => this.#options.hidden.has(name));
+      const message = secret ? `${path}: a hidden parameter does not fit here` : error.message;
+      this.#refuse('InvalidArguments', message, path, call.source);
       return false;
     }
   }
@@ -221,7 +225,7 @@ export class Build {
     if (this.#options.parameters.has(name)) return true;
     const nearest = nearestName(name, this.#options.parameters);
     const message = `The Parameter (${name}) was not provided. (in ${path})`;
-    const expected = [...this.#options.parameters].join(', ');
+    const expected = listed(this.#options.parameters);
     this.#options.mistakes.add({ code: 'UnknownParameter', message, path, at, found: name, nearest, expected });
     return false;
   }

@@ -12,7 +12,7 @@ import { type Environment, type EnvironmentDocument, readEnvironments } from './
 import type { Scope } from './functions/function.ts';
 import { join, Mistakes } from './mistakes.ts';
 import type { Entry } from './node.ts';
-import { toRecord } from './node.ts';
+import { toJson, toRecord } from './node.ts';
 import { compileOutput } from './output.ts';
 import { checkParameterGroups } from './parameter-groups.ts';
 import { type ParameterSchema, readParameterSchemas } from './parameter-schema.ts';
@@ -41,14 +41,18 @@ export interface CompileParameters {
   readonly droppable?: ReadonlySet<string>;
 }
 
-export type Compiled = { readonly plan: Plan; readonly environment: JsonObject } | { readonly mistakes: Mistake[] };
+export type Compiled =
+  /** `environment` is the merged one, `template` the template as an object. */
+  | { readonly plan: Plan; readonly environment: JsonObject; readonly template: JsonObject }
+  | { readonly mistakes: Mistake[] };
 
 export function compile(parameters: CompileParameters): Compiled {
   const mistakes = new Mistakes();
   const front = readFront({ ...parameters, mistakes, missingAllowed: false });
   const plan = front && compileBody({ ...parameters, ...front, mistakes });
   if (mistakes.any || !front || !plan) return { mistakes: mistakes.all() };
-  return { plan, environment: front.environment.merged };
+  const template = toJson(front.read.root) as JsonObject;
+  return { plan, environment: front.environment.merged, template };
 }
 
 export interface Front {
@@ -130,10 +134,12 @@ export function compileBody(options: CompileParameters & Front & { mistakes: Mis
     reference: () => undefined,
     attribute: () => undefined,
   };
+  const hidden = new Set([...schemas.values()].filter((schema) => schema.hidden).map(({ name }) => name));
   const build = new Build({
     version,
     scope,
     parameters: new Set([...schemas.keys(), 'OS::stack_name', 'OS::stack_id', 'OS::project_id']),
+    hidden,
     files: new Map(Object.entries(options.files ?? {})),
     conditions: version >= '2016-10-14' ? sectionEntries(read, 'conditions', mistakes) : new Map<string, Entry>(),
     mistakes,
@@ -145,7 +151,7 @@ export function compileBody(options: CompileParameters & Front & { mistakes: Mis
   const enabled = new Map(
     Array.from(entries, ([name, { value }]) => [name, isEnabled(name, value, { build, version })]),
   );
-  const common = { version, mistakes, build, scope, types, environment };
+  const common = { version, mistakes, build, scope, types, environment, hidden };
   const typeOf = new Map<string, ResourceType>();
   for (const [name, entry] of entries) {
     if (!enabled.get(name)) continue;

@@ -61,6 +61,12 @@ export function nearestName(name: string, known: Iterable<string>): string | und
   return best;
 }
 
+/** Names for `expected`: enough to choose from, not a thousand of them. */
+export function listed(names: Iterable<string>): string {
+  const all = [...names];
+  return all.length <= 20 ? all.join(', ') : `${all.slice(0, 20).join(', ')} and ${all.length - 20} more`;
+}
+
 export function join(path: string, part: string | number): string {
   return path === '' ? String(part) : `${path}.${part}`;
 }

@@ -2,7 +2,7 @@
 import type { Json } from '@anneal/contracts/json.ts';
 import type { PlanParameter, Source } from '@anneal/contracts/plan.ts';
 import type { Environment } from './environment.ts';
-import { join, type Mistakes, nearestName } from './mistakes.ts';
+import { join, listed, type Mistakes, nearestName } from './mistakes.ts';
 import { isNull, type Node, shown, toRecord } from './node.ts';
 import type { ParameterSchema } from './parameter-schema.ts';
 import { breaches, convertNode } from './parameter-value.ts';
@@ -57,7 +57,7 @@ function refuseUnknown({ schemas, environment, pseudo, mistakes }: ResolveParame
     if (schemas.has(name) || Object.hasOwn(pseudo, name)) continue;
     const nearest = nearestName(name, schemas.keys());
     const message = `The Parameter (${name}) was not defined in template.`;
-    const expected = [...schemas.keys()].join(', ');
+    const expected = listed(schemas.keys());
     mistakes.add({
       code: 'UnknownParameter',
       message,

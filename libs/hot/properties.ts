@@ -7,6 +7,7 @@ import { checkConstraints } from './constraint.ts';
 import { evaluateParts, type Scope } from './evaluate.ts';
 import { join, nearestName } from './mistakes.ts';
 import { isObject, kindOfValue, shown, toRecord } from './node.ts';
+import { referencesOf } from './references.ts';
 import { holdsUnknown, type Partial, unknown } from './unknown.ts';
 
 export interface PropertyMistake extends Mistake {
@@ -22,7 +23,30 @@ export interface Resolved {
   readonly unknown: string[];
 }
 
-export function resolveProperties(parameters: { resource: PlanResource; type: ResourceType; scope: Scope }): Resolved {
+export interface ResolveProperties {
+  readonly resource: PlanResource;
+  readonly type: ResourceType;
+  readonly scope: Scope;
+  /** Parameters whose values stand in no message. */
+  readonly hidden?: ReadonlySet<string>;
+}
+
+export function resolveProperties(parameters: ResolveProperties): Resolved {
+  const resolved = resolveAll(parameters);
+  const { resource, hidden } = parameters;
+  if (!hidden || hidden.size === 0) return resolved;
+  const mistakes = resolved.mistakes.map((mistake): PropertyMistake => {
+    const [name] = mistake.steps;
+    const expression = typeof name === 'string' ? resource.properties[name] : undefined;
+    const secret = expression && [...referencesOf(expression).parameters].some((parameter) => hidden.has(parameter));
+    if (!secret) return mistake;
+    const { found: _, ...rest } = mistake;
+    return { ...rest, message: `Property error: ${mistake.path}: the value of a hidden parameter does not fit` };
+  });
+  return { ...resolved, mistakes };
+}
+
+function resolveAll(parameters: ResolveProperties): Resolved {
   const { resource, type, scope } = parameters;
   const base = `resources.${resource.name}.properties`;
   const given = new Map<string, Partial>();

@@ -4,7 +4,7 @@ import type { ResourceType } from '@anneal/contracts/resource-type.ts';
 import { type Build, type Place, type Reference, vanished } from './build.ts';
 import { type Environment, resolveAlias } from './environment.ts';
 import { evaluate, type Scope, unknown } from './evaluate.ts';
-import { join, type Mistakes, nearestName } from './mistakes.ts';
+import { join, listed, type Mistakes, nearestName } from './mistakes.ts';
 import { type Entry, isNull, kindOfNode, type MapNode, type Node, toRecord } from './node.ts';
 import { type PropertyMistake, resolveProperties } from './properties.ts';
 import type { Version } from './version.ts';
@@ -29,6 +29,8 @@ export interface ResourceContext {
   readonly scope: Scope;
   readonly types: ReadonlyMap<string, ResourceType>;
   readonly environment: Environment;
+  /** Parameters whose values stand in no message. */
+  readonly hidden: ReadonlySet<string>;
   /** All resources of the template; the value says whether it exists, by its condition. */
   readonly enabled: ReadonlyMap<string, boolean>;
   /** The type of each resource, aliases followed, for those whose type is known. */
@@ -269,7 +271,7 @@ class ResourceCompiler {
           at: item.at ?? this.#at,
           found: item.value,
           nearest,
-          expected: [...enabled.keys()].join(', '),
+          expected: listed(enabled.keys()),
         });
       }
       // One whose condition is false is silently left out.
@@ -302,7 +304,12 @@ class ResourceCompiler {
 
   /** What is known already is checked now; the rest when it is known. */
   #checkProperties(resource: PlanResource, type: ResourceType, broken: ReadonlySet<string>): void {
-    const { mistakes } = resolveProperties({ resource, type, scope: this.#context.scope });
+    const { mistakes } = resolveProperties({
+      resource,
+      type,
+      scope: this.#context.scope,
+      hidden: this.#context.hidden,
+    });
     for (const { steps, ...mistake } of mistakes) {
       // What did not compile has been reported; that it is missing now is no second mistake.
       if (
@@ -359,10 +366,7 @@ export function checkReference(
   if (!enabled.get(resource)) {
     const nearest = enabled.has(resource) ? undefined : nearestName(resource, enabled.keys());
     const message = `The specified reference "${resource}" (in ${where}) is incorrect.`;
-    const expected = [...enabled]
-      .filter(([, exists]) => exists)
-      .map(([other]) => other)
-      .join(', ');
+    const expected = listed([...enabled].flatMap(([other, exists]) => (exists ? [other] : [])));
     mistakes.add({ code: 'UnknownResource', message, path, at, found: resource, nearest, expected });
     return false;
   }

@@ -1,0 +1,100 @@
+/** What Heat's validate answers: what the template asks for, parameters without a value allowed. */
+import type { Mistake } from '@anneal/contracts/errors.ts';
+import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+import type { PlanParameter } from '@anneal/contracts/plan.ts';
+import { compileBody, type CompileParameters, readFront } from './compile.ts';
+import { Mistakes } from './mistakes.ts';
+import { isNull, toJson, toRecord } from './node.ts';
+import type { ParameterSchema, ParameterType } from './parameter-schema.ts';
+import { sectionNode } from './template.ts';
+
+export function validate(
+  parameters: CompileParameters,
+): { readonly answer: JsonObject } | { readonly mistakes: Mistake[] } {
+  const mistakes = new Mistakes();
+  const front = readFront({ ...parameters, mistakes, missingAllowed: true });
+  if (front) compileBody({ ...parameters, ...front, mistakes });
+  if (mistakes.any || !front) return { mistakes: mistakes.all() };
+  const groups = sectionNode(front.read, 'parameter_groups');
+  const described = Array.from(front.schemas.values(), (schema): [string, Json] => {
+    const value = Object.hasOwn(front.values, schema.name) ? front.values[schema.name] : undefined;
+    return [schema.name, describeParameter(schema, value)];
+  });
+  return {
+    answer: {
+      Description: front.read.description,
+      Parameters: toRecord(described),
+      ...(!isNull(groups) && { ParameterGroups: toJson(groups) }),
+      Environment: maskHidden(front.environment.merged, front.schemas),
+    },
+  };
+}
+
+const names: Record<ParameterType, string> = {
+  string: 'String',
+  number: 'Number',
+  boolean: 'Boolean',
+  comma_delimited_list: 'CommaDelimitedList',
+  json: 'Json',
+};
+
+function describeParameter(schema: ParameterSchema, value: PlanParameter | undefined): JsonObject {
+  const { name, type, description, hidden, label, tags } = schema;
+  const hide = (item: Json): Json => (hidden ? '******' : item);
+  return {
+    Type: names[type],
+    Description: description ?? '',
+    NoEcho: String(hidden),
+    Label: label ?? name,
+    ...(schema.default && { Default: hide(toJson(schema.default)) }),
+    ...(value && { Value: hide(value.value) }),
+    ...(tags !== undefined && { Tags: tags }),
+    ...describeConstraints(schema),
+  };
+}
+
+function describeConstraints({ constraints }: ParameterSchema): JsonObject {
+  const found: JsonObject = {};
+  const set = (key: string, value: Json | undefined): void => {
+    if (value !== undefined) found[key] = value;
+  };
+  for (const constraint of constraints) {
+    set('MinLength', constraint.length?.min);
+    set('MaxLength', constraint.length?.max);
+    set('MinValue', constraint.range?.min);
+    set('MaxValue', constraint.range?.max);
+    set('Step', constraint.modulo?.step);
+    set('Offset', constraint.modulo?.offset);
+    set('AllowedValues', constraint.allowed_values);
+    set('AllowedPattern', constraint.allowed_pattern);
+    set('CustomConstraint', constraint.custom_constraint);
+    set('ConstraintDescription', constraint.description);
+  }
+  return found;
+}
+
+/** An environment in which the values of hidden parameters are replaced. */
+export function replaceHidden(
+  environment: JsonObject,
+  isHidden: (name: string) => boolean,
+  replace: (value: Json) => Json,
+): JsonObject {
+  return toRecord(
+    Object.entries(environment).map(([section, content]): [string, Json] => {
+      const holds = section === 'parameters' || section === 'parameter_defaults';
+      if (!holds || typeof content !== 'object' || content === null || Array.isArray(content))
+        return [section, content];
+      return [
+        section,
+        toRecord(Object.entries(content).map(([name, value]) => [name, isHidden(name) ? replace(value) : value])),
+      ];
+    }),
+  );
+}
+
+const maskHidden = (environment: JsonObject, schemas: ReadonlyMap<string, ParameterSchema>): JsonObject =>
+  replaceHidden(
+    environment,
+    (name) => schemas.get(name)?.hidden === true,
+    () => '******',
+  );

@@ -1,0 +1,66 @@
+/** Answers the questions about templates: compiles, stores what came of it by content hash, and seals what is hidden. */
+import { AnnealError, type Mistake } from '@anneal/contracts/errors.ts';
+import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+import type { Plan, PlanParameter } from '@anneal/contracts/plan.ts';
+import type { CompileAnswer } from '@anneal/contracts/templating.ts';
+import { compile, type CompileParameters } from '@anneal/hot/compile.ts';
+import { replaceHidden, validate } from '@anneal/hot/validate.ts';
+import type { Secrets } from '@anneal/runtime/secrets.ts';
+import type { Sources } from './question.ts';
+
+/** @throws AnnealError InvalidTemplate with every mistake; then nothing is stored. */
+export async function compileAndStore(
+  parameters: CompileParameters,
+  { blobs, secrets }: Sources,
+): Promise<CompileAnswer> {
+  const compiled = compile(parameters);
+  if ('mistakes' in compiled) throw refused(compiled.mistakes);
+  const { plan, environment } = sealHidden({ plan: compiled.plan, environment: compiled.environment, secrets });
+  const put = (value: unknown): Promise<string> => blobs.put(JSON.stringify(value));
+  const [planHash, template, environmentHash, files] = await Promise.all([
+    put(plan),
+    put(compiled.template),
+    put(environment),
+    put(parameters.files ?? {}),
+  ]);
+  return {
+    plan: planHash,
+    template,
+    environment: environmentHash,
+    files,
+    description: plan.description,
+    resource_count: Object.keys(plan.resources).length,
+  };
+}
+
+export function validateTemplate(parameters: CompileParameters): JsonObject {
+  const validated = validate(parameters);
+  if ('mistakes' in validated) throw refused(validated.mistakes);
+  return validated.answer;
+}
+
+/** The first mistake speaks for all, since old clients show the message only. */
+function refused(mistakes: readonly Mistake[]): AnnealError {
+  const [first] = mistakes;
+  const more = mistakes.length - 1;
+  const message = `${first?.message ?? 'The template is not valid.'}${more > 0 ? ` (and ${more} more)` : ''}`;
+  return new AnnealError('InvalidTemplate', message, { mistakes });
+}
+
+function sealHidden({ plan, environment, secrets }: { plan: Plan; environment: JsonObject; secrets: Secrets }): {
+  plan: Plan;
+  environment: JsonObject;
+} {
+  const hidden = new Set(
+    Object.entries(plan.parameters).flatMap(([name, parameter]) => (parameter.hidden ? [name] : [])),
+  );
+  if (hidden.size === 0) return { plan, environment };
+  const seal = (value: Json): Json => secrets.seal(value);
+  const parameters = Object.fromEntries(
+    Object.entries(plan.parameters).map(([name, parameter]): [string, PlanParameter] => [
+      name,
+      hidden.has(name) ? { ...parameter, value: seal(parameter.value) } : parameter,
+    ]),
+  );
+  return { plan: { ...plan, parameters }, environment: replaceHidden(environment, (name) => hidden.has(name), seal) };
+}

@@ -1,0 +1,4 @@
+import { runMain } from '@anneal/runtime/main.ts';
+import { templatingService } from './service.ts';
+
+await runMain(templatingService);

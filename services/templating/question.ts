@@ -1,0 +1,78 @@
+/** From a question to what the compiler takes: a PATCH starts from what the stack has. */
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+import { planSchema, type PlanParameter } from '@anneal/contracts/plan.ts';
+import type { ResourceType } from '@anneal/contracts/resource-type.ts';
+import type { CompileQuestion } from '@anneal/contracts/templating.ts';
+import type { CompileParameters } from '@anneal/hot/compile.ts';
+import type { Secrets } from '@anneal/runtime/secrets.ts';
+import type { Blobs } from '@anneal/store/port.ts';
+
+export interface Sources {
+  readonly blobs: Blobs;
+  readonly secrets: Secrets;
+}
+
+export async function readQuestion(
+  question: CompileQuestion,
+  { blobs, secrets, types, maxResources }: Sources & { types: readonly ResourceType[]; maxResources: number },
+): Promise<CompileParameters> {
+  const { existing } = question;
+  const read = async (hash: string, what: string): Promise<JsonObject> => {
+    const text = await blobs.getText(hash);
+    if (text === undefined)
+      throw new AnnealError('NotFound', `The ${what} ${hash} is not in the store; send it again.`);
+    return JSON.parse(text) as JsonObject;
+  };
+  const template = question.template ?? (existing && (await read(existing.template, 'template')));
+  if (template === undefined) throw new AnnealError('InvalidRequest', 'No template specified');
+  const stored = existing && secrets.open(await read(existing.environment, 'environment'));
+  const environment = existing && stored && withoutParameters(stored, existing.clear_parameters);
+  const files = existing ? await read(existing.files, 'files') : {};
+  const previous =
+    question.previous_plan === undefined ? undefined : await readParameters(question.previous_plan, { blobs, secrets });
+  return {
+    template,
+    environments: environment
+      ? [{ content: environment, file: 'stored environment' }, ...question.environments]
+      : question.environments,
+    files: { ...(files as Record<string, string>), ...question.files },
+    parameters: question.parameters,
+    stackName: question.stack_name,
+    stackId: question.stack_id,
+    projectId: question.project,
+    types,
+    maxResources,
+    ...(previous && { previousParameters: previous }),
+    // What was stored for a parameter that the new template has no more is dropped; what is given now must exist.
+    ...(environment && {
+      droppable: new Set(
+        Object.keys(mapOf(environment['parameters'])).filter((name) => !Object.hasOwn(question.parameters, name)),
+      ),
+    }),
+  };
+}
+
+const mapOf = (value: Json | undefined): JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {};
+
+function withoutParameters(environment: JsonObject, names: readonly string[]): JsonObject {
+  if (names.length === 0) return environment;
+  const kept = Object.entries(mapOf(environment['parameters'])).filter(([name]) => !names.includes(name));
+  return { ...environment, parameters: Object.fromEntries(kept) };
+}
+
+async function readParameters(
+  hash: string,
+  { blobs, secrets }: Sources,
+): Promise<Record<string, PlanParameter> | undefined> {
+  const text = await blobs.getText(hash);
+  if (text === undefined) throw new AnnealError('NotFound', `The plan ${hash} is not in the store; compile it again.`);
+  const { parameters } = planSchema.parse(JSON.parse(text));
+  return Object.fromEntries(
+    Object.entries(parameters).map(([name, parameter]) => [
+      name,
+      { ...parameter, value: secrets.open(parameter.value) },
+    ]),
+  );
+}
