@@ -1,0 +1,96 @@
+import { describe, expect, it } from 'vitest';
+import { stackResources } from '@anneal/contracts/scheduling.ts';
+import { createTestContext } from '@anneal/runtime/testing.ts';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { literal, openHarness, planWith, project, resource } from '../testing.ts';
+import { coerceValue } from './coerce.ts';
+import { randomString } from './random-string.ts';
+
+describe('OS::Heat::RandomString', () => {
+  it('honours the least number of each class and draws the rest from all of them', () => {
+    for (let count = 0; count < 50; count += 1) {
+      const made = randomString({
+        length: 12,
+        character_classes: [
+          { class: 'digits', min: 3 },
+          { class: 'octdigits', min: 1 },
+        ],
+        character_sequences: [{ sequence: '#!', min: 2 }],
+      });
+      if (!made.ok) throw new Error(made.message);
+      expect(made.value).toMatch(/^[\d#!]{12}$/);
+      expect(made.value.replace(/[^#!]/g, '').length).toBeGreaterThanOrEqual(2);
+      expect(made.value.replace(/\D/g, '').length).toBeGreaterThanOrEqual(4);
+    }
+  });
+
+  it('refuses minima that do not fit', () => {
+    const classes = [{ class: 'digits', min: 5 }];
+    expect(randomString({ length: 4, character_classes: classes })).toMatchObject({ ok: false });
+  });
+});
+
+describe('OS::Heat::Value', () => {
+  it.each([
+    [true, 'string', 'True'],
+    [3, 'string', '3'],
+    ['4.5', 'number', 4.5],
+    ['TRUE', 'boolean', true],
+    [{ a: 1 }, 'json', { a: 1 }],
+    [['a'], 'comma_delimited_list', ['a']],
+    [null, 'number', null],
+  ])('reads %j as %s', (value, type, expected) => {
+    expect(coerceValue(value, type)).toEqual({ ok: true, value: expected });
+  });
+
+  it.each([
+    [1.5, 'string'],
+    ['x', 'number'],
+    ['yes', 'boolean'],
+    [[1], 'json'],
+    ['a,b', 'comma_delimited_list'],
+  ])('refuses %j as %s', (value, type) => {
+    expect(coerceValue(value, type)).toMatchObject({ ok: false });
+  });
+});
+
+describe('a wait', () => {
+  it('goes on in the next process, and ends when it would have ended', async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'anneal-wait-'));
+    const first = await openHarness({ context: await createTestContext({ name: 'scheduling', directory }) });
+    const plan = planWith([
+      resource('d', { min_wait: literal(1) }, { type: 'OS::Heat::Delay' }),
+      resource('t', { wait_secs: literal(0.2) }, { type: 'OS::Heat::TestResource', requires: ['d'] }),
+    ]);
+    const { id } = await first.create('s', plan);
+    await first.dispose();
+    const second = await openHarness({ context: await createTestContext({ name: 'scheduling', directory }) });
+    try {
+      expect(await second.settled(id)).toMatchObject({ action: 'CREATE', status: 'COMPLETE' });
+      const { resources } = await second.ask(stackResources, { project, stack: id, detail: true, name: 'd' });
+      const [delay] = resources;
+      const took = Date.parse(delay?.finished_at ?? '') - Date.parse(delay?.started_at ?? '');
+      expect(took).toBeGreaterThanOrEqual(1000);
+    } finally {
+      await second.dispose();
+      await rm(directory, { recursive: true, force: true });
+    }
+  });
+
+  it('for ever ends when the stack is deleted', async () => {
+    const harness = await openHarness();
+    try {
+      const waits = literal({ create: -1 });
+      const { id } = await harness.create(
+        's',
+        planWith([resource('t', { action_wait_secs: waits }, { type: 'OS::Heat::TestResource' })]),
+      );
+      await harness.remove(id);
+      expect(await harness.settled(id)).toMatchObject({ action: 'DELETE', status: 'COMPLETE' });
+    } finally {
+      await harness.dispose();
+    }
+  });
+});
