@@ -149,7 +149,7 @@ export class StandIn {
   }
 
   async #claim({ client, wait, gone }: { client: string; wait: number; gone: () => boolean }) {
-    const until = Date.now() + wait * 1000;
+    const end = Date.now() + wait * 1000;
     for (;;) {
       const head = this.#queue[0];
       const free = head && (!head.claim || head.claim.until < Date.now() || head.claim.client === client);
@@ -159,7 +159,7 @@ export class StandIn {
         const href = `/messaging/v2/queues/host.h1.requests/messages/${head.id}?claim_id=${claim}`;
         return { status: 201, body: { messages: [{ id: head.id, href, ttl: 600, age: 0, body: head.body }] } };
       }
-      if (Date.now() >= until || gone() || !this.#server) return { status: 204 };
+      if (Date.now() >= end || gone() || !this.#server) return { status: 204 };
       await sleep(5);
     }
   }

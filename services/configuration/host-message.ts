@@ -106,5 +106,7 @@ async function outstanding(context: HostMessageContext, host: HostDocument): Pro
   for await (const head of messagesInOrder(context.queues, hostQueue(host, 'requests'), { pageSize: 1 })) {
     return (head.body as unknown as HostRequest).id;
   }
-  return undefined;
+  // Agents that pop their requests leave an empty queue: then it must be the only run in progress.
+  const running = await context.collections.resources.find({ where: { host_id: host.id, status: 'IN_PROGRESS' } });
+  return running.length === 1 ? (running[0]?.run_id ?? undefined) : undefined;
 }

@@ -5,30 +5,20 @@
  * P2 A lower fence is dropped; the same fence again is answered with the last word, or its work is made good.
  * P3 What is decided is written, in one document, before anything follows from it.
  */
-import { createHash } from 'node:crypto';
 import { AnnealError, toFailure } from '@anneal/contracts/errors.ts';
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import type { ResourceAction, ResourceRequest } from '@anneal/contracts/resource.ts';
 import { DuplicateError, type Draft } from '@anneal/store/port.ts';
-import type { DeploymentState, HostDocument, ResourceDocument } from './collections.ts';
-import {
-  deriveInputs,
-  digestOf,
-  emptyConfig,
-  readConfig,
-  replacedBy,
-  selectForAction,
-  strings,
-  type HostAction,
-  type StoredConfig,
-} from './derive.ts';
+import type { DeploymentState, ResourceDocument } from './collections.ts';
+import { digestOf, readConfig, replacedBy } from './derive.ts';
+import { afterThoseBefore, restingState, startRun, targetOf, type NewRunContext, type Target } from './new-run.ts';
 import { attributesOf } from './outcome.ts';
-import { carryOut, respond, skipping, tell, withdraw, type RunContext } from './run.ts';
+import { carryOut, withdraw } from './run.ts';
+import { respond } from './say.ts';
 
-export interface ProviderContext extends RunContext {
+export interface ProviderContext extends NewRunContext {
   readonly gatewayUrl: string;
-  readonly deploymentTimeoutMs: number;
 }
 type Request = Envelope<ResourceRequest>;
 type Action = Exclude<ResourceAction, 'signal'>;
@@ -199,29 +189,6 @@ async function checked(
   return respond(context, base, { status: 'complete' });
 }
 
-/** What a deployment is to be, whatever is done about it. */
-async function targetOf(
-  context: ProviderContext,
-  { resource, properties }: ResourceRequest,
-): Promise<{ config: StoredConfig; values: JsonObject; actions: string[]; name: string; waits: boolean }> {
-  const values = (properties.input_values ?? {}) as JsonObject;
-  const name = typeof properties.name === 'string' && properties.name !== '' ? properties.name : resource.name;
-  const actions = properties.actions === undefined ? ['CREATE', 'UPDATE'] : strings(properties.actions);
-  const waits = properties.signal_transport !== 'NO_SIGNAL';
-  if (resource.type === 'OS::Heat::OrderedConfig') {
-    return { config: readConfig(resource.type, properties), values, actions, name, waits };
-  }
-  const [configId] = strings(properties.config);
-  if (configId === undefined) return { config: emptyConfig, values, actions, name, waits };
-  const found = await context.collections.resources.get(configId);
-  if (!found?.config) {
-    throw new AnnealError('NotFound', `Config ${configId} of ${resource.name} does not exist.`, {
-      mistakes: [{ code: 'NotFound', path: `resources.${resource.name}.properties.config`, message: 'no such config' }],
-    });
-  }
-  return { config: found.config, values, actions, name, waits };
-}
-
 async function decideDeployment(
   context: ProviderContext,
   base: Draft<ResourceDocument>,
@@ -257,7 +224,7 @@ async function decideDeployment(
       }),
     );
   }
-  let target: Awaited<ReturnType<typeof targetOf>>;
+  let target: Target;
   try {
     target = await targetOf(context, message.data);
   } catch (error) {
@@ -301,179 +268,3 @@ const ended = (base: Draft<ResourceDocument>): Partial<ResourceDocument> =>
         deployment: { ...base.deployment, status: 'COMPLETE', reason: 'It was deleted.', waiting_for: [] },
       }
     : {};
-
-type Target = Awaited<ReturnType<typeof targetOf>>;
-
-/** Of a config that has nothing to do in this action. */
-function restingState(
-  context: ProviderContext,
-  before: DeploymentState | null,
-  host: HostDocument,
-  target: Target,
-  action: HostAction,
-): DeploymentState {
-  const now = context.service.now().toISOString();
-  const digest = digestOf(target.config, target.values);
-  return {
-    name: target.name,
-    host_id: host.id,
-    host_name: host.name,
-    group: target.config.group,
-    action,
-    status: 'COMPLETE',
-    reason: `Nothing to do for ${action}`,
-    config: target.config,
-    input_values: target.values,
-    actions: target.actions,
-    waits_for_answer: target.waits,
-    applied: digest,
-    digest,
-    depends_on: [],
-    waiting_for: [],
-    request: null,
-    output_values: before?.output_values ?? {},
-    status_code: before?.status_code ?? null,
-    stdout: before?.stdout ?? '',
-    stderr: before?.stderr ?? '',
-    created_at: before?.created_at ?? now,
-    queued_at: null,
-    started_at: null,
-    finished_at: now,
-    deadline: null,
-    failure: null,
-  };
-}
-
-/** Undefined where the config has nothing to do in this action. */
-function startRun(
-  context: ProviderContext,
-  options: {
-    base: Draft<ResourceDocument>;
-    host: HostDocument;
-    message: Request;
-    before: DeploymentState | null;
-    target: Target;
-    action: HostAction;
-    /** That the document is about to have. */
-    version: number;
-  },
-): Draft<ResourceDocument> | undefined {
-  const { base, host, message, before, target, action, version } = options;
-  const selected = selectForAction(target.config, action, target.actions);
-  if (!selected) return undefined;
-  const { data } = message;
-  const now = context.service.now();
-  const runId = runIdOf(data.resource.id, data.fence);
-  const deadline = Math.min(
-    Date.parse(data.deadline),
-    now.getTime() + (timeoutOf(target.config.options) ?? context.deploymentTimeoutMs),
-  );
-  const deployment: DeploymentState = {
-    ...restingState(context, before, host, target, action),
-    group: selected.group,
-    status: 'IN_PROGRESS',
-    reason: `Waits in the queue of ${host.name}`,
-    applied: before?.applied ?? null,
-    output_values: {},
-    status_code: null,
-    stdout: '',
-    stderr: '',
-    request: {
-      id: runId,
-      deployment_id: data.resource.id,
-      name: target.name,
-      group: selected.group,
-      config: selected.config,
-      action,
-      inputs: deriveInputs({
-        config: target.config,
-        values: target.values,
-        context: { host_id: host.id, action, stack: data.stack, resource_name: data.resource.name },
-      }),
-      outputs: target.config.outputs.map((output) => ({ ...output })),
-      options: target.config.options,
-      deadline: new Date(hostDeadline(now.getTime(), deadline)).toISOString(),
-      creation_time: now.toISOString(),
-    },
-    queued_at: now.toISOString(),
-    finished_at: null,
-    deadline: new Date(deadline).toISOString(),
-  };
-  const next: Draft<ResourceDocument> = {
-    ...base,
-    deployment,
-    status: 'IN_PROGRESS',
-    host_id: host.id,
-    run_id: runId,
-  };
-  const queued = tell(context, next, 'queued', version);
-  if (target.waits) return queued;
-  return respond(context, queued, {
-    status: 'complete',
-    message: 'Not waiting for outputs signal',
-    attributes: attributesOf(deployment),
-  });
-}
-
-/** The host stops its script a little before nobody waits any more, so that its output still arrives. */
-const hostDeadline = (now: number, deadline: number): number =>
-  deadline - Math.min(10_000, Math.max(0, (deadline - now) * 0.1));
-
-function timeoutOf(options: JsonObject): number | undefined {
-  const seconds = Number(options.timeout);
-  return Number.isFinite(seconds) && seconds > 0 ? seconds * 1000 : undefined;
-}
-
-/** A UUID that a repeat of the same request gives again. */
-export function runIdOf(resourceId: string, fence: number): string {
-  const hex = createHash('sha256').update(`run:${resourceId}:${fence}`).digest('hex');
-  const variant = ((Number.parseInt(hex.slice(16, 17), 16) & 3) | 8).toString(16);
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
-}
-
-/** Those named by `depends_on`: a failed one skips this one, an unfinished one holds it back. */
-async function afterThoseBefore(
-  context: ProviderContext,
-  run: Draft<ResourceDocument>,
-  message: Request,
-  version: number,
-): Promise<Draft<ResourceDocument>> {
-  const { deployment } = run;
-  const ids = strings(message.data.properties.depends_on);
-  if (!deployment || ids.length === 0) return run;
-  const found = await context.collections.resources.getMany(ids);
-  const failed = found.find((other) => other.status === 'FAILED' || other.status === 'SKIPPED');
-  if (failed) {
-    const { reason, failure } = skipping(deployment, failed);
-    const skipped = tell(
-      context,
-      {
-        ...run,
-        // Of what is told only the skip is true: it never was in a queue.
-        outbox: run.outbox.filter((entry) => entry.message.type !== 'deployment.queued'),
-        status: 'SKIPPED',
-        deployment: {
-          ...deployment,
-          status: 'SKIPPED',
-          reason,
-          failure,
-          depends_on: ids,
-          finished_at: deployment.queued_at,
-        },
-      },
-      'skipped',
-      version,
-    );
-    return respond(context, skipped, { status: 'failed', ...(failure && { error: failure }) });
-  }
-  const waiting_for = found.filter((other) => other.status === 'IN_PROGRESS').map((other) => other.id);
-  return {
-    ...run,
-    deployment: {
-      ...deployment,
-      depends_on: ids,
-      waiting_for,
-      ...(waiting_for.length > 0 && { reason: `Waits for ${waiting_for.join(', ')}` }),
-    },
-  };
-}

@@ -11,9 +11,7 @@
  */
 import type { HostProgress, HostResponse } from '@anneal/contracts/configuration.ts';
 import { AnnealError, toFailure, type Failure } from '@anneal/contracts/errors.ts';
-import { deploymentEvent } from '@anneal/contracts/events.ts';
 import type { Json } from '@anneal/contracts/json.ts';
-import { resourceResponse, type ResourceResponse } from '@anneal/contracts/resource.ts';
 import { faultPoint } from '@anneal/runtime/fault.ts';
 import type { ServiceContext } from '@anneal/runtime/service.ts';
 import type { Draft } from '@anneal/store/port.ts';
@@ -23,6 +21,7 @@ import { attributesOf, outcomeOf } from './outcome.ts';
 import { flushOutbox } from './outbox.ts';
 import { dropMessage, isClaimed, putMessages, type QueueContext } from './queue.ts';
 import { hostQueue } from './queue-names.ts';
+import { respond, tell } from './say.ts';
 
 export interface RunContext {
   readonly service: ServiceContext;
@@ -34,65 +33,6 @@ export interface RunContext {
 /** Its message outlives the deadline by this much, so that the deadline is what ends it. */
 const messageGraceSeconds = 120;
 export const deadlineTimer = (runId: string): string => `deadline:${runId}`;
-
-/** The last word to whoever asked, and the document as it says it. */
-export function respond(
-  { service }: Pick<RunContext, 'service'>,
-  document: Draft<ResourceDocument>,
-  response: Pick<ResourceResponse, 'status' | 'attributes' | 'message' | 'error' | 'replace'>,
-): Draft<ResourceDocument> {
-  const full: ResourceResponse = {
-    resource_id: document.id,
-    stack_id: document.stack_id,
-    action: document.action,
-    fence: document.fence,
-    physical_id: document.id,
-    ...response,
-  };
-  const last = response.status !== 'in progress';
-  const queue = document.asker.replyto;
-  const next = last ? { ...document, response: full } : document;
-  if (queue === undefined) return next;
-  const message = service.mint(resourceResponse, {
-    id: `${document.asker.id}:${response.status}`,
-    subject: document.stack_id,
-    cause: document.asker,
-    data: full,
-  });
-  return { ...next, outbox: [...next.outbox, { queue, message }], unsent: true };
-}
-
-/** Adds the event of a step of the deployment; `version` is the one that the document is about to have. */
-export function tell(
-  { service }: Pick<RunContext, 'service'>,
-  document: Draft<ResourceDocument>,
-  step: keyof typeof deploymentEvent,
-  version: number,
-): Draft<ResourceDocument> {
-  const { deployment } = document;
-  if (!deployment) return document;
-  const message = service.mint(deploymentEvent[step], {
-    id: `deployment.${step}:${document.run_id ?? `${document.id}:${document.fence}`}`,
-    subject: document.id,
-    cause: document.asker,
-    project: document.project,
-    data: {
-      deployment_id: document.id,
-      name: deployment.name,
-      stack_id: document.stack_id,
-      resource_name: document.name,
-      host_id: deployment.host_id,
-      host_name: deployment.host_name,
-      action: deployment.action,
-      status: deployment.status,
-      status_code: deployment.status_code,
-      version,
-      outputs: Object.keys(deployment.output_values),
-      ...(deployment.failure && { failure: deployment.failure }),
-    },
-  });
-  return { ...document, outbox: [...document.outbox, { queue: null, message }], unsent: true };
-}
 
 /** Makes queue, timer and messages follow the document. Harmless to repeat. */
 export async function carryOut(context: RunContext, document: ResourceDocument): Promise<void> {
@@ -165,6 +105,7 @@ async function end(
     if (!document || before?.status !== 'IN_PROGRESS') {
       // A repeat: what the first one may not have got round to is made good.
       if (document?.unsent) await flushOutbox(context.service, context.collections.resources, document);
+      if (document) await settleDependents(context, document);
       return false;
     }
     const ending = await decide(before, document);

@@ -1,0 +1,67 @@
+import { describe, expect, it } from 'vitest';
+import { deriveInputs, digestOf, readConfig, replacedBy, selectForAction } from './derive.ts';
+
+const component = readConfig('OS::Heat::SoftwareComponent', {
+  configs: [
+    { actions: ['CREATE', 'UPDATE'], config: 'up', tool: 'script' },
+    { actions: ['DELETE'], config: 'down', tool: 'ansible' },
+  ],
+});
+const script = readConfig('OS::Heat::OrderedConfig', { script: 'x', options: null });
+
+describe('what runs for an action', () => {
+  it.each([
+    [component, 'CREATE', { group: 'script', config: 'up' }],
+    [component, 'DELETE', { group: 'ansible', config: 'down' }],
+    [component, 'SUSPEND', undefined],
+    [script, 'CREATE', { group: 'script', config: 'x' }],
+    [script, 'DELETE', undefined],
+  ] as const)('is the entry of a component, or the config itself (%#)', (config, action, expected) => {
+    expect(selectForAction(config, action, ['CREATE', 'UPDATE'])).toEqual(expected);
+  });
+});
+
+describe('derived inputs', () => {
+  const config = readConfig('OS::Heat::SoftwareConfig', {
+    group: 'script',
+    inputs: [{ name: 'a', default: 1, type: 'Number' }, { name: 'b' }],
+  });
+  it('are the declared ones with value or default, then the undeclared, then what tells where it runs', () => {
+    const inputs = deriveInputs({
+      config,
+      values: { b: 'two', c: { d: 1 } },
+      context: { host_id: 'h', action: 'CREATE', stack: { id: 'i', name: 's' }, resource_name: 'r' },
+    });
+    expect(inputs.map(({ name, value }) => [name, value])).toEqual([
+      ['a', 1],
+      ['b', 'two'],
+      ['c', { d: 1 }],
+      ['deploy_server_id', 'h'],
+      ['deploy_action', 'CREATE'],
+      ['deploy_stack_id', 's/i'],
+      ['deploy_resource_name', 'r'],
+      ['deploy_signal_transport', 'ZAQAR_SIGNAL'],
+    ]);
+  });
+});
+
+describe('a digest', () => {
+  it('does not see the order of keys, and sees every value', () => {
+    expect(digestOf(script, { a: { x: 1, y: 2 }, b: 1 })).toBe(digestOf(script, { b: 1, a: { y: 2, x: 1 } }));
+    expect(digestOf(script, { a: 1 })).not.toBe(digestOf(script, { a: 2 }));
+    expect(digestOf(script, {})).not.toBe(digestOf({ ...script, config: 'y' }, {}));
+  });
+});
+
+describe('replace_on_change', () => {
+  const config = readConfig('OS::Heat::SoftwareConfig', {
+    inputs: [
+      { name: 'version', replace_on_change: true, default: '1' },
+      { name: 'note', replace_on_change: false },
+    ],
+  });
+  it('names the marked inputs whose value differs, a default included', () => {
+    expect(replacedBy({ config, values: {} }, { config, values: { version: '1', note: 'x' } })).toEqual([]);
+    expect(replacedBy({ config, values: {} }, { config, values: { version: '2' } })).toEqual(['version']);
+  });
+});

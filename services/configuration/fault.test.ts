@@ -1,0 +1,70 @@
+import { armFault } from '@anneal/runtime/fault.ts';
+import { createTestContext, eventually } from '@anneal/runtime/testing.ts';
+import { afterEach, describe, expect, it } from 'vitest';
+import { claimed, createRig } from './fixture.ts';
+
+const disarm: (() => void)[] = [];
+afterEach(() => disarm.splice(0).forEach((each) => each()));
+
+/** Throws at the first pass only. */
+function failOnce(name: string): { fired: () => boolean } {
+  let fired = false;
+  disarm.push(
+    armFault(name, () => {
+      if (fired) return;
+      fired = true;
+      throw new Error(`fault ${name}`);
+    }),
+  );
+  return { fired: () => fired };
+}
+
+const points = ['configuration.run.recorded', 'configuration.run.ended', 'configuration.outbox.sent'];
+
+describe('a deployment whose service breaks off', () => {
+  it.each(points)('at %s is made good by the repeat of the message', async (point) => {
+    const rig = await createRig();
+    const fault = failOnce(point);
+    const host = await rig.host('web');
+    const { resource } = await rig.request('create', {
+      type: 'OS::Heat::OrderedConfig',
+      properties: { hosted_on: host.id, script: 'true' },
+    });
+    // What a host asks may meet the fault too; a host asks again.
+    const request = await eventually(async () => (await rig.claim(host.id).catch(() => undefined))?.request);
+    const answer = () => rig.post(host.id, { id: request.id, status_code: 0 });
+    await answer().catch(answer);
+    expect(await rig.final(resource.id)).toMatchObject({ status: 'complete' });
+    expect(fault.fired()).toBe(true);
+    expect(rig.responses.filter((each) => each.status === 'complete').length).toBeGreaterThanOrEqual(1);
+    expect(await rig.claim(host.id)).toBeUndefined();
+    await rig.dispose();
+  });
+
+  it.each(points.slice(1))('at %s for good is made good by the next start', async (point) => {
+    const context = await createTestContext({ name: 'configuration' });
+    const shared = { bus: context.bus, store: context.store, directory: context.directory };
+    const first = await createRig(shared);
+    const host = await first.host('web');
+    const { resource } = await first.request('create', {
+      type: 'OS::Heat::OrderedConfig',
+      properties: { hosted_on: host.id, script: 'true' },
+    });
+    const { request } = await claimed(first, host.id);
+    await first.event('deployment.queued', resource.id);
+    const stop = armFault(point, () => {
+      throw new Error('broken off');
+    });
+    await expect(first.post(host.id, { id: request.id, status_code: 0 })).rejects.toThrow();
+    await first.stop();
+    stop();
+    const second = await createRig(shared);
+    const said = [...first.responses, ...second.responses];
+    if (!said.some((each) => each.status === 'complete')) {
+      expect(await second.final(resource.id)).toMatchObject({ status: 'complete' });
+    }
+    await expect.poll(() => second.claim(host.id)).toBeUndefined();
+    await second.stop();
+    await context.dispose();
+  });
+});

@@ -1,0 +1,69 @@
+/** What a document says to others: written into its outbox, and sent from there. */
+import { deploymentEvent } from '@anneal/contracts/events.ts';
+import { resourceResponse, type ResourceResponse } from '@anneal/contracts/resource.ts';
+import type { ServiceContext } from '@anneal/runtime/service.ts';
+import type { Draft } from '@anneal/store/port.ts';
+import type { ResourceDocument } from './collections.ts';
+
+interface SayContext {
+  readonly service: Pick<ServiceContext, 'mint'>;
+}
+
+/** The last word to whoever asked, and the document as it says it. */
+export function respond(
+  { service }: SayContext,
+  document: Draft<ResourceDocument>,
+  response: Pick<ResourceResponse, 'status' | 'attributes' | 'message' | 'error' | 'replace'>,
+): Draft<ResourceDocument> {
+  const full: ResourceResponse = {
+    resource_id: document.id,
+    stack_id: document.stack_id,
+    action: document.action,
+    fence: document.fence,
+    physical_id: document.id,
+    ...response,
+  };
+  const last = response.status !== 'in progress';
+  const queue = document.asker.replyto;
+  const next = last ? { ...document, response: full } : document;
+  if (queue === undefined) return next;
+  const message = service.mint(resourceResponse, {
+    id: `${document.asker.id}:${response.status}`,
+    subject: document.stack_id,
+    cause: document.asker,
+    data: full,
+  });
+  return { ...next, outbox: [...next.outbox, { queue, message }], unsent: true };
+}
+
+/** Adds the event of a step of the deployment; `version` is the one that the document is about to have. */
+export function tell(
+  { service }: SayContext,
+  document: Draft<ResourceDocument>,
+  step: keyof typeof deploymentEvent,
+  version: number,
+): Draft<ResourceDocument> {
+  const { deployment } = document;
+  if (!deployment) return document;
+  const message = service.mint(deploymentEvent[step], {
+    id: `deployment.${step}:${document.run_id ?? `${document.id}:${document.fence}`}`,
+    subject: document.id,
+    cause: document.asker,
+    project: document.project,
+    data: {
+      deployment_id: document.id,
+      name: deployment.name,
+      stack_id: document.stack_id,
+      resource_name: document.name,
+      host_id: deployment.host_id,
+      host_name: deployment.host_name,
+      action: deployment.action,
+      status: deployment.status,
+      status_code: deployment.status_code,
+      version,
+      outputs: Object.keys(deployment.output_values),
+      ...(deployment.failure && { failure: deployment.failure }),
+    },
+  });
+  return { ...document, outbox: [...document.outbox, { queue: null, message }], unsent: true };
+}
