@@ -96,6 +96,8 @@ export function eventEndpoints({ ask, newId, streams, wakeups, heartbeatMs }: Ev
         // A reconnecting client repeats its first address, so the header, which is newer, wins.
         const named = typeof last === 'string' && last !== '' ? last : query.after;
         // Without a place to start from it starts now: behind the newest event there is.
+        // A pattern that cannot be meant is refused before the stream stands.
+        if (named !== undefined) await page(filter, 1, named);
         const newest = { ...filter, types: ['#'], subject_prefix: '' };
         const after = named ?? (await page(newest, 1, undefined)).events.at(-1)?.id;
         await streams.open(reply, (stream) => follow(stream, filter, after ?? 'beginning'));

@@ -38,6 +38,13 @@ const hosts = { config: { hosts: true } } as const;
 const lookAgainMs = 5_000;
 const shellScript = 'text/x-shellscript';
 
+interface Wish {
+  ttl: number;
+  grace: number;
+  limit: number;
+  client_id?: string;
+}
+
 interface Claimed {
   id: string;
   messages: QueueMessage[];
@@ -52,9 +59,18 @@ export function claimRoutes(
 
   scope.post(all, hosts, async (request, reply) => {
     const access = queueFor(request, 'take');
-    clientId(request, dialect.clientIdRequired && callerOf(request).kind === 'user');
+    // A host that claims again has lost its first claim; without a name of its own it is one program, known by its id.
+    const caller = callerOf(request);
+    const client =
+      clientId(request, dialect.clientIdRequired && caller.kind === 'user') ||
+      (caller.kind === 'host' ? caller.id : '');
     const body = objectBody(request);
-    const wish = { ttl: claimTtlOf(body['ttl']), grace: claimGraceOf(body['grace']), limit: limitOf(request) };
+    const wish: Wish = {
+      ttl: claimTtlOf(body['ttl']),
+      grace: claimGraceOf(body['grace']),
+      limit: limitOf(request),
+      ...(client !== '' && { client_id: client }),
+    };
     const asScript = request.headers.accept?.includes(shellScript) ?? false;
     const claimed = await claimWithin(request, access, { ...wish, limit: asScript ? 1 : wish.limit });
     if (!claimed) return reply.code(204).send();
@@ -67,11 +83,7 @@ export function claimRoutes(
     return reply.send(dialect.lists ? messages : { messages });
   });
 
-  async function claimWithin(
-    request: FastifyRequest,
-    access: QueueAccess,
-    wish: { ttl: number; grace: number; limit: number },
-  ): Promise<Claimed | undefined> {
+  async function claimWithin(request: FastifyRequest, access: QueueAccess, wish: Wish): Promise<Claimed | undefined> {
     const end = performance.now() + waitOf(request, maxWaitSeconds) * 1000;
     const gone = new AbortController();
     const onClose = (): void => gone.abort();
@@ -97,10 +109,7 @@ export function claimRoutes(
     }
   }
 
-  async function claimNow(
-    { project, queue }: QueueAccess,
-    wish: { ttl: number; grace: number; limit: number },
-  ): Promise<Claimed | undefined> {
+  async function claimNow({ project, queue }: QueueAccess, wish: Wish): Promise<Claimed | undefined> {
     try {
       const { claim_id: id, messages } = await ask('configuration', queueClaim, {
         project,
