@@ -35,13 +35,13 @@ export interface Lab {
 }
 
 /** What `lab.json` says to those who look for the lab. */
-export const labFileSchema = z.object({
-  url: z.url(),
-  pid: z.number().int(),
-  username: z.string(),
-  password: z.string(),
-  machines: z.array(z.object({ name: z.string(), system_id: z.string(), address: z.string() })),
-});
+interface LabFile {
+  readonly url: string;
+  readonly pid: number;
+  readonly username: string;
+  readonly password: string;
+  readonly machines: readonly { readonly name: string; readonly system_id: string; readonly address: string }[];
+}
 
 const rememberedSchema = z.object({ username: z.string(), password: z.string(), port: z.number().int() });
 
@@ -97,19 +97,13 @@ export async function startLab(options: LabOptions): Promise<Lab> {
   const { port } = app.server.address() as AddressInfo;
   const url = `http://${options.host.includes(':') ? `[${options.host}]` : options.host}:${port}`;
   writeWhole(join(directory, 'state.json'), JSON.stringify({ ...credentials, port }));
-  writeWhole(
-    join(directory, 'lab.json'),
-    JSON.stringify({
-      url,
-      pid: process.pid,
-      ...credentials,
-      machines: machines.map(({ state }) => ({
-        name: state.name,
-        system_id: systemPath(state.name),
-        address: state.address,
-      })),
-    }),
-  );
+  const file: LabFile = {
+    url,
+    pid: process.pid,
+    ...credentials,
+    machines: machines.map(({ state: { name, address } }) => ({ name, system_id: systemPath(name), address })),
+  };
+  writeWhole(join(directory, 'lab.json'), JSON.stringify(file));
   for (const machine of machines) machine.plugIn();
 
   /** Nodes are enrolled with the address of their controller, so the port should stay what it was. */
