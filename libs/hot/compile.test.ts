@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { compile } from './compile.ts';
 import { mistakesOf, planOf, types } from './testing.ts';

@@ -12,7 +12,7 @@ import { type Environment, type EnvironmentDocument, readEnvironments } from './
 import type { Scope } from './functions/function.ts';
 import { join, Mistakes } from './mistakes.ts';
 import type { Entry } from './node.ts';
-import { toJson, toRecord } from './node.ts';
+import { isObject, toJson, toRecord } from './node.ts';
 import { compileOutput } from './output.ts';
 import { checkParameterGroups } from './parameter-groups.ts';
 import { type ParameterSchema, readParameterSchemas } from './parameter-schema.ts';
@@ -98,7 +98,7 @@ function documentsOf({ environments = [] }: CompileParameters): EnvironmentDocum
   });
 }
 const isDocument = (item: JsonObject | EnvironmentDocument): item is EnvironmentDocument =>
-  'content' in item && 'file' in item && typeof item.file === 'string';
+  isObject(item) && Object.keys(item).length === 2 && typeof item['file'] === 'string' && 'content' in item;
 
 /** Parameters given for the stack are stored with the environment, where they win. */
 function withGiven(environment: Environment, { parameters }: CompileParameters): Environment {

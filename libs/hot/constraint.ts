@@ -59,7 +59,7 @@ const boundsText = ({ min, max }: Bounds): string => `min: ${min ?? 'None'}, max
 const remainder = (value: number, step: number): number => (((value % step) + step) % step) + 0;
 
 function sizeOf(value: Json): number | undefined {
-  if (typeof value === 'string') return [...value].length;
+  if (typeof value === 'string') return Array.from(value).length;
   if (typeof value !== 'object' || value === null) return undefined;
   return Object.keys(value).length;
 }

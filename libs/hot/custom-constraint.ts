@@ -2,8 +2,23 @@
  * The named validators that need no cloud. Those of a service (`nova.flavor`, `glance.image`) count as satisfied: whether
  * such a thing exists is for its provider to say, when it is asked to use it.
  */
-import { isIP, isIPv4, isIPv6 } from 'node:net';
 import type { Json } from '@anneal/contracts/json.ts';
+
+const isIPv4 = (text: string): boolean =>
+  /^\d{1,3}(?:\.\d{1,3}){3}$/.test(text) && text.split('.').every((part) => Number(part) <= 255 && !/^0\d/.test(part));
+
+/** Eight groups, of which one run may be written `::`; the last two may be an IPv4 address. */
+function isIPv6(text: string): boolean {
+  const tail = text.slice(text.lastIndexOf(':') + 1);
+  if (tail.includes('.') && !isIPv4(tail)) return false;
+  const plain = tail.includes('.') ? `${text.slice(0, -tail.length)}0:0` : text;
+  const halves = plain.split('::');
+  if (halves.length > 2) return false;
+  const groups = halves.flatMap((half) => (half === '' ? [] : half.split(':')));
+  if (!groups.every((group) => /^[0-9A-Fa-f]{1,4}$/.test(group))) return false;
+  return halves.length === 2 ? groups.length <= 7 : groups.length === 8;
+}
+const isIP = (text: string): boolean => isIPv4(text) || isIPv6(text);
 
 type Validator = (value: string) => string | undefined;
 

@@ -1,6 +1,7 @@
 /** The `parameter_groups` section: how parameters are shown together. */
 import { type Mistakes, nearestName } from './mistakes.ts';
 import { isNull, type Node, toJson } from './node.ts';
+import { pythonText } from './python.ts';
 
 export function checkParameterGroups({
   section,
@@ -29,7 +30,7 @@ export function checkParameterGroups({
     else if (members.kind !== 'list') refuse('The parameters of parameter group should be a list.', where, members);
     else {
       for (const member of members.items) {
-        const name = String(toJson(member));
+        const name = pythonText(toJson(member));
         if (seen.has(name))
           refuse(`The ${name} parameter must be assigned to one parameter group only.`, where, member);
         else if (!names.has(name)) {

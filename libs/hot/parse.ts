@@ -5,7 +5,7 @@
 import type { Json } from '@anneal/contracts/json.ts';
 import type { Source } from '@anneal/contracts/plan.ts';
 import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument, type Node as YamlNode } from 'yaml';
-import { Mistakes } from './mistakes.ts';
+import type { Mistakes } from './mistakes.ts';
 import { type Entry, type Node, nullNode } from './node.ts';
 import { resolvePlain, type Scalar } from './scalar.ts';
 
@@ -55,7 +55,7 @@ export function parse({ text, file, mistakes }: ParseParameters): Node | undefin
     }
     const before = mistakes.count;
     const reader = new Reader({ at, refuse, isJson: json !== undefined });
-    const node = reader.read(document.contents as YamlNode | null, 0);
+    const node = reader.read(document.contents, 0);
     return mistakes.count > before ? undefined : node;
   } catch (error) {
     // The reader underneath recurses; a hundred thousand brackets exhaust its stack before ours looks at them.
@@ -141,7 +141,7 @@ class Reader {
 
   #readOwn(yaml: YamlNode, at: Source, start: number, depth: number): Node {
     if (isScalar(yaml)) {
-      const resolved = this.#scalar(String(yaml.value ?? ''), yaml.type === 'PLAIN', yaml.tag);
+      const resolved = this.#scalar(typeof yaml.value === 'string' ? yaml.value : '', yaml.type === 'PLAIN', yaml.tag);
       if ('mistake' in resolved) this.#refuse(resolved.mistake, start);
       return 'mistake' in resolved ? nullNode(at) : { kind: 'scalar', ...resolved, at };
     }

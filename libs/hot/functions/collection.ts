@@ -135,16 +135,18 @@ function inStep(lists: Json[][]): Json[][] {
   return first.map((_, row) => lists.map((list) => list[row] ?? null));
 }
 
+function substituteText(text: string, name: string, value: Json): string {
+  if (typeof value === 'string') return text.replaceAll(name, () => value);
+  return wrong(`"repeat" puts strings into text; ${shown(value)} for ${name} is ${kindOfValue(value)}`);
+}
+
 function substitute(template: Json, name: string, value: Json): Json {
-  if (typeof template === 'string') {
-    if (typeof value === 'string') return template.replaceAll(name, () => value);
-    return wrong(`"repeat" puts strings into text; ${shown(value)} for ${name} is ${kindOfValue(value)}`);
-  }
+  if (typeof template === 'string') return substituteText(template, name, value);
   if (Array.isArray(template)) return template.map((item) => substitute(item, name, value));
   if (!isObject(template)) return template;
   return toRecord(
     Object.entries(template).map(([key, item]): [string, Json] => [
-      String(substitute(key, name, value)),
+      substituteText(key, name, value),
       substitute(item, name, value),
     ]),
   ) satisfies JsonObject;

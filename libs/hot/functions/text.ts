@@ -127,7 +127,8 @@ const digest: TemplateFunction = {
     }
     const name = algorithm.toLowerCase().replace('sha3_', 'sha3-');
     if (!getHashes().includes(name)) return wrong(`Algorithm must be one of ${getHashes().slice(0, 40).join(', ')}`);
-    if (/[^\u0000-\u00ff]/.test(text)) return wrong('"digest" takes text of which every character is in latin-1');
+    if (Array.from(text).some((character) => (character.codePointAt(0) ?? 0) > 255))
+      return wrong('"digest" takes text of which every character is in latin-1');
     return createHash(name).update(text, 'latin1').digest('hex');
   },
 };
