@@ -230,6 +230,7 @@ function addReaders(stack: Command, context: CliContext): void {
         stackId,
         after: (await lastEvent(client, stackId)) ?? undefined,
         signal: context.interrupt,
+        onOutage: (error) => output.note(error ? `${error.message} Waiting for it.` : 'The server answers again.'),
         onProgress({ events }) {
           for (const event of events) {
             if (resource === undefined || event.resource_name === resource)

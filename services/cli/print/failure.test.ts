@@ -27,6 +27,26 @@ describe('describeMistake', () => {
     expect(describeMistake(mistake, { colors, file: 'web.yaml' })).toBe('part.yaml:1:2 a: is wrong');
   });
 
+  it('says once what the message says itself', () => {
+    const place = { code: 'X', line: 1, column: 1, file: 't.yaml' };
+    const named = { ...place, path: 'a.b', message: 'Property error: a.b: no such property', nearest: 'ab' };
+    expect(describeMistake(named, { colors })).toBe(
+      't.yaml:1:1 Property error: a.b: no such property (did you mean ab?)',
+    );
+    const near = {
+      ...place,
+      path: 'p',
+      message: 'Unknown Property hosted_onn',
+      nearest: 'hosted_on',
+      expected: 'x'.repeat(99),
+    };
+    expect(describeMistake(near, { colors })).toBe(
+      't.yaml:1:1 p: Unknown Property hosted_onn (did you mean hosted_on?)',
+    );
+    const said = { ...place, path: 'p', message: 'no get_parm; the nearest is get_param.', nearest: 'get_param' };
+    expect(describeMistake(said, { colors })).toBe('t.yaml:1:1 p: no get_parm; the nearest is get_param.');
+  });
+
   it('says expected and found, unless the message does', () => {
     const mistake = { code: 'X', message: 'must be a number', path: 'a', expected: 'number', found: 'text' };
     expect(describeMistake(mistake, { colors })).toBe('a: must be a number (found text)');

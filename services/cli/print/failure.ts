@@ -28,7 +28,7 @@ export function describeFailure(failure: Failure, style: Style): string[] {
   return [
     `${colors.red(colors.bold('Error:'))} ${headline} ${colors.dim(`(${failure.code})`)}`,
     ...rest.map((line) => `  ${line}`),
-    ...(failure.mistakes ?? []).map((mistake) => `  ${describeMistake(mistake, style)}`),
+    ...(failure.mistakes ?? []).toSorted(byPlace).map((mistake) => `  ${describeMistake(mistake, style)}`),
     ...describeDetails(failure.details ?? {}, colors).map((line) => `  ${line}`),
     ...(remedy === undefined ? [] : [`${colors.cyan('Remedy:')} ${remedy}`]),
   ];
@@ -48,22 +48,25 @@ function splitMessage(failure: Failure): { headline: string; rest: string[] } {
   return { headline, rest: failure.mistakes?.length ? [] : lines.filter((line) => line.trim() !== '') };
 }
 
+/** As they stand in the file; those without a place first. */
+const byPlace = (a: Mistake, b: Mistake): number =>
+  (a.file ?? '').localeCompare(b.file ?? '') || (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0);
+
 export function describeMistake(mistake: Mistake, { colors, file }: Style): string {
   const place = [mistake.file ?? file, mistake.line, mistake.column].filter((part) => part !== undefined).join(':');
   const where = place === '' ? '' : `${colors.bold(place)} `;
-  const path = mistake.path === '' || mistake.path === mistake.file ? '' : `${mistake.path}: `;
-  // What the message says itself is not said again.
-  const facts = (
-    [
-      ['expected', mistake.expected],
-      ['found', mistake.found],
-      ['did you mean', mistake.nearest],
-    ] as const
-  ).flatMap(([name, value]) =>
-    value === undefined || mistake.message.includes(value)
+  // What the message says itself is not said again; nor a long list of what is possible, when the nearest is known.
+  const words = new Set(mistake.message.split(/[^\w:.-]+/).map((word) => word.replace(/[:.]+$/, '')));
+  const isSaid = mistake.path === mistake.file || (mistake.path.includes('.') && words.has(mistake.path));
+  const path = isSaid || mistake.path === '' ? '' : `${mistake.path}: `;
+  const { expected, found, nearest } = mistake;
+  const facts = [
+    ...(expected === undefined || mistake.message.includes(expected) || (nearest !== undefined && expected.length > 60)
       ? []
-      : [`${name} ${value}${name === 'did you mean' ? '?' : ''}`],
-  );
+      : [`expected ${expected}`]),
+    ...(found === undefined || mistake.message.includes(found) ? [] : [`found ${found}`]),
+    ...(nearest === undefined || words.has(nearest) ? [] : [`did you mean ${nearest}?`]),
+  ];
   const tail = facts.length === 0 ? '' : ` (${facts.join('; ')})`;
   return `${where}${path}${mistake.message}${tail}`;
 }

@@ -3,6 +3,7 @@
  *
  * F1. Events only say *when* to look; what is shown is what the API says at that moment. A lost event costs a second, never the truth.
  * F2. It ends when the stack is no longer in progress, or is gone. Aborting it leaves the stack working.
+ * F3. A server that goes away is waited for; what happened meanwhile is told when it is back.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Client } from '@anneal/client/connect.ts';
@@ -22,6 +23,8 @@ export interface Progress {
 const shortestGap = 150;
 /** Between two looks without events. */
 const longestGap = 1000;
+/** A server that does not come back within this is not being restarted. */
+const longestOutage = 120_000;
 
 export async function followStack(parameters: {
   client: Client;
@@ -30,8 +33,10 @@ export async function followStack(parameters: {
   after?: string | undefined;
   signal: AbortSignal;
   onProgress: (progress: Progress) => void;
+  /** Told once when the server stops answering, and once when it does again (then without an error). */
+  onOutage?: ((error: AnnealError | undefined) => void) | undefined;
 }): Promise<Stack> {
-  const { client, stackId, signal, onProgress } = parameters;
+  const { client, stackId, signal, onProgress, onOutage } = parameters;
   const streaming = new AbortController();
   const stopped = AbortSignal.any([signal, streaming.signal]);
   const nudge = createNudge();
@@ -41,14 +46,9 @@ export async function followStack(parameters: {
   try {
     for (;;) {
       signal.throwIfAborted();
-      // The stack is read first: what is read after an end cannot be older than it.
-      const stack = await client.stacks.show({ stack: stackId, outputs: false, signal });
+      const seen = await lookUntilAnswered({ client, stackId, marker, signal, onOutage });
+      const { stack, resources, events } = seen;
       const ended = !stack.stack_status.endsWith('_IN_PROGRESS');
-      const gone = stack.stack_status === 'DELETE_COMPLETE';
-      const [resources, events] = await Promise.all([
-        gone ? [] : client.stacks.resources({ stack: stackId, signal }).catch(emptyWhenGone<Resource>),
-        client.stacks.events({ stack: stackId, marker, limit: 1000 }).catch(emptyWhenGone<StackEventRow>),
-      ]);
       marker = events.at(-1)?.id ?? marker;
       onProgress({ stack, resources, events, ended });
       if (ended) return stack;
@@ -58,6 +58,46 @@ export async function followStack(parameters: {
   } finally {
     streaming.abort();
     await stream;
+  }
+}
+
+interface Look {
+  client: Client;
+  stackId: string;
+  marker: string | undefined;
+  signal: AbortSignal;
+}
+
+async function look({ client, stackId, marker, signal }: Look): Promise<Omit<Progress, 'ended'>> {
+  // The stack is read first: what is read after an end cannot be older than it.
+  const stack = await client.stacks.show({ stack: stackId, outputs: false, signal });
+  const gone = stack.stack_status === 'DELETE_COMPLETE';
+  const [resources, events] = await Promise.all([
+    gone ? [] : client.stacks.resources({ stack: stackId, signal }).catch(emptyWhenGone<Resource>),
+    client.stacks.events({ stack: stackId, marker, limit: 1000 }).catch(emptyWhenGone<StackEventRow>),
+  ]);
+  return { stack, resources, events };
+}
+
+/** F3. The stack goes on without its watcher and without the server: one that is being restarted is waited for. */
+async function lookUntilAnswered(
+  parameters: Look & { onOutage: ((error: AnnealError | undefined) => void) | undefined },
+): Promise<Omit<Progress, 'ended'>> {
+  const { signal, onOutage } = parameters;
+  const patience = Date.now() + longestOutage;
+  let told = false;
+  for (;;) {
+    try {
+      const seen = await look(parameters);
+      if (told) onOutage?.(undefined);
+      return seen;
+    } catch (error) {
+      const passing = error instanceof AnnealError && error.kind === 'retry';
+      if (!passing || signal.aborted || Date.now() > patience) throw error;
+      if (!told) onOutage?.(error);
+      told = true;
+      await delay(longestGap / 2, undefined, { signal });
+    }
   }
 }
 

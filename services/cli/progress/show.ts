@@ -35,6 +35,10 @@ export async function showProgress(parameters: {
       stackId: stack.id,
       after,
       signal: interrupt,
+      onOutage: (error) =>
+        live
+          ? undefined
+          : output.note(error ? `${error.message} Waiting for it; the stack goes on.` : 'The server answers again.'),
       onProgress(progress) {
         latest = progress;
         if (live) draw();
