@@ -34,8 +34,6 @@ export class StandIn {
   renewals = 0;
   /** Answers that the next calls get instead of what they asked for. `drop`: done, but the answer is lost. */
   faults: (number | 'drop')[] = [];
-  /** False: takes answers and keeps the request in the queue, as if its removal were lost. */
-  removes = true;
   readonly #queue: Queued[] = [];
   #server: Server | undefined;
   #port = 0;
@@ -80,7 +78,6 @@ export class StandIn {
     this.#queue.push({ id: randomUUID(), body: request, claim: undefined });
   }
 
-  /** The same request once more at the head, as after a lost removal. */
   get pending(): number {
     return this.#queue.length;
   }
@@ -136,8 +133,7 @@ export class StandIn {
       }
       case 'DELETE host.h1.requests/messages': {
         const index = this.#queue.findIndex((each) => each.id === id);
-        if (this.removes && index >= 0) this.#queue.splice(index, 1);
-        if (!this.removes && this.#queue[index]) this.#queue[index].claim = undefined;
+        if (index >= 0) this.#queue.splice(index, 1);
         return { status: 204 };
       }
       case 'POST host.h1.responses/messages':

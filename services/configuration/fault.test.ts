@@ -55,7 +55,7 @@ describe('a deployment whose service breaks off', () => {
     const stop = armFault(point, () => {
       throw new Error('broken off');
     });
-    await expect(first.post(host.id, { id: request.id, status_code: 0 })).rejects.toThrow();
+    await expect(first.post(host.id, { id: request.id, status_code: 0 })).rejects.toThrow('broken off');
     await first.stop();
     stop();
     const second = await createRig(shared);

@@ -51,6 +51,17 @@ describe('a host', () => {
     });
   });
 
+  it('is not taken for up because an operator looks into its queue', async () => {
+    rig = await createRig();
+    const { id } = await rig.host('web');
+    const queue = `host.${id}.requests`;
+    const look = { project, queue, include_claimed: true, echo: true, client_id: '' };
+    expect((await rig.ask(contract.queueMessages, look)).messages).toEqual([]);
+    expect((await rig.ask(contract.hostShow, { host: id })).status).toBe('expected');
+    await rig.ask(contract.queueMessages, { ...look, include_claimed: false });
+    expect((await rig.ask(contract.hostShow, { host: id })).status).toBe('up');
+  });
+
   it('deleted is gone with its queues; deleting it again is harmless', async () => {
     rig = await createRig();
     const { id, token } = await rig.host('web');

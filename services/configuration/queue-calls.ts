@@ -32,7 +32,7 @@ export function queueRoutes(context: HostMessageContext): Route[] {
   const { service, queues, collections } = context;
   const resolve = (question: { project: string; queue: string }, use: QueueUse): Promise<ResolvedQueue> =>
     resolveQueue(collections, { ...question, use });
-  /** Whoever reads the requests of a host is taken for its agent. */
+  /** Whoever asks for the requests of a host as its agent would is taken for it. Operators look with `include_claimed`. */
   const contact = async (queue: ResolvedQueue): Promise<void> => {
     if (queue.host && queue.role === 'requests') await hearOf(context, queue.host);
   };
@@ -84,13 +84,15 @@ export function queueRoutes(context: HostMessageContext): Route[] {
     }),
     answer(service, contract.queueMessages, async ({ data }) => {
       const queue = await resolve(data, 'read');
-      await contact(queue);
+      if (!data.include_claimed && !data.ids) await contact(queue);
       return listMessages(queues, { ...data, queue, limit: data.limit ?? 10 });
     }),
     answer(service, contract.queueMessageDelete, async ({ data }) => {
       const queue = await resolve(data, 'read');
-      await contact(queue);
-      if (data.pop !== undefined) return { messages: await popMessages(queues, queue, data.pop) };
+      if (data.pop !== undefined) {
+        await contact(queue);
+        return { messages: await popMessages(queues, queue, data.pop) };
+      }
       await removeMessages(queues, { queue, ids: data.ids ?? [], claim_id: data.claim_id });
       return { messages: [] };
     }),
