@@ -1,0 +1,90 @@
+/** The service really dies, by SIGKILL, between two lines, and another process goes on with its data. */
+import { spawn } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { eventually } from '@anneal/runtime/testing.ts';
+import { expect, it } from 'vitest';
+
+/** Starts the service in a process of its own; the first one also subscribes and lets six events happen. */
+const program = `
+import { armFromText } from '@anneal/runtime/fault.ts';
+import { readSettings } from '@anneal/runtime/settings.ts';
+import { createTestContext } from '@anneal/runtime/testing.ts';
+import { hostEvent } from '@anneal/contracts/events.ts';
+import { subscriptionCreate } from '@anneal/contracts/notification.ts';
+import { requestsQueue } from '@anneal/contracts/queues.ts';
+import { notificationService } from './service.ts';
+
+const { DIRECTORY, FAULT, HOOK } = process.env;
+if (FAULT) armFromText(FAULT);
+const context = await createTestContext({ name: 'notification', directory: DIRECTORY });
+const settings = readSettings(notificationService.settings, { ANNEAL_NOTIFICATION_ALLOW_PRIVATE: 'true' });
+await notificationService.start(context, settings);
+if (HOOK) {
+  const project = 'p';
+  const data = { id: 's1', project, name: '', url: HOOK, types: ['#'], subject_prefix: '' };
+  await context.bus.request({
+    queue: requestsQueue('notification'),
+    call: subscriptionCreate,
+    message: context.mint(subscriptionCreate, { data, project }),
+  });
+  await context.bus.publish([1, 2, 3, 4, 5, 6].map((version) => context.mint(hostEvent.up, {
+    project,
+    subject: 'h',
+    data: { host_id: 'h', name: 'h', status: 'up', facts: {}, version },
+  })));
+}
+setInterval(() => {}, 1000);
+`;
+
+for (const fault of ['notification.taken:kill', 'notification.sent:kill:1', 'notification.sent:kill:3']) {
+  it(`P1, P2: killed at ${fault}, every event still arrives, in order`, { timeout: 40_000 }, async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'anneal-kill-'));
+    const received: number[] = [];
+    const listener = createServer((request, response) => {
+      let body = '';
+      request.on('data', (chunk: Buffer) => (body += chunk.toString()));
+      request.on('end', () => {
+        received.push((JSON.parse(body) as { data: { version: number } }).data.version);
+        response.writeHead(204).end();
+      });
+    });
+    await new Promise<void>((resolve) => {
+      listener.listen(0, '127.0.0.1', resolve);
+    });
+    const hook = `http://127.0.0.1:${(listener.address() as AddressInfo).port}/`;
+    const run = (environment: Record<string, string>) =>
+      spawn(process.execPath, ['--input-type=module-typescript', '-e', program], {
+        cwd: import.meta.dirname,
+        env: { PATH: process.env['PATH'] ?? '', DIRECTORY: directory, ...environment },
+        stdio: ['ignore', 'ignore', 'inherit'],
+      });
+    const first = run({ HOOK: hook, FAULT: fault });
+    const signal = await new Promise((resolve) => {
+      first.on('exit', (_code, by) => resolve(by));
+    });
+    expect(signal).toBe('SIGKILL');
+    const second = run({});
+    try {
+      await eventually(() => (new Set(received).size === 6 ? true : undefined), {
+        within: 30_000,
+        last: () => received,
+      });
+      // A repeat of the one that was under way is allowed; going back any further is not.
+      const once = received.filter((version, index) => version !== received[index - 1]);
+      expect(once).toEqual([1, 2, 3, 4, 5, 6]);
+    } finally {
+      const gone = new Promise((resolve) => {
+        second.on('exit', resolve);
+      });
+      second.kill('SIGKILL');
+      await gone;
+      listener.closeAllConnections();
+      listener.close();
+      await rm(directory, { recursive: true, force: true });
+    }
+  });
+}
