@@ -1,5 +1,7 @@
 /** The only door for HTTP: it translates requests to questions on the bus, and knows who may ask. */
 import { setMaxListeners } from 'node:events';
+import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
 import { eventKept, queueFilled } from '@anneal/contracts/events.ts';
 import { on, route } from '@anneal/bus/route.ts';
 import type { FastifyInstance } from 'fastify';
@@ -46,6 +48,7 @@ export const gatewayService = defineService({
       keystone: { password, tokens, region: settings.region, now },
       version: manifest.version,
     });
+    const unused = unusedConnections(app);
     const url = await app.listen({ host: settings.host, port: settings.port });
     log.info({ url }, 'the gateway takes requests');
 
@@ -55,7 +58,7 @@ export const gatewayService = defineService({
         stopping.abort();
         wakeups.wakeAll();
         await wake.stop();
-        await closeServer(app);
+        await closeServer(app, unused);
       },
     };
   },
@@ -65,7 +68,8 @@ export const gatewayService = defineService({
 const lastReadMs = 5_000;
 
 /** A connection whose stream or long poll has just ended would be kept for its next request, and hold the stop up. */
-async function closeServer(app: FastifyInstance): Promise<void> {
+async function closeServer(app: FastifyInstance, unused: ReadonlySet<Socket>): Promise<void> {
+  for (const socket of unused) socket.destroy();
   const idle = setInterval(() => app.server.closeIdleConnections(), 20);
   const deadline = setTimeout(() => app.server.closeAllConnections(), lastReadMs);
   try {
@@ -74,4 +78,15 @@ async function closeServer(app: FastifyInstance): Promise<void> {
     clearInterval(idle);
     clearTimeout(deadline);
   }
+}
+
+/** Connections on which nothing was asked yet: clients open them ahead of need, and Node does not count them as idle. */
+function unusedConnections(app: FastifyInstance): ReadonlySet<Socket> {
+  const unused = new Set<Socket>();
+  app.server.on('connection', (socket: Socket) => {
+    unused.add(socket);
+    socket.once('close', () => unused.delete(socket));
+  });
+  app.server.on('request', ({ socket }: IncomingMessage) => unused.delete(socket));
+  return unused;
 }

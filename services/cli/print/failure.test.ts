@@ -100,7 +100,7 @@ describe('describeFailedStack', () => {
       '✘ The create of shop failed at migrate (OS::Heat::OrderedConfig).',
       'Error: It failed. (DeploymentFailed)',
       '  host        h1',
-      '  deployment  migrate',
+      '  config      migrate',
       '  exit status 3',
       '  standard error:',
       '  | no',

@@ -79,7 +79,7 @@ const labels: Readonly<Record<string, string>> = {
   host: 'host',
   host_name: 'host',
   config: 'config',
-  deployment: 'deployment',
+  deployment: 'config',
   name: 'config',
   status_code: 'exit status',
   exit_status: 'exit status',

@@ -26,7 +26,7 @@ export async function showProgress(parameters: {
     latest
       ? renderTree({ stack: latest.stack, resources: latest.resources, now: context.now(), colors: output.colors })
       : [];
-  const draw = (): void => live?.(fit(lines(), context.terminal.rows ?? 24).join('\n'));
+  const draw = (): void => live?.(fit(lines(), context.terminal.rows || 24).join('\n'));
   // Times of what runs grow between two events.
   const ticker = live ? setInterval(draw, 250) : undefined;
   try {
