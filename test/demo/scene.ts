@@ -1,7 +1,6 @@
 /** What all acts of the demo share. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import type { Client } from '@anneal/client/connect.ts';
 import type { AnnealEvent } from '@anneal/client/events.ts';
 import type { Children, Ended } from './children.ts';
@@ -21,9 +20,6 @@ export interface Scene {
 
 /** A file as the demo names it to the CLI: relative to the repository. */
 export const inDemo = (name: string): string => `test/demo/${name}`;
-export const readHere = (name: string): Promise<string> =>
-  readFile(fileURLToPath(new URL(name, import.meta.url)), 'utf8');
-
 /** Runs a command that draws: on a terminal it gets the terminal, else its lines are quoted as they come. */
 export async function perform(scene: Scene, words: readonly string[]): Promise<Ended> {
   command(words);
