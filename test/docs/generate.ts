@@ -29,7 +29,10 @@ const services = [
 ];
 
 // Nothing is run: the context is only passed on.
-const program = buildProgram({ environment: {}, cwd: '.' } as CliContext, { stdout: process.stdout, stderr: process.stderr });
+const program = buildProgram({ environment: {}, cwd: '.' } as CliContext, {
+  stdout: process.stdout,
+  stderr: process.stderr,
+});
 const pages: Record<string, string> = {
   'commands.md': commandsPage(describeCommands(program)),
   'errors.md': errorsPage(),

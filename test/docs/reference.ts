@@ -3,7 +3,7 @@ import { errorTable } from '@anneal/contracts/errors.ts';
 import { definitionsByFile } from '@anneal/contracts/registry.ts';
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
 import type { SettingDefinitions } from '@anneal/runtime/settings.ts';
-import { z } from 'zod';
+import type { z } from 'zod';
 
 const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('\n', ' ');
 const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
@@ -41,7 +41,7 @@ export const eventsPage = (): string =>
 /** The default of a setting, as it would be written in the environment. */
 function defaultOf(schema: z.ZodType): string {
   const parsed = schema.safeParse(undefined);
-  return parsed.success && parsed.data !== undefined ? `\`${String(parsed.data)}\`` : '';
+  return parsed.success && parsed.data !== undefined ? `\`${JSON.stringify(parsed.data).replaceAll('"', '')}\`` : '';
 }
 
 export const settingsPage = (groups: readonly { name: string; settings: SettingDefinitions }[]): string =>

@@ -84,7 +84,9 @@ export async function startServer(options: { lab: number; env?: Record<string, s
       async () => {
         const nodes = await ready.nodes.list();
         return nodes.length >= options.lab &&
-          nodes.every((node) => !['enroll', 'verifying', 'inspecting', 'manageable'].includes(String(node.provision_state)))
+          nodes.every(
+            (node) => !['enroll', 'verifying', 'inspecting', 'manageable'].includes(String(node.provision_state)),
+          )
           ? true
           : undefined;
       },
