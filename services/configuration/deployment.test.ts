@@ -46,7 +46,9 @@ describe('a deployment', () => {
     expect(answer.status).toBe('failed');
     expect(answer.error).toMatchObject({
       code: 'DeploymentFailed',
-      message: 'Deployment to server failed: deploy_status_code : Deployment exited with non-zero status code: 1',
+      message: expect.stringContaining(
+        'Deployment to server failed: deploy_status_code : Deployment exited with non-zero status code: 1',
+      ),
       details: { host: 'web', host_id: host.id, deployment: 'configA', status_code: 1, stderr: 'no such disk\n' },
     });
     const event = await rig.event('deployment.failed', resource.id);

@@ -33,17 +33,21 @@ export function outcomeOf(deployment: DeploymentState, response: HostResponse): 
   const reason = reasons.join(', ');
   // A script that ran out of its time is told apart from one that failed by itself.
   const code = response.error?.startsWith('deadline') ? 'DeadlineExceeded' : 'DeploymentFailed';
-  const error = new AnnealError(code, `Deployment to server failed: ${reason}`, {
-    details: {
-      host: deployment.host_name,
-      host_id: deployment.host_id,
-      deployment: deployment.name,
-      action: deployment.action,
-      status_code: response.status_code,
-      stderr: tail(response.stderr),
-      stdout: tail(response.stdout),
+  const error = new AnnealError(
+    code,
+    `Deployment to server failed: ${reason} (${deployment.name} on ${deployment.host_name})`,
+    {
+      details: {
+        host: deployment.host_name,
+        host_id: deployment.host_id,
+        deployment: deployment.name,
+        action: deployment.action,
+        status_code: response.status_code,
+        stderr: tail(response.stderr),
+        stdout: tail(response.stdout),
+      },
     },
-  });
+  );
   return { status: 'FAILED', reason, output_values, failure: toFailure(error) };
 }
 

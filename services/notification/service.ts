@@ -13,6 +13,7 @@ import {
   subscriptionList,
   subscriptionShow,
 } from '@anneal/contracts/notification.ts';
+import { adminProject } from '@anneal/contracts/project.ts';
 import { requestsQueue } from '@anneal/contracts/queues.ts';
 import { defineService } from '@anneal/runtime/service.ts';
 import { createTimers } from '@anneal/store/timers.ts';
@@ -187,8 +188,7 @@ export const notificationService = defineService({
     const listener = await bus.subscribe(
       kept,
       async ({ message }) => {
-        // What belongs to no project has nobody who may read it.
-        if (message.project !== undefined) await events.append(message);
+        await events.append({ ...message, project: message.project ?? adminProject.id });
       },
       // One writer at a time keeps the log in the order of the bus; many in hand let it write many at once.
       { group: 'notification', singleActive: true, concurrency: 128 },

@@ -1,9 +1,8 @@
 /** The administrator's credentials: made at the first start, kept for the next, readable by the owner alone. */
 import { randomBytes } from 'node:crypto';
 import { chmod, rename, writeFile } from 'node:fs/promises';
+import { adminProject } from '@anneal/contracts/project.ts';
 import { credentialsFile, readCredentials, type Credentials } from '../login.ts';
-
-export const adminProjectId = '00000000000000000000000000000001';
 
 /** The address follows where the server listens now; the password stays, unless the environment sets one. */
 export async function prepareCredentials(parameters: {
@@ -18,7 +17,7 @@ export async function prepareCredentials(parameters: {
     username: known?.username ?? 'admin',
     password: password ?? known?.password ?? randomBytes(18).toString('base64url'),
     project_name: known?.project_name ?? 'admin',
-    project_id: known?.project_id ?? adminProjectId,
+    project_id: known?.project_id ?? adminProject.id,
   };
   const file = credentialsFile(dataDirectory);
   if (JSON.stringify(known) !== JSON.stringify(credentials)) {

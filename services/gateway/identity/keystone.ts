@@ -9,7 +9,8 @@ import { Attempts } from './attempts.ts';
 import { callerOf } from './caller.ts';
 import { catalogFor } from './catalog.ts';
 import type { Password } from './password.ts';
-import { adminProject, adminUser, domain, roles } from './principals.ts';
+import { adminProject } from '@anneal/contracts/project.ts';
+import { adminUser, domain, roles } from './principals.ts';
 import type { TokenDocument, Tokens } from './tokens.ts';
 
 const naming = z.object({ id: z.string().optional(), name: z.string().optional() });

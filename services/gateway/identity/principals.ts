@@ -1,6 +1,5 @@
 /** Who there is: one domain, one project, one user. */
 export const domain = { id: 'default', name: 'Default' } as const;
-export const adminProject = { id: '00000000000000000000000000000001', name: 'admin' } as const;
 export const adminUser = { id: '00000000000000000000000000000002', name: 'admin' } as const;
 export const roles = [
   { id: '00000000000000000000000000000011', name: 'admin' },
