@@ -3,13 +3,13 @@
  * with the input is in the answer. Time is linear in the size of the input.
  */
 import type { Mistake } from '@anneal/contracts/errors.ts';
-import type { JsonObject } from '@anneal/contracts/json.ts';
+import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { Plan, PlanParameter } from '@anneal/contracts/plan.ts';
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
 import { Build } from './build.ts';
 import { findCycles } from './cycle.ts';
 import { type Environment, type EnvironmentDocument, readEnvironments } from './environment.ts';
-import type { Scope } from './functions/function.ts';
+import type { Scope } from './evaluate.ts';
 import { join, Mistakes } from './mistakes.ts';
 import type { Entry } from './node.ts';
 import { isObject, toJson, toRecord } from './node.ts';
@@ -125,7 +125,19 @@ function forget(
   };
 }
 
-export function compileBody(options: CompileParameters & Front & { mistakes: Mistakes }): Plan | undefined {
+export interface Body {
+  readonly plan: Plan;
+  /** What each condition came to; null where a parameter without a value decides. */
+  readonly conditions: JsonObject;
+  /** The type of each resource as the template has it, before the registry. */
+  readonly writtenTypes: ReadonlyMap<string, string>;
+}
+
+export const compileBody = (options: CompileParameters & Front & { mistakes: Mistakes }): Plan | undefined =>
+  compileFront(options)?.plan;
+
+/** Conditions, resources and outputs: the plan, and what else is known once it is made. */
+export function compileFront(options: CompileParameters & Front & { mistakes: Mistakes }): Body | undefined {
   const { read, environment, schemas, values, mistakes } = options;
   const { version } = read;
   const scope: Scope = {
@@ -134,6 +146,7 @@ export function compileBody(options: CompileParameters & Front & { mistakes: Mis
     reference: () => undefined,
     attribute: () => undefined,
   };
+  const conditions = version >= '2016-10-14' ? sectionEntries(read, 'conditions', mistakes) : new Map<string, Entry>();
   const hidden = new Set([...schemas.values()].filter((schema) => schema.hidden).map(({ name }) => name));
   const build = new Build({
     version,
@@ -141,7 +154,7 @@ export function compileBody(options: CompileParameters & Front & { mistakes: Mis
     parameters: new Set([...schemas.keys(), 'OS::stack_name', 'OS::stack_id', 'OS::project_id']),
     hidden,
     files: new Map(Object.entries(options.files ?? {})),
-    conditions: version >= '2016-10-14' ? sectionEntries(read, 'conditions', mistakes) : new Map<string, Entry>(),
+    conditions,
     mistakes,
   });
   build.conditions.checkAll();
@@ -167,7 +180,7 @@ export function compileBody(options: CompileParameters & Front & { mistakes: Mis
     ([name, entry]) => compileOutput(name, entry, context) ?? [],
   );
   if (mistakes.any) return undefined;
-  return {
+  const plan: Plan = {
     format: 1,
     template_version: version,
     description: read.description,
@@ -175,6 +188,20 @@ export function compileBody(options: CompileParameters & Front & { mistakes: Mis
     resources: toRecord(resources.map((resource) => [resource.name, resource])),
     outputs: toRecord(outputs.map((output) => [output.name, output])),
   };
+  const verdicts = Array.from(conditions.keys(), (name): [string, Json] => {
+    const use = { kind: 'scalar', value: name, at: undefined } as const;
+    return [name, build.conditions.use(use, `conditions.${name}`) ?? null];
+  });
+  return { plan, conditions: toRecord(verdicts), writtenTypes: writtenTypes(entries) };
+}
+
+function writtenTypes(entries: ReadonlyMap<string, Entry>): Map<string, string> {
+  const types = new Map<string, string>();
+  for (const [name, { value }] of entries) {
+    const type = value.kind === 'map' ? value.entries.get('type')?.value : undefined;
+    if (type?.kind === 'scalar' && typeof type.value === 'string') types.set(name, type.value);
+  }
+  return types;
 }
 
 function checkNames(

@@ -2,14 +2,18 @@
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Json } from '@anneal/contracts/json.ts';
 import type { Expression } from '@anneal/contracts/plan.ts';
-import { type Scope, Wrong } from './functions/function.ts';
+import { type Scope as FunctionScope, Wrong } from './functions/function.ts';
 import { functions } from './functions/table.ts';
 import { join } from './mistakes.ts';
 import { toRecord } from './node.ts';
 import { holdsUnknown, type Partial, settled, type Unknown, unknown } from './unknown.ts';
 
-export { type Scope } from './functions/function.ts';
 export { type Unknown, unknown } from './unknown.ts';
+
+export interface Scope extends FunctionScope {
+  /** False: this attribute is not known, though others of the resource are. */
+  isKnown?(resource: string, attribute: string): boolean;
+}
 
 /** @throws AnnealError InvalidTemplate with the path of the function that could not take its arguments. */
 export function evaluate(expression: Expression, scope: Scope, path = ''): Json | Unknown {
@@ -36,7 +40,7 @@ function call(expression: Extract<Expression, { kind: 'call' }>, scope: Scope, p
   const definition = functions.get(expression.function);
   if (!definition) throw refused(path, `The function ${expression.function} is not known`, expression);
   const argument = evaluateParts(expression.arguments, scope, path);
-  if (holdsUnknown(argument)) return unknown;
+  if (holdsUnknown(argument) || readsUnknown(expression.function, argument as Json, scope)) return unknown;
   try {
     const value = definition.evaluate(argument as Json, scope);
     return value === undefined ? unknown : value;
@@ -44,6 +48,12 @@ function call(expression: Extract<Expression, { kind: 'call' }>, scope: Scope, p
     if (error instanceof Wrong) throw refused(path, error.message, expression);
     throw error;
   }
+}
+
+function readsUnknown(name: string, argument: Json, scope: Scope): boolean {
+  if (name !== 'get_attr' || !scope.isKnown || !Array.isArray(argument)) return false;
+  const [resource, attribute] = argument;
+  return typeof resource === 'string' && typeof attribute === 'string' && !scope.isKnown(resource, attribute);
 }
 
 function refused(path: string, message: string, { source }: Extract<Expression, { kind: 'call' }>): AnnealError {

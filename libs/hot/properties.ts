@@ -21,6 +21,8 @@ export interface Resolved {
   readonly mistakes: PropertyMistake[];
   /** Names of properties of which something is not known yet; they are left out. */
   readonly unknown: string[];
+  /** All of them, with what is not known in its place. */
+  readonly all: Readonly<Record<string, Partial>>;
 }
 
 export interface ResolveProperties {
@@ -69,7 +71,7 @@ function resolveAll(parameters: ResolveProperties): Resolved {
 function finish(entries: [string, Partial][], mistakes: PropertyMistake[]): Resolved {
   const open = entries.filter(([, value]) => holdsUnknown(value)).map(([name]) => name);
   const known = entries.filter(([, value]) => !holdsUnknown(value)) as [string, Json][];
-  return { properties: toRecord(known), mistakes, unknown: open };
+  return { properties: toRecord(known), mistakes, unknown: open, all: toRecord(entries) };
 }
 
 interface Context {

@@ -1,7 +1,12 @@
 /** `anneal template …` */
-import type { Command } from '@commander-js/extra-typings';
+import { unknownMark } from '@anneal/hot/render.ts';
+import { type Command, Option } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';
 import { collect, examples, formatOption, readBundle, readParameters } from './options.ts';
+import { renderTemplate } from '../template/render.ts';
+
+const offlineFormat = () =>
+  new Option('-o, --output <format>', 'how to print').choices(['json', 'yaml'] as const).default('yaml' as const);
 
 const record = (value: unknown): Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {};
@@ -10,9 +15,21 @@ const text = (value: unknown): string =>
 
 export function addTemplateCommands(program: Command, context: CliContext): void {
   const { output } = context;
-  program
-    .command('template')
-    .description('Templates')
+  const noun = program.command('template').description('Templates');
+  noun
+    .command('render [file]')
+    .description('work out all that a template comes to; needs no server')
+    .option('-e, --environment <file>', 'environment; may be given more than once', collect, [])
+    .option('-P, --parameter <name=json>', 'value of a parameter; may be given more than once', collect, [])
+    .option('--files <file>', 'contents of the files that the template names, by name, as JSON')
+    .option('--attributes <file>', 'attributes of resources, {resource: {attribute: value, "__id__": id}}, as JSON')
+    .option('--stack-name <name>', 'what OS::stack_name gives', 'stack')
+    .option('--batch <file>', 'one JSON case a line, {id, template, environment, parameters, files, attributes}')
+    .addOption(offlineFormat())
+    .addHelpText('after', examples('template render web.yaml', 'template render web.yaml -e prod.yaml -o json'))
+    .addHelpText('after', `\nWhat is not known is shown as {"${unknownMark}": true}.\n`)
+    .action((file, options) => renderTemplate(file, options, context));
+  noun
     .command('validate <file>')
     .description('check a template; every mistake is told, with its line and column')
     .option('-e, --environment <file>', 'environment; may be given more than once', collect, [])

@@ -1,0 +1,69 @@
+/**
+ * Many templates in one run: a case a line in, an answer a line out, in the same order. A case that cannot be worked on
+ * is answered with its errors; it never stops the others.
+ */
+import { AnnealError, type Mistake } from '@anneal/contracts/errors.ts';
+import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+import { render, type RenderParameters } from '@anneal/hot/render.ts';
+import { isObject, offlineStack, textsOf } from './load.ts';
+
+export function renderLine(line: string): JsonObject {
+  const { id, parameters } = readCase(line);
+  if (Array.isArray(parameters)) return { id, errors: parameters as unknown as Json };
+  const answer = render(parameters);
+  return 'rendered' in answer ? { id, ...answer.rendered } : { id, errors: answer.mistakes as unknown as Json };
+}
+
+/** The id, also where the rest of the case is wrong. */
+function readCase(line: string): { id: Json; parameters: RenderParameters | Mistake[] } {
+  let value: unknown;
+  try {
+    value = JSON.parse(line);
+  } catch (error) {
+    return { id: null, parameters: refused(`The case is not JSON: ${(error as Error).message}`) };
+  }
+  if (!isObject(value)) return { id: null, parameters: refused('The case is not a JSON object') };
+  const { id = null, template, environment, parameters, files, attributes } = value;
+  try {
+    if (typeof template !== 'string' && !isObject(template)) throw misfit('template', 'a text or an object');
+    return {
+      id,
+      parameters: {
+        ...offlineStack,
+        ...pick(value, { stack_name: 'stackName', stack_id: 'stackId', project_id: 'projectId' }),
+        template,
+        environments: environmentsOf(environment),
+        parameters: objectOf(parameters, 'parameters'),
+        files: textsOf(objectOf(files, 'files'), 'files'),
+        attributes: objectOf(attributes, 'attributes'),
+      },
+    };
+  } catch (error) {
+    if (error instanceof AnnealError) return { id, parameters: refused(error.message) };
+    throw error;
+  }
+}
+
+function environmentsOf(value: Json | undefined): (string | JsonObject)[] {
+  if (value === undefined || value === null) return [];
+  return (Array.isArray(value) ? value : [value]).map((item) => {
+    if (typeof item === 'string' || isObject(item)) return item;
+    throw misfit('environment', 'a text, null, or a list of texts');
+  });
+}
+
+function objectOf(value: Json | undefined, field: string): JsonObject {
+  if (value === undefined || value === null) return {};
+  if (isObject(value)) return value;
+  throw misfit(field, 'an object');
+}
+
+function pick(value: JsonObject, names: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(names).flatMap(([from, to]) => (typeof value[from] === 'string' ? [[to, value[from]]] : [])),
+  );
+}
+
+const misfit = (field: string, expected: string): AnnealError =>
+  new AnnealError('InvalidRequest', `The field ${field} of a case must be ${expected}`);
+const refused = (message: string): Mistake[] => [{ code: 'InvalidCase', message, path: '' }];

@@ -1,0 +1,99 @@
+/** From the words of an offline command to what the compiler takes. Everything is read here, nothing is asked of a server. */
+import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+import type { RenderParameters } from '@anneal/hot/render.ts';
+import { knownTypes } from '@anneal/hot/types/known.ts';
+import { readBundle, readPairs } from '../command/options.ts';
+
+export interface OfflineOptions {
+  readonly environment: readonly string[];
+  readonly parameter: readonly string[];
+  /** A file with the contents of the files that the template names; else they are read from where it stands. */
+  readonly files?: string | undefined;
+  readonly attributes?: string | undefined;
+  readonly stackName?: string | undefined;
+}
+
+/** What every offline command says of the stack that the template would become. */
+export const offlineStack = { stackName: 'stack', stackId: '', projectId: 'project', types: knownTypes };
+
+/** @throws AnnealError InvalidRequest, when something cannot be read. */
+export async function loadTemplate(file: string, options: OfflineOptions, cwd: string): Promise<RenderParameters> {
+  const { environment, files, attributes, stackName } = options;
+  const read = files === undefined ? await readAround(file, environment, cwd) : await readAlone(file, environment, cwd);
+  return {
+    ...offlineStack,
+    ...(stackName !== undefined && { stackName }),
+    ...read,
+    ...(files !== undefined && { files: await readTexts(files, cwd) }),
+    ...(attributes !== undefined && { attributes: await readObject(attributes, cwd) }),
+    parameters: readJsonPairs(options.parameter),
+  };
+}
+
+type Read = Pick<RenderParameters, 'template' | 'environments' | 'files'>;
+
+async function readAround(file: string, environments: readonly string[], cwd: string): Promise<Read> {
+  const bundle = await readBundle({ template: file, environments, cwd });
+  return {
+    template: bundle.template,
+    environments: bundle.environmentFiles.map((name) => ({ content: bundle.files[name] ?? '', file: name })),
+    files: bundle.files,
+  };
+}
+
+async function readAlone(file: string, environments: readonly string[], cwd: string): Promise<Read> {
+  return {
+    template: await readText(file, cwd),
+    environments: await Promise.all(
+      environments.map(async (name) => ({ content: await readText(name, cwd), file: name })),
+    ),
+  };
+}
+
+export async function readText(file: string, cwd: string): Promise<string> {
+  return readFile(file === '-' ? '/dev/stdin' : resolve(cwd, file), 'utf8').catch((error: unknown) => {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new AnnealError('InvalidRequest', `${file} cannot be read: ${reason}`, { cause: error });
+  });
+}
+
+async function readObject(file: string, cwd: string): Promise<JsonObject> {
+  const text = await readText(file, cwd);
+  const value = parseJson(text);
+  if (isObject(value)) return value;
+  throw new AnnealError('InvalidRequest', `${file} must hold a JSON object`);
+}
+
+async function readTexts(file: string, cwd: string): Promise<Record<string, string>> {
+  return textsOf(await readObject(file, cwd), file);
+}
+
+/** Files as clients send them: texts by name. A file that is not text is taken as the JSON it is. */
+export function textsOf(value: JsonObject, where: string): Record<string, string> {
+  for (const [name, text] of Object.entries(value)) {
+    if (typeof text !== 'string') throw new AnnealError('InvalidRequest', `${where}: the file ${name} must be a text`);
+  }
+  return value as Record<string, string>;
+}
+
+/** `name=5` is a number, `name="5"` and `name=five` are texts. */
+function readJsonPairs(texts: readonly string[]): JsonObject {
+  const pairs = Object.entries(readPairs(texts, '--parameter'));
+  return Object.fromEntries(pairs.map(([name, text]) => [name, parseJson(text) ?? text]));
+}
+
+/** Undefined when it is none. */
+export function parseJson(text: string): Json | undefined {
+  try {
+    return JSON.parse(text) as Json;
+  } catch {
+    return undefined;
+  }
+}
+
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,52 @@
+/** `anneal template render` */
+import { createReadStream } from 'node:fs';
+import { resolve } from 'node:path';
+import { createInterface } from 'node:readline';
+import { AnnealError, type Mistake } from '@anneal/contracts/errors.ts';
+import { render } from '@anneal/hot/render.ts';
+import { CommanderError } from '@commander-js/extra-typings';
+import type { CliContext } from '../context.ts';
+import { exitCodes } from '../exit.ts';
+import { renderLine } from './batch.ts';
+import { loadTemplate, type OfflineOptions } from './load.ts';
+
+export interface RenderOptions extends OfflineOptions {
+  readonly output: 'json' | 'yaml';
+  readonly batch?: string | undefined;
+}
+
+export async function renderTemplate(
+  file: string | undefined,
+  options: RenderOptions,
+  context: CliContext,
+): Promise<void> {
+  if (options.batch !== undefined) return renderBatch(options.batch, context);
+  if (file === undefined) throw new AnnealError('InvalidRequest', 'Name a template, or --batch with a file of cases');
+  const { output } = options;
+  const answer = await loadTemplate(file, options, context.cwd).then(render, (error: unknown) => {
+    if (output !== 'json' || !(error instanceof AnnealError)) throw error;
+    return { mistakes: error.mistakes ?? [{ code: error.code, message: error.message, path: '' }] };
+  });
+  if ('rendered' in answer) context.output.value(output, answer.rendered);
+  else refuse(answer.mistakes, output, context);
+}
+
+/** For programs as JSON, for people in the words that all commands share. */
+export function refuse(mistakes: readonly Mistake[], format: string, context: CliContext): never {
+  if (format !== 'json') {
+    const [first] = mistakes;
+    const more = mistakes.length > 1 ? ` (and ${mistakes.length - 1} more)` : '';
+    throw new AnnealError('InvalidTemplate', `${first?.message ?? 'The template is not valid.'}${more}`, { mistakes });
+  }
+  context.output.note(JSON.stringify({ errors: mistakes }, null, 2));
+  // It has been said; all that is left is the exit status.
+  throw new CommanderError(exitCodes.refused, 'anneal.template.refused', 'refused');
+}
+
+async function renderBatch(file: string, { output, cwd, interrupt }: CliContext): Promise<void> {
+  const input = file === '-' ? process.stdin : createReadStream(resolve(cwd, file), 'utf8');
+  for await (const line of createInterface({ input, crlfDelay: Infinity })) {
+    interrupt.throwIfAborted();
+    if (line.trim() !== '') output.line(JSON.stringify(renderLine(line)));
+  }
+}
