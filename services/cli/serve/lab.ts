@@ -23,6 +23,8 @@ type LabFile = z.infer<typeof labSchema>;
 export interface Lab extends LabFile {
   /** False when an earlier server had started it. */
   readonly isNew: boolean;
+  /** False for one that someone started by hand: it is theirs to stop and to start again. */
+  readonly isOurs: boolean;
   stop(): Promise<void>;
   /** Without waiting for anything. */
   kill(): void;
@@ -40,13 +42,13 @@ export async function startLab(parameters: {
 }): Promise<Lab> {
   const { folder, machines, environment, signal } = parameters;
   const running = await findLab(folder);
-  // One that someone started by hand is theirs to stop.
   const owned = join(folder, 'started-by-server');
   if (running) {
     const ours = (await readFile(owned, 'utf8').catch(() => '')) === String(running.pid);
     return {
       ...running,
       isNew: false,
+      isOurs: ours,
       ...(ours ? enderOf(running.pid) : { stop: () => Promise.resolve(), kill() {} }),
     };
   }
@@ -73,7 +75,7 @@ export async function startLab(parameters: {
   const deadline = Date.now() + startSeconds * 1000;
   while (end.reason === undefined && Date.now() < deadline && !signal.aborted) {
     const found = await findLab(folder);
-    if (found && found.pid === pid) return { ...found, isNew: true, ...enderOf(pid) };
+    if (found && found.pid === pid) return { ...found, isNew: true, isOurs: true, ...enderOf(pid) };
     await delay(50);
   }
   if (pid !== undefined && end.reason === undefined) enderOf(pid).kill();

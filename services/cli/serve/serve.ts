@@ -7,6 +7,7 @@
  */
 import { once } from 'node:events';
 import { join, resolve } from 'node:path';
+import { toFailure } from '@anneal/contracts/errors.ts';
 import { connect } from '@anneal/client/connect.ts';
 import { configurationService } from '@anneal/configuration/service.ts';
 import { gatewayService } from '@anneal/gateway/service.ts';
@@ -20,6 +21,7 @@ import { exitCodes } from '../exit.ts';
 import { credentialsFile } from '../login.ts';
 import { prepareCredentials } from './credentials.ts';
 import { enrolMachines } from './enrol.ts';
+import { keepLab } from './keep-lab.ts';
 import { startLab, type Lab } from './lab.ts';
 import { lockDataFolder, type Lock } from './lock.ts';
 import { choosePort } from './port.ts';
@@ -115,14 +117,32 @@ async function runServices(
   try {
     const client = await connect({ authUrl, username, password, project });
     let lab: Lab | undefined;
+    const start = (): Promise<Lab> =>
+      startLab({ folder: join(dataDirectory, 'lab'), machines: machines ?? 0, environment, signal: interrupt });
     if (machines !== undefined) {
-      lab = await startLab({ folder: join(dataDirectory, 'lab'), machines, environment, signal: interrupt });
+      lab = await start();
       onLab(lab);
     }
     const nodes = lab ? await enrolMachines({ client, lab }) : (await client.nodes.list()).length;
     if (interrupt.aborted) return;
     announce({ context, url, dataDirectory, nodes, lab, wanted: machines });
-    await once(interrupt, 'abort');
+    if (lab?.isOurs) {
+      await keepLab({
+        lab,
+        start,
+        onRestart(restarted) {
+          onLab(restarted);
+          context.output.note(
+            `The lab died and was started again at ${restarted.url}; its machines come back from a power cut.`,
+          );
+        },
+        onTrouble: (error) =>
+          context.output.note(`The lab died and cannot be started again: ${toFailure(error).message}`),
+        signal: interrupt,
+      });
+    } else {
+      await once(interrupt, 'abort');
+    }
   } finally {
     await running.stop();
   }
