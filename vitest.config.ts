@@ -7,7 +7,7 @@ const project = (name: string, include: string[], testTimeout: number) => ({
 export default defineConfig({
   test: {
     projects: [
-      project('unit', ['{libs,services,deploy}/**/*.test.ts'], 10_000),
+      project('unit', ['{libs,services,deploy}/**/*.test.ts', 'test/docs/*.test.ts'], 10_000),
       project('contract', ['{libs,services,deploy,test}/**/*.contract.ts'], 60_000),
       project('integration', ['test/integration/**/*.test.ts'], 120_000),
       project('e2e', ['test/e2e/**/*.test.ts'], 180_000),

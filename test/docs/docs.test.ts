@@ -1,0 +1,85 @@
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import type { CliContext } from '@anneal/cli/context.ts';
+import { describeCommands } from '@anneal/cli/describe.ts';
+import { buildProgram } from '@anneal/cli/program.ts';
+import { errorTable } from '@anneal/contracts/errors.ts';
+import { registry } from '@anneal/contracts/registry.ts';
+
+const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
+const pages = globSync(
+  ['*.md', 'docs/**/*.md', '{libs,services}/*/README.md', 'deploy/*/README.md', 'test/README.md'],
+  { cwd: root },
+);
+const textOf = (page: string): string => readFileSync(join(root, page), 'utf8');
+const written = pages.filter((page) => !page.startsWith(join('docs', 'reference')));
+const settings = new Set(textOf(join('docs', 'reference', 'settings.md')).match(/ANNEAL_[A-Z_]+/g));
+
+const program = buildProgram({ environment: {}, cwd: '.' } as CliContext, {
+  stdout: process.stdout,
+  stderr: process.stderr,
+});
+const commands = describeCommands(program).map(({ usage, options }) => ({
+  words: usage.replace(/ [[<].*$/, ''),
+  flags: new Set(options.flatMap(({ flags }) => flags.match(/--?[a-z-]+/g) ?? [])),
+}));
+
+/** Every `anneal …` in a page: in code, after `npx` or a prompt. */
+const invocations = (text: string): string[] =>
+  [...text.matchAll(/(?:npx |\$ |`)anneal ((?:[a-z-]+)(?: [^\n`#|]*)?)/g)].map(([, line]) => line ?? '');
+
+describe.each(written)('%s', (page) => {
+  const text = textOf(page);
+
+  it('links only to what exists', () => {
+    for (const [, target = ''] of text.matchAll(/\]\(([^)#]+)(?:#[^)]*)?\)/g)) {
+      if (/^[a-z]+:/.test(target)) continue;
+      expect(existsSync(join(root, dirname(page), target)), `${target} in ${page}`).toBe(true);
+    }
+  });
+
+  it('names only settings that exist', () => {
+    const unknown = (text.match(/ANNEAL_[A-Z][A-Z_]+[A-Z]/g) ?? []).filter((name) => !settings.has(name));
+    expect(unknown.filter((name) => !name.startsWith('ANNEAL_TEST_') && name !== 'ANNEAL_LAB_MACHINE')).toEqual([]);
+  });
+
+  it('shows only commands and options that exist', () => {
+    for (const line of invocations(text)) {
+      const fits = commands.filter(({ words }) => `anneal ${line} `.startsWith(`${words} `));
+      const isNoun = commands.some(({ words }) => words.startsWith(`anneal ${line.trim()} `));
+      expect(fits.length > 0 || isNoun, `anneal ${line}`).toBe(true);
+      for (const flag of line.match(/ --?[a-z][a-z-]*/g) ?? []) {
+        expect(
+          fits.length === 0 || fits.some(({ flags }) => flags.has(flag.trim())),
+          `${flag} in: anneal ${line}`,
+        ).toBe(true);
+      }
+    }
+  });
+});
+
+describe('the reference', () => {
+  it('lists every error code and every event, and nothing that is gone', () => {
+    const codes = [...textOf(join('docs', 'reference', 'errors.md')).matchAll(/^\| `(\w+)`/gm)].map(([, code]) => code);
+    expect(codes.toSorted()).toEqual(Object.keys(errorTable).toSorted());
+    const events = [...textOf(join('docs', 'reference', 'events.md')).matchAll(/^\| `([\w.]+)`/gm)].map(
+      ([, type]) => type,
+    );
+    expect(events).toEqual(
+      [...registry.values()]
+        .filter(({ kind }) => kind === 'event')
+        .map(({ type }) => type)
+        .toSorted(),
+    );
+  });
+
+  it('lists every metric that the code makes', () => {
+    const listed = textOf(join('docs', 'reference', 'metrics.md'));
+    for (const file of globSync('{libs,services}/**/*.ts', { cwd: root })) {
+      for (const [, name = ''] of textOf(file).matchAll(/name: '(anneal_[a-z_]+)'/g))
+        expect(listed, name).toContain(`\`${name}\``);
+    }
+  });
+});
