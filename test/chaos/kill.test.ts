@@ -59,6 +59,44 @@ resources:
     await deleted(server, 'slow');
   });
 
+  it('again and again while it starts and works, during create, update and delete: nothing is lost and nothing runs twice', async () => {
+    const seed = process.env['CHAOS_SEED'] ? Number(process.env['CHAOS_SEED']) : Date.now() % 1_000_000;
+    const random = randomOf(seed);
+    const shape = { hosts: 3, configsPerHost: 3, trace: join(server.data, 'trace-harsh'), work: 'sleep 0.3' };
+    const again = { ...shape, trace: join(server.data, 'trace-harsh-again') };
+    const bounce = async (): Promise<void> => {
+      await server.kill();
+      for (let count = 0; count < 6; count += 1) await server.startAndKill(300 + random() * 3000);
+      await server.start();
+    };
+    const told = { seed };
+    await server.client.stacks.create({ name: 'harsh', bundle: bundle(fleet(shape)) });
+    await bounce();
+    expect({ ...told, status: (await settled(server, 'harsh', 120_000)).stack_status }).toEqual({
+      ...told,
+      status: 'CREATE_COMPLETE',
+    });
+    expect({ ...told, faults: faultsOfTrace(await readFile(shape.trace, 'utf8'), shape) }).toEqual({
+      ...told,
+      faults: [],
+    });
+
+    await server.client.stacks.update({ stack: 'harsh', bundle: bundle(fleet(again)) });
+    await bounce();
+    expect({ ...told, status: (await settled(server, 'harsh', 120_000)).stack_status }).toEqual({
+      ...told,
+      status: 'UPDATE_COMPLETE',
+    });
+    expect({ ...told, faults: faultsOfTrace(await readFile(again.trace, 'utf8'), again) }).toEqual({
+      ...told,
+      faults: [],
+    });
+
+    await server.client.stacks.delete({ stack: 'harsh' });
+    await bounce();
+    await deleted(server, 'harsh', 120_000);
+  });
+
   const seeds = process.env['CHAOS_SEED']
     ? [Number(process.env['CHAOS_SEED'])]
     : [1, 2, 3].map((base) => base + Math.floor(Date.now() / 1000));

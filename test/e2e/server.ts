@@ -27,6 +27,8 @@ export interface TestServer {
   kill(): Promise<void>;
   /** Starts again on the same data and port. */
   start(): Promise<void>;
+  /** Starts, and is killed after so many milliseconds, wherever it has got to by then. */
+  startAndKill(afterMs: number): Promise<void>;
   /** The command line against this server: exit status and what it printed. */
   anneal(...words: string[]): Promise<{ status: number; stdout: string; stderr: string }>;
   /** What the configs on a lab machine logged, the first line first. */
@@ -45,7 +47,7 @@ export async function startServer(options: { lab: number; env?: Record<string, s
   let child: ChildProcess | undefined;
   let client: Client | undefined;
 
-  const start = async (): Promise<void> => {
+  const spawnServer = () => {
     const started = spawn(
       process.execPath,
       ['services/cli/main.ts', 'serve', '--data', data, '--port', String(port), '--lab', String(options.lab)],
@@ -62,6 +64,11 @@ export async function startServer(options: { lab: number; env?: Record<string, s
         if (lines.length > 500) lines.splice(0, 250);
       });
     }
+    return started;
+  };
+
+  const start = async (): Promise<void> => {
+    const started = spawnServer();
     client = await eventually(
       async () => {
         if (started.exitCode !== null) throw new Error(`serve ended with ${started.exitCode}:\n${lines.join('')}`);
@@ -113,6 +120,11 @@ export async function startServer(options: { lab: number; env?: Record<string, s
     },
     kill: () => end('SIGKILL'),
     start,
+    async startAndKill(afterMs) {
+      spawnServer();
+      await new Promise((resolve) => setTimeout(resolve, afterMs));
+      await end('SIGKILL');
+    },
     anneal: (...words) =>
       new Promise((resolve) => {
         const command = spawn(process.execPath, ['services/cli/main.ts', ...words], {
