@@ -1,12 +1,15 @@
 /** `anneal serve` */
 import type { Command } from '@commander-js/extra-typings';
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import { serviceNames, type ServiceName } from '@anneal/contracts/queues.ts';
 import type { CliContext } from '../context.ts';
 import { examples, wholeNumber } from './options.ts';
 
 export function addServeCommand(program: Command, context: CliContext): void {
   program
     .command('serve')
-    .description('run all services in one process, with a lab of simulated machines beside it')
+    .description('run all services in one process, with a lab of simulated machines beside it; or one service alone')
+    .argument('[service]', 'only this one: gateway, templating, scheduling, …')
     .option('--data <folder>', 'where everything is kept', context.environment['ANNEAL_DATA'] ?? '.anneal')
     .option('--host <address>', 'address to listen on', '127.0.0.1')
     .option('--port <port>', 'port to listen on; 0 for a free one, which is then kept', wholeNumber, 8470)
@@ -14,6 +17,13 @@ export function addServeCommand(program: Command, context: CliContext): void {
     .option('--no-lab', 'no lab: the nodes are enrolled by hand')
     .option('--bus <url>', 'broker; embedded when absent')
     .option('--store <url>', 'database; embedded when absent')
+    .option('--separate', 'each service in processes of its own; needs --bus and --store')
+    .option(
+      '--replicas <service=count>',
+      'with --separate: processes of a service; may be given more than once',
+      (text: string, before: readonly string[]) => [...before, text],
+      [] as readonly string[],
+    )
     .addHelpText(
       'after',
       examples(
@@ -21,11 +31,18 @@ export function addServeCommand(program: Command, context: CliContext): void {
         'serve --port 9000 --data /var/lib/anneal --no-lab',
         'serve --lab 20',
         'serve --port 0 --data /tmp/try',
+        'serve scheduling --bus amqp://broker --store mongodb://database/anneal',
+        'serve --separate --replicas scheduling=2 --bus nats://127.0.0.1 --store mongodb://127.0.0.1/anneal',
       ),
     )
-    .action(async (options) => {
+    .action(async (service, options) => {
       // Only this command needs the services; all others start faster without them.
-      const { serve } = await import('../serve/serve.ts');
+      const { serve, serveOne } = await import('../serve/serve.ts');
+      if (service !== undefined) {
+        const { data, bus, store } = options;
+        await serveOne({ context, name: service, data, bus, store });
+        return;
+      }
       await serve({
         context,
         data: options.data,
@@ -34,6 +51,23 @@ export function addServeCommand(program: Command, context: CliContext): void {
         machines: options.lab === false || options.lab === 0 ? undefined : options.lab,
         bus: options.bus,
         store: options.store,
+        separate: options.separate ? readReplicas(options.replicas) : undefined,
       });
     });
+}
+
+/** @throws AnnealError InvalidRequest for what is not `<service>=<count>`. */
+function readReplicas(texts: readonly string[]): Partial<Record<ServiceName, number>> {
+  return Object.fromEntries(
+    texts.map((text) => {
+      const [service = '', count = ''] = text.split('=');
+      if (!serviceNames.some((name) => name === service) || !/^[1-9]\d?$/.test(count)) {
+        throw new AnnealError('InvalidRequest', `--replicas takes <service>=<1 to 99>, not ${text}.`);
+      }
+      if (service === 'gateway' && count !== '1') {
+        throw new AnnealError('InvalidRequest', 'On one machine there is one gateway, since there is one port.');
+      }
+      return [service, Number(count)] as const;
+    }),
+  );
 }

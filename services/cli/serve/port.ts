@@ -19,6 +19,9 @@ export async function choosePort(parameters: { host: string; port: number; dataD
   return chosen;
 }
 
+/** One that nobody listens on now. */
+export const freePort = (host: string): Promise<number> => probe(host, 0);
+
 function probe(host: string, port: number): Promise<number> {
   const { promise, resolve, reject } = Promise.withResolvers<number>();
   const server = createServer();

@@ -7,7 +7,7 @@
  */
 import { once } from 'node:events';
 import { join, resolve } from 'node:path';
-import { toFailure } from '@anneal/contracts/errors.ts';
+import { AnnealError, toFailure } from '@anneal/contracts/errors.ts';
 import { connect } from '@anneal/client/connect.ts';
 import { configurationService } from '@anneal/configuration/service.ts';
 import { gatewayService } from '@anneal/gateway/service.ts';
@@ -25,6 +25,7 @@ import { keepLab } from './keep-lab.ts';
 import { startLab, type Lab } from './lab.ts';
 import { lockDataFolder, type Lock } from './lock.ts';
 import { choosePort } from './port.ts';
+import { startSeparately, type Replicas } from './separate.ts';
 
 // The gateway is last: the door opens when those behind it are there.
 const services = [
@@ -45,6 +46,8 @@ export interface ServeParameters {
   machines: number | undefined;
   bus: string | undefined;
   store: string | undefined;
+  /** How many processes of each service; all services in this one when absent. */
+  separate: Replicas | undefined;
 }
 
 /** Resolves when it was told to stop and has stopped. */
@@ -97,23 +100,31 @@ async function runServices(
     url,
     password: environment['ANNEAL_GATEWAY_ADMIN_PASSWORD'],
   });
-  const running = await startServices({
-    services,
-    environment: {
-      ANNEAL_GATEWAY_URL: url,
-      // Who may subscribe at all is on this machine then, and can reach its addresses anyway.
-      ...(isLoopback(host) && { ANNEAL_NOTIFICATION_ALLOW_PRIVATE: 'true' }),
-      // On a terminal the log would hide the lines that are for the user; a file or a pipe gets it all.
-      ...(process.stderr.isTTY && { ANNEAL_LOG_LEVEL: 'warn' }),
-      ...environment,
-      ANNEAL_DATA: dataDirectory,
-      ANNEAL_GATEWAY_HOST: host,
-      ANNEAL_GATEWAY_PORT: String(port),
-      ANNEAL_GATEWAY_ADMIN_PASSWORD: password,
-      ...(parameters.bus !== undefined && { ANNEAL_BUS_URL: parameters.bus }),
-      ...(parameters.store !== undefined && { ANNEAL_STORE_URL: parameters.store }),
-    },
-  });
+  const { separate } = parameters;
+  const settings = {
+    ANNEAL_GATEWAY_URL: url,
+    // Who may subscribe at all is on this machine then, and can reach its addresses anyway.
+    ...(isLoopback(host) && { ANNEAL_NOTIFICATION_ALLOW_PRIVATE: 'true' }),
+    // On a terminal the log would hide the lines that are for the user; a file or a pipe gets it all.
+    ...(process.stderr.isTTY && !separate && { ANNEAL_LOG_LEVEL: 'warn' }),
+    ...environment,
+    ANNEAL_DATA: dataDirectory,
+    ANNEAL_GATEWAY_HOST: host,
+    ANNEAL_GATEWAY_PORT: String(port),
+    ANNEAL_GATEWAY_ADMIN_PASSWORD: password,
+    ...(parameters.bus !== undefined && { ANNEAL_BUS_URL: parameters.bus }),
+    ...(parameters.store !== undefined && { ANNEAL_STORE_URL: parameters.store }),
+  };
+  if (separate) refuseEmbedded(settings);
+  const running = separate
+    ? await startSeparately({
+        replicas: separate,
+        environment: settings,
+        dataDirectory,
+        onDeath: ({ name, reason }) => context.output.note(`${name} died (${reason}) and is started again.`),
+        signal: interrupt,
+      })
+    : await startServices({ services, environment: settings });
   try {
     const client = await connect({ authUrl, username, password, project });
     let lab: Lab | undefined;
@@ -148,6 +159,18 @@ async function runServices(
   }
 }
 
+/** The embedded broker and database belong to one process. */
+function refuseEmbedded(settings: Readonly<Record<string, string | undefined>>): void {
+  const embedded = (['ANNEAL_BUS_URL', 'ANNEAL_STORE_URL'] as const).filter(
+    (name) => settings[name] === undefined || settings[name].startsWith('sqlite:'),
+  );
+  if (embedded.length === 0) return;
+  throw new AnnealError(
+    'InvalidRequest',
+    `Services in processes of their own need a broker and a database that they share: give --bus amqp://… or nats://…, and --store mongodb://… (missing: ${embedded.join(', ')}).`,
+  );
+}
+
 const isLoopback = (host: string): boolean => host === 'localhost' || host === '::1' || host.startsWith('127.');
 
 /** An address that a client can use; a server that listens everywhere is reached at home. */
@@ -176,4 +199,32 @@ function announce(parameters: {
   }
   output.line(`  nodes      ${nodes}`);
   output.line('  stop       Ctrl-C');
+}
+
+/** One service in this process, against the broker and the database that the settings name. */
+export async function serveOne(parameters: {
+  context: CliContext;
+  name: string;
+  data: string;
+  bus: string | undefined;
+  store: string | undefined;
+}): Promise<void> {
+  const { context, name, data, bus, store } = parameters;
+  const service = services.find((candidate) => candidate.name === name);
+  if (!service) {
+    const names = services.map((candidate) => candidate.name).join(', ');
+    throw new AnnealError('InvalidRequest', `There is no service ${name}; there are ${names}.`);
+  }
+  const running = await startServices({
+    services: [service],
+    environment: {
+      ...context.environment,
+      ANNEAL_DATA: resolve(context.cwd, data),
+      ...(bus !== undefined && { ANNEAL_BUS_URL: bus }),
+      ...(store !== undefined && { ANNEAL_STORE_URL: store }),
+    },
+  });
+  context.output.line(`anneal ${name} takes work; health at ${running.healthUrl}`);
+  await once(context.interrupt, 'abort');
+  await running.stop();
 }

@@ -1,0 +1,128 @@
+/**
+ * Every service in processes of its own, on this machine: started, watched, started again when one dies.
+ *
+ * P1. A process is started again until it is told to stop, with growing pauses while it keeps dying.
+ * P2. None outlives this process, however that ends: each has a pipe to it and ends when the pipe closes (orphan.mjs).
+ */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { mkdir, open, rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import { serviceNames, type ServiceName } from '@anneal/contracts/queues.ts';
+import { freePort } from './port.ts';
+
+export type Replicas = Readonly<Partial<Record<ServiceName, number>>>;
+
+export interface SeparateServices {
+  stop(): Promise<void>;
+}
+
+const root = fileURLToPath(new URL('../../../', import.meta.url));
+const orphan = new URL('../orphan.mjs', import.meta.url).href;
+const readySeconds = 60;
+
+interface Slot {
+  readonly name: string;
+  readonly service: ServiceName;
+  readonly healthPort: number;
+  child: ChildProcess | undefined;
+}
+
+/** Resolves when all of them are ready. @throws AnnealError Unavailable naming those that are not, and their logs. */
+export async function startSeparately(parameters: {
+  replicas: Replicas;
+  environment: Readonly<Record<string, string | undefined>>;
+  dataDirectory: string;
+  onDeath: (death: { name: string; reason: string }) => void;
+  signal: AbortSignal;
+}): Promise<SeparateServices> {
+  const { replicas, environment, dataDirectory, onDeath, signal } = parameters;
+  const logs = join(dataDirectory, 'log');
+  await mkdir(logs, { recursive: true, mode: 0o700 });
+  const slots: Slot[] = [];
+  for (const service of serviceNames) {
+    const count = replicas[service] ?? 1;
+    for (let index = 1; index <= count; index += 1) {
+      const healthPort = await freePort('127.0.0.1');
+      slots.push({ name: count === 1 ? service : `${service}-${index}`, service, healthPort, child: undefined });
+    }
+  }
+  const stopping = new AbortController();
+
+  /** Who runs where, for those who look, and for tests that kill. */
+  const tell = async (): Promise<void> => {
+    const file = join(dataDirectory, 'processes.json');
+    const rows = slots.map(({ name, service, healthPort, child }) => ({
+      name,
+      service,
+      pid: child?.pid,
+      health_port: healthPort,
+    }));
+    await writeFile(`${file}.new`, `${JSON.stringify(rows, undefined, 2)}\n`);
+    await rename(`${file}.new`, file);
+  };
+
+  const run = async (slot: Slot): Promise<string> => {
+    const log = await open(join(logs, `${slot.name}.log`), 'a', 0o600);
+    const child = spawn(
+      process.execPath,
+      ['--disable-warning=ExperimentalWarning', '--import', orphan, join(root, 'services', slot.service, 'main.ts')],
+      {
+        stdio: ['ignore', log.fd, log.fd, 'pipe'],
+        env: { ...environment, ANNEAL_LOG_FORMAT: 'json', ANNEAL_HEALTH_PORT: String(slot.healthPort) },
+      },
+    );
+    await log.close();
+    slot.child = child;
+    const { promise, resolve } = Promise.withResolvers<string>();
+    child.once('exit', (code, killed) => resolve(killed ?? `exit status ${code}`));
+    child.once('error', (error) => resolve(error.message));
+    await tell();
+    return promise;
+  };
+
+  const keep = async (slot: Slot): Promise<void> => {
+    let pauseMs = 100;
+    while (!stopping.signal.aborted) {
+      const started = performance.now();
+      const reason = await run(slot);
+      if (stopping.signal.aborted) return;
+      onDeath({ name: slot.name, reason });
+      pauseMs = performance.now() - started > 10_000 ? 100 : Math.min(pauseMs * 2, 10_000); // P1
+      await delay(pauseMs, undefined, { signal: stopping.signal }).catch(() => undefined);
+    }
+  };
+  const kept = slots.map((slot) => keep(slot));
+
+  const stop = async (): Promise<void> => {
+    stopping.abort();
+    for (const { child } of slots) child?.kill('SIGTERM');
+    await Promise.all(kept);
+  };
+
+  const waiting = new Set(slots);
+  const deadline = performance.now() + readySeconds * 1000;
+  while (waiting.size > 0 && performance.now() < deadline && !signal.aborted) {
+    for (const slot of waiting) if (await isReady(slot.healthPort)) waiting.delete(slot);
+    if (waiting.size > 0) await delay(100);
+  }
+  if (waiting.size > 0) {
+    await stop();
+    signal.throwIfAborted();
+    const names = [...waiting].map(({ name }) => join(logs, `${name}.log`));
+    throw new AnnealError('Unavailable', `Not ready after ${readySeconds} seconds; see ${names.join(', ')}.`);
+  }
+  return { stop };
+}
+
+async function isReady(port: number): Promise<boolean> {
+  try {
+    const response = await fetch(`http://127.0.0.1:${port}/health/ready`, { signal: AbortSignal.timeout(3000) });
+    await response.body?.cancel();
+    return response.ok;
+  } catch {
+    return false;
+  }
+}
