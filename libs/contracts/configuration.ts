@@ -131,6 +131,8 @@ export const queueMessages = call('queue.messages', 'Look at messages without ta
     /** False leaves out what `client_id` itself posted. */
     echo: z.boolean(),
     client_id: z.string(),
+    /** The host that looks; absent for anyone else, whose look is no word from the host. */
+    host_id: z.string().optional(),
   }),
   answer: z.object({ messages: z.array(queueMessageSchema), marker: z.string().nullable() }),
 });
@@ -227,6 +229,35 @@ export const hostMessageRefused = message(
   'A message in a host’s responses queue that is neither a response, nor progress, nor a hello.',
   z.object({ host_id: z.string(), host_name: z.string(), queue: z.string(), message_id: z.string(), body: json }),
 );
+
+// ---- configs
+
+export const configViewSchema = z.object({
+  id: z.string(),
+  name: z.string(),
+  project: z.string(),
+  stack_id: z.string(),
+  group: z.string(),
+  config: json,
+  inputs: z.array(jsonObject),
+  outputs: z.array(jsonObject),
+  options: jsonObject,
+  created_at: z.iso.datetime().nullable(),
+});
+export type ConfigView = z.infer<typeof configViewSchema>;
+
+export const configList = call(
+  'config.list',
+  'Configs of a project: those of templates, and what deployments made of them.',
+  {
+    question: z.object({ project: z.string() }),
+    answer: z.object({ configs: z.array(configViewSchema) }),
+  },
+);
+export const configShow = call('config.show', 'One config: text, inputs, outputs, options.', {
+  question: z.object({ project: z.string(), config: z.string() }),
+  answer: configViewSchema,
+});
 
 // ---- deployments
 

@@ -1,5 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { deploymentList, deploymentShow, hostDelete, queueMessages } from '@anneal/contracts/configuration.ts';
+import {
+  configList,
+  configShow,
+  deploymentList,
+  deploymentShow,
+  hostDelete,
+  queueMessages,
+} from '@anneal/contracts/configuration.ts';
 import { createTestContext } from '@anneal/runtime/testing.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { claimed, createRig, project, type Rig } from './fixture.ts';
@@ -35,6 +42,12 @@ describe('a deployment', () => {
     expect(await rig.claim(host.id)).toBeUndefined();
     const view = await rig.ask(deploymentShow, { project, deployment: resource.id });
     expect(view).toMatchObject({ status: 'COMPLETE', status_code: 0, host_name: 'web' });
+    const { configs } = await rig.ask(configList, { project });
+    expect(configs).toMatchObject([{ id: resource.id, name: 'configA', group: 'script' }]);
+    const config = await rig.ask(configShow, { project, config: resource.id });
+    expect(config.config).toBe('#!/bin/sh\necho hi\n');
+    expect(config.inputs).toContainEqual({ name: 'deploy_action', type: 'String', value: 'CREATE' });
+    await expect(rig.ask(configShow, { project, config: 'none' })).rejects.toMatchObject({ code: 'NotFound' });
   });
 
   it('that fails names host, config, exit status and the script’s standard error', async () => {

@@ -59,6 +59,9 @@ describe('a host', () => {
     expect((await rig.ask(contract.queueMessages, look)).messages).toEqual([]);
     expect((await rig.ask(contract.hostShow, { host: id })).status).toBe('expected');
     await rig.ask(contract.queueMessages, { ...look, include_claimed: false });
+    await rig.ask(contract.queueMessages, { ...look, include_claimed: false, host_id: 'another' });
+    expect((await rig.ask(contract.hostShow, { host: id })).status).toBe('expected');
+    await rig.ask(contract.queueMessages, { ...look, include_claimed: false, host_id: id });
     expect((await rig.ask(contract.hostShow, { host: id })).status).toBe('up');
   });
 

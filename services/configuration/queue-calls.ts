@@ -32,14 +32,14 @@ export function queueRoutes(context: HostMessageContext): Route[] {
   const { service, queues, collections } = context;
   const resolve = (question: { project: string; queue: string }, use: QueueUse): Promise<ResolvedQueue> =>
     resolveQueue(collections, { ...question, use });
-  /** Whoever asks for the requests of a host as its agent would is taken for it. Operators look with `include_claimed`. */
+  /** Whoever takes the requests of a host as its agent would is taken for it. */
   const contact = async (queue: ResolvedQueue): Promise<void> => {
     if (queue.host && queue.role === 'requests') await hearOf(context, queue.host);
   };
 
   return [
     answer(service, contract.queueCreate, async ({ data }) => {
-      const queue = await resolve(data, 'read');
+      const queue = named(await resolve(data, 'read'));
       const { created, queue: known } = await makeQueue(queues, queue, data.metadata ?? {});
       if (!created && data.metadata) await replaceMetadata(context, known.id, data.metadata);
       return { created };
@@ -77,14 +77,15 @@ export function queueRoutes(context: HostMessageContext): Route[] {
           `Message collection size is too large. Max size ${postLimit}, it has ${size}.`,
         );
       }
-      const queue = await resolve(data, 'write');
+      const queue = named(await resolve(data, 'write'));
       const messages = data.messages.map((message, index) => ({ ...message, id: derivedId('post', id, index) }));
       await post(context, queue, data.client_id, messages);
       return { ids: messages.map((message) => message.id) };
     }),
     answer(service, contract.queueMessages, async ({ data }) => {
       const queue = await resolve(data, 'read');
-      if (!data.include_claimed && !data.ids) await contact(queue);
+      // Looking takes nothing away: only the host's own look is a word from it.
+      if (data.host_id !== undefined && data.host_id === queue.host?.id) await contact(queue);
       return listMessages(queues, { ...data, queue, limit: data.limit ?? 10 });
     }),
     answer(service, contract.queueMessageDelete, async ({ data }) => {
@@ -166,6 +167,15 @@ function refuseForeign(queue: ResolvedQueue, messages: readonly NewMessage[]): v
   if (mistakes.length === 0) return;
   const lines = mistakes.map(({ path, message }) => `${path}: ${message}`).join('; ');
   throw new AnnealError('InvalidRequest', `Not taken into ${queue.name}: ${lines}`, { mistakes });
+}
+
+/** Dots are in the names of hosts' queues only; a queue that looks like one, but is none, is a typing error. */
+function named(queue: ResolvedQueue): ResolvedQueue {
+  if (queue.host || !queue.name.includes('.')) return queue;
+  throw new AnnealError(
+    'InvalidRequest',
+    `There is no host for the queue ${queue.name}, and other names have letters, digits, "_" and "-" only.`,
+  );
 }
 
 export const claimTimer = (messageId: string): string => `claim:${messageId}`;

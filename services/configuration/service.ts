@@ -1,6 +1,8 @@
 /** The configuration service: hosts, their queues, and the deployments that go through them. */
 import { answer, on, route } from '@anneal/bus/route.ts';
 import {
+  configList,
+  configShow,
   deploymentList,
   deploymentShow,
   hostAuthenticate,
@@ -26,6 +28,7 @@ import { configurationTypes } from '@anneal/hot/types/configuration.ts';
 import { defineService, type ServiceContext } from '@anneal/runtime/service.ts';
 import { createTimers, type Timers } from '@anneal/store/timers.ts';
 import { openCollections } from './collections.ts';
+import { listConfigs, showConfig } from './config-view.ts';
 import { listDeployments, showDeployment } from './deployment-view.ts';
 import { fire } from './due.ts';
 import { authenticateHost, createHost, deleteHost, forgetHost, renewToken, viewHost } from './host.ts';
@@ -191,6 +194,10 @@ function hostRoutes(context: Context) {
 }
 
 const deploymentRoutes = ({ service, collections }: Context) => [
+  answer(service, configList, async ({ data }) => ({
+    configs: await listConfigs({ collections, secrets: service.secrets }, data),
+  })),
+  answer(service, configShow, ({ data }) => showConfig({ collections, secrets: service.secrets }, data)),
   answer(service, deploymentList, async ({ data }) => ({
     deployments: await listDeployments({ collections, secrets: service.secrets }, data),
   })),

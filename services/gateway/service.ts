@@ -25,8 +25,9 @@ export const gatewayService = defineService({
     // Every waiting client listens to it.
     setMaxListeners(0, stopping.signal);
 
+    const lifetimeMs = settings.tokenHours * 3_600_000;
     const password = await openPassword({ store, password: settings.adminPassword });
-    const tokens = await openTokens({ store, now: context.now, lifetimeMs: settings.tokenHours * 3_600_000 });
+    const tokens = await openTokens({ store, now: context.now, lifetimeMs });
     const ask = createAsk({ bus, mint, timeoutMs: settings.answerTimeoutMs });
     const wakeups = createWakeups();
     // Without a group: every replica wakes its own clients, and what happens while it is down wakes nobody.
@@ -45,7 +46,7 @@ export const gatewayService = defineService({
       wakeups,
       stopping: stopping.signal,
       authenticate: createAuthenticate({ tokens, ask, now }),
-      keystone: { password, tokens, region: settings.region, now },
+      keystone: { ask, password, tokens, lifetimeMs, region: settings.region, now },
       version: manifest.version,
     });
     const unused = unusedConnections(app);
@@ -65,7 +66,7 @@ export const gatewayService = defineService({
 });
 
 /** How long a client may take to read the end of its answer. */
-const lastReadMs = 5_000;
+const lastReadMs = 1_200;
 
 /** A connection whose stream or long poll has just ended would be kept for its next request, and hold the stop up. */
 async function closeServer(app: FastifyInstance, unused: ReadonlySet<Socket>): Promise<void> {

@@ -168,6 +168,15 @@ describe('queues', () => {
     expect((await gateway.call('DELETE', `/api/v1/dead-letters/${encodeURIComponent(again.id)}`)).status).toBe(204);
     expect((await gateway.call('GET', '/api/v1/dead-letters/none')).status).toBe(404);
   });
+
+  it('are not all thrown away for want of a parameter', async () => {
+    for (const query of ['', '?', '?all=false', '?all=1', '?queue=']) {
+      expect((await gateway.call('DELETE', `/api/v1/dead-letters${query}`)).status).toBe(400);
+    }
+    const queue = encodeURIComponent(requestsQueue('provisioning'));
+    expect((await gateway.call('DELETE', `/api/v1/dead-letters?queue=${queue}`)).json).toEqual({ purged: 0 });
+    expect((await gateway.call('DELETE', '/api/v1/dead-letters?all=true')).status).toBe(200);
+  });
 });
 
 it('what it is and how its services are can be asked', async () => {

@@ -174,6 +174,24 @@ export function queueEndpoints(options: QueueEndpointOptions): Endpoint[] {
     }),
     endpoint({
       method: 'DELETE',
+      path: '/dead-letters',
+      summary: 'Throw away all dead letters of a queue, or, with all=true, of every queue.',
+      query: z.object({ queue: z.string().min(1).optional(), all: z.enum(['true', 'false']).optional() }),
+      status: 200,
+      answer: z.object({ purged: z.number() }),
+      handle: async ({ query: { queue, all } }) => {
+        // A parameter that was forgotten must not throw away everything.
+        if (queue === undefined && all !== 'true') {
+          throw new AnnealError(
+            'InvalidRequest',
+            'Nothing says which dead letters to throw away: give queue=<name>, or all=true for those of every queue.',
+          );
+        }
+        return { purged: await bus.deadLetters.purge(queue === undefined ? {} : { queue }) };
+      },
+    }),
+    endpoint({
+      method: 'DELETE',
       path: '/dead-letters/{id}',
       summary: 'Throw a dead letter away.',
       handle: async ({ params: { id = '' } }) => {

@@ -27,13 +27,14 @@ export function bootFamily(scope: FastifyInstance, { ask, now, wording, report }
   const attempts = new Attempts({ now, what: 'Fetching what to boot with', free: 20, longestWaitMs: 30_000 });
 
   const guarded = async <T>({ ip }: FastifyRequest, work: () => Promise<T>): Promise<T> => {
-    attempts.check(ip);
     try {
       return await work();
     } catch (error) {
       const wrongSecret =
         error instanceof AnnealError && ['NotFound', 'Unauthorized', 'Forbidden'].includes(error.code);
       if (!wrongSecret) throw error;
+      // Only those that are wrong wait: a right secret boots, whatever else comes from its address.
+      attempts.check(ip);
       attempts.failed(ip);
       throw new AnnealError(
         'NotFound',

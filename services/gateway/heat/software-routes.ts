@@ -1,14 +1,44 @@
-/** Deployments in the words of Heat's software deployments. Read-only: stacks make and delete them. */
-import { deploymentList, deploymentShow, type DeploymentView } from '@anneal/contracts/configuration.ts';
+/** Configs and deployments in the words of Heat's software configs. Read-only: stacks make and delete them. */
+import {
+  configList,
+  configShow,
+  deploymentList,
+  deploymentShow,
+  type ConfigView,
+  type DeploymentView,
+} from '@anneal/contracts/configuration.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { FastifyInstance } from 'fastify';
 import type { Ask } from '../ask.ts';
-import { queryValue } from '../http/body.ts';
+import { queryNumber, queryValue } from '../http/body.ts';
 import { projectOf } from '../identity/caller.ts';
 import { heatTime } from './representation.ts';
 import { heatError } from './wording.ts';
 
 export function softwareRoutes(scope: FastifyInstance, { ask }: { ask: Ask }): void {
+  scope.get('/:project/software_configs', async (request) => {
+    const project = projectOf(request);
+    const limit = queryNumber(request, 'limit', { least: 0, most: 1_000_000 });
+    const marker = queryValue(request, 'marker');
+    const { configs } = await ask('configuration', configList, { project, data: { project } });
+    // Newest first, as in Heat.
+    const rows = configs.toReversed();
+    const from = marker === undefined ? 0 : rows.findIndex(({ id }) => id === marker) + 1;
+    return { software_configs: rows.slice(from, limit ? from + limit : undefined).map(configRow) };
+  });
+
+  scope.get<{ Params: { id: string } }>('/:project/software_configs/:id', async (request) => {
+    const project = projectOf(request);
+    const { id } = request.params;
+    const view = await ask('configuration', configShow, { project, data: { project, config: id } }).catch(
+      (error: unknown) => {
+        if (!(error instanceof AnnealError) || error.code !== 'NotFound') throw error;
+        throw heatError('NotFound', 'EntityNotFound', `Software config with id ${id} not found`);
+      },
+    );
+    return { software_config: configBody(view) };
+  });
+
   const list = async (project: string, host: string | undefined): Promise<DeploymentView[]> => {
     const { deployments } = await ask('configuration', deploymentList, {
       project,
@@ -52,6 +82,21 @@ export function softwareRoutes(scope: FastifyInstance, { ask }: { ask: Ask }): v
     };
   });
 }
+
+const configRow = ({ id, name, group, created_at }: ConfigView) => ({
+  id,
+  name,
+  group,
+  creation_time: created_at === null ? null : heatTime(created_at),
+});
+
+const configBody = (view: ConfigView): object => ({
+  ...configRow(view),
+  config: view.config,
+  inputs: view.inputs,
+  outputs: view.outputs,
+  options: view.options,
+});
 
 /** Heat has no word for a config that was not run because an earlier one failed: it has failed too. */
 const statusOf = ({ status }: DeploymentView): string => (status === 'SKIPPED' ? 'FAILED' : status);

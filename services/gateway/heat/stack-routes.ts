@@ -135,4 +135,5 @@ export function stackRoutes(scope: FastifyInstance, { ask, compileTimeoutMs }: S
   scope.get(`${at}/export`, later('Exporting a stack'));
   scope.get(`${at}/snapshots`, later('A snapshot'));
   scope.post(`${at}/snapshots`, later('A snapshot'));
+  scope.patch(`${at}/resources/:resource`, later('Marking a resource'));
 }

@@ -8,6 +8,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Ask } from '../ask.ts';
 import { queryBoolean, queryValue } from '../http/body.ts';
 import { functionsOf, templateVersions } from './template-versions.ts';
+import { cfnTemplateOf, hotTemplateOf } from './type-template.ts';
 import { heatError } from './wording.ts';
 
 export interface TypeRouteOptions {
@@ -33,12 +34,23 @@ export function typeRoutes(scope: FastifyInstance, { ask, bus, now }: TypeRouteO
     };
   });
 
-  scope.get<{ Params: { type: string } }>('/:project/resource_types/:type', async (request) => {
-    const { type: name } = request.params;
+  const typeNamed = async (name: string): Promise<ResourceType> => {
     const found = (await allTypes()).find(({ type }) => type === name);
-    if (!found) {
-      throw heatError('NotFound', 'EntityNotFound', `The Resource Type (${name}) could not be found.`);
+    if (found) return found;
+    throw heatError('NotFound', 'EntityNotFound', `The Resource Type (${name}) could not be found.`);
+  };
+
+  scope.get<{ Params: { type: string } }>('/:project/resource_types/:type/template', async (request) => {
+    const form = queryValue(request, 'template_type')?.toLowerCase() ?? 'cfn';
+    if (form !== 'hot' && form !== 'cfn') {
+      throw new AnnealError('InvalidRequest', `template_type must be hot or cfn, not "${form}".`);
     }
+    const type = await typeNamed(request.params.type);
+    return form === 'hot' ? hotTemplateOf(type) : cfnTemplateOf(type);
+  });
+
+  scope.get<{ Params: { type: string } }>('/:project/resource_types/:type', async (request) => {
+    const found = await typeNamed(request.params.type);
     return {
       resource_type: found.type,
       properties: mapValues(found.properties, propertyBody),

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { host, hostToken } from '../stand-ins.ts';
 import { login, password, project, startTestGateway, type TestGateway } from '../test-gateway.ts';
 
 let gateway: TestGateway;
@@ -76,14 +77,53 @@ describe('logging in', () => {
       });
       const elsewhere = login({ scope: { project: { name: 'other', domain: { id: 'default' } } } });
       expect((await other.call('POST', tokens, elsewhere)).status).toBe(401);
-      // After some failures the next ones are slowed down, right or wrong.
+      // After some failures the next ones have to wait.
       const statuses: number[] = [];
       for (let attempt = 0; attempt < 8; attempt += 1) statuses.push((await other.call('POST', tokens, wrong)).status);
       expect(statuses).toContain(429);
       expect(statuses.lastIndexOf(401)).toBeLessThan(statuses.indexOf(429));
+      // Whoever is right is let in at once, from the same address as ever.
+      expect((await other.call('POST', tokens, login())).status).toBe(201);
     } finally {
       await other.stop();
     }
+  });
+
+  it('is not shut for a right password because others at the same address guess, also after a restart without one', async () => {
+    const other = await startTestGateway();
+    try {
+      await other.restart({ ANNEAL_GATEWAY_ADMIN_PASSWORD: '' });
+      const wrong = structuredClone(login());
+      wrong.auth.identity.password.user.password = 'wrong password';
+      await Promise.all(Array.from({ length: 8 }, () => other.call('POST', tokens, wrong)));
+      expect((await other.call('POST', tokens, wrong)).status).toBe(429);
+      expect((await other.call('POST', tokens, login())).status).toBe(201);
+    } finally {
+      await other.stop();
+    }
+  });
+
+  it('as a host, with its id and its token, gives a token that is good for its own queues and nothing else', async () => {
+    const asHost = (id: string, secret: string) =>
+      gateway.call('POST', tokens, {
+        auth: {
+          identity: { methods: ['password'], password: { user: { id, password: secret } } },
+          scope: { project: { id: project } },
+        },
+      });
+    const { status, headers, json } = await asHost(host.host_id, hostToken);
+    expect(status).toBe(201);
+    expect(json).toMatchObject({ token: { user: { id: host.host_id, name: host.name }, project: { id: project } } });
+    const { token } = json as unknown as { token: { catalog: { type: string }[] } };
+    expect(token.catalog.map(({ type }) => type)).toContain('messaging');
+    const mine = { 'x-auth-token': headers.get('x-subject-token') ?? '' };
+    const pop = (queue: string) =>
+      gateway.call('DELETE', `/messaging/v2/queues/${queue}/messages?pop=1`, undefined, mine);
+    expect((await pop(host.requests_queue)).status).toBe(200);
+    expect((await pop('of-another')).status).toBe(403);
+    expect((await gateway.call('GET', `/orchestration/v1/${project}/stacks`, undefined, mine)).status).toBe(403);
+    expect((await asHost(host.host_id, 'wrong')).status).toBe(401);
+    expect((await asHost('another', hostToken)).status).toBe(401);
   });
 
   it('that is no login is 400 and names every field', async () => {

@@ -1,16 +1,18 @@
 /** The tokens and the catalog, in Keystone v3's form: as much as keystoneauth, the openstack command and curl ask for. */
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
+import type { Ask } from '../ask.ts';
 import { baseUrl } from '../http/base-url.ts';
 import { parse, queryValue } from '../http/body.ts';
 import type { FamilyWording } from '../http/family.ts';
 import { Attempts } from './attempts.ts';
 import { callerOf } from './caller.ts';
 import { catalogFor } from './catalog.ts';
+import { hostLogin, type HostIdentity } from './host-login.ts';
 import type { Password } from './password.ts';
 import { adminProject } from '@anneal/contracts/project.ts';
-import { adminUser, domain, roles } from './principals.ts';
+import { adminUser, domain, hostRoles, roles } from './principals.ts';
 import type { TokenDocument, Tokens } from './tokens.ts';
 
 const naming = z.object({ id: z.string().optional(), name: z.string().optional() });
@@ -32,6 +34,7 @@ const authSchema = z.object({
   }),
 });
 type Auth = z.infer<typeof authSchema>['auth'];
+type LoginUser = NonNullable<Auth['identity']['password']>['user'];
 
 const titles: Readonly<Record<number, string>> = {
   400: 'Bad Request',
@@ -60,13 +63,17 @@ export const keystoneWording: FamilyWording = {
 };
 
 export interface KeystoneOptions {
+  ask: Ask;
+  /** Of a token, in milliseconds. */
+  lifetimeMs: number;
   password: Password;
   tokens: Tokens;
   region: string;
   now: () => number;
 }
 
-export function keystoneRoutes(scope: FastifyInstance, { password, tokens, region, now }: KeystoneOptions): void {
+export function keystoneRoutes(scope: FastifyInstance, options: KeystoneOptions): void {
+  const { ask, lifetimeMs, password, tokens, region, now } = options;
   const attempts = new Attempts({ now, what: 'Logging in', free: 5, longestWaitMs: 60_000 });
   const open = { config: { public: true } } as const;
 
@@ -76,6 +83,7 @@ export function keystoneRoutes(scope: FastifyInstance, { password, tokens, regio
   scope.post('/v3/auth/tokens', open, async (request, reply) => {
     const { auth } = parse(authSchema, request.body, 'The login');
     const parent = await identify(auth, request.ip);
+    if (parent && 'token' in parent) return sendHostToken(request, reply, auth, parent);
     const project = scopeOf(auth, parent);
     const { text, document } = await tokens.issue({
       userId: adminUser.id,
@@ -89,33 +97,67 @@ export function keystoneRoutes(scope: FastifyInstance, { password, tokens, regio
       .send({ token: tokenBody(request, document) });
   });
 
-  /** Who it is, proven by a password (undefined) or by a token (that token). */
-  async function identify({ identity }: Auth, place: string): Promise<TokenDocument | undefined> {
-    if (identity.methods.includes('password') && identity.password) {
-      attempts.check(place);
-      const { user } = identity.password;
-      const known =
-        (user.id === undefined || user.id === adminUser.id) &&
-        (user.name === undefined || user.name === adminUser.name) &&
-        (user.id !== undefined || (user.name !== undefined && inDomain(user.domain)));
+  /**
+   * Who it is: the admin by password (undefined) or by a token (that token), or a host. Whoever is right is never slowed
+   * down: failures are counted by address and user, and only what is wrong has to wait.
+   */
+  async function identify({ identity }: Auth, ip: string): Promise<TokenDocument | HostIdentity | undefined> {
+    if (identity.methods.includes('password') && identity.password) return byPassword(identity.password.user, ip);
+    if (identity.methods.includes('token') && identity.token) {
+      return (await tokens.find(identity.token.id)) ?? refuse(`${ip} token`);
+    }
+    throw new AnnealError(
+      'InvalidRequest',
+      `The login has the methods ${identity.methods.join(', ')}; one of password and token is needed, with its data beside it.`,
+    );
+  }
+
+  async function byPassword(user: LoginUser, ip: string): Promise<HostIdentity | undefined> {
+    const place = `${ip} ${(user.id ?? user.name ?? '').slice(0, 255)}`;
+    const known =
+      (user.id === undefined || user.id === adminUser.id) &&
+      (user.name === undefined || user.name === adminUser.name) &&
+      (user.id !== undefined || (user.name !== undefined && inDomain(user.domain)));
+    if (!known && user.id !== undefined) {
+      const host = await hostLogin(ask, { id: user.id, token: user.password });
+      if (host) return host;
+    }
+    const remembered = password.remembers(user.password);
+    if (!(known && remembered)) {
+      // While no password was proven since the start, this one may be it.
+      if (!known || remembered === false) attempts.check(place);
       // The password is hashed for a stranger too, or the time of the answer would tell which names exist.
       const right = await password.matches(user.password);
-      if (known && right) {
-        attempts.succeeded(place);
-        return undefined;
-      }
-    } else if (identity.methods.includes('token') && identity.token) {
-      attempts.check(place);
-      const found = await tokens.find(identity.token.id);
-      if (found) return found;
-    } else {
-      throw new AnnealError(
-        'InvalidRequest',
-        `The login has the methods ${identity.methods.join(', ')}; one of password and token is needed, with its data beside it.`,
-      );
+      if (!known || !right) return refuse(place);
     }
+    attempts.succeeded(place);
+    return undefined;
+  }
+
+  function refuse(place: string): never {
+    attempts.check(place);
     attempts.failed(place);
     throw new AnnealError('Unauthorized', 'The request you have made requires authentication.');
+  }
+
+  function sendHostToken(request: FastifyRequest, reply: FastifyReply, { scope: wanted }: Auth, host: HostIdentity) {
+    const named = typeof wanted === 'object' ? wanted.project : undefined;
+    if (named?.id !== undefined && named.id !== host.project) {
+      throw new AnnealError('Unauthorized', `Host ${host.name} has no project ${named.id}.`);
+    }
+    const at = now();
+    const token = {
+      methods: ['password'],
+      user: { domain, id: host.id, name: host.name, password_expires_at: null },
+      audit_ids: [],
+      issued_at: microseconds(new Date(at).toISOString()),
+      expires_at: microseconds(new Date(at + lifetimeMs).toISOString()),
+      project: { domain, id: host.project, name: host.project === adminProject.id ? adminProject.name : host.project },
+      is_domain: false,
+      roles: hostRoles,
+      catalog: catalogFor({ base: baseUrl(request), project: host.project, region }),
+    };
+    return reply.code(201).headers({ 'x-subject-token': host.token, vary: 'X-Auth-Token' }).send({ token });
   }
 
   const subjectOf = async (request: FastifyRequest): Promise<{ text: string; document: TokenDocument }> => {
@@ -170,7 +212,7 @@ export function keystoneRoutes(scope: FastifyInstance, { password, tokens, regio
       throw new AnnealError('NotFound', `Could not find ${singular}: ${request.params.id}.`);
     });
   }
-  scope.get('/v3/auth/catalog', (request) => {
+  scope.get('/v3/auth/catalog', { config: { hosts: true } }, (request) => {
     const { project } = callerOf(request);
     return { catalog: catalogFor({ base: baseUrl(request), project, region }), links: links(request, 'auth/catalog') };
   });

@@ -1,5 +1,5 @@
 /** The one user's password, kept as an scrypt hash. A new password in the settings replaces the old one. */
-import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto';
+import { createHmac, randomBytes, scrypt, timingSafeEqual } from 'node:crypto';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Document, Store } from '@anneal/store/port.ts';
 
@@ -14,6 +14,11 @@ const atOnce = 2;
 const mostWaiting = 64;
 
 export interface Password {
+  /**
+   * Whether it is the one that matched before in this process; undefined while none has. It costs nothing, so whoever is
+   * right never stands in line behind those who guess.
+   */
+  remembers(password: string): boolean | undefined;
   matches(password: string): Promise<boolean>;
 }
 
@@ -26,6 +31,11 @@ export async function openPassword({
 }): Promise<Password> {
   const users = await store.collection<UserDocument>({ name: 'gateway_users', indexes: [] });
   const derive = inTurn(deriveKey);
+  // A key of this process alone: what is remembered is of no use to who reads the memory of another.
+  const key = randomBytes(32);
+  const markOf = (given: string): Buffer => createHmac('sha256', key).update(given).digest();
+  let proven: Buffer | undefined;
+
   const verify = async (user: UserDocument, given: string): Promise<boolean> =>
     timingSafeEqual(Buffer.from(user.hash, 'base64'), await derive(given, user.salt));
 
@@ -43,7 +53,15 @@ export async function openPassword({
     );
   }
   const known = user;
-  return { matches: (given) => verify(known, given) };
+  if (password !== undefined) proven = markOf(password);
+  return {
+    remembers: (given) => proven && timingSafeEqual(proven, markOf(given)),
+    async matches(given) {
+      const right = await verify(known, given);
+      if (right) proven = markOf(given);
+      return right;
+    },
+  };
 }
 
 function deriveKey(password: string, salt: string): Promise<Buffer> {

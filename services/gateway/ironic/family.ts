@@ -74,7 +74,17 @@ interface NodePath {
   Params: { node: string };
 }
 
-export function ironicFamily(scope: FastifyInstance, { ask, newId, authenticate, report }: IronicOptions): void {
+/** 409 is the answer for a node that someone else has locked, which clients repeat for a while; a wrong state is 400. */
+function withoutConflicts(ask: Ask): Ask {
+  return (service, call, parameters) =>
+    ask(service, call, parameters).catch((error: unknown) => {
+      if (!(error instanceof AnnealError) || error.code !== 'Conflict') throw error;
+      throw new AnnealError('InvalidRequest', error.message, { cause: error });
+    });
+}
+
+export function ironicFamily(scope: FastifyInstance, { newId, authenticate, report, ...options }: IronicOptions): void {
+  const ask = withoutConflicts(options.ask);
   readJsonBodies(scope);
   wordErrors(scope, ironicWording, report);
   requireToken(scope, authenticate);

@@ -10,6 +10,16 @@ export function nodeLinks(base: string, id: string): object[] {
   ];
 }
 
+/** Where a node goes that is on its way: clients that wait take a node without a target for one that has stopped. */
+const onTheWayTo: Readonly<Record<string, string>> = {
+  verifying: 'manageable',
+  inspecting: 'manageable',
+  cleaning: 'available',
+  deploying: 'active',
+  'wait call-back': 'active',
+  deleting: 'available',
+};
+
 /** What a list without detail shows of each. */
 export const nodeRow = (base: string, node: NodeView): object => ({
   uuid: node.id,
@@ -33,7 +43,7 @@ export const nodeBody = (base: string, node: NodeView): Record<string, unknown> 
   resource_class: node.resource_class,
   traits: node.traits,
   target_power_state: node.target_power_state,
-  target_provision_state: node.target_provision_state,
+  target_provision_state: node.target_provision_state ?? onTheWayTo[node.provision_state] ?? null,
   maintenance_reason: node.maintenance_reason,
   fault: node.fault,
   reservation: node.reservation,

@@ -8,6 +8,7 @@
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { FastifyRequest } from 'fastify';
 import { callerOf, projectOf, type HostCaller } from '../identity/caller.ts';
+import { nameOf } from './queue-alias.ts';
 import { zaqarError } from './wording.ts';
 
 export type Use = 'take' | 'post' | 'manage';
@@ -22,7 +23,8 @@ const queueName = /^[A-Za-z0-9_.-]{1,255}$/;
 
 /** @throws AnnealError InvalidRequest for what cannot be a name, Forbidden for what is not the host's. */
 export function queueFor(request: FastifyRequest, use: Use): QueueAccess {
-  const { queue } = request.params as { queue: string };
+  const { queue: given } = request.params as { queue: string };
+  const queue = nameOf(given);
   if (!queueName.test(queue)) {
     throw zaqarError(
       'InvalidRequest',

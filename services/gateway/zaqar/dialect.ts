@@ -12,6 +12,7 @@
  */
 import type { QueueMessage } from '@anneal/contracts/configuration.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+import { aliasOf } from './queue-alias.ts';
 
 export interface Dialect {
   readonly version: 'v1' | 'v1.1' | 'v2';
@@ -58,6 +59,15 @@ const reserved: JsonObject = {
 
 export const metadataBody = ({ version }: Dialect, metadata: JsonObject): JsonObject =>
   version === 'v2' ? { ...reserved, ...metadata } : metadata;
+/** What of that is worth keeping: a reserved key that says what every queue says does not. */
+export const ownMetadata = (metadata: JsonObject): JsonObject =>
+  Object.fromEntries(Object.entries(metadata).filter(([key, value]) => !(key in reserved && reserved[key] === value)));
+
+/** A queue in a list. */
+export const queueBody = (spoken: Dialect, name: string): { name: string; href: string } => {
+  const listed = aliasOf(name);
+  return { name: listed, href: queueHref(spoken, listed) };
+};
 
 /** The messages of a request body, in either form; undefined when there are none to be seen. */
 export function postedMessages({ lists }: Dialect, body: Json | undefined): Json[] | undefined {

@@ -42,6 +42,7 @@ export function messageRoutes(scope: FastifyInstance, { ask, dialect }: { ask: A
       include_claimed: boolean;
       echo: boolean;
       client_id: string;
+      host_id?: string;
     },
   ): Promise<{ messages: QueueMessage[]; marker: string | null }> => {
     try {
@@ -66,7 +67,9 @@ export function messageRoutes(scope: FastifyInstance, { ask, dialect }: { ask: A
     const echo = queryBoolean(request, 'echo') ?? false;
     const claimed = queryBoolean(request, 'include_claimed') ?? false;
     const marker = queryValue(request, 'marker');
+    const caller = callerOf(request);
     const page = await look(access, {
+      ...(caller.kind === 'host' && { host_id: caller.id }),
       limit,
       echo,
       include_claimed: claimed,

@@ -13,9 +13,10 @@ import type { Ask } from '../ask.ts';
 import { objectBody, queryBoolean, queryValue } from '../http/body.ts';
 import { projectOf } from '../identity/caller.ts';
 import { queueFor } from './access.ts';
-import { messageHref, metadataBody, queueHref, type Dialect } from './dialect.ts';
+import { messageHref, metadataBody, ownMetadata, queueBody, queueHref, type Dialect } from './dialect.ts';
 import { limitOf } from './limits.ts';
 import { patchMetadata } from './metadata-patch.ts';
+import { nameOf } from './queue-alias.ts';
 import { zaqarError } from './wording.ts';
 
 export function queueRoutes(scope: FastifyInstance, { ask, dialect }: { ask: Ask; dialect: Dialect }): void {
@@ -72,7 +73,8 @@ export function queueRoutes(scope: FastifyInstance, { ask, dialect }: { ask: Ask
         throw zaqarError('InvalidRequest', 'Unsupported media type', `A patch of metadata must have the type ${type}.`);
       }
       const { metadata: before } = await ask('configuration', queueShow, { project, data: { project, queue } });
-      const metadata = patchMetadata(before, request.body);
+      // Clients that set all of it remove what they were shown and do not want, the reserved keys included.
+      const metadata = ownMetadata(patchMetadata(metadataBody(dialect, before), request.body));
       await ask('configuration', queueCreate, { project, data: { project, queue, metadata } });
       return metadataBody(dialect, metadata);
     });
@@ -107,17 +109,16 @@ export function queueRoutes(scope: FastifyInstance, { ask, dialect }: { ask: Ask
     const detailed = queryBoolean(request, 'detailed') ?? false;
     const { queues } = await ask('configuration', queueList, {
       project,
-      data: { project, limit, ...(marker !== undefined && { marker }) },
+      data: { project, limit, ...(marker !== undefined && { marker: nameOf(marker) }) },
     });
     const last = queues.at(-1);
     if (!last && dialect.lists) return reply.code(204).send();
     const query = new URLSearchParams({ limit: String(limit), ...(detailed && { detailed: 'true' }) });
-    if (last) query.set('marker', last.name);
+    if (last) query.set('marker', queueBody(dialect, last.name).name);
     return {
       queues: queues.map(({ name, metadata }) => ({
-        name,
+        ...queueBody(dialect, name),
         ...(detailed && { metadata: metadataBody(dialect, metadata) }),
-        href: queueHref(dialect, name),
       })),
       links: last ? [{ rel: 'next', href: `${dialect.path}/queues?${query.toString()}` }] : [],
       ...(queryBoolean(request, 'with_count') && { count: queues.length }),

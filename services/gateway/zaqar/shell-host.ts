@@ -24,7 +24,6 @@ export interface ShellHostParameters {
 export const quote = (text: string): string => `'${text.replaceAll('\0', '').replaceAll("'", String.raw`'\''`)}'`;
 
 const identifier = /^[A-Za-z_][A-Za-z0-9_]*$/;
-const plainName = /^[A-Za-z0-9_.-]+$/;
 const runnable = new Set(['script', 'Heat::Ungrouped']);
 
 const asText = (value: Json): string => (typeof value === 'string' ? value : JSON.stringify(value));
@@ -34,7 +33,6 @@ export function renderShellHost(parameters: ShellHostParameters): string {
   // Names that a shell cannot hold go through env(1), which takes any.
   const exported = request.inputs.filter(({ name }) => identifier.test(name));
   const others = request.inputs.filter(({ name }) => !identifier.test(name) && /^[^=\0]+$/.test(name));
-  const outputs = request.outputs.map(({ name }) => name).filter((name) => plainName.test(name));
   const through = others.map(({ name, value }) => quote(`${name}=${asText(value)}`)).join(' ');
 
   return `#!/bin/sh
@@ -85,8 +83,12 @@ fi
 for stream in stdout stderr; do tail -c 65536 "$dir/$stream" >"$dir/$stream.tail"; done
 set -- --form-string "id=$id" --form "status_code=<$dir/status" \\
   --form "stdout=<$dir/stdout.tail" --form "stderr=<$dir/stderr.tail"
-for name in ${outputs.map(quote).join(' ')}; do
-  [ -f "$dir/output.$name" ] && set -- "$@" --form "outputs.$name=<$dir/output.$name"
+# Every output there is: configs need not declare what they report. What curl could misread as a form is left out.
+for file in "$dir"/output.*; do
+  [ -f "$file" ] || continue
+  name=\${file#"$dir/output."}
+  case "$name" in '' | *[!A-Za-z0-9_.-]*) continue ;; esac
+  set -- "$@" --form "outputs.$name=<$dir/output.$name"
 done
 attempt=1
 until call "$@" ${quote(responsesUrl)}; do

@@ -40,6 +40,17 @@ describe('v2', () => {
       title: 'Resource conflict',
       description: "Can't remove non-existent object none.",
     });
+    // A client that sets all of the metadata removes what it was shown of the reserved keys.
+    const shown = (await call('GET', '/v2/queues/q1')).json;
+    expect(
+      (
+        await patch([
+          { op: 'remove', path: '/metadata/_default_message_ttl' },
+          { op: 'add', path: '/metadata/_max_claim_count', value: 3 },
+        ])
+      ).json,
+    ).toEqual({ ...shown, _max_claim_count: 3 });
+    expect((await patch([{ op: 'remove', path: '/metadata/_max_claim_count' }])).json).toEqual(shown);
     expect((await call('GET', '/v2/queues?detailed=true&limit=1')).json).toMatchObject({
       queues: [{ name: 'q1', href: '/messaging/v2/queues/q1', metadata: { owner: 'you' } }],
       links: [{ rel: 'next', href: '/messaging/v2/queues?limit=1&detailed=true&marker=q1' }],
