@@ -47,6 +47,8 @@ async function play(): Promise<void> {
   const serverFlags = [
     ...(flags.bus === undefined ? [] : ['--bus', flags.bus]),
     ...(flags.store === undefined ? [] : ['--store', flags.store]),
+    // With a broker and a database to share, each service runs in a process of its own.
+    ...(flags.bus !== undefined && flags.store !== undefined ? ['--separate'] : []),
   ];
   const client = await startServer({
     children,

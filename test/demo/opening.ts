@@ -29,7 +29,10 @@ export async function startServer(parameters: {
   log: (line: string) => void;
 }): Promise<Client> {
   const { children, dataDirectory, flags, signal, log } = parameters;
-  heading('Starting Anneal: all services in one process, in a fresh folder');
+  const processes = flags.includes('--separate')
+    ? 'each service in a process of its own'
+    : 'all services in one process';
+  heading(`Starting Anneal: ${processes}, in a fresh folder`);
   const printed: string[] = [];
   let ended: number | null | undefined;
   const child = children.stay({
