@@ -23,6 +23,8 @@ export type OpenBrokerOptions = Pick<OpenBusOptions, 'url' | 'source' | 'newId' 
 /** An adapter is loaded only when its scheme is asked for: the embedded bus needs no driver of a broker. */
 const adapters: Readonly<Record<string, (options: OpenBrokerOptions) => Promise<Broker>>> = {
   sqlite: async (options) => (await import('./embedded/open.ts')).openEmbeddedBroker(options),
+  nats: async (options) => (await import('./nats/open.ts')).openNatsBroker(options),
+  tls: async (options) => (await import('./nats/open.ts')).openNatsBroker(options),
 };
 
 /** @throws AnnealError InvalidRequest for a scheme that no adapter knows; Unavailable when the broker cannot be reached. */

@@ -1,0 +1,78 @@
+/**
+ * What the server itself gives up on becomes a dead letter too: a message that reached its own limit of deliveries, or
+ * that a foreign consumer terminated. A stream keeps the advisories until one of the processes has buried what they tell.
+ */
+import { AckPolicy } from '@nats-io/jetstream';
+import { nanos } from '@nats-io/transport-node';
+import type { Offer } from '../broker.ts';
+import { Consumption, subjectHeader, type ConsumptionParts } from './consumption.ts';
+import { asked } from './link.ts';
+import { nameOf, type Address } from './names.ts';
+import { ackWaitMs } from './topology.ts';
+
+interface Advisory {
+  readonly stream?: string;
+  readonly consumer?: string;
+  readonly stream_seq?: number;
+  readonly deliveries?: number;
+  readonly reason?: string;
+}
+
+const againMs = 1_000;
+
+export async function consumeAdvisories(parts: ConsumptionParts): Promise<Consumption> {
+  const { link } = parts;
+  const { stream } = link.names;
+  const address: Address = { queue: 'advisories', stream: stream.advisories, subject: '>', durable: 'advisories' };
+  const ensure = async (): Promise<void> => {
+    await link.jsm.consumers.add(address.stream, {
+      durable_name: address.durable,
+      ack_policy: AckPolicy.Explicit,
+      ack_wait: nanos(ackWaitMs),
+    });
+  };
+  await asked('The advisories of JetStream cannot be consumed', ensure);
+  const offer = (offered: Offer): void => {
+    void bury(parts, offered.bytes).then(
+      () => offered.settle({ kind: 'done' }),
+      (error: unknown) => offered.settle({ kind: 'retry', delayMs: againMs, error: String(error) }),
+    );
+  };
+  const consumption = new Consumption({
+    ...parts,
+    address,
+    ensure,
+    intake: { concurrency: 1, singleActive: false, offer },
+  });
+  await consumption.activate({ alone: false });
+  return consumption;
+}
+
+async function bury({ link, graveyard, now }: ConsumptionParts, bytes: string | Uint8Array): Promise<void> {
+  let advisory: Advisory;
+  try {
+    advisory = JSON.parse(Buffer.from(bytes).toString()) as Advisory;
+  } catch {
+    return;
+  }
+  const { stream = '', consumer = '', stream_seq: seq = 0, deliveries = 0, reason } = advisory;
+  const queue = nameOf(consumer);
+  const message = await link.at(stream, seq);
+  const text = reason === undefined ? `The server gave up after ${deliveries} deliveries.` : `Terminated: ${reason}.`;
+  link.log.error({ queue, seq, deliveries }, 'The NATS server gave a message up; it is a dead letter now.');
+  const at = now().toISOString();
+  await graveyard.bury({
+    letter: {
+      queue,
+      diedAt: at,
+      attempts: deliveries,
+      // A terminated message of a work queue is gone before we hear of it: then the letter has no bytes.
+      failure: { code: 'Defect', message: message ? text : `${text} Its bytes are gone.` },
+      history: [{ at, error: text }],
+    },
+    bytes: message?.data ?? new Uint8Array(),
+    subject: message?.header.get(subjectHeader),
+    origin: `advisory:${stream}:${consumer}:${seq}`,
+  });
+  if (message && stream !== link.names.stream.events) await link.forget(stream, seq);
+}

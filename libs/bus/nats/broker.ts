@@ -1,0 +1,257 @@
+/**
+ * The bus on NATS JetStream: one work-queue stream for requests and one for responses, a subject and a durable pull
+ * consumer per queue; events in a stream that keeps them until every group has had them.
+ *
+ * J1 A queue has its durable consumer before the first message is sent to it, a group before it is said to listen.
+ * J2 A group has one active member, which handles different subjects side by side; so has a queue that asks for it.
+ * J3 Everything that a restart of the server forgets (pulls, presence) is made again when the connection is back.
+ */
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import type { Msg } from '@nats-io/transport-node';
+import { randomUUID } from 'node:crypto';
+import type { Broker, BrokerConsumer, BusLog, Intake, Packet } from '../broker.ts';
+import { matcherOf } from '../pattern.ts';
+import type { DeadLetters } from '../port.ts';
+import { consumeAdvisories } from './advisories.ts';
+import { Consumption, subjectHeader, ttlHeader, type ConsumptionParts } from './consumption.ts';
+import { filtersFor } from './filters.ts';
+import { Graveyard } from './graveyard.ts';
+import { asked, Link, unavailable } from './link.ts';
+import { Listener } from './listener.ts';
+import { Members } from './members.ts';
+import { groupQueue, type Address } from './names.ts';
+import { Publisher } from './publisher.ts';
+import { createQueues } from './queues.ts';
+import { Retries } from './retries.ts';
+import { SingleQueue } from './single.ts';
+import { ackWaitMs, Topology } from './topology.ts';
+
+const tickMs = 1_000;
+const checkMs = 3_000;
+const inboxRoot = '_INBOX.anneal.';
+
+export class NatsBroker implements Broker {
+  readonly inbox: string;
+  readonly queues: Broker['queues'];
+  readonly deadLetters: DeadLetters;
+  readonly #link: Link;
+  readonly #publisher: Publisher;
+  readonly #members: Members;
+  readonly #parts: ConsumptionParts;
+  readonly #consumptions = new Set<Consumption>();
+  readonly #singles = new Map<string, SingleQueue>();
+  readonly #timer: NodeJS.Timeout;
+  #takeAnswer: (bytes: Uint8Array) => void = () => undefined;
+  #lostAt: number | undefined;
+
+  private constructor(parameters: { link: Link; newId: () => string; now: () => Date }) {
+    const { link, newId, now } = parameters;
+    this.#link = link;
+    this.inbox = inboxRoot + link.id;
+    this.#publisher = new Publisher(link);
+    const topology = new Topology(link);
+    const retries = new Retries(link, this.#publisher);
+    const graveyard = new Graveyard({ link, publisher: this.#publisher, topology, newId });
+    this.#members = new Members(link, this.#publisher);
+    this.#parts = { link, topology, retries, graveyard, now };
+    this.deadLetters = graveyard;
+    this.queues = createQueues({ link, topology, members: this.#members, retries, now });
+    link.nc.subscribe(this.inbox, {
+      callback: (error, message) => {
+        if (!error) this.#takeAnswer(message.data);
+      },
+    });
+    link.onChange((connected) => {
+      this.#lostAt = connected ? undefined : performance.now();
+      if (!connected) return;
+      for (const consumption of this.#consumptions) consumption.reset();
+    });
+    this.#timer = setInterval(() => this.#tick(), tickMs);
+  }
+
+  static async open(options: {
+    url: string;
+    source: string;
+    newId: () => string;
+    now: () => Date;
+    log: BusLog;
+  }): Promise<NatsBroker> {
+    const id = randomUUID();
+    const link = await Link.open({ url: options.url, source: options.source, id, log: options.log });
+    const broker = new NatsBroker({ link, newId: options.newId, now: options.now });
+    try {
+      await asked('The streams cannot be made', () => broker.#parts.topology.declare());
+      await asked('The members of the bus cannot be read', () => broker.#members.open());
+      broker.#consumptions.add(await consumeAdvisories(broker.#parts));
+    } catch (error) {
+      await broker.close();
+      throw error;
+    }
+    return broker;
+  }
+
+  async send({ queue, packets }: { queue: string; packets: readonly Packet[] }): Promise<void> {
+    const address = this.#link.names.address(queue);
+    await this.#ensured(address);
+    await Promise.all(packets.map(({ bytes }) => this.#publisher.publish({ subject: address.subject, bytes })));
+  }
+
+  async publish(packets: readonly Packet[]): Promise<void> {
+    const { names } = this.#link;
+    await Promise.all(
+      packets.map(({ type, subject, bytes }) =>
+        this.#publisher.publish({
+          subject: names.eventSubject(type),
+          bytes,
+          ...(subject !== undefined && { headers: { [subjectHeader]: encodeURIComponent(subject) } }),
+        }),
+      ),
+    );
+  }
+
+  async consume(queue: string, intake: Intake): Promise<BrokerConsumer> {
+    const address = this.#link.names.address(queue);
+    await this.#ensured(address);
+    const consumption = new Consumption({
+      ...this.#parts,
+      address,
+      intake,
+      ensure: () => {
+        this.#parts.topology.forget(queue);
+        return this.#parts.topology.ensure(address);
+      },
+    });
+    return this.#join(queue, consumption, intake, intake.singleActive);
+  }
+
+  async subscribe(
+    { patterns, group }: { patterns: readonly string[]; group: string | undefined },
+    intake: Intake,
+  ): Promise<BrokerConsumer> {
+    const matches = matcherOf(patterns);
+    const { names } = this.#link;
+    const subjects = filtersFor(patterns, names.roots.event);
+    const wanted = (message: Msg): boolean => {
+      const type = names.eventType(message.subject);
+      return type === undefined || matches(type);
+    };
+    this.#refuseClosed();
+    if (group === undefined) {
+      const listener = new Listener({ link: this.#link, intake, subjects, wanted });
+      await asked('The listener cannot be joined', () => this.#link.nc.flush());
+      return listener;
+    }
+    const queue = groupQueue(group);
+    const address = names.address(queue);
+    const ensure = (): Promise<void> => this.#parts.topology.ensureGroup(address, subjects);
+    await asked(`The group ${group} cannot be joined`, ensure);
+    const byKey = (message: Msg): string | undefined => message.headers?.get(subjectHeader) || undefined;
+    const consumption = new Consumption({ ...this.#parts, address, intake, ensure, byKey, wanted });
+    return this.#join(queue, consumption, intake, true);
+  }
+
+  readonly isInbox = (address: string): boolean => address.startsWith(inboxRoot);
+
+  onAnswer(take: (bytes: string | Uint8Array) => void): void {
+    this.#takeAnswer = take;
+  }
+
+  /** Through the queue, so that it keeps its place among what was sent; dropped there when its time is over. */
+  async ask({ queue, packet, ttlMs }: { queue: string; packet: Packet; ttlMs: number }): Promise<void> {
+    const { names } = this.#link;
+    const address = names.address(queue);
+    await this.#ensured(address);
+    const headers = { [ttlHeader]: String(ttlMs) };
+    await this.#publisher.publish({ subject: address.subject, bytes: packet.bytes, headers });
+  }
+
+  async answer({ inbox, packet }: { inbox: string; packet: Packet }): Promise<void> {
+    this.#refuseClosed();
+    this.#link.nc.publish(inbox, packet.bytes);
+    return Promise.resolve();
+  }
+
+  async check(): Promise<void> {
+    this.#refuseClosed();
+    if (!this.#link.connected) throw new AnnealError('Unavailable', 'The connection to NATS is lost; it is sought.');
+    // A write: a server whose disk is full, or that has no leader, answers reads.
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<never>((_resolve, reject) => {
+      timer = setTimeout(() => reject(unavailable('JetStream', 'no answer to a write')), checkMs);
+    });
+    try {
+      await Promise.race([this.#members.say(), late]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  async close(): Promise<void> {
+    if (this.#link.closed) return;
+    clearInterval(this.#timer);
+    await Promise.all([...this.#consumptions].map((consumption) => consumption.close()));
+    await this.#members.close();
+    this.#publisher.close();
+    await this.#link.close();
+  }
+
+  async #join(queue: string, consumption: Consumption, intake: Intake, single: boolean): Promise<BrokerConsumer> {
+    this.#consumptions.add(consumption);
+    const leave = async (): Promise<void> => {
+      this.#consumptions.delete(consumption);
+      await this.#members.left(queue);
+    };
+    try {
+      await asked(`${queue} cannot be consumed`, async () => {
+        await this.#members.joined(queue);
+        if (!single) await consumption.activate({ alone: await this.#members.isAlone(queue) });
+      });
+      if (!single) {
+        return {
+          drain: () => consumption.drain(),
+          close: async () => {
+            await consumption.close();
+            await leave();
+          },
+        };
+      }
+      const place = await this.#single(queue).add({ consumption, intake });
+      return {
+        drain: () => place.drain(),
+        close: async () => {
+          await place.close();
+          await leave();
+        },
+      };
+    } catch (error) {
+      await leave();
+      throw error;
+    }
+  }
+
+  #single(queue: string): SingleQueue {
+    let single = this.#singles.get(queue);
+    if (!single) {
+      const onEmpty = (): void => void this.#singles.delete(queue);
+      single = new SingleQueue({ queue, link: this.#link, members: this.#members, onEmpty });
+      this.#singles.set(queue, single);
+    }
+    return single;
+  }
+
+  async #ensured(address: Address): Promise<void> {
+    this.#refuseClosed();
+    await asked(`${address.queue} cannot be declared`, () => this.#parts.topology.ensure(address));
+  }
+
+  #tick(): void {
+    for (const consumption of this.#consumptions) consumption.tick();
+    if (this.#lostAt === undefined || performance.now() - this.#lostAt < ackWaitMs) return;
+    // By now the broker has offered what is in hand to others.
+    for (const consumption of this.#consumptions) consumption.lose();
+  }
+
+  #refuseClosed(): void {
+    if (this.#link.closed) throw new AnnealError('Unavailable', 'The bus is closed.');
+  }
+}

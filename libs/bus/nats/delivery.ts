@@ -1,0 +1,28 @@
+/** What JetStream writes into the reply subject of a message that it delivers. */
+import type { Msg } from '@nats-io/transport-node';
+
+export interface DeliveryFacts {
+  readonly ack: string;
+  readonly seq: number;
+  /** This one included. */
+  readonly deliveries: number;
+  readonly storedAtMs: number;
+}
+
+/** `$JS.ACK.[<domain>.<account>.]<stream>.<consumer>.<deliveries>.<stream seq>.<consumer seq>.<time>.<pending>[.<token>]` */
+export function deliveryFacts(message: Msg): DeliveryFacts | undefined {
+  const ack = message.reply ?? '';
+  const tokens = ack.split('.');
+  if (tokens[0] !== '$JS' || tokens[1] !== 'ACK' || tokens.length < 9) return undefined;
+  const from = tokens.length >= 11 ? 6 : 4;
+  return {
+    ack,
+    deliveries: Number(tokens[from]),
+    seq: Number(tokens[from + 1]),
+    storedAtMs: Number(tokens[from + 3]) / 1e6,
+  };
+}
+
+/** An acknowledgement for a message that another process had in hand. */
+export const ackSubject = (parameters: { stream: string; durable: string; seq: number; consumerSeq: number }): string =>
+  `$JS.ACK.${parameters.stream}.${parameters.durable}.1.${parameters.seq}.${parameters.consumerSeq}.0.0`;

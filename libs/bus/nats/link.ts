@@ -1,0 +1,176 @@
+/** The connection of this process: one for everything, which comes back by itself. */
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import { JetStreamApiError, jetstreamManager, type JetStreamManager, type StoredMsg } from '@nats-io/jetstream';
+import { connect, type NatsConnection } from '@nats-io/transport-node';
+import type { BusLog } from '../broker.ts';
+import { createNames, type Names } from './names.ts';
+import { readNatsUrl } from './url.ts';
+
+export const apiTimeoutMs = 5_000;
+const noMessage = 10037;
+const lostInput = 10014;
+
+export class Link {
+  readonly nc: NatsConnection;
+  readonly jsm: JetStreamManager;
+  readonly names: Names;
+  readonly replicas: number;
+  /** This process, to the others. */
+  readonly id: string;
+  readonly log: BusLog;
+  readonly #onChange = new Set<(connected: boolean) => void>();
+  #written: Promise<void> | undefined;
+  connected = true;
+  closed = false;
+
+  private constructor(parameters: {
+    nc: NatsConnection;
+    jsm: JetStreamManager;
+    names: Names;
+    replicas: number;
+    id: string;
+    log: BusLog;
+  }) {
+    this.nc = parameters.nc;
+    this.jsm = parameters.jsm;
+    this.names = parameters.names;
+    this.replicas = parameters.replicas;
+    this.id = parameters.id;
+    this.log = parameters.log;
+    void this.#watch();
+  }
+
+  /** @throws AnnealError InvalidRequest for a wrong URL, Unavailable when nobody answers there. */
+  static async open(options: { url: string; source: string; id: string; log: BusLog }): Promise<Link> {
+    const { connection, prefix, replicas } = await readNatsUrl(options.url);
+    let nc: NatsConnection;
+    try {
+      nc = await connect({
+        ...connection,
+        name: options.source,
+        maxReconnectAttempts: -1,
+        reconnectTimeWait: 250,
+        reconnectJitter: 100,
+        pingInterval: 5_000,
+        timeout: 5_000,
+        ignoreAuthErrorAbort: true,
+      });
+    } catch (cause) {
+      throw unavailable(`NATS at ${String(connection.servers)} cannot be reached`, cause);
+    }
+    try {
+      const jsm = await jetstreamManager(nc, { timeout: apiTimeoutMs });
+      return new Link({ nc, jsm, names: createNames(prefix), replicas, id: options.id, log: options.log });
+    } catch (cause) {
+      await nc.close();
+      throw unavailable('The NATS server has no JetStream for this account', cause);
+    }
+  }
+
+  /** Told at every loss and return of the connection. */
+  onChange(listener: (connected: boolean) => void): void {
+    this.#onChange.add(listener);
+  }
+
+  offChange(listener: (connected: boolean) => void): void {
+    this.#onChange.delete(listener);
+  }
+
+  async #watch(): Promise<void> {
+    for await (const status of this.nc.status()) {
+      if (status.type === 'disconnect' || status.type === 'staleConnection') this.#changed(false);
+      else if (status.type === 'reconnect') this.#changed(true);
+      else if (status.type === 'error') this.log.warn({ err: status.error }, 'NATS reports an error.');
+    }
+    this.connected = false;
+  }
+
+  #changed(connected: boolean): void {
+    if (this.connected === connected) return;
+    this.connected = connected;
+    if (connected) this.log.info({}, 'The connection to NATS is back.');
+    else this.log.warn({}, 'The connection to NATS was lost; it is sought again.');
+    for (const listener of this.#onChange) listener(connected);
+  }
+
+  /** Asked of the leader: what was written before is seen. */
+  async last(stream: string, subject: string): Promise<StoredMsg | undefined> {
+    return (await this.#unlessAbsent(this.jsm.streams.getMessage(stream, { last_by_subj: subject }))) ?? undefined;
+  }
+
+  /** The first message at `seq` or after it whose subject matches. */
+  async next(stream: string, subject: string, seq: number): Promise<StoredMsg | undefined> {
+    const query = { next_by_subj: subject, seq } as never;
+    return (await this.#unlessAbsent(this.jsm.streams.getMessage(stream, query))) ?? undefined;
+  }
+
+  async at(stream: string, seq: number): Promise<StoredMsg | undefined> {
+    return (await this.#unlessAbsent(this.jsm.streams.getMessage(stream, { seq }))) ?? undefined;
+  }
+
+  async forget(stream: string, seq: number): Promise<boolean> {
+    try {
+      return await this.jsm.streams.deleteMessage(stream, seq, false);
+    } catch (error) {
+      if (error instanceof JetStreamApiError) return false;
+      throw error;
+    }
+  }
+
+  /** All subjects of a stream below a filter, with the number of their messages. */
+  async subjects(stream: string, filter: string): Promise<Map<string, number>> {
+    const info = await this.jsm.streams.info(stream, { subjects_filter: filter });
+    return new Map(Object.entries(info.state.subjects ?? {}));
+  }
+
+  /** Resolves when the server has read all that was written; one round trip for all who ask in the same tick. */
+  written(): Promise<void> {
+    this.#written ??= new Promise<void>((resolve, reject) => {
+      setImmediate(() => {
+        this.#written = undefined;
+        if (this.closed || !this.connected) resolve();
+        else this.nc.flush().then(resolve, reject);
+      });
+    });
+    return this.#written;
+  }
+
+  async #unlessAbsent<T>(read: Promise<T>): Promise<T | undefined> {
+    try {
+      return await read;
+    } catch (error) {
+      if (error instanceof JetStreamApiError && (error.code === noMessage || error.status === 404)) return undefined;
+      throw error;
+    }
+  }
+
+  async close(): Promise<void> {
+    if (this.closed) return;
+    this.closed = true;
+    try {
+      if (this.connected) await this.nc.flush();
+    } catch {
+      // What is not acknowledged comes again, and is handled again.
+    }
+    await this.nc.close();
+  }
+}
+
+export function unavailable(what: string, cause: unknown): AnnealError {
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  return new AnnealError('Unavailable', `${what}: ${reason}.`, { cause });
+}
+
+export function isAbsent(error: unknown): boolean {
+  return error instanceof JetStreamApiError && (error.status === 404 || error.code === lostInput);
+}
+
+/** Everything that is asked of JetStream ends in a value or in Unavailable. */
+export async function asked<T>(what: string, run: () => Promise<T>): Promise<T> {
+  try {
+    return await run();
+  } catch (error) {
+    if (error instanceof AnnealError) throw error;
+    throw unavailable(what, error);
+  }
+}

@@ -1,0 +1,110 @@
+/** A listener without a group: what happens while it listens, in order per subject, from memory. */
+import type { Msg, Subscription } from '@nats-io/transport-node';
+import type { BrokerConsumer, Intake, Verdict } from '../broker.ts';
+import { subjectHeader } from './consumption.ts';
+import type { Link } from './link.ts';
+
+const mostWaiting = 20_000;
+
+interface Heard {
+  readonly bytes: Uint8Array;
+  readonly lane: string | undefined;
+  attempt: number;
+}
+
+export class Listener implements BrokerConsumer {
+  readonly #link: Link;
+  readonly #intake: Intake;
+  readonly #wanted: (message: Msg) => boolean;
+  readonly #subscriptions: Subscription[];
+  /** Behind the one of its subject that is being handled. */
+  readonly #lanes = new Map<string, Heard[]>();
+  readonly #ready: Heard[] = [];
+  #waiting = 0;
+  #running = 0;
+  #ended = false;
+
+  constructor(parameters: {
+    link: Link;
+    intake: Intake;
+    subjects: readonly string[];
+    wanted: (message: Msg) => boolean;
+  }) {
+    this.#link = parameters.link;
+    this.#intake = parameters.intake;
+    this.#wanted = parameters.wanted;
+    const callback = (error: Error | null, message: Msg): void => {
+      if (!error) this.#hear(message);
+    };
+    this.#subscriptions = parameters.subjects.map((subject) => this.#link.nc.subscribe(subject, { callback }));
+  }
+
+  drain(): void {
+    this.#ended = true;
+    for (const subscription of this.#subscriptions) subscription.unsubscribe();
+    this.#ready.length = 0;
+    this.#lanes.clear();
+  }
+
+  close(): Promise<void> {
+    this.drain();
+    return Promise.resolve();
+  }
+
+  #hear(message: Msg): void {
+    if (this.#ended || !this.#wanted(message)) return;
+    if (this.#waiting >= mostWaiting) {
+      this.#link.log.error({ subject: message.subject }, 'A listener is too slow; an event passed it by.');
+      return;
+    }
+    this.#waiting += 1;
+    const subject = message.headers?.get(subjectHeader) ?? '';
+    const heard: Heard = { bytes: message.data, lane: subject === '' ? undefined : subject, attempt: 1 };
+    const behind = heard.lane === undefined ? undefined : this.#lanes.get(heard.lane);
+    if (behind) {
+      behind.push(heard);
+      return;
+    }
+    if (heard.lane !== undefined) this.#lanes.set(heard.lane, []);
+    this.#ready.push(heard);
+    this.#pump();
+  }
+
+  #pump(): void {
+    while (!this.#ended && this.#running < this.#intake.concurrency) {
+      const heard = this.#ready.shift();
+      if (!heard) return;
+      this.#running += 1;
+      let settled = false;
+      this.#intake.offer({
+        queue: 'events',
+        bytes: heard.bytes,
+        attempt: heard.attempt,
+        settle: (verdict) => {
+          if (!settled) this.#settle(heard, verdict);
+          settled = true;
+          return Promise.resolve();
+        },
+      });
+    }
+  }
+
+  #settle(heard: Heard, verdict: Verdict): void {
+    this.#running -= 1;
+    if (verdict.kind === 'retry' && !this.#ended) {
+      heard.attempt += 1;
+      setTimeout(() => {
+        this.#ready.unshift(heard);
+        this.#pump();
+      }, verdict.delayMs).unref();
+    } else {
+      // A dead letter of a listener without a queue could not be replayed; the log has its error.
+      this.#waiting -= 1;
+      const behind = heard.lane === undefined ? undefined : this.#lanes.get(heard.lane);
+      const next = behind?.shift();
+      if (next) this.#ready.push(next);
+      else if (heard.lane !== undefined) this.#lanes.delete(heard.lane);
+    }
+    this.#pump();
+  }
+}

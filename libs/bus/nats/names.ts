@@ -1,0 +1,90 @@
+/**
+ * What things are called on JetStream. Dots of a queue's name stay dots of its subject; what NATS forbids in a subject or
+ * in the name of a consumer is written `=XX`, so that every name can be read back.
+ */
+export interface Address {
+  readonly queue: string;
+  readonly stream: string;
+  /** Where a message for this queue is published. */
+  readonly subject: string;
+  /** The durable consumer of the queue. */
+  readonly durable: string;
+}
+
+const groupPrefix = 'events.';
+
+const escapeWord = (word: string): string =>
+  word === ''
+    ? '='
+    : word.replace(/[^A-Za-z0-9-]/gu, (character) =>
+        [...Buffer.from(character)].map((byte) => `=${byte.toString(16).toUpperCase().padStart(2, '0')}`).join(''),
+      );
+
+const unescapeWord = (word: string): string => {
+  const bytes = word.replace(/=([0-9A-F]{2})?/g, (_, hex: string | undefined) => (hex === undefined ? '' : `%${hex}`));
+  return decodeURIComponent(bytes);
+};
+
+export const escapeWords = (name: string): string => name.split('.').map(escapeWord).join('.');
+/** One token of a subject; also the name of a consumer. */
+export const tokenOf = (name: string): string => name.split('.').map(escapeWord).join('_');
+export const nameOf = (token: string): string => token.split(/[._]/).map(unescapeWord).join('.');
+
+/** The durable queue of a group of listeners. */
+export const groupQueue = (group: string): string => `${groupPrefix}${group}`;
+export const isGroupQueue = (queue: string): boolean => queue.startsWith(groupPrefix);
+
+export function createNames(prefix: string) {
+  const stream = {
+    requests: `${prefix}-requests`,
+    responses: `${prefix}-responses`,
+    events: `${prefix}-events`,
+    dead: `${prefix}-dead`,
+    retries: `${prefix}-retries`,
+    members: `${prefix}-members`,
+    advisories: `${prefix}-advisories`,
+  };
+  const roots = { requests: `${prefix}.q.`, responses: `${prefix}.r.`, group: `${prefix}.g.`, event: `${prefix}.e.` };
+
+  const address = (queue: string): Address => {
+    const durable = tokenOf(queue);
+    if (isGroupQueue(queue)) {
+      // What was replayed reaches its group alone, in the same stream as the events of all.
+      const subject = roots.group + escapeWords(queue.slice(groupPrefix.length));
+      return { queue, stream: stream.events, subject, durable };
+    }
+    const [name, root] = queue.endsWith('.responses')
+      ? [stream.responses, roots.responses]
+      : [stream.requests, roots.requests];
+    return { queue, stream: name, subject: root + escapeWords(queue), durable };
+  };
+
+  return {
+    prefix,
+    stream,
+    roots,
+    address,
+    queueOfSubject(subject: string): string | undefined {
+      for (const root of [roots.requests, roots.responses]) {
+        if (subject.startsWith(root)) return nameOf(subject.slice(root.length));
+      }
+      return undefined;
+    },
+    eventSubject: (type: string): string => roots.event + escapeWords(type),
+    /** Undefined for what was published to one group alone. */
+    eventType: (subject: string): string | undefined =>
+      subject.startsWith(roots.event) ? nameOf(subject.slice(roots.event.length)) : undefined,
+    /** What is known of a message that was in hand before: `due` is 0 while it is in hand again. */
+    retry: (durable: string, seq: number | '*', due: number | '*' | '>'): string =>
+      `${prefix}.t.${durable}.${seq}.${due}`,
+    retries: (durable: string): string => `${prefix}.t.${durable}.>`,
+    dead: (queue: string | undefined, id: string): string =>
+      `${prefix}.dead.${queue === undefined ? '*' : tokenOf(queue)}.${id === '*' ? '*' : tokenOf(id)}`,
+    member: (id: string): string => `${prefix}.m.${id}`,
+    owner: (queue: string): string => `${prefix}.o.${queue === '*' ? '*' : tokenOf(queue)}`,
+    beat: (id: string): string => `${prefix}.beat.${id}`,
+    alive: (id: string): string => `${prefix}.alive.${id}`,
+  };
+}
+
+export type Names = ReturnType<typeof createNames>;

@@ -1,0 +1,133 @@
+/**
+ * Asks a durable consumer for as many messages as its owner has room for, and never for more.
+ *
+ * L1 What is asked for and not yet come, together with what is in hand, is at most what the owner wants.
+ * L2 A request that the server has forgotten (restart, new leader, lost connection) is noticed by the missing heartbeats
+ *    or by the return of the connection, and made again.
+ * L3 After `stop` no more is asked for; what was under way still comes, so that it can be given back.
+ */
+import { createInbox, nanos, type Msg, type Subscription } from '@nats-io/transport-node';
+import type { Link } from './link.ts';
+import type { Address } from './names.ts';
+
+const expiresMs = 30_000;
+const heartbeatMs = 5_000;
+const againMs = 250;
+const missedMs = heartbeatMs * 2 + 1_000;
+
+export class Puller {
+  readonly #link: Link;
+  readonly #address: Address;
+  readonly #want: () => number;
+  readonly #floor: number;
+  readonly #take: (message: Msg) => void;
+  readonly #ensure: () => Promise<void>;
+  #inbox = '';
+  #replies: Subscription | undefined;
+  #asked = 0;
+  #heardAt = 0;
+  #scheduled = false;
+  #mending = false;
+  #stopped = false;
+
+  constructor(parameters: {
+    link: Link;
+    address: Address;
+    /** How many more there is room for; what was asked for already not counted. */
+    want: () => number;
+    concurrency: number;
+    take: (message: Msg) => void;
+    /** Makes the consumer again when somebody removed it. */
+    ensure: () => Promise<void>;
+  }) {
+    this.#link = parameters.link;
+    this.#address = parameters.address;
+    this.#want = parameters.want;
+    // Asking for each freed place alone would double the traffic.
+    this.#floor = Math.max(1, Math.floor(parameters.concurrency / 2));
+    this.#take = parameters.take;
+    this.#ensure = parameters.ensure;
+    this.#listen();
+  }
+
+  kick(): void {
+    if (this.#scheduled || this.#stopped) return;
+    this.#scheduled = true;
+    setImmediate(() => {
+      this.#scheduled = false;
+      this.#ask();
+    });
+  }
+
+  /** The old requests are dead: of the connection before, or of a server that was restarted. */
+  reset(): void {
+    if (this.#stopped) return;
+    this.#replies?.unsubscribe();
+    this.#listen();
+    this.kick();
+  }
+
+  /** To be called every second or so. */
+  watch(): void {
+    if (this.#asked > 0 && this.#link.connected && performance.now() - this.#heardAt > missedMs) this.reset();
+    else this.kick();
+  }
+
+  /** Resolves when nothing can come any more. */
+  async stop(): Promise<void> {
+    if (this.#stopped) return;
+    this.#stopped = true;
+    if (this.#link.closed || !this.#link.connected) this.#replies?.unsubscribe();
+    else await this.#replies?.drain();
+  }
+
+  #listen(): void {
+    this.#asked = 0;
+    this.#inbox = createInbox();
+    this.#replies = this.#link.nc.subscribe(this.#inbox, { callback: (_error, message) => this.#heard(message) });
+  }
+
+  #ask(): void {
+    if (this.#stopped || this.#mending || !this.#link.connected || this.#link.closed) return;
+    const batch = this.#want() - this.#asked;
+    if (batch <= 0 || (this.#asked > 0 && batch < this.#floor)) return;
+    this.#asked += batch;
+    this.#heardAt = performance.now();
+    const { stream, durable } = this.#address;
+    this.#link.nc.publish(
+      `$JS.API.CONSUMER.MSG.NEXT.${stream}.${durable}`,
+      JSON.stringify({ batch, expires: nanos(expiresMs), idle_heartbeat: nanos(heartbeatMs) }),
+      { reply: this.#inbox },
+    );
+  }
+
+  #heard(message: Msg): void {
+    this.#heardAt = performance.now();
+    const code = message.headers?.code ?? 0;
+    if (code === 0) {
+      this.#asked = Math.max(0, this.#asked - 1);
+      this.#take(message);
+      if (this.#asked === 0) this.kick();
+      return;
+    }
+    if (code === 100) return;
+    const left = message.headers?.get('Nats-Pending-Messages') ?? '';
+    this.#asked = left === '' ? 0 : Math.max(0, this.#asked - Number(left));
+    if (code === 408 || code === 404) this.kick();
+    else void this.#mend();
+  }
+
+  /** The consumer is gone, moves to another server, or JetStream is not up yet. */
+  async #mend(): Promise<void> {
+    if (this.#mending || this.#stopped) return;
+    this.#mending = true;
+    try {
+      await this.#ensure();
+    } catch {
+      await new Promise((resolve) => setTimeout(resolve, againMs));
+    } finally {
+      this.#mending = false;
+      this.kick();
+    }
+  }
+}

@@ -1,0 +1,158 @@
+/** What operators see of the queues, and do to them. */
+import type { ConsumerInfo } from '@nats-io/jetstream';
+import type { Broker } from '../broker.ts';
+import type { QueueMeasure } from '../port.ts';
+import { asked, isAbsent, type Link } from './link.ts';
+import type { Members } from './members.ts';
+import { isGroupQueue, nameOf, type Address } from './names.ts';
+import type { Retries } from './retries.ts';
+import { filtersOf, type Topology } from './topology.ts';
+
+const deletesAtOnce = 64;
+
+export function createQueues(parameters: {
+  link: Link;
+  topology: Topology;
+  members: Members;
+  retries: Retries;
+  now: () => Date;
+}): Broker['queues'] {
+  const { link, topology, members, retries, now } = parameters;
+  const { names, jsm } = link;
+
+  /** Where the queue's own messages begin, by subject. */
+  const startsOf = (address: Address, info: ConsumerInfo | undefined): [filter: string, seq: number][] =>
+    isGroupQueue(address.queue)
+      ? (info ? filtersOf(info) : []).map((filter) => [filter, (info?.ack_floor.stream_seq ?? 0) + 1])
+      : [[address.subject, 1]];
+
+  const firsts = async (address: Address, info: ConsumerInfo | undefined, limit: number) => {
+    const found = await Promise.all(
+      startsOf(address, info).map(async ([filter, from]) => {
+        const messages = [];
+        let seq = from;
+        while (messages.length < limit) {
+          const message = await link.next(address.stream, filter, seq);
+          if (!message) break;
+          messages.push(message);
+          seq = message.seq + 1;
+        }
+        return messages;
+      }),
+    );
+    return found
+      .flat()
+      .sort((a, b) => a.seq - b.seq)
+      .slice(0, limit);
+  };
+
+  const measured = async (address: Address, info: ConsumerInfo | undefined): Promise<QueueMeasure> => {
+    const consumers = members.consumersOf(address.queue);
+    const unsettled = info?.num_ack_pending ?? 0;
+    let depth = info?.num_pending ?? 0;
+    if (!info && !isGroupQueue(address.queue)) {
+      depth = (await link.subjects(address.stream, address.subject)).get(address.subject) ?? 0;
+    }
+    // What nobody has in hand only waits to be missed by the broker.
+    const waiting =
+      unsettled === 0 ? 0 : consumers === 0 ? unsettled : Math.min(unsettled, (await retries.waiting(address)).size);
+    const inFlight = unsettled - waiting;
+    depth += waiting;
+    const [oldest] = depth + inFlight > 0 ? await firsts(address, info, 1) : [];
+    const oldestAgeMs = oldest && depth > 0 ? Math.max(0, now().getTime() - oldest.time.getTime()) : null;
+    return { name: address.queue, depth, inFlight, consumers, oldestAgeMs };
+  };
+
+  const forgetRecords = async (address: Address): Promise<void> => {
+    await jsm.streams.purge(names.stream.retries, { filter: names.retries(address.durable) });
+  };
+
+  const purgeQueue = async (address: Address): Promise<number> => {
+    const info = await topology.info(address);
+    const { stream, subject } = address;
+    const waiting = info ? await retries.waiting(address) : new Map<number, number>();
+    const busy = info && info.num_ack_pending > waiting.size && members.consumersOf(address.queue) > 0;
+    if (!busy) {
+      const { purged } = await jsm.streams.purge(stream, { filter: subject });
+      await forgetRecords(address);
+      return purged;
+    }
+    // Some are in hand and stay; the rest goes one by one.
+    const doomed: number[] = [];
+    let seq = info.ack_floor.stream_seq + 1;
+    for (;;) {
+      const message = await link.next(stream, subject, seq);
+      if (!message) break;
+      if (message.seq > info.delivered.stream_seq || waiting.has(message.seq)) doomed.push(message.seq);
+      seq = message.seq + 1;
+    }
+    let purged = 0;
+    for (let from = 0; from < doomed.length; from += deletesAtOnce) {
+      const gone = await Promise.all(doomed.slice(from, from + deletesAtOnce).map((each) => link.forget(stream, each)));
+      purged += gone.filter(Boolean).length;
+    }
+    return purged;
+  };
+
+  /** The events belong to all groups; this one begins anew behind them. */
+  const purgeGroup = async (address: Address): Promise<number> => {
+    const info = await topology.info(address);
+    if (!info) return 0;
+    const { depth } = await measured(address, info);
+    const subjects = filtersOf(info).filter((filter) => filter !== address.subject);
+    await jsm.consumers.delete(address.stream, address.durable);
+    await topology.ensureGroup(address, subjects);
+    await forgetRecords(address);
+    return depth;
+  };
+
+  return {
+    declare: (queue) => asked(`${queue} cannot be declared`, () => topology.ensure(names.address(queue))),
+    list: (prefix = '') =>
+      asked('The queues cannot be listed', async () => {
+        const infos = new Map<string, ConsumerInfo | undefined>();
+        const streams = [names.stream.requests, names.stream.responses];
+        for (const stream of streams) {
+          for (const subject of (await link.subjects(stream, '>')).keys()) {
+            const queue = names.queueOfSubject(subject);
+            if (queue !== undefined) infos.set(queue, undefined);
+          }
+        }
+        for (const stream of [...streams, names.stream.events]) {
+          for await (const info of jsm.consumers.list(stream)) infos.set(nameOf(info.name), info);
+        }
+        const wanted = [...infos.keys()].filter((queue) => queue.startsWith(prefix)).sort();
+        const rows: QueueMeasure[] = [];
+        for (const queue of wanted) rows.push(await measured(names.address(queue), infos.get(queue)));
+        return rows;
+      }),
+    measure: (queue) =>
+      asked(`${queue} cannot be measured`, async () => {
+        const address = names.address(queue);
+        return measured(address, await topology.info(address));
+      }),
+    peek: (queue, limit) =>
+      asked(`${queue} cannot be read`, async () => {
+        const address = names.address(queue);
+        const info = isGroupQueue(queue) ? await topology.info(address) : undefined;
+        return (await firsts(address, info, Math.max(0, Math.trunc(limit)))).map(({ data }) => data);
+      }),
+    purge: (queue) =>
+      asked(`${queue} cannot be purged`, async () => {
+        const address = names.address(queue);
+        return isGroupQueue(queue) ? purgeGroup(address) : purgeQueue(address);
+      }),
+    remove: (queue) =>
+      asked(`${queue} cannot be removed`, async () => {
+        const address = names.address(queue);
+        topology.forget(queue);
+        try {
+          await jsm.consumers.delete(address.stream, address.durable);
+        } catch (error) {
+          if (!isAbsent(error)) throw error;
+        }
+        if (!isGroupQueue(queue)) await jsm.streams.purge(address.stream, { filter: address.subject });
+        await forgetRecords(address);
+      }),
+  };
+}

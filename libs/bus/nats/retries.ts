@@ -1,0 +1,87 @@
+/**
+ * What is known of messages that were in hand before: how many attempts ended when, and with which errors. JetStream
+ * counts deliveries, and of those some are no attempts (given back) while some attempts are no deliveries (an event that
+ * is tried again in its place): the record says how many attempts there were at which delivery.
+ */
+import type { Link } from './link.ts';
+import type { Address } from './names.ts';
+import type { Publisher } from './publisher.ts';
+
+export interface HistoryEntry {
+  readonly at: string;
+  readonly error: string;
+}
+
+export interface RetryRecord {
+  readonly deliveries: number;
+  readonly attempts: number;
+  readonly history: readonly HistoryEntry[];
+}
+
+/** Where its record stands in the stream, to be removed. */
+export interface KeptRecord extends RetryRecord {
+  readonly at: number;
+}
+
+const historyKept = 32;
+const untold = 'The consumer died in this attempt.';
+
+export class Retries {
+  readonly #link: Link;
+  readonly #publisher: Publisher;
+
+  constructor(link: Link, publisher: Publisher) {
+    this.#link = link;
+    this.#publisher = publisher;
+  }
+
+  async find(address: Address, seq: number): Promise<KeptRecord | undefined> {
+    const { names } = this.#link;
+    const kept = await this.#link.last(names.stream.retries, names.retry(address.durable, seq, '*'));
+    return kept && { ...kept.json<RetryRecord>(), at: kept.seq };
+  }
+
+  /** `due` is when it is offered again, in milliseconds; 0 while it is in hand. Replaces the one before. */
+  async keep(
+    address: Address,
+    seq: number,
+    record: RetryRecord,
+    options: { due: number; before: KeptRecord | undefined },
+  ): Promise<KeptRecord> {
+    const { names } = this.#link;
+    const kept = await this.#publisher.publish({
+      subject: names.retry(address.durable, seq, Math.round(options.due)),
+      bytes: JSON.stringify({ ...record, history: record.history.slice(-historyKept) }),
+    });
+    if (options.before) this.drop(options.before);
+    return { ...record, at: kept.seq };
+  }
+
+  /** Not awaited by anybody: one that stays behind belongs to a message that is gone, and ages out. */
+  drop(record: KeptRecord): void {
+    this.#link.forget(this.#link.names.stream.retries, record.at).catch(() => undefined);
+  }
+
+  /** Messages that wait for their next attempt, by sequence number. */
+  async waiting(address: Address): Promise<Map<number, number>> {
+    const { names } = this.#link;
+    const due = new Map<number, number>();
+    for (const subject of (await this.#link.subjects(names.stream.retries, names.retries(address.durable))).keys()) {
+      const [seq, at] = subject.split('.').slice(-2).map(Number);
+      if (seq !== undefined && at !== undefined) due.set(seq, Math.max(at, due.get(seq) ?? 0));
+    }
+    for (const [seq, at] of due) if (at === 0) due.delete(seq);
+    return due;
+  }
+}
+
+/** The attempt that this delivery is. */
+export const attemptOf = (deliveries: number, record: RetryRecord | undefined): number =>
+  record ? record.attempts + Math.max(0, deliveries - record.deliveries) : deliveries;
+
+/** The failures before `attempt`; an attempt that left no word is one in which its process died. */
+export function historyBefore(attempt: number, record: RetryRecord | undefined, now: Date): HistoryEntry[] {
+  const history = [...(record?.history ?? [])];
+  while (history.length < Math.min(attempt - 1, historyKept)) history.push({ at: now.toISOString(), error: untold });
+  return history;
+}

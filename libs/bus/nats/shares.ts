@@ -1,0 +1,62 @@
+/**
+ * Who should have which queue of those with one active consumer. Pure: the same facts lead every process to the same
+ * wish, and what two of them wish at once is settled by the compare-and-set of the owner's record.
+ *
+ * Queues wanted by the same members are shared evenly among them. What has an owner stays with it, unless it has more
+ * than its share while another has less.
+ */
+export interface Ownership {
+  readonly me: string;
+  /** Those who live, with the queues that each wants. */
+  readonly members: ReadonlyMap<string, ReadonlySet<string>>;
+  /** Absent or dead: nobody's. */
+  readonly owners: ReadonlyMap<string, string>;
+}
+
+export interface Wish {
+  readonly claim: readonly string[];
+  readonly yield: readonly string[];
+}
+
+export function wishOf({ me, members, owners }: Ownership): Wish {
+  const claim: string[] = [];
+  const give: string[] = [];
+  for (const { queues, wanters } of classesOf(members, me)) {
+    const held = new Map(wanters.map((id) => [id, 0]));
+    const free: string[] = [];
+    for (const queue of queues) {
+      const owner = owners.get(queue);
+      const count = owner === undefined ? undefined : held.get(owner);
+      if (owner === undefined || count === undefined) free.push(queue);
+      else held.set(owner, count + 1);
+    }
+    // Each free queue goes to whoever has the fewest; everybody counts the same way.
+    for (const queue of free) {
+      const least = wanters.reduce((best, id) => ((held.get(id) ?? 0) < (held.get(best) ?? 0) ? id : best));
+      held.set(least, (held.get(least) ?? 0) + 1);
+      if (least === me) claim.push(queue);
+    }
+    const fair = Math.ceil(queues.length / wanters.length);
+    const least = Math.min(...held.values());
+    const mine = queues.filter((queue) => owners.get(queue) === me);
+    // Down to the share, or one below it where that levels the last difference.
+    let excess = mine.length - fair;
+    if (excess <= 0 && mine.length - least >= 2) excess = 1;
+    if (excess > 0 && least < fair) give.push(...mine.slice(mine.length - excess));
+  }
+  return { claim, yield: give };
+}
+
+/** Queues with the same wanters, of those that this member wants. */
+function classesOf(members: Ownership['members'], me: string): { queues: string[]; wanters: string[] }[] {
+  const ids = [...members.keys()].sort();
+  const classes = new Map<string, { queues: string[]; wanters: string[] }>();
+  for (const queue of [...(members.get(me) ?? [])].sort()) {
+    const wanters = ids.filter((id) => members.get(id)?.has(queue));
+    const key = wanters.join(' ');
+    const known = classes.get(key);
+    if (known) known.queues.push(queue);
+    else classes.set(key, { queues: [queue], wanters });
+  }
+  return [...classes.values()];
+}

@@ -1,0 +1,168 @@
+/** The streams of a prefix and the durable consumers of its queues. All of it is made when it is missed. */
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import {
+  AckPolicy,
+  DeliverPolicy,
+  DiscardPolicy,
+  JetStreamApiError,
+  RetentionPolicy,
+  StorageType,
+  type ConsumerConfig,
+  type ConsumerInfo,
+  type StreamConfig,
+} from '@nats-io/jetstream';
+import { nanos } from '@nats-io/transport-node';
+import { isAbsent, type Link } from './link.ts';
+import { isGroupQueue, type Address } from './names.ts';
+
+/** A newer one is not touched: its owner knows more than we do. */
+const topologyVersion = 1;
+/** What is in hand for longer without a heartbeat is offered to another. */
+export const ackWaitMs = 10_000;
+/** Far above what any consumer allows: only foreign programs ever reach it, and then an advisory tells. */
+const mostDeliveries = 10_000;
+const mostInHand = 50_000;
+const dedupeMs = 120_000;
+const retryRecordsKeptMs = 14 * 24 * 3_600_000;
+const advisoriesKeptMs = 7 * 24 * 3_600_000;
+const inUse = 10058;
+const alreadyThere = 10148;
+
+export class Topology {
+  readonly #link: Link;
+  readonly #ensured = new Map<string, Promise<void>>();
+
+  constructor(link: Link) {
+    this.#link = link;
+  }
+
+  /** @throws AnnealError Conflict when a newer Anneal made the streams. */
+  async declare(): Promise<void> {
+    const { stream, roots, prefix } = this.#link.names;
+    const one = { max_msgs_per_subject: 1 };
+    await this.#stream(stream.requests, [`${roots.requests}>`], { retention: RetentionPolicy.Workqueue });
+    await this.#stream(stream.responses, [`${roots.responses}>`], { retention: RetentionPolicy.Workqueue });
+    await this.#stream(stream.events, [`${roots.event}>`, `${roots.group}>`], { retention: RetentionPolicy.Interest });
+    await this.#stream(stream.dead, [`${prefix}.dead.>`], {});
+    await this.#stream(stream.retries, [`${prefix}.t.>`], { max_age: nanos(retryRecordsKeptMs) });
+    await this.#stream(stream.members, [`${prefix}.m.>`, `${prefix}.o.>`], one);
+    const advised = [stream.requests, stream.responses, stream.events].flatMap((name) => [
+      `$JS.EVENT.ADVISORY.CONSUMER.MAX_DELIVERIES.${name}.*`,
+      `$JS.EVENT.ADVISORY.CONSUMER.MSG_TERMINATED.${name}.*`,
+    ]);
+    await this.#stream(stream.advisories, advised, {
+      retention: RetentionPolicy.Workqueue,
+      max_age: nanos(advisoriesKeptMs),
+    });
+  }
+
+  async #stream(name: string, subjects: string[], rest: Partial<StreamConfig>): Promise<void> {
+    const { jsm, replicas } = this.#link;
+    const wanted: Partial<StreamConfig> & { name: string } = {
+      name,
+      subjects,
+      storage: StorageType.File,
+      discard: DiscardPolicy.New,
+      num_replicas: replicas,
+      duplicate_window: nanos(dedupeMs),
+      // Retry records and owners are replaced, never refused; nothing else has a limit that could discard.
+      ...(rest.max_age !== undefined || rest.max_msgs_per_subject !== undefined ? { discard: DiscardPolicy.Old } : {}),
+      metadata: { 'anneal-topology': String(topologyVersion) },
+      ...rest,
+    };
+    try {
+      await jsm.streams.add(wanted);
+      return;
+    } catch (error) {
+      if (!(error instanceof JetStreamApiError) || error.code !== inUse) throw error;
+    }
+    const { config } = await jsm.streams.info(name);
+    const version = Number(config.metadata?.['anneal-topology'] ?? 0);
+    if (version > topologyVersion) {
+      throw new AnnealError(
+        'Conflict',
+        `The stream ${name} has topology ${version}, and this program knows ${topologyVersion}: run a newer one.`,
+      );
+    }
+    await jsm.streams.update(name, { ...config, subjects, num_replicas: replicas, metadata: wanted.metadata ?? {} });
+  }
+
+  /** Once per process and queue, until it is forgotten. */
+  ensure(address: Address): Promise<void> {
+    let ensured = this.#ensured.get(address.queue);
+    if (!ensured) {
+      ensured = this.#consumer(address).catch((error: unknown) => {
+        this.#ensured.delete(address.queue);
+        throw error;
+      });
+      this.#ensured.set(address.queue, ensured);
+    }
+    return ensured;
+  }
+
+  /** Somebody removed it. */
+  forget(queue: string): void {
+    this.#ensured.delete(queue);
+  }
+
+  forgetAll(): void {
+    this.#ensured.clear();
+  }
+
+  async #consumer(address: Address): Promise<void> {
+    const group = isGroupQueue(address.queue);
+    const { stream, subject } = address;
+    try {
+      await this.#link.jsm.consumers.add(stream, {
+        ...common(address),
+        deliver_policy: group ? DeliverPolicy.New : DeliverPolicy.All,
+        ...(group ? { filter_subjects: [subject] } : { filter_subject: subject }),
+      });
+    } catch (error) {
+      // A group that is there listens to more than what is replayed to it.
+      if (!group || !(error instanceof JetStreamApiError)) throw error;
+      if (error.code !== alreadyThere && !(await this.info(address))) throw error;
+    }
+  }
+
+  /** The durable queue of a group; what it listens to is what its latest member asked for. */
+  async ensureGroup(address: Address, subjects: readonly string[]): Promise<void> {
+    const { jsm } = this.#link;
+    const filters = [address.subject, ...subjects];
+    const there = await this.info(address);
+    if (!there) {
+      await jsm.consumers.add(address.stream, {
+        ...common(address),
+        deliver_policy: DeliverPolicy.New,
+        filter_subjects: filters,
+      });
+    } else if (!sameWords(filtersOf(there), filters)) {
+      await jsm.consumers.update(address.stream, address.durable, { filter_subject: '', filter_subjects: filters });
+    }
+    this.#ensured.set(address.queue, Promise.resolve());
+  }
+
+  async info(address: Address): Promise<ConsumerInfo | undefined> {
+    try {
+      return await this.#link.jsm.consumers.info(address.stream, address.durable);
+    } catch (error) {
+      if (isAbsent(error)) return undefined;
+      throw error;
+    }
+  }
+}
+
+export const filtersOf = ({ config }: ConsumerInfo): string[] =>
+  config.filter_subjects ?? (config.filter_subject === undefined ? [] : [config.filter_subject]);
+
+const sameWords = (one: readonly string[], two: readonly string[]): boolean =>
+  one.length === two.length && one.toSorted().join(' ') === two.toSorted().join(' ');
+
+const common = ({ durable, queue }: Address): Partial<ConsumerConfig> => ({
+  durable_name: durable,
+  description: queue,
+  ack_policy: AckPolicy.Explicit,
+  ack_wait: nanos(ackWaitMs),
+  max_deliver: mostDeliveries,
+  max_ack_pending: mostInHand,
+});

@@ -1,0 +1,142 @@
+/**
+ * A NATS server with JetStream for tests: `ANNEAL_TEST_NATS_URL`, else `nats-server` from the PATH, else one that Go
+ * builds once into the cache. What is started has its data in a temporary folder.
+ */
+import { execFile, spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { access, constants, mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
+import { connect, createServer } from 'node:net';
+import { homedir, platform, tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { promisify } from 'node:util';
+import type { BackendServer, MissingBackend } from './backend.ts';
+
+const version = '2.12.15';
+const startMs = 20_000;
+const run = promisify(execFile);
+
+export const findNats = async (): Promise<BackendServer | MissingBackend> => {
+  const given = process.env['ANNEAL_TEST_NATS_URL'];
+  if (given !== undefined && given !== '') {
+    const never = (): Promise<void> => Promise.reject(new Error('This NATS server is not ours to kill.'));
+    return { url: given, mayBeKilled: false, kill: never, start: never, stop: async () => undefined };
+  }
+  try {
+    const program = (await onPath('nats-server')) ?? (await built());
+    if (program !== undefined) return await startOwn(program);
+  } catch (error) {
+    return { missing: `NATS is not here and cannot be had: ${error instanceof Error ? error.message : String(error)}` };
+  }
+  return {
+    missing:
+      'NATS is not here: set ANNEAL_TEST_NATS_URL to the URL of a server with JetStream, or put nats-server, or Go to ' +
+      'build it, on the PATH.',
+  };
+};
+
+async function startOwn(program: string): Promise<BackendServer> {
+  const folder = await mkdtemp(join(tmpdir(), 'anneal-nats-'));
+  const port = await freePort();
+  let child: ChildProcess | undefined;
+
+  const start = async (): Promise<void> => {
+    const started = spawn(program, ['-a', '127.0.0.1', '-p', String(port), '-js', '-sd', folder], {
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    child = started;
+    let said = '';
+    started.stderr.on('data', (data: Buffer) => void (said = (said + data.toString()).slice(-4_000)));
+    // A test that dies must not leave a server behind.
+    process.once('exit', () => started.kill('SIGKILL'));
+    const end = performance.now() + startMs;
+    while (!(await answers(port))) {
+      if (started.exitCode !== null || performance.now() > end) {
+        throw new Error(`nats-server did not start: ${said.trim()}`);
+      }
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  };
+  const kill = async (): Promise<void> => {
+    if (!child || child.exitCode !== null || child.signalCode !== null) return;
+    const ended = once(child, 'exit');
+    child.kill('SIGKILL');
+    await ended;
+  };
+  const stop = async (): Promise<void> => {
+    await kill();
+    await rm(folder, { recursive: true, force: true });
+  };
+  try {
+    await start();
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return { url: `nats://127.0.0.1:${port}`, mayBeKilled: true, kill, start, stop };
+}
+
+/** True once it says INFO, as a NATS server does unasked. */
+function answers(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect({ port, host: '127.0.0.1' });
+    const end = (yes: boolean): void => {
+      socket.destroy();
+      resolve(yes);
+    };
+    socket.once('data', (data) => end(data.toString().startsWith('INFO')));
+    socket.once('error', () => end(false));
+    socket.setTimeout(1_000, () => end(false));
+  });
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  if (address === null || typeof address === 'string') throw new Error('The system gave no port.');
+  return address.port;
+}
+
+async function built(): Promise<string | undefined> {
+  const go = await onPath('go');
+  if (go === undefined) return undefined;
+  const folder = join(cacheFolder(), `nats-server-${version}`);
+  const program = join(folder, 'nats-server');
+  if (await isProgram(program)) return program;
+  process.stderr.write(`Building nats-server ${version} with go install, once, into ${folder}\n`);
+  await mkdir(folder, { recursive: true });
+  // Beside its place first: another test run may build at the same time.
+  const making = await mkdtemp(join(folder, 'making-'));
+  try {
+    await run(go, ['install', `github.com/nats-io/nats-server/v2@v${version}`], {
+      env: { ...process.env, GOBIN: making },
+    });
+    await rename(join(making, 'nats-server'), program);
+  } finally {
+    await rm(making, { recursive: true, force: true });
+  }
+  return program;
+}
+
+function cacheFolder(): string {
+  const system =
+    platform() === 'darwin'
+      ? join(homedir(), 'Library', 'Caches')
+      : (process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'));
+  return join(system, 'anneal', 'backends');
+}
+
+async function onPath(name: string): Promise<string | undefined> {
+  for (const folder of (process.env['PATH'] ?? '').split(delimiter)) {
+    if (folder !== '' && (await isProgram(join(folder, name)))) return join(folder, name);
+  }
+  return undefined;
+}
+
+const isProgram = (file: string): Promise<boolean> =>
+  access(file, constants.X_OK).then(
+    () => true,
+    () => false,
+  );
