@@ -3,9 +3,10 @@ import { openStore } from './open.ts';
 
 describe('openStore', () => {
   it.each([
-    ['oracle:x', /oracle:; known are sqlite:/],
-    ['no scheme', /known are sqlite:/],
+    ['oracle:x', /oracle:; known are mongodb:, mongodb\+srv:, sqlite:/],
+    ['no scheme', /known are mongodb:/],
     ['sqlite:', /the file is missing/],
+    ['mongodb://user:secret@h:port/x', /mongodb:\/\/h:port\/x is not the URL of a store/],
     ['sqlite:x?synchronous=off', /synchronous=off is not known/],
   ])('refuses %s and says what is known', async (url, message) => {
     await expect(openStore({ url })).rejects.toMatchObject({

@@ -4,6 +4,8 @@ import type { Store } from './port.ts';
 
 /** An adapter is loaded only when its scheme is asked for: who runs on SQLite needs no driver of another store. */
 const adapters: Readonly<Record<string, (url: string) => Promise<Store>>> = {
+  mongodb: async (url) => (await import('./mongodb/store.ts')).openMongoStore(url),
+  'mongodb+srv': async (url) => (await import('./mongodb/store.ts')).openMongoStore(url),
   sqlite: async (url) => (await import('./sqlite/store.ts')).openSqliteStore(url),
 };
 

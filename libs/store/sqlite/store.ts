@@ -3,10 +3,11 @@
  * `?synchronous=full` it survives the loss of power too, at the price of one disk flush per commit.
  */
 import { createHash } from 'node:crypto';
+import { checkDefinition } from '../definition.ts';
 import type { Blobs, Collection, CollectionDefinition, Document, IndexDefinition, Store } from '../port.ts';
 import { SqliteCollection } from './collection.ts';
 import { Connection } from './connection.ts';
-import { checkDefinition, makeTable } from './table.ts';
+import { makeTable } from './table.ts';
 import { readSqliteUrl } from './url.ts';
 
 export async function openSqliteStore(url: string): Promise<Store> {

@@ -4,7 +4,7 @@
  * from the document.
  */
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import type { CollectionDefinition, IndexDefinition, IndexValue } from '../port.ts';
+import type { IndexDefinition, IndexValue } from '../port.ts';
 import { type Connection, isConstraint } from './connection.ts';
 
 /** Stands for null in index columns: below every number, equal to itself, so that unique indexes count null as a value. */
@@ -34,26 +34,6 @@ function columnDefinition(field: string): string {
 
 const indexName = (collection: string, index: IndexDefinition): string =>
   `${index.unique ? 'u' : 'i'}:${collection}:${index.fields.join(',')}`;
-
-/** @throws AnnealError Defect for a definition that no adapter could hold. */
-export function checkDefinition({ name, indexes }: CollectionDefinition): void {
-  if (!/^[a-z][a-z0-9_]*$/.test(name)) {
-    throw new AnnealError('Defect', `A collection is named <service>_<noun> in small letters, not "${name}".`);
-  }
-  for (const { fields } of indexes) {
-    if (fields.length < 1 || fields.length > 4 || new Set(fields).size !== fields.length) {
-      throw new AnnealError(
-        'Defect',
-        `${name}: an index has one to four fields, each once, not (${fields.join(', ')}).`,
-      );
-    }
-    for (const field of fields) {
-      if (!/^[^."'\s]+(\.[^."'\s]+)*$/.test(field)) {
-        throw new AnnealError('Defect', `${name}: "${field}" is not a path into a document.`);
-      }
-    }
-  }
-}
 
 /** Makes what is missing and drops the indexes that `known` no longer has. Runs within a write. */
 export function makeTable(connection: Connection, collection: string, known: readonly IndexDefinition[]): void {

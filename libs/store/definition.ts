@@ -1,0 +1,23 @@
+/** What a collection may be defined as, on every adapter. */
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import type { CollectionDefinition } from './port.ts';
+
+/** @throws AnnealError Defect for a definition that no adapter could hold. */
+export function checkDefinition({ name, indexes }: CollectionDefinition): void {
+  if (!/^[a-z][a-z0-9_]*$/.test(name)) {
+    throw new AnnealError('Defect', `A collection is named <service>_<noun> in small letters, not "${name}".`);
+  }
+  for (const { fields } of indexes) {
+    if (fields.length < 1 || fields.length > 4 || new Set(fields).size !== fields.length) {
+      throw new AnnealError(
+        'Defect',
+        `${name}: an index has one to four fields, each once, not (${fields.join(', ')}).`,
+      );
+    }
+    for (const field of fields) {
+      if (!/^[^."'\s]+(\.[^."'\s]+)*$/.test(field)) {
+        throw new AnnealError('Defect', `${name}: "${field}" is not a path into a document.`);
+      }
+    }
+  }
+}

@@ -1,0 +1,167 @@
+/** A collection of the port over MongoDB's. */
+import type { Collection as Driver, Filter } from 'mongodb';
+import {
+  DuplicateError,
+  type BulkOperation,
+  type BulkOutcome,
+  type Collection,
+  type CollectionDefinition,
+  type Document,
+  type Draft,
+  type Query,
+} from '../port.ts';
+import { assertServed } from '../served.ts';
+import type { Operation, Result } from './operation.ts';
+import { filterOf, sortOf } from './query.ts';
+import { documentOf, keyOf, keysOf, type Keys, type Stored, textOf } from './stored.ts';
+import type { WriteQueue } from './writes.ts';
+
+/** What all collections of one store share. */
+export interface Shared {
+  /** Runs an operation; what it throws becomes an AnnealError. Refuses once the store is closed. */
+  guard<R>(run: () => Promise<R>): Promise<R>;
+  failure(error: unknown): unknown;
+  nextWrite(): string;
+}
+
+/** So many ids are asked for at once. */
+const idsAtOnce = 2000;
+
+export class MongoCollection<T extends Document> implements Collection<T> {
+  readonly #driver: Driver<Stored>;
+  readonly #definition: CollectionDefinition;
+  readonly #fields: () => readonly string[];
+  readonly #writes: WriteQueue;
+  readonly #shared: Shared;
+
+  constructor(parameters: {
+    driver: Driver<Stored>;
+    definition: CollectionDefinition;
+    /** All paths that anyone in this process has an index on: every write must fill them. */
+    fields: () => readonly string[];
+    writes: WriteQueue;
+    shared: Shared;
+  }) {
+    this.#driver = parameters.driver;
+    this.#definition = parameters.definition;
+    this.#fields = parameters.fields;
+    this.#writes = parameters.writes;
+    this.#shared = parameters.shared;
+  }
+
+  async insert(document: Draft<T>): Promise<T> {
+    const operation = this.#operation({ kind: 'insert', document });
+    await this.#one(operation);
+    return { ...document, version: 1 } as unknown as T;
+  }
+
+  async get(id: string): Promise<T | undefined> {
+    const found = await this.#read(() => this.#driver.findOne({ _id: id }));
+    return found ? documentOf<T>(found) : undefined;
+  }
+
+  async getMany(ids: readonly string[]): Promise<T[]> {
+    const wanted = [...new Set(ids)];
+    const found = new Map<string, T>();
+    for (let start = 0; start < wanted.length; start += idsAtOnce) {
+      const some = wanted.slice(start, start + idsAtOnce);
+      const only = some.length === 1 ? some[0] : undefined;
+      for (const stored of await this.#read(() => this.#driver.find({ _id: only ?? { $in: some } }).toArray())) {
+        found.set(stored._id, await documentOf<T>(stored));
+      }
+    }
+    return wanted.flatMap((id) => found.get(id) ?? []);
+  }
+
+  async find(query: Query): Promise<T[]> {
+    assertServed(this.#definition, query);
+    const limit = query.limit === undefined ? undefined : Math.max(0, Math.trunc(query.limit));
+    if (limit === 0) return [];
+    const found = await this.#read(() => {
+      const cursor = this.#driver.find(filterOf(query.where) as Filter<Stored>).sort(sortOf(query));
+      return (limit === undefined ? cursor : cursor.limit(limit)).toArray();
+    });
+    return Promise.all(found.map((stored) => documentOf<T>(stored)));
+  }
+
+  async count(where: Query['where']): Promise<number> {
+    assertServed(this.#definition, { where });
+    return this.#read(() => this.#driver.countDocuments(filterOf(where) as Filter<Stored>));
+  }
+
+  async replace(document: Draft<T>, version: number): Promise<T | undefined> {
+    const outcome = await this.#one(this.#operation({ kind: 'replace', document, version }));
+    return outcome === 'done' ? ({ ...document, version: version + 1 } as unknown as T) : undefined;
+  }
+
+  async remove(id: string, version?: number): Promise<boolean> {
+    const outcome = await this.#one(this.#operation({ kind: 'remove', id, ...(version !== undefined && { version }) }));
+    return outcome === 'done';
+  }
+
+  async bulk(operations: readonly BulkOperation<T>[]): Promise<BulkOutcome[]> {
+    if (operations.length === 0) return [];
+    const asked = operations.map((operation) => this.#operation(operation));
+    const results = await this.#shared.guard(() => this.#writes.write(asked));
+    return results.map((result) => this.#outcome(result));
+  }
+
+  /** @throws DuplicateError */
+  async #one(operation: Operation): Promise<BulkOutcome> {
+    const [result] = await this.#shared.guard(() => this.#writes.write([operation]));
+    if (!result) throw new Error('a write was not reported on');
+    const outcome = this.#outcome(result);
+    if (outcome !== 'duplicate') return outcome;
+    const fields = await this.#refusedFields(operation, 'refusal' in result ? result.refusal : undefined);
+    throw new DuplicateError({ collection: this.#definition.name, fields, id: operation.id });
+  }
+
+  #outcome(result: Result): BulkOutcome {
+    if ('error' in result) throw this.#shared.failure(result.error);
+    return result.outcome;
+  }
+
+  async #read<R>(run: () => Promise<R>): Promise<R> {
+    return this.#shared.guard(async () => {
+      await this.#writes.settled();
+      return run();
+    });
+  }
+
+  #operation(operation: BulkOperation<T>): Operation {
+    const write = this.#shared.nextWrite();
+    if (operation.kind === 'remove') {
+      return { kind: 'remove', id: operation.id, version: operation.version, text: '', keys: {}, write };
+    }
+    const { kind, document } = operation;
+    return {
+      kind,
+      id: document.id,
+      version: kind === 'replace' ? operation.version : undefined,
+      text: textOf(document),
+      keys: keysOf(document, this.#fields()),
+      write,
+    };
+  }
+
+  /** MongoDB names the index; where a server does not, the documents tell which value is taken. */
+  async #refusedFields({ id, keys, kind }: Operation, refusal = ''): Promise<readonly string[]> {
+    const name = /index: (\S+)/.exec(refusal)?.[1];
+    if (name === '_id_') return ['id'];
+    const unique = this.#definition.indexes.filter((index) => index.unique);
+    const named = unique.find((index) => name?.endsWith(`:${index.fields.join(',')}`));
+    if (named) return named.fields;
+    if (kind === 'insert' && (await this.get(id))) return ['id'];
+    for (const { fields } of unique) {
+      const taken = Object.fromEntries(fields.map((field) => [keyOf(field), keyValue(keys, field, id)]));
+      const holder = await this.#read(() => this.#driver.findOne(taken as Filter<Stored>));
+      if (holder && holder._id !== id) return fields;
+    }
+    return unique[0]?.fields ?? ['id'];
+  }
+}
+
+function keyValue(keys: Keys, field: string, id: string): string | number | null {
+  const key = keyOf(field);
+  return key === '_id' ? id : (keys[key] ?? null);
+}

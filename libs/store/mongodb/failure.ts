@@ -1,0 +1,78 @@
+/** What the driver throws, as the rest of the system knows it. */
+import { setTimeout as pause } from 'node:timers/promises';
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import {
+  MongoBulkWriteError,
+  MongoError,
+  MongoNetworkError,
+  MongoServerError,
+  MongoServerSelectionError,
+  type WriteError,
+} from 'mongodb';
+
+/** How long an operation is tried again. */
+export const patienceMs = 15_000;
+
+const duplicateCode = 11_000;
+/** WriteConcernTimeout, and what a server says that steps down, stops or has lost its majority. */
+const passingCodes = new Set([6, 7, 64, 79, 89, 91, 100, 189, 262, 9001, 10_107, 11_600, 11_602, 13_435, 13_436]);
+const tooLargeCodes = new Set([10_334, 17_280, 17_419, 17_420]);
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+/** A bulk write wraps whatever ended it; the wrapper says neither what it was nor whether it passes. */
+function originOf(error: unknown): unknown {
+  const inner: unknown = error instanceof MongoBulkWriteError ? error.errorResponse : undefined;
+  return inner instanceof Error ? inner : error;
+}
+
+/** The text of a refusal for a taken unique value. FerretDB gives no code for some, only SQLite's words. */
+export function duplicateIn(thrown: unknown): string | undefined {
+  const error = originOf(thrown);
+  if (!(error instanceof MongoServerError)) return undefined;
+  if (error.code === duplicateCode) return error.message;
+  return error.message.includes('UNIQUE constraint failed') ? error.message : undefined;
+}
+
+/** The refused ones of a batch; undefined when the error is about the batch as a whole. */
+export function refusedIn(error: unknown): WriteError[] | undefined {
+  if (!(error instanceof MongoBulkWriteError) || error.result.getWriteConcernError()) return undefined;
+  const refused = Array.isArray(error.writeErrors) ? error.writeErrors : [error.writeErrors];
+  return refused.length > 0 && refused.every(({ code }) => code === duplicateCode) ? refused : undefined;
+}
+
+/** True when nobody knows whether it was done, and when it may be possible again soon. */
+export function isPassing(thrown: unknown): boolean {
+  const error = originOf(thrown);
+  if (error instanceof MongoNetworkError || error instanceof MongoServerSelectionError) return true;
+  if (!(error instanceof MongoError)) return false;
+  if (error.hasErrorLabel('RetryableWriteError') || error.hasErrorLabel('RetryableError')) return true;
+  if (error.name === 'MongoPoolClearedError' || error.name === 'MongoWaitQueueTimeoutError') return true;
+  const concern = error instanceof MongoBulkWriteError ? error.result.getWriteConcernError()?.code : undefined;
+  return [error.code, concern].some((code) => typeof code === 'number' && passingCodes.has(code));
+}
+
+/** Repeats what may be done twice while the server is away, up to the driver's own patience a second time. */
+export async function patiently<R>(run: () => Promise<R>): Promise<R> {
+  const deadline = performance.now() + patienceMs;
+  for (;;) {
+    try {
+      return await run();
+    } catch (error) {
+      if (!isPassing(error) || performance.now() > deadline) throw error;
+      await pause(20 + Math.random() * 80);
+    }
+  }
+}
+
+/** `place` is the server's address without credentials. */
+export function asAnneal(place: string, error: unknown): unknown {
+  if (error instanceof AnnealError || !(error instanceof Error)) return error;
+  if (error instanceof MongoServerError && typeof error.code === 'number' && tooLargeCodes.has(error.code)) {
+    return new AnnealError('TooLarge', `The store at ${place} refuses a document: ${messageOf(error)}.`, {
+      cause: error,
+    });
+  }
+  if (!(error instanceof MongoError)) return error;
+  return new AnnealError('Unavailable', `The store at ${place} cannot be used: ${messageOf(error)}.`, { cause: error });
+}

@@ -1,0 +1,129 @@
+/**
+ * The indexes of a collection, made and removed by whoever opens it, also by many processes at once.
+ *
+ * I1 The record of a collection in `anneal_schema` names the paths whose values stand in all its documents. Before a
+ *    path gets an index, the values are filled into the documents that were written without it, then it is recorded.
+ * I2 Every step may be done twice and by two at once: filling acts on the version it read, the record is replaced only in
+ *    the version it was read in, making an index that exists does nothing.
+ * I3 A collection whose layout is newer than this program is refused instead of misread.
+ */
+import { setTimeout as pause } from 'node:timers/promises';
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import { type Collection as Driver, type Db, MongoServerError } from 'mongodb';
+import type { IndexDefinition } from '../port.ts';
+import { duplicateIn } from './failure.ts';
+import { documentOf, keyOf, keysOf, type Stored } from './stored.ts';
+
+/** How documents lie in the collections. It grows when an older program could not read them. */
+const layout = 1;
+
+interface Schema {
+  _id: string;
+  layout: number;
+  version: number;
+  fields: string[];
+}
+
+export const fieldsOf = (indexes: Iterable<IndexDefinition>): string[] => [
+  ...new Set([...indexes].flatMap(({ fields }) => fields.filter((field) => field !== 'id'))),
+];
+
+export async function makeIndexes(parameters: {
+  db: Db;
+  name: string;
+  indexes: readonly IndexDefinition[];
+}): Promise<void> {
+  const { db, name, indexes } = parameters;
+  await fillFields(db, name, fieldsOf(indexes));
+  const driver = db.collection<Stored>(name);
+  const wanted = new Map(indexes.map((index) => [indexName(index), index]));
+  const present = await presentIndexes(driver);
+  for (const each of present) {
+    if (!wanted.has(each)) await forgiving(() => driver.dropIndex(each), [26, 27]);
+  }
+  for (const [each, index] of wanted) if (!present.includes(each)) await makeIndex(driver, each, index);
+}
+
+const indexName = ({ fields, unique }: IndexDefinition): string => `${unique ? 'u' : 'i'}:${fields.join(',')}`;
+
+async function presentIndexes(driver: Driver<Stored>): Promise<string[]> {
+  // 26: the collection is not there yet.
+  const indexes = (await forgiving(() => driver.listIndexes().toArray(), [26])) ?? [];
+  return indexes.map((index) => String(index['name'])).filter((each) => /^[iu]:/.test(each));
+}
+
+async function makeIndex(driver: Driver<Stored>, name: string, index: IndexDefinition): Promise<void> {
+  const fields = index.unique || index.fields.includes('id') ? index.fields : [...index.fields, 'id'];
+  const key = Object.fromEntries(fields.map((field) => [keyOf(field), 1 as const]));
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      await driver.createIndex(key, { name, ...(index.unique && { unique: true }) });
+      return;
+    } catch (error) {
+      if (duplicateIn(error) !== undefined) {
+        throw new AnnealError(
+          'Conflict',
+          `${driver.collectionName} holds documents that are equal in ${index.fields.join(', ')}, so that no unique index can be made.`,
+          { cause: error },
+        );
+      }
+      // Some servers refuse one of two that make the same index at once: the next look finds it made.
+      if (attempt === 5 || !(error instanceof MongoServerError)) throw error;
+      await pause(50 * attempt);
+      if ((await presentIndexes(driver)).includes(name)) return;
+    }
+  }
+}
+
+/** I1. */
+async function fillFields(db: Db, name: string, fields: readonly string[]): Promise<void> {
+  const schemas = db.collection<Schema>('anneal_schema');
+  for (;;) {
+    const schema = await schemas.findOne({ _id: name });
+    if (schema && schema.layout > layout) {
+      throw new AnnealError(
+        'Unavailable',
+        `The collection ${name} has layout ${schema.layout}, and this program reads up to ${layout}: use a newer one.`,
+      );
+    }
+    const missing = fields.filter((field) => !schema?.fields.includes(field));
+    if (schema && missing.length === 0) return;
+    if (missing.length > 0) await fill(db.collection<Stored>(name), missing);
+    const next = { layout, fields: [...(schema?.fields ?? []), ...missing] };
+    if (schema) {
+      const { version } = schema;
+      const replaced = await schemas.replaceOne({ _id: name, version }, { ...next, version: version + 1 });
+      if (replaced.matchedCount > 0) return;
+    } else {
+      const inserted = await forgiving(() => schemas.insertOne({ _id: name, version: 1, ...next }), [11_000]);
+      if (inserted) return;
+    }
+  }
+}
+
+/** I2: a document that changes meanwhile is looked at again. */
+async function fill(driver: Driver<Stored>, fields: readonly string[]): Promise<void> {
+  const lacking = { $or: fields.map((field) => ({ [keyOf(field)]: { $exists: false } })) };
+  for (;;) {
+    const some = await driver.find(lacking).limit(500).toArray();
+    if (some.length === 0) return;
+    const changes = await Promise.all(
+      some.map(async (stored) => ({
+        updateOne: {
+          filter: { _id: stored._id, version: stored.version },
+          update: { $set: keysOf(await documentOf(stored), fields) },
+        },
+      })),
+    );
+    await driver.bulkWrite(changes, { ordered: false });
+  }
+}
+
+async function forgiving<R>(run: () => Promise<R>, codes: readonly number[]): Promise<R | undefined> {
+  try {
+    return await run();
+  } catch (error) {
+    if (error instanceof MongoServerError && codes.includes(Number(error.code))) return undefined;
+    throw error;
+  }
+}

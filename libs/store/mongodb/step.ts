@@ -1,0 +1,195 @@
+/**
+ * One step of writes, sent in as few commands as can be, with the exact outcome of each.
+ *
+ * W1 A command that tells of every operation is believed. One that tells less (a count that is short, an answer that was
+ *    lost) is followed by a look at the documents: each names the write that made it, so a writer knows its own.
+ * W2 What the look shows as not done is sent again, until the deadline; then its writers hear Unavailable.
+ * W3 A write that another writer has overwritten before the look counts as stale: its writer reads again, which it must
+ *    be able to do anyway, since it may die between the write and the answer.
+ */
+import { setTimeout as pause } from 'node:timers/promises';
+import type { AnyBulkWriteOperation, Collection as Driver } from 'mongodb';
+import { duplicateIn, isPassing, patienceMs, refusedIn } from './failure.ts';
+import type { Operation, Result } from './operation.ts';
+import type { BulkOutcome } from '../port.ts';
+import { type Family, familyOf } from './plan.ts';
+import { bodyOf, type Stored } from './stored.ts';
+
+type Report = (operation: Operation, result: Result) => void;
+type Some = readonly Operation[];
+/** Reports what it knows; gives back what is left to look at. */
+type Send = (some: Some) => Promise<Some>;
+
+const done: Result = { outcome: 'done' };
+const nothing: Some = [];
+
+export async function runStep(driver: Driver<Stored>, operations: Some, report: Report): Promise<void> {
+  const bodies = new Map<Operation, Stored['body']>();
+  for (const operation of operations) {
+    try {
+      bodies.set(operation, operation.kind === 'remove' ? '' : await bodyOf(operation.text, operation.id));
+    } catch (error) {
+      report(operation, { error });
+    }
+  }
+  const step = new Step(driver, bodies, report);
+  const family = (name: Family): Operation[] => [...bodies.keys()].filter((each) => familyOf(each) === name);
+  await Promise.all([
+    step.run(family('insert'), (some) => step.insert(some)),
+    step.run(family('update'), (some) => step.update(some)),
+    // One by one: of several in a command, MongoDB tells only how many there were.
+    ...family('remove').map((each) => step.run([each], () => step.remove(each))),
+  ]);
+}
+
+class Step {
+  readonly #driver: Driver<Stored>;
+  readonly #bodies: ReadonlyMap<Operation, Stored['body']>;
+  readonly #report: Report;
+  readonly #deadline = performance.now() + patienceMs;
+
+  constructor(driver: Driver<Stored>, bodies: ReadonlyMap<Operation, Stored['body']>, report: Report) {
+    this.#driver = driver;
+    this.#bodies = bodies;
+    this.#report = report;
+  }
+
+  async run(operations: Some, send: Send): Promise<void> {
+    let waiting = operations;
+    let unknown = nothing;
+    // After a command that told too little, one operation a command: that answer is exact.
+    let singly = false;
+    while (waiting.length > 0 || unknown.length > 0) {
+      try {
+        if (unknown.length > 0) {
+          const again = await this.#look(unknown);
+          waiting = [...again, ...waiting];
+          unknown = nothing;
+        }
+        const sent = singly ? waiting.slice(0, 1) : waiting;
+        waiting = waiting.slice(sent.length);
+        unknown = sent;
+        unknown = sent.length > 0 ? await send(sent) : nothing;
+        if (unknown.length > 0) singly = true;
+      } catch (error) {
+        if (!isPassing(error) || performance.now() > this.#deadline) {
+          for (const operation of [...unknown, ...waiting]) this.#report(operation, { error });
+          return;
+        }
+        await pause(20 + Math.random() * 80);
+      }
+    }
+  }
+
+  async insert(some: Some): Promise<Some> {
+    const documents = some.map((operation) => ({ ...this.#content(operation), _id: operation.id, version: 1 }));
+    try {
+      await this.#driver.insertMany(documents, { ordered: false });
+    } catch (error) {
+      const refused = refusedIn(error);
+      if (!refused) throw error;
+      return this.#refused(some, refused);
+    }
+    return this.#done(some);
+  }
+
+  async update(some: Some): Promise<Some> {
+    const [only] = some;
+    try {
+      const { matchedCount, upsertedCount } = await this.#driver.bulkWrite(
+        some.map((operation) => this.#change(operation)),
+        { ordered: false },
+      );
+      if (matchedCount + upsertedCount >= some.length) return this.#done(some);
+    } catch (error) {
+      const refusal = refusedIn(error)?.[0]?.errmsg ?? duplicateIn(error);
+      if (refusal === undefined) throw error;
+      if (some.length > 1 || !only) return some;
+      // Of two that put one new id at once, the later replaces: the id is no reason to refuse it.
+      if (only.kind === 'put' && refusal.includes('index: _id_')) return some;
+      this.#report(only, { outcome: 'duplicate', refusal });
+      return nothing;
+    }
+    if (some.length > 1 || !only) return some;
+    this.#report(only, { outcome: (await this.#isThere(only.id)) ? 'stale' : 'absent' });
+    return nothing;
+  }
+
+  async remove(operation: Operation): Promise<Some> {
+    const { id, version } = operation;
+    const { deletedCount } = await this.#driver.deleteOne({ _id: id, ...(version !== undefined && { version }) });
+    if (deletedCount > 0) return this.#done([operation]);
+    const there = version !== undefined && (await this.#isThere(id));
+    this.#report(operation, { outcome: there ? 'stale' : 'absent' });
+    return nothing;
+  }
+
+  /** W1: reports what the documents tell; gives back what has not been done. */
+  async #look(some: Some): Promise<Operation[]> {
+    const found = await this.#driver
+      .find({ _id: some.length === 1 && some[0] ? some[0].id : { $in: some.map(({ id }) => id) } })
+      .project<Pick<Stored, '_id' | 'version' | 'write'>>({ version: 1, write: 1 })
+      .toArray();
+    const byId = new Map(found.map((document) => [document._id, document]));
+    return some.filter((operation) => {
+      const outcome = seen(operation, byId.get(operation.id));
+      if (outcome) this.#report(operation, { outcome });
+      return outcome === undefined;
+    });
+  }
+
+  async #isThere(id: string): Promise<boolean> {
+    return (await this.#driver.findOne({ _id: id }, { projection: { _id: 1 } })) !== null;
+  }
+
+  #content(operation: Operation): Omit<Stored, '_id' | 'version'> {
+    return { ...operation.keys, write: operation.write, body: this.#bodies.get(operation) ?? '' };
+  }
+
+  #change(operation: Operation): AnyBulkWriteOperation<Stored> {
+    const { id, version } = operation;
+    const content = this.#content(operation);
+    if (version === undefined) {
+      return {
+        updateOne: { filter: { _id: id }, update: { $set: content, $inc: { version: 1 } }, upsert: true },
+      };
+    }
+    return { replaceOne: { filter: { _id: id, version }, replacement: { ...content, version: version + 1 } } };
+  }
+
+  #done(some: Some): Some {
+    for (const operation of some) this.#report(operation, done);
+    return nothing;
+  }
+
+  #refused(some: Some, refused: readonly { index: number; errmsg?: string | undefined }[]): Some {
+    const refusals = new Map(refused.map(({ index, errmsg }) => [index, errmsg ?? '']));
+    some.forEach((operation, index) => {
+      const refusal = refusals.get(index);
+      this.#report(operation, refusal === undefined ? done : { outcome: 'duplicate', refusal });
+    });
+    return nothing;
+  }
+}
+
+/** The outcome of an operation as its document shows it; undefined when it has not been done and still can be. */
+function seen(
+  { kind, version, write }: Operation,
+  found: Pick<Stored, 'version' | 'write'> | undefined,
+): BulkOutcome | undefined {
+  if (kind !== 'remove' && found?.write === write) return 'done';
+  switch (kind) {
+    case 'put':
+      return undefined;
+    case 'insert':
+      return found ? 'duplicate' : undefined;
+    case 'replace':
+      if (!found) return 'absent';
+      return found.version === version ? undefined : 'stale';
+    case 'remove':
+      // Gone since it was asked for, by this writer or by another: there is nothing left to tell them apart.
+      if (!found) return 'done';
+      return version === undefined || found.version === version ? undefined : 'stale';
+  }
+  return kind satisfies never;
+}

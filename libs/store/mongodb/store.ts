@@ -1,0 +1,122 @@
+/**
+ * The store on MongoDB, or on a server that speaks its protocol: replica set, sharded cluster or a single server. It uses
+ * no transactions, change streams, TTL or partial indexes, update pipelines or array filters.
+ */
+import { randomBytes } from 'node:crypto';
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import { MongoClient, ReadConcern } from 'mongodb';
+import { checkDefinition } from '../definition.ts';
+import type { Collection, CollectionDefinition, Document, IndexDefinition, Store } from '../port.ts';
+import { blobsOn } from './blobs.ts';
+import { MongoCollection, type Shared } from './collection.ts';
+import { asAnneal } from './failure.ts';
+import { fieldsOf, makeIndexes } from './indexes.ts';
+import { runStep } from './step.ts';
+import type { Stored } from './stored.ts';
+import { optionsFor, placeOf } from './url.ts';
+import { WriteQueue } from './writes.ts';
+
+/** What one process knows of a collection: a second caller with other indexes must not drop those of the first. */
+interface Known {
+  readonly indexes: Map<string, IndexDefinition>;
+  readonly writes: WriteQueue;
+  fields: readonly string[];
+  ready: Promise<void>;
+}
+
+/** How long `check` waits: whoever asks wants to know now. */
+const checkMs = 5000;
+
+export async function openMongoStore(url: string): Promise<Store> {
+  const place = placeOf(url);
+  const failure = (error: unknown): unknown => asAnneal(place, error);
+  const { client, majority } = await connect(url).catch((error: unknown) => {
+    throw failure(error);
+  });
+  // A read at the primary then sees what was acknowledged and never what a failover takes back.
+  const db = client.db(undefined, { readConcern: new ReadConcern(majority ? 'majority' : 'local') });
+  let closed = false;
+  const guard = async <R>(run: () => Promise<R>): Promise<R> => {
+    if (closed) throw new AnnealError('Unavailable', `The store at ${place} is closed.`);
+    try {
+      return await run();
+    } catch (error) {
+      throw failure(error);
+    }
+  };
+  const writer = randomBytes(9).toString('base64url');
+  let writes = 0;
+  const shared: Shared = { guard, failure, nextWrite: () => `${writer}${(writes += 1).toString(36)}` };
+  const collections = new Map<string, Known>();
+
+  const know = ({ name }: CollectionDefinition): Known => {
+    const found = collections.get(name);
+    if (found) return found;
+    const indexes = new Map<string, IndexDefinition>();
+    const queue = new WriteQueue({
+      tied: () => [...indexes.values()].some(({ unique }) => unique),
+      runStep: (operations, report) => runStep(db.collection<Stored>(name), operations, report),
+    });
+    const known: Known = { indexes, writes: queue, fields: [], ready: Promise.resolve() };
+    collections.set(name, known);
+    return known;
+  };
+
+  return {
+    async collection<T extends Document>(definition: CollectionDefinition): Promise<Collection<T>> {
+      checkDefinition(definition);
+      const known = know(definition);
+      for (const index of definition.indexes) known.indexes.set(JSON.stringify(index), index);
+      known.fields = fieldsOf(known.indexes.values());
+      // One after the other: what one makes the next must not make again.
+      const made = known.ready
+        .catch(() => undefined)
+        .then(() => makeIndexes({ db, name: definition.name, indexes: [...known.indexes.values()] }));
+      known.ready = made;
+      await guard(() => made);
+      return new MongoCollection<T>({
+        driver: db.collection<Stored>(definition.name),
+        definition,
+        fields: () => known.fields,
+        writes: known.writes,
+        shared,
+      });
+    },
+    blobs: blobsOn(db, guard),
+    check: () =>
+      guard(async () => {
+        await db
+          .collection<{ _id: string; at: Date }>('anneal_checks')
+          .updateOne({ _id: 'check' }, { $set: { at: new Date() } }, { upsert: true, timeoutMS: checkMs });
+      }),
+    async close() {
+      if (closed) return;
+      closed = true;
+      await Promise.all([...collections.values()].map((known) => known.writes.settled()));
+      await client.close();
+    },
+  };
+}
+
+async function connect(url: string): Promise<{ client: MongoClient; majority: boolean }> {
+  const client = clientFor(url);
+  try {
+    await client.connect();
+    const hello = await client.db('admin').command({ hello: 1 });
+    // A single server has no majority to read from, and some refuse to be asked.
+    return { client, majority: typeof hello['setName'] === 'string' || hello['msg'] === 'isdbgrid' };
+  } catch (error) {
+    await client.close();
+    throw error;
+  }
+}
+
+/** @throws AnnealError InvalidRequest for a URL that the driver does not understand. */
+function clientFor(url: string): MongoClient {
+  try {
+    return new MongoClient(url, optionsFor(url));
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new AnnealError('InvalidRequest', `${placeOf(url)} is not the URL of a store: ${reason}.`);
+  }
+}

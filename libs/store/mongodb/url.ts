@@ -1,0 +1,26 @@
+/** `mongodb://[user:password@]host[,host…]/[database][?options]` and `mongodb+srv://…`: the driver's own URLs. */
+import type { MongoClientOptions } from 'mongodb';
+import { patienceMs } from './failure.ts';
+
+/** Where the database is, without who asks: for messages. */
+export const placeOf = (url: string): string => url.replace(/\/\/[^/?]*@/, '//').split('?', 1)[0] ?? '';
+
+/** What S1 asks for, and bounds for every wait; the URL's own options come first. */
+export function optionsFor(url: string): MongoClientOptions {
+  const given = new Set([...new URLSearchParams(url.split('?')[1] ?? '').keys()].map((name) => name.toLowerCase()));
+  const asked: MongoClientOptions = {
+    appName: 'anneal',
+    readPreference: 'primary',
+    w: 'majority',
+    journal: true,
+    wtimeoutMS: patienceMs,
+    serverSelectionTimeoutMS: patienceMs,
+    connectTimeoutMS: 5000,
+    // A server that has stopped answering without closing the connection.
+    socketTimeoutMS: 2 * patienceMs,
+    heartbeatFrequencyMS: 2000,
+    maxPoolSize: 20,
+    ignoreUndefined: true,
+  };
+  return Object.fromEntries(Object.entries(asked).filter(([name]) => !given.has(name.toLowerCase())));
+}

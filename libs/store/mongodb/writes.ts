@@ -1,0 +1,86 @@
+/**
+ * The writes of one collection in this process, with group commit.
+ *
+ * Q1 What is asked for in one tick is sent together; the next series is sent when the last one is settled. So a burst of
+ *    small writes costs few round trips, and writes are made in the order of asking.
+ * Q2 A read that awaits `settled` sees every write asked for before it.
+ * Q3 An error is told to the writers that it concerns; the next series starts anew.
+ */
+import type { Operation, Result } from './operation.ts';
+import { stepsOf } from './plan.ts';
+
+interface Call {
+  readonly operations: readonly Operation[];
+  readonly resolve: (results: Result[]) => void;
+}
+
+/** Sends one step and reports each of its operations once. */
+export type RunStep = (
+  operations: readonly Operation[],
+  report: (operation: Operation, result: Result) => void,
+) => Promise<void>;
+
+/** One series takes no more, so that a flood is sent in pieces and its first writers hear soon. */
+const mostInSeries = 5000;
+
+export class WriteQueue {
+  readonly #runStep: RunStep;
+  readonly #tied: () => boolean;
+  #calls: Call[] = [];
+  #last: Promise<unknown> = Promise.resolve();
+  #unsettled = 0;
+  #running = false;
+
+  constructor(options: { runStep: RunStep; tied: () => boolean }) {
+    this.#runStep = options.runStep;
+    this.#tied = options.tied;
+  }
+
+  /** The results in the order of the operations. Never rejects. */
+  write(operations: readonly Operation[]): Promise<Result[]> {
+    const { promise, resolve } = Promise.withResolvers<Result[]>();
+    this.#calls.push({ operations, resolve });
+    this.#unsettled += 1;
+    this.#last = promise;
+    if (!this.#running) {
+      this.#running = true;
+      setImmediate(() => void this.#run());
+    }
+    return promise;
+  }
+
+  /** Q2. A series settles as a whole, and series one after the other: the last call is the last to be settled. */
+  async settled(): Promise<void> {
+    if (this.#unsettled > 0) await this.#last;
+  }
+
+  async #run(): Promise<void> {
+    while (this.#calls.length > 0) {
+      const series = this.#take();
+      const results = new Map<Operation, Result>();
+      try {
+        for (const step of stepsOf(
+          series.map(({ operations }) => operations),
+          { tied: this.#tied() },
+        )) {
+          await this.#runStep(step, (operation, result) => results.set(operation, result));
+        }
+      } catch (error) {
+        for (const each of series.flatMap(({ operations }) => operations)) {
+          if (!results.has(each)) results.set(each, { error });
+        }
+      }
+      for (const { operations, resolve } of series) {
+        this.#unsettled -= 1;
+        resolve(operations.map((each) => results.get(each) ?? { error: new Error('a write was not reported on') }));
+      }
+    }
+    this.#running = false;
+  }
+
+  #take(): Call[] {
+    let operations = 0;
+    const over = this.#calls.findIndex((call) => (operations += call.operations.length) > mostInSeries);
+    return this.#calls.splice(0, over < 0 ? this.#calls.length : Math.max(1, over));
+  }
+}

@@ -1,0 +1,46 @@
+// Command ferretdb serves the MongoDB protocol over SQLite files, for tests.
+//
+//	ferretdb <address> <folder>
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+
+	"github.com/FerretDB/FerretDB/ferretdb"
+)
+
+func main() {
+	if len(os.Args) != 3 {
+		fmt.Fprintln(os.Stderr, "usage: ferretdb <address> <folder>")
+		os.Exit(2)
+	}
+	if err := serve(os.Args[1], os.Args[2]); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func serve(address, folder string) error {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	socket := filepath.Join(folder, "ferretdb.sock")
+	// One that was killed leaves its socket behind.
+	_ = os.Remove(socket)
+	server, err := ferretdb.New(&ferretdb.Config{
+		Listener:  ferretdb.ListenerConfig{Unix: socket},
+		Handler:   "sqlite",
+		SQLiteURL: "file:" + folder + "/",
+	})
+	if err != nil {
+		return err
+	}
+	failed := make(chan error, 2)
+	go func() { failed <- server.Run(ctx) }()
+	go func() { failed <- listen(ctx, address, socket) }()
+	return <-failed
+}

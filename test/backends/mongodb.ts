@@ -1,0 +1,168 @@
+/**
+ * A MongoDB for tests: `ANNEAL_TEST_MONGODB_URL`, else `mongod` from the PATH as a single server, else a FerretDB
+ * that is built once from `ferretdb/`. What is started has its data in a temporary folder.
+ */
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { access, constants, mkdir, mkdtemp, readFile, rename, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { homedir, platform, tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { promisify } from 'node:util';
+import { openStore } from '@anneal/store/open.ts';
+import type { BackendServer, MissingBackend } from './backend.ts';
+
+export interface MongodbServer extends BackendServer {
+  /** FerretDB reads whole collections where MongoDB uses an index. */
+  readonly scans: boolean;
+}
+
+interface Program {
+  readonly file: string;
+  readonly parameters: (port: number, folder: string) => string[];
+  /** What the URL says beyond the address. */
+  readonly query: string;
+  readonly scans: boolean;
+}
+
+const source = new URL('ferretdb/', import.meta.url).pathname;
+const startMs = 30_000;
+const run = promisify(execFile);
+
+export const findMongodb = async (): Promise<MongodbServer | MissingBackend> => {
+  const given = process.env['ANNEAL_TEST_MONGODB_URL'];
+  if (given !== undefined && given !== '') {
+    const never = (): Promise<void> => Promise.reject(new Error('This MongoDB is not ours to kill.'));
+    return { url: given, mayBeKilled: false, scans: false, kill: never, start: never, stop: async () => undefined };
+  }
+  const mongod = await onPath('mongod');
+  if (mongod !== undefined) return startOwn(singleServer(mongod));
+  const go = await onPath('go');
+  if (go === undefined) {
+    return {
+      missing:
+        'MongoDB is not here: set ANNEAL_TEST_MONGODB_URL to the URL of a server, or put mongod, or Go 1.24 to build ' +
+        'FerretDB, on the PATH.',
+    };
+  }
+  try {
+    return await startOwn(ferretdb(await build(go)));
+  } catch (error) {
+    return {
+      missing: `MongoDB is not here, and FerretDB cannot be had: ${error instanceof Error ? error.message : ''}`,
+    };
+  }
+};
+
+/** The same server as the URL names, with a database of the given name. */
+export function databaseUrl(url: string, name: string): string {
+  const [, address = '', query = ''] = /^(mongodb(?:\+srv)?:\/\/[^/?]+)(?:\/[^?]*)?(\?.*)?$/.exec(url) ?? [];
+  return `${address}/${name}${query}`;
+}
+
+const singleServer = (file: string): Program => ({
+  file,
+  parameters: (port, folder) => ['--bind_ip', '127.0.0.1', '--port', String(port), '--dbpath', folder, '--quiet'],
+  query: '',
+  scans: false,
+});
+
+const ferretdb = (file: string): Program => ({
+  file,
+  parameters: (port, folder) => [`127.0.0.1:${port}`, folder],
+  query: '',
+  scans: true,
+});
+
+/** Named by what it is built from: a change of the source is a new program, and two builders do not meet. */
+async function build(go: string): Promise<string> {
+  const names = ['go.mod', 'go.sum', 'main.go', 'front.go'];
+  const hash = createHash('sha256');
+  for (const name of names) hash.update(await readFile(join(source, name)));
+  const file = join(cacheFolder(), `ferretdb-${hash.digest('hex').slice(0, 16)}`);
+  if (await isProgram(file)) return file;
+  process.stderr.write(`Building FerretDB for the tests of the MongoDB store into ${file}; once, some minutes.\n`);
+  await mkdir(cacheFolder(), { recursive: true });
+  const made = `${file}.${process.pid}`;
+  await run(go, ['build', '-trimpath', '-o', made, '.'], { cwd: source, maxBuffer: 64 * 1024 * 1024 });
+  await rename(made, file);
+  return file;
+}
+
+function cacheFolder(): string {
+  const folder =
+    process.env['XDG_CACHE_HOME'] ??
+    (platform() === 'darwin' ? join(homedir(), 'Library', 'Caches') : join(homedir(), '.cache'));
+  return join(folder, 'anneal', 'backends');
+}
+
+async function startOwn(program: Program): Promise<MongodbServer> {
+  const folder = await mkdtemp(join(tmpdir(), 'anneal-mongodb-'));
+  const port = await freePort();
+  const url = `mongodb://127.0.0.1:${port}/${program.query}`;
+  let server: ChildProcess | undefined;
+
+  const start = async (): Promise<void> => {
+    const started = spawn(program.file, program.parameters(port, folder), { stdio: ['ignore', 'ignore', 'pipe'] });
+    server = started;
+    let said = '';
+    started.stderr.on('data', (chunk: Buffer) => (said = (said + chunk.toString()).slice(-2000)));
+    const deadline = performance.now() + startMs;
+    while (!(await answers(databaseUrl(url, 'anneal_ready')))) {
+      if (started.exitCode !== null || performance.now() > deadline) {
+        throw new Error(`${program.file} did not start: ${said}`);
+      }
+    }
+  };
+  const kill = async (): Promise<void> => {
+    const killed = server;
+    if (!killed || killed.exitCode !== null || killed.signalCode !== null) return;
+    killed.kill('SIGKILL');
+    await once(killed, 'exit');
+  };
+  await start();
+  return {
+    url,
+    mayBeKilled: true,
+    scans: program.scans,
+    kill,
+    start,
+    async stop() {
+      await kill();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+async function answers(url: string): Promise<boolean> {
+  try {
+    await (await openStore({ url: `${url}?serverSelectionTimeoutMS=500` })).close();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+async function onPath(name: string): Promise<string | undefined> {
+  for (const folder of (process.env['PATH'] ?? '').split(delimiter)) {
+    if (folder !== '' && (await isProgram(join(folder, name)))) return join(folder, name);
+  }
+  return undefined;
+}
+
+const isProgram = (file: string): Promise<boolean> =>
+  access(file, constants.X_OK).then(
+    () => true,
+    () => false,
+  );
+
+async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, '127.0.0.1');
+  await once(probe, 'listening');
+  const address = probe.address();
+  probe.close();
+  await once(probe, 'close');
+  if (address === null || typeof address === 'string') throw new Error('no free port');
+  return address.port;
+}
