@@ -452,7 +452,10 @@ export function busConformance(name: string, harness: BusHarness): void {
       gate.resolve();
       await stopped;
       expect(seen).toEqual([1, 2]);
-      expect(await bus.queues.measure(q)).toMatchObject({ depth: 1, inFlight: 0, consumers: 0 });
+      await vi.waitFor(
+        async () => expect(await bus.queues.measure(q)).toMatchObject({ depth: 1, inFlight: 0, consumers: 0 }),
+        soon,
+      );
     });
 
     it('stops at the deadline by giving back what is in hand, uncounted, with its signal aborted', async () => {
@@ -494,17 +497,20 @@ export function busConformance(name: string, harness: BusHarness): void {
 
     it('purges what waits for a retry too, and leaves what is in hand', async () => {
       const gate = Promise.withResolvers<void>();
+      const begun = Promise.withResolvers<void>();
       const { seen, record } = recorder();
       await bus.consume(
         q,
         async (delivery) => {
           if (nOf(delivery) === 0) throw new Error('later');
+          begun.resolve();
           await gate.promise;
           await record(delivery);
         },
         { concurrency: 1, backoff: () => 50 },
       );
       await send(0, 1, 2, 3);
+      await begun.promise;
       await vi.waitFor(async () => expect(await bus.queues.measure(q)).toMatchObject({ depth: 3, inFlight: 1 }), soon);
       expect(await bus.queues.purge(q)).toBe(3);
       gate.resolve();

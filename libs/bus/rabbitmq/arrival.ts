@@ -1,0 +1,72 @@
+/** A delivery of the broker, read: which attempt it is, and what happened in those before. Pure. */
+import type { Message } from 'amqplib';
+import { headers } from './names.ts';
+import type { HistoryEntry, Note } from './notes.ts';
+
+export interface Arrival {
+  readonly message: Message;
+  /** Names its note. Undefined for what a foreign program sent without an id. */
+  readonly key: string | undefined;
+  /** How often the broker gave it to someone before, as far as it says. */
+  readonly takenBefore: number;
+  readonly subject: string | undefined;
+  readonly sentAt: number | undefined;
+  readonly expiresAt: number | undefined;
+}
+
+export interface Standing {
+  readonly attempt: number;
+  /** Of the attempts before. */
+  readonly history: readonly HistoryEntry[];
+}
+
+const historyKept = 50;
+
+export function arrivalOf(queue: string, message: Message): Arrival {
+  const { headers: given, messageId } = message.properties;
+  return {
+    message,
+    key: typeof messageId === 'string' && messageId !== '' ? `${queue}|${messageId}` : undefined,
+    // RabbitMQ 4 counts takings apart from failed deliveries; 3 has one count; classic queues know only "again".
+    takenBefore:
+      numberOf(given?.['x-acquired-count']) ??
+      numberOf(given?.['x-delivery-count']) ??
+      (message.fields.redelivered ? 1 : 0),
+    subject: textOf(given?.[headers.subject]),
+    sentAt: numberOf(given?.[headers.sentAt]),
+    expiresAt: numberOf(given?.[headers.expiresAt]),
+  };
+}
+
+/** Attempts that nobody could write down, because their process died in them, are in the history all the same. */
+export function standingOf(
+  arrival: Arrival,
+  note: Pick<Note, 'attempts' | 'taken' | 'history'> | undefined,
+  at: string,
+): Standing {
+  const given = arrival.message.properties.headers;
+  const ended = note
+    ? note.attempts + Math.max(0, arrival.takenBefore - note.taken)
+    : (numberOf(given?.[headers.attempts]) ?? 0) + arrival.takenBefore;
+  const history = [...(note?.history ?? historyOf(textOf(given?.[headers.history])))];
+  while (history.length < Math.min(ended, historyKept)) {
+    history.push({ at, error: 'The consumer ended, or lost its connection, during this attempt.' });
+  }
+  return { attempt: ended + 1, history };
+}
+
+export const withEntry = (history: readonly HistoryEntry[], entry: HistoryEntry): HistoryEntry[] =>
+  [...history, entry].slice(-historyKept);
+
+const numberOf = (value: unknown): number | undefined =>
+  typeof value === 'number' && Number.isFinite(value) ? value : undefined;
+const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
+
+function historyOf(text: string | undefined): HistoryEntry[] {
+  try {
+    const entries: unknown = JSON.parse(text ?? '[]');
+    return Array.isArray(entries) ? (entries as HistoryEntry[]) : [];
+  } catch {
+    return [];
+  }
+}

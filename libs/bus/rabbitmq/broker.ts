@@ -1,0 +1,335 @@
+/**
+ * RabbitMQ behind the port. One connection sends and one consumes, so that a broker which stops taking messages still takes
+ * acknowledgements. Queues are quorum queues; dead letters, notes on attempts and the list of queues are in the store.
+ */
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import type { Store } from '@anneal/store/port.ts';
+import type { Channel } from 'amqplib';
+import type { Broker, BrokerConsumer, BusLog, Intake, Packet } from '../broker.ts';
+import { matcherOf } from '../pattern.ts';
+import type { DeadLetters } from '../port.ts';
+import { Asker } from './channel.ts';
+import { Graveyard } from './dead-letters.ts';
+import { Inbox } from './inbox.ts';
+import { Link, reasonOf } from './link.ts';
+import { createLook } from './look.ts';
+import { headers, Names } from './names.ts';
+import { Notes } from './notes.ts';
+import { type Letter, Publisher } from './publisher.ts';
+import { createQueues } from './queues.ts';
+import { Registry } from './registry.ts';
+import { Retries } from './retries.ts';
+import { type Afterlife, Taker } from './taker.ts';
+import type { Endpoint } from './url.ts';
+
+interface Parts {
+  readonly endpoint: Endpoint;
+  readonly names: Names;
+  readonly sending: Link;
+  readonly consuming: Link;
+  readonly registry: Registry;
+  readonly notes: Notes;
+  readonly store: Store;
+  readonly newId: () => string;
+  readonly now: () => Date;
+  readonly log: BusLog;
+}
+
+const checkMs = 5000;
+const againMs = 500;
+const notesKeptMs = 14 * 24 * 3600_000;
+
+export class RabbitmqBroker implements Broker {
+  readonly queues: Broker['queues'];
+  readonly deadLetters: DeadLetters;
+  readonly #parts: Parts;
+  readonly #publisher: Publisher;
+  readonly #asker: Asker;
+  readonly #inbox: Inbox;
+  readonly #retries: Retries;
+  readonly #graveyard: Graveyard;
+  readonly #takers = new Set<Taker>();
+  #closed = false;
+
+  private constructor(parts: Parts, made: { publisher: Publisher; graveyard: Graveyard; inbox: Inbox }) {
+    const { names, registry, notes, newId, now, sending, consuming } = parts;
+    this.#parts = parts;
+    this.#publisher = made.publisher;
+    this.#graveyard = made.graveyard;
+    this.#inbox = made.inbox;
+    this.#asker = new Asker(sending);
+    this.#retries = new Retries({ names, asker: this.#asker, publisher: made.publisher, registry, newId, now });
+    this.deadLetters = made.graveyard;
+    this.queues = createQueues({
+      names,
+      asker: this.#asker,
+      look: createLook({ link: consuming, names, notes, now }),
+      registry,
+      retries: this.#retries,
+      takers: this.#takers,
+      declare: (queue) => this.#declare(queue),
+      forget: (queue) => this.#publisher.forget(names.queue(queue)),
+      now,
+    });
+  }
+
+  static async open(options: {
+    endpoint: Endpoint;
+    source: string;
+    store: Store;
+    newId: () => string;
+    now: () => Date;
+    log: BusLog;
+  }): Promise<RabbitmqBroker> {
+    const { endpoint, source, store, newId, now, log } = options;
+    const names = new Names(endpoint);
+    const registry = await Registry.open({ store, log });
+    const notes = await Notes.open({ store, log });
+    await notes.sweep(new Date(now().getTime() - notesKeptMs).toISOString());
+    const sending = await Link.open({ endpoint, name: `${source} sends`, log });
+    const consuming = await Link.open({ endpoint, name: `${source} consumes`, log }).catch(async (error: unknown) => {
+      await sending.close();
+      throw error;
+    });
+    const publisher = new Publisher({
+      link: sending,
+      timeoutMs: endpoint.sendTimeoutMs,
+      prepare: (channel) => channel.assertExchange(names.events, 'topic', { durable: true }),
+    });
+    const inbox = new Inbox({ link: consuming, prefix: names.queue('anneal.replies.') });
+    await inbox.ready;
+    const graveyard = await Graveyard.open({
+      store,
+      now,
+      resend: ({ queue, subject, content }) => broker.#resend({ queue, subject, content }),
+    });
+    const parts: Parts = { endpoint, names, sending, consuming, registry, notes, store, newId, now, log };
+    const broker = new RabbitmqBroker(parts, { publisher, graveyard, inbox });
+    return broker;
+  }
+
+  send({ queue, packets }: { queue: string; packets: readonly Packet[] }): Promise<void> {
+    return this.#publisher.send(packets.map((packet) => this.#letterTo(queue, packet)));
+  }
+
+  publish(packets: readonly Packet[]): Promise<void> {
+    const { names } = this.#parts;
+    return this.#publisher.send(
+      packets.map((packet) => ({
+        exchange: names.events,
+        key: packet.type,
+        content: contentOf(packet),
+        options: this.#optionsOf(packet),
+      })),
+    );
+  }
+
+  consume(queue: string, intake: Intake): Promise<BrokerConsumer> {
+    return this.#take({
+      queue,
+      intake,
+      ordered: false,
+      durable: true,
+      single: intake.singleActive,
+      prepare: async (channel) => {
+        await this.#declare(queue);
+        return channel && this.#parts.names.queue(queue);
+      },
+    });
+  }
+
+  async subscribe(
+    { patterns, group }: { patterns: readonly string[]; group: string | undefined },
+    intake: Intake,
+  ): Promise<BrokerConsumer> {
+    matcherOf(patterns);
+    const { names, registry } = this.#parts;
+    if (group === undefined) {
+      const queue = `listener of ${patterns.join(', ')}`;
+      const prepare = async (channel: Channel): Promise<string> => {
+        await channel.assertExchange(names.events, 'topic', { durable: true });
+        const made = await channel.assertQueue('', { exclusive: true, durable: false, autoDelete: true });
+        for (const pattern of patterns) await channel.bindQueue(made.queue, names.events, pattern);
+        return made.queue;
+      };
+      return this.#take({ queue, intake, ordered: true, durable: false, single: false, prepare });
+    }
+    const queue = names.group(group);
+    const prepare = async (channel: Channel): Promise<string> => {
+      const name = names.queue(queue);
+      await channel.assertExchange(names.events, 'topic', { durable: true });
+      await channel.assertQueue(name, names.queueOptions(queue));
+      for (const pattern of patterns) await channel.bindQueue(name, names.events, pattern);
+      for (const stale of await registry.addGroup(queue, patterns)) {
+        await channel.unbindQueue(name, names.events, stale);
+      }
+      return name;
+    };
+    // Order by subject needs one process that sees all of them; the others of the group stand by.
+    return this.#take({ queue, intake, ordered: true, durable: true, single: true, prepare });
+  }
+
+  get inbox(): string {
+    return this.#inbox.name;
+  }
+
+  isInbox = (address: string): boolean => address.startsWith(this.#parts.names.queue('anneal.replies.'));
+
+  onAnswer(take: (bytes: string | Uint8Array) => void): void {
+    this.#inbox.onAnswer(take);
+  }
+
+  ask({ queue, packet, ttlMs }: { queue: string; packet: Packet; ttlMs: number }): Promise<void> {
+    const letter = this.#letterTo(queue, packet);
+    const expiresAt = this.#parts.now().getTime() + ttlMs;
+    const { options } = letter;
+    this.#publisher.post({
+      ...letter,
+      options: {
+        ...options,
+        expiration: Math.max(1, Math.ceil(ttlMs)),
+        headers: { ...(options.headers as object), [headers.expiresAt]: expiresAt },
+      },
+    });
+    return Promise.resolve();
+  }
+
+  answer({ inbox, packet }: { inbox: string; packet: Packet }): Promise<void> {
+    this.#publisher.post({
+      exchange: '',
+      key: inbox,
+      content: contentOf(packet),
+      options: { messageId: this.#parts.newId() },
+    });
+    return Promise.resolve();
+  }
+
+  async check(): Promise<void> {
+    const { sending, consuming, names } = this.#parts;
+    const trouble = sending.trouble ?? consuming.trouble;
+    if (trouble !== undefined) throw new AnnealError('Unavailable', `${trouble}.`);
+    await this.#asker.ask((channel) => channel.checkExchange(names.events), checkMs);
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    await Promise.all([...this.#takers].map((taker) => taker.close()));
+    await this.#publisher.close();
+    await this.#asker.close();
+    await Promise.all([this.#parts.sending.close(), this.#parts.consuming.close()]);
+  }
+
+  async #take(options: {
+    queue: string;
+    intake: Intake;
+    ordered: boolean;
+    durable: boolean;
+    single: boolean;
+    prepare: (channel: Channel) => Promise<string>;
+  }): Promise<Taker> {
+    if (this.#closed) throw new AnnealError('Unavailable', 'The bus is closed.');
+    const { queue, intake, ordered, durable, single, prepare } = options;
+    const { consuming, notes, names, now, log } = this.#parts;
+    const taker: Taker = new Taker({
+      link: consuming,
+      queue,
+      prepare,
+      lock: single ? (channel) => this.#lock(channel, names.lock(queue)) : undefined,
+      ordered,
+      intake,
+      notes: durable ? notes : undefined,
+      afterlife: this.#afterlife(durable),
+      now,
+      log,
+      onEnd: () => this.#takers.delete(taker),
+    });
+    this.#takers.add(taker);
+    await taker.start();
+    return taker;
+  }
+
+  async #lock(channel: Channel, name: string): Promise<string> {
+    const { messageCount } = await channel.assertQueue(name, this.#parts.names.lockOptions);
+    // One too many does no harm: the one active consumer of the tokens has one of them in hand.
+    if (messageCount === 0) channel.sendToQueue(name, Buffer.alloc(0), { persistent: true });
+    return name;
+  }
+
+  /** What has to happen before the acknowledgement happens, however long broker or store are away. */
+  #afterlife(durable: boolean): Afterlife {
+    const { log } = this.#parts;
+    const certainly = async (queue: string, alive: () => boolean, work: () => Promise<void>): Promise<void> => {
+      while (alive() && !this.#closed) {
+        try {
+          await work();
+          return;
+        } catch (error) {
+          log.warn({ queue, reason: reasonOf(error) }, 'A failed message cannot be put away; it is tried again.');
+          await new Promise((resolve) => void setTimeout(resolve, againMs));
+        }
+      }
+    };
+    return {
+      arrived: (queue, messageId) => this.#retries.seen(queue, messageId),
+      retry: ({ alive, ...taken }) => certainly(taken.queue, alive, () => this.#retries.put(taken)),
+      bury: async ({ alive, verdict, queue, arrival, attempt, history }) => {
+        // A listener without a group has no queue to which it could be replayed; the log has the error.
+        if (!durable) return;
+        await certainly(queue, alive, () =>
+          this.#graveyard.bury({
+            queue,
+            key: arrival.key,
+            subject: arrival.subject,
+            attempts: attempt,
+            failure: verdict.failure,
+            history,
+            content: arrival.message.content,
+          }),
+        );
+      },
+    };
+  }
+
+  async #declare(queue: string): Promise<void> {
+    const { names, registry, log } = this.#parts;
+    const name = names.queue(queue);
+    await Promise.all([
+      this.#asker
+        .ask((channel) => channel.assertQueue(name, names.queueOptions(queue)))
+        .catch(async (error: unknown) => {
+          if ((error as { code?: unknown }).code !== 406) throw error;
+          // Somebody made it otherwise. It is used as it is.
+          log.warn({ queue, reason: reasonOf(error) }, 'A queue has other arguments than ours.');
+          await this.#asker.ask((channel) => channel.checkQueue(name));
+        }),
+      registry.add(queue),
+    ]);
+  }
+
+  #letterTo(queue: string, packet: Packet): Letter {
+    return {
+      exchange: '',
+      key: this.#parts.names.queue(queue),
+      content: contentOf(packet),
+      options: { ...this.#optionsOf(packet), mandatory: true },
+      declare: () => this.#declare(queue),
+    };
+  }
+
+  #optionsOf({ subject }: Pick<Packet, 'subject'>): Letter['options'] {
+    const { newId, now } = this.#parts;
+    return {
+      persistent: true,
+      messageId: newId(),
+      headers: { [headers.sentAt]: now().getTime(), ...(subject !== undefined && { [headers.subject]: subject }) },
+    };
+  }
+
+  #resend({ queue, subject, content }: { queue: string; subject: string | undefined; content: Buffer }): Promise<void> {
+    return this.#publisher.send([this.#letterTo(queue, { type: '', subject, bytes: content })]);
+  }
+}
+
+const contentOf = ({ bytes }: Packet): Buffer =>
+  typeof bytes === 'string' ? Buffer.from(bytes) : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);

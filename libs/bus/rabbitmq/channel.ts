@@ -1,0 +1,86 @@
+/**
+ * A channel for questions to the broker: declarations, counts, single messages. A refused one costs the channel, so they
+ * run one after another, and the next one gets a new channel.
+ */
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import type { Channel } from 'amqplib';
+import { reasonOf, type Link } from './link.ts';
+
+const answerMs = 15_000;
+const pollMs = 20;
+
+export class Asker {
+  readonly #link: Link;
+  #channel: Channel | undefined;
+  #last: Promise<unknown> = Promise.resolve();
+  #closed = false;
+
+  constructor(link: Link) {
+    this.#link = link;
+  }
+
+  /** @throws AnnealError Unavailable when the broker is gone; what the broker refuses as it says it. */
+  ask<T>(question: (channel: Channel) => Promise<T>, waitMs = answerMs): Promise<T> {
+    const turn = this.#last.then(() => this.#ask(question, waitMs));
+    this.#last = turn.catch(() => undefined);
+    return turn;
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    await this.#channel?.close().catch(() => undefined);
+  }
+
+  async #ask<T>(question: (channel: Channel) => Promise<T>, waitMs: number): Promise<T> {
+    const deadline = performance.now() + waitMs;
+    for (;;) {
+      if (this.#closed) throw new AnnealError('Unavailable', 'The bus is closed.');
+      try {
+        return await within(question(await this.#open()), deadline - performance.now());
+      } catch (error) {
+        const { code } = error as { code?: unknown };
+        // 404, 405, 406: said to this question. Anything else is the connection's trouble, and passes.
+        if (code === 404 || code === 405 || code === 406) throw error;
+        this.#channel = undefined;
+        if (performance.now() + pollMs > deadline) {
+          throw new AnnealError(
+            'Unavailable',
+            `The broker does not answer. ${this.#link.trouble ?? reasonOf(error)}.`,
+            {
+              cause: error,
+            },
+          );
+        }
+        await new Promise((resolve) => void setTimeout(resolve, pollMs));
+      }
+    }
+  }
+
+  async #open(): Promise<Channel> {
+    if (this.#channel) return this.#channel;
+    const { model } = this.#link;
+    if (!model) throw new Error(this.#link.trouble);
+    const channel = await model.createChannel();
+    channel.on('error', () => undefined);
+    channel.on('close', () => {
+      if (this.#channel === channel) this.#channel = undefined;
+    });
+    this.#channel = channel;
+    return channel;
+  }
+}
+
+async function within<T>(answer: Promise<T>, ms: number): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new Error(`no answer within ${Math.round(ms)} ms`)), Math.max(1, ms));
+  });
+  try {
+    return await Promise.race([answer, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** The broker has no such queue. */
+export const isMissing = (error: unknown): boolean => (error as { code?: unknown }).code === 404;

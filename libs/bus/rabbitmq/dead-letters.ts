@@ -1,0 +1,140 @@
+/**
+ * Dead letters are documents: they are listed, shown and replayed by id, which no queue can. A message is acknowledged only
+ * after its document is durable, so that it is in the queue or among the dead, and at worst in both.
+ */
+import { randomBytes } from 'node:crypto';
+import type { Failure } from '@anneal/contracts/errors.ts';
+import type { Collection, Document, IndexValue, Store } from '@anneal/store/port.ts';
+import type { DeadLetter, DeadLetters } from '../port.ts';
+import type { HistoryEntry } from './notes.ts';
+
+interface Dead extends Document {
+  readonly queue: string;
+  /** Again the id: what an index by queue is ordered by. */
+  readonly place: string;
+  /** Of the message: a consumer that died between document and acknowledgement buries it again, in the same grave. */
+  readonly grave: string;
+  readonly subject: string | null;
+  readonly diedAt: string;
+  readonly attempts: number;
+  readonly failure: Failure;
+  readonly history: readonly HistoryEntry[];
+  readonly bytes: string;
+  readonly encoding: 'utf8' | 'base64';
+}
+
+export interface Burial {
+  readonly queue: string;
+  readonly key: string | undefined;
+  readonly subject: string | undefined;
+  readonly attempts: number;
+  readonly failure: Failure;
+  readonly history: readonly HistoryEntry[];
+  readonly content: Uint8Array;
+}
+
+export type Resend = (letter: { queue: string; subject: string | undefined; content: Buffer }) => Promise<void>;
+
+const page = 500;
+
+export class Graveyard implements DeadLetters {
+  readonly #letters: Collection<Dead>;
+  readonly #now: () => Date;
+  readonly #resend: Resend;
+  #count = 0;
+
+  private constructor(parameters: { letters: Collection<Dead>; now: () => Date; resend: Resend }) {
+    this.#letters = parameters.letters;
+    this.#now = parameters.now;
+    this.#resend = parameters.resend;
+  }
+
+  static async open({ store, ...rest }: { store: Store; now: () => Date; resend: Resend }): Promise<Graveyard> {
+    const letters = await store.collection<Dead>({
+      name: 'bus_dead_letters',
+      indexes: [{ fields: ['queue', 'place'] }, { fields: ['grave'], unique: true }],
+    });
+    return new Graveyard({ letters, ...rest });
+  }
+
+  async bury({ queue, key, subject, attempts, failure, history, content }: Burial): Promise<void> {
+    const diedAt = this.#now();
+    // In the order of death, also between those of one millisecond.
+    this.#count = (this.#count + 1) % 1_000_000;
+    const order = `${String(diedAt.getTime()).padStart(15, '0')}-${String(this.#count).padStart(6, '0')}`;
+    const id = `${order}-${randomBytes(4).toString('hex')}`;
+    await this.#letters.bulk([
+      {
+        kind: 'insert',
+        document: {
+          id,
+          place: id,
+          queue,
+          grave: key ?? id,
+          subject: subject ?? null,
+          diedAt: diedAt.toISOString(),
+          attempts,
+          failure,
+          history,
+          ...readable(content),
+        },
+      },
+    ]);
+  }
+
+  async list({ queue, limit, after = '' }: { queue?: string; limit: number; after?: string }): Promise<DeadLetter[]> {
+    const bound = Math.max(0, Math.trunc(limit));
+    if (bound === 0) return [];
+    const where: Record<string, IndexValue | { gt: string }> =
+      queue === undefined ? { id: { gt: after } } : { queue, place: { gt: after } };
+    const orderBy = [queue === undefined ? 'id' : 'place'];
+    return (await this.#letters.find({ where, orderBy, limit: bound })).map(letterOf);
+  }
+
+  async show(id: string): Promise<DeadLetter | undefined> {
+    const found = await this.#letters.get(id);
+    return found && letterOf(found);
+  }
+
+  async replay(id: string): Promise<boolean> {
+    const found = await this.#letters.get(id);
+    if (!found) return false;
+    const { queue, subject, bytes, encoding } = found;
+    await this.#resend({ queue, subject: subject ?? undefined, content: Buffer.from(bytes, encoding) });
+    return this.#letters.remove(id);
+  }
+
+  async purge({ queue, id }: { queue?: string; id?: string }): Promise<number> {
+    if (id !== undefined) {
+      const found = await this.#letters.get(id);
+      if (!found || (queue !== undefined && found.queue !== queue)) return 0;
+      return (await this.#letters.remove(id)) ? 1 : 0;
+    }
+    for (let count = 0; ;) {
+      const some = await this.list({ ...(queue !== undefined && { queue }), limit: page });
+      const outcomes = await this.#letters.bulk(some.map((letter) => ({ kind: 'remove', id: letter.id })));
+      count += outcomes.filter((outcome) => outcome === 'done').length;
+      if (some.length < page) return count;
+    }
+  }
+}
+
+function readable(content: Uint8Array): Pick<Dead, 'bytes' | 'encoding'> {
+  try {
+    return { bytes: new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(content), encoding: 'utf8' };
+  } catch {
+    return { bytes: Buffer.from(content).toString('base64'), encoding: 'base64' };
+  }
+}
+
+function letterOf({ id, queue, diedAt, attempts, failure, history, bytes, encoding }: Dead): DeadLetter {
+  return {
+    id,
+    queue,
+    diedAt,
+    attempts,
+    failure,
+    history,
+    bytes: encoding === 'base64' ? `base64:${bytes}` : bytes,
+  };
+}

@@ -1,0 +1,91 @@
+/**
+ * The first messages of a queue that nobody consumes from. The protocol only knows taking: they are taken in hand and given
+ * back, in their order. The notes keep that from being counted as attempts; holding the token of the queue meanwhile keeps
+ * a consumer that comes just then from getting the later ones first.
+ */
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import type { Channel, ConsumeMessage, GetMessage } from 'amqplib';
+import { arrivalOf, standingOf } from './arrival.ts';
+import { isMissing } from './channel.ts';
+import type { Link } from './link.ts';
+import type { Names } from './names.ts';
+import type { Notes } from './notes.ts';
+
+export type Look = (queue: string, limit: number) => Promise<readonly GetMessage[]>;
+
+const tokenMs = 250;
+const patienceMs = 1000;
+
+export function createLook(parts: { link: Link; names: Names; notes: Notes; now: () => Date }): Look {
+  const { link, names, notes, now } = parts;
+
+  const open = async (): Promise<Channel> => {
+    const channel = await link.model?.createChannel();
+    if (!channel) throw new AnnealError('Unavailable', `${link.trouble ?? 'The broker is gone'}.`);
+    channel.on('error', () => undefined);
+    return channel;
+  };
+
+  /** False while another one has the token. A queue that never had a single active consumer has none. */
+  const holdsToken = async (channel: Channel, lock: string): Promise<boolean> => {
+    const probe = await open();
+    try {
+      await probe.checkQueue(lock);
+      await probe.close();
+    } catch (error) {
+      if (isMissing(error)) return true;
+      throw error;
+    }
+    await channel.prefetch(1);
+    return new Promise((resolve, reject) => {
+      const late = setTimeout(() => resolve(false), tokenMs);
+      const take = (token: ConsumeMessage | null): void => {
+        clearTimeout(late);
+        resolve(token !== null);
+      };
+      channel.consume(lock, take).catch(reject);
+    });
+  };
+
+  const note = async (name: string, found: readonly GetMessage[]): Promise<void> => {
+    const at = now().toISOString();
+    const looked = await Promise.all(
+      found.map(async (message) => {
+        const arrival = arrivalOf(name, message);
+        const { key, takenBefore } = arrival;
+        if (key === undefined) return [];
+        const standing = standingOf(arrival, takenBefore > 0 ? await notes.read(key) : undefined, at);
+        const { attempt, history } = standing;
+        return [{ id: key, attempts: attempt - 1, taken: takenBefore + 1, history, at }];
+      }),
+    );
+    await notes.write(looked.flat());
+  };
+
+  return async (queue, limit) => {
+    const name = names.queue(queue);
+    const channel = await open();
+    const found: GetMessage[] = [];
+    try {
+      if (!(await holdsToken(channel, names.lock(queue)))) return [];
+      while (found.length < limit) {
+        const message = await channel.get(name);
+        if (message === false) break;
+        found.push(message);
+      }
+      await note(name, found);
+      return found;
+    } finally {
+      const last = found.at(-1);
+      if (last) {
+        const patience = performance.now() + patienceMs;
+        channel.nack(last, true, true);
+        // A look counts as a consumer until it has given back.
+        while ((await channel.checkQueue(name)).consumerCount > 0 && performance.now() < patience) {
+          await new Promise((resolve) => void setTimeout(resolve, 2));
+        }
+      }
+      await channel.close().catch(() => undefined);
+    }
+  };
+}

@@ -1,0 +1,112 @@
+/** What stands on the broker: names, and the arguments of each kind of queue. A change here is a new topology version. */
+import type { Options } from 'amqplib';
+import type { Endpoint } from './url.ts';
+
+/** A process refuses to run on a newer one than it knows. */
+export const topologyVersion = 1;
+
+export type QueueKind = 'queue' | 'group';
+
+/** Our own headers. All that the broker counts is a hint; these are the count. */
+export const headers = {
+  /** Attempts that have ended. */
+  attempts: 'x-anneal-attempts',
+  /** JSON: one entry per failed attempt. */
+  history: 'x-anneal-history',
+  /** Milliseconds since 1970. */
+  sentAt: 'x-anneal-sent',
+  subject: 'x-anneal-subject',
+  /** Of a question: after it nobody waits for the answer. */
+  expiresAt: 'x-anneal-expires',
+} as const;
+
+/**
+ * Waits for another attempt stand in queues of doubling length, so that a short one is never stuck behind a long one: a
+ * queue gives up its messages only from its head.
+ */
+const shortestLevelMs = 64;
+const longestLevelMs = 2 ** 31;
+/** A queue of waits goes when it has not been used for this long beyond its own length. */
+const idleMs = 10 * 60_000;
+
+export const levelOf = (delayMs: number): number => {
+  let level = shortestLevelMs;
+  while (level < delayMs && level < longestLevelMs) level *= 2;
+  return level;
+};
+
+/** Far more than the bus ever tries: the broker must not drop by its own count (RabbitMQ 4 would, at 20). */
+const deliveryLimit = 1_000_000;
+
+export class Names {
+  readonly #prefix: string;
+  readonly #hostQueues: Endpoint['hostQueues'];
+
+  constructor({ prefix, hostQueues }: Pick<Endpoint, 'prefix' | 'hostQueues'>) {
+    this.#prefix = prefix;
+    this.#hostQueues = hostQueues;
+  }
+
+  queue(name: string): string {
+    return this.#prefix + name;
+  }
+
+  get events(): string {
+    return `${this.#prefix}anneal.events`;
+  }
+
+  /** Reaches every process that is there. */
+  get everyone(): string {
+    return `${this.#prefix}anneal.everyone`;
+  }
+
+  group(group: string): string {
+    return `events.${group}`;
+  }
+
+  lock(name: string): string {
+    return `${this.#prefix}anneal.active.${name}`;
+  }
+
+  retry(name: string, level: number): string {
+    return `${this.#prefix}anneal.retry.${level}.${name}`;
+  }
+
+  isQuorum(name: string): boolean {
+    return this.#hostQueues === 'quorum' || !name.startsWith('host.');
+  }
+
+  queueOptions(name: string): Options.AssertQueue {
+    return this.isQuorum(name)
+      ? { durable: true, arguments: { 'x-queue-type': 'quorum', 'x-delivery-limit': deliveryLimit } }
+      : { durable: true, arguments: { 'x-queue-type': 'classic' } };
+  }
+
+  /** Holds one token; who has it in hand is the active consumer of the queue, until its channel ends. */
+  get lockOptions(): Options.AssertQueue {
+    return {
+      durable: true,
+      arguments: {
+        'x-queue-type': 'quorum',
+        'x-delivery-limit': deliveryLimit,
+        'x-single-active-consumer': true,
+        'x-max-length': 1,
+      },
+    };
+  }
+
+  /** Confirmed on the way out too: a broker that dies in between has it in one of the two. */
+  retryOptions(name: string, level: number): Options.AssertQueue {
+    return {
+      durable: true,
+      arguments: {
+        'x-queue-type': 'quorum',
+        'x-dead-letter-exchange': '',
+        'x-dead-letter-routing-key': this.queue(name),
+        'x-dead-letter-strategy': 'at-least-once',
+        'x-overflow': 'reject-publish',
+        'x-expires': Math.min(level + idleMs, 2 ** 32 - 1),
+      },
+    };
+  }
+}

@@ -1,0 +1,15 @@
+/** `amqp[s]://user:password@host[:port][,host…]/vhost[?settings]`; the README has the settings. */
+import type { OpenBusOptions } from '../open.ts';
+import { RabbitmqBroker } from './broker.ts';
+import { parseUrl } from './url.ts';
+
+/** @throws AnnealError InvalidRequest for a wrong URL, Unavailable when no server is there, Unauthorized when it refuses us. */
+export const openRabbitmqBroker = ({
+  url,
+  source,
+  store,
+  newId,
+  now,
+  log,
+}: Omit<OpenBusOptions, 'registry'>): Promise<RabbitmqBroker> =>
+  RabbitmqBroker.open({ endpoint: parseUrl(url), source, store, newId, now, log });

@@ -1,0 +1,297 @@
+/**
+ * All that this process sends, over one channel with confirms.
+ *
+ * P1 What is sent leaves in the order of the calls, and no call waits for the confirm of the one before it: as many as the
+ *    window holds are on their way at once.
+ * P2 A call resolves when the broker has confirmed all of it. What a lost connection left unconfirmed is sent again, in
+ *    its order and before what came later: twice, rather than not at all.
+ * P3 A call ends: confirmed, or Unavailable with the reason when its time is over.
+ * P4 What no queue takes comes back: the queue is made again, once; then it is an error.
+ */
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import type { Channel, ChannelModel, ConfirmChannel, Options } from 'amqplib';
+import { reasonOf, type Link, type LinkUser } from './link.ts';
+
+export interface Letter {
+  readonly exchange: string;
+  /** The queue, or the topic of an event. */
+  readonly key: string;
+  readonly content: Buffer;
+  readonly options: Options.Publish & { messageId: string };
+  /** Makes the queue that it is for. Without it, nobody may be there to take it. */
+  readonly declare?: (again: boolean) => Promise<void>;
+}
+
+interface Batch {
+  left: number;
+  readonly deadline: number;
+  readonly resolve: () => void;
+  readonly reject: (error: unknown) => void;
+  ended: boolean;
+}
+
+interface Parcel {
+  readonly letter: Letter;
+  readonly batch: Batch | undefined;
+  returned: boolean;
+  returns: number;
+}
+
+const windowLetters = 2048;
+const windowBytes = 32 * 1024 * 1024;
+const sweepMs = 250;
+
+export class Publisher implements LinkUser {
+  readonly #link: Link;
+  readonly #timeoutMs: number;
+  readonly #prepare: (channel: Channel) => Promise<unknown>;
+  #channel: ConfirmChannel | undefined;
+  /** In the order of sending; `#from` is the first that has not left. */
+  #waiting: Parcel[] = [];
+  #from = 0;
+  /** By its number, in the order of sending. */
+  readonly #unconfirmed = new Map<number, Parcel>();
+  #number = 0;
+  #unconfirmedBytes = 0;
+  /** Letters for queues that are being made, by queue: they must not be overtaken by later ones. */
+  readonly #held = new Map<string, Parcel[]>();
+  readonly #made = new Set<string>();
+  readonly #batches = new Set<Batch>();
+  #full = false;
+  #sweeper: NodeJS.Timeout | undefined;
+  #closed = false;
+
+  constructor(parameters: { link: Link; timeoutMs: number; prepare: (channel: Channel) => Promise<unknown> }) {
+    this.#link = parameters.link;
+    this.#prepare = parameters.prepare;
+    this.#timeoutMs = parameters.timeoutMs;
+    this.#link.use(this);
+  }
+
+  send(letters: readonly Letter[]): Promise<void> {
+    if (this.#closed) return Promise.reject(new AnnealError('Unavailable', 'The bus is closed.'));
+    return new Promise((resolve, reject) => {
+      const deadline = performance.now() + this.#timeoutMs;
+      const batch: Batch = { left: letters.length, deadline, resolve, reject, ended: false };
+      this.#batches.add(batch);
+      this.#sweeper ??= setInterval(() => this.#sweep(), sweepMs);
+      for (const letter of letters) this.#take({ letter, batch, returned: false, returns: 0 });
+      this.#pump();
+    });
+  }
+
+  /** Nobody waits for it, and it may be lost; but it keeps its place among what is sent. */
+  post(letter: Letter): void {
+    if (this.#closed) return;
+    this.#take({ letter, batch: undefined, returned: false, returns: 0 });
+    this.#pump();
+  }
+
+  /** The queue may be gone: it is made again before the next letter to it. */
+  forget(queue: string): void {
+    this.#made.delete(queue);
+  }
+
+  up(model: ChannelModel): void {
+    void this.#open(model);
+  }
+
+  down(): void {
+    this.#channel = undefined;
+    this.#again();
+  }
+
+  blocked(): void {
+    this.#pump();
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    const deadline = performance.now() + 2000;
+    while (this.#batches.size > 0 && this.#channel && performance.now() < deadline) {
+      await new Promise((resolve) => void setTimeout(resolve, 5));
+    }
+    this.#closed = true;
+    clearInterval(this.#sweeper);
+    this.#link.leave(this);
+    const channel = this.#channel;
+    this.#channel = undefined;
+    // Its end is the last word on the wire: answers that nobody waits for have left then.
+    await channel?.close().catch(() => undefined);
+    for (const batch of this.#batches) this.#fail(batch, new AnnealError('Unavailable', 'The bus was closed.'));
+  }
+
+  async #open(model: ChannelModel): Promise<void> {
+    while (this.#link.model === model && !this.#closed) {
+      try {
+        const channel = await model.createConfirmChannel({ highWaterMark: 1024 * 1024 });
+        channel.on('error', () => undefined);
+        await this.#prepare(channel);
+        this.#opened(model, channel);
+        return;
+      } catch {
+        // Where the connection went, its next coming opens another.
+        await new Promise((resolve) => void setTimeout(resolve, sweepMs));
+      }
+    }
+  }
+
+  #opened(model: ChannelModel, channel: ConfirmChannel): void {
+    if (this.#link.model !== model || this.#closed) return;
+    this.#channel = channel;
+    this.#full = false;
+    channel.on('drain', () => {
+      this.#full = false;
+      this.#pump();
+    });
+    channel.on('return', ({ properties }) => {
+      // Rare, and it comes before its confirm.
+      for (const parcel of this.#unconfirmed.values()) {
+        if (parcel.letter.options.messageId === properties.messageId) parcel.returned = true;
+      }
+    });
+    channel.on('close', () => {
+      if (this.#channel !== channel) return;
+      this.#channel = undefined;
+      this.#again();
+      // The broker closed the channel and not the connection: another one.
+      if (this.#link.model === model && !this.#closed) this.up(model);
+    });
+    this.#pump();
+  }
+
+  #take(parcel: Parcel): void {
+    const { key, declare } = parcel.letter;
+    if (!declare || this.#made.has(key)) {
+      this.#waiting.push(parcel);
+      return;
+    }
+    const held = this.#held.get(key);
+    if (held) held.push(parcel);
+    else {
+      this.#held.set(key, [parcel]);
+      void this.#make(key, declare, parcel.returns > 0);
+    }
+  }
+
+  async #make(key: string, declare: (again: boolean) => Promise<void>, again: boolean): Promise<void> {
+    let failure: unknown;
+    try {
+      await declare(again);
+      this.#made.add(key);
+    } catch (error) {
+      failure = error;
+    }
+    const held = this.#held.get(key) ?? [];
+    this.#held.delete(key);
+    for (const parcel of held) {
+      if (failure === undefined) this.#waiting.push(parcel);
+      else if (parcel.batch) this.#fail(parcel.batch, failure);
+    }
+    this.#pump();
+  }
+
+  #pump(): void {
+    const channel = this.#channel;
+    if (!channel || this.#full || this.#link.blocked !== undefined) return;
+    while (this.#from < this.#waiting.length) {
+      if (this.#unconfirmed.size >= windowLetters || this.#unconfirmedBytes >= windowBytes) break;
+      const parcel = this.#waiting[this.#from];
+      this.#from += 1;
+      if (!parcel || parcel.batch?.ended) continue;
+      const { exchange, key, content, options } = parcel.letter;
+      const number = (this.#number += 1);
+      this.#unconfirmed.set(number, parcel);
+      this.#unconfirmedBytes += content.length;
+      try {
+        this.#full = !channel.publish(exchange, key, content, options, (error: unknown) =>
+          this.#confirmed(channel, number, error),
+        );
+      } catch {
+        // The channel ended and has not said so yet; what is unconfirmed goes to the next one.
+        this.#full = true;
+      }
+      if (this.#full) break;
+    }
+    if (this.#from === this.#waiting.length || this.#from > 4096) {
+      this.#waiting = this.#waiting.slice(this.#from);
+      this.#from = 0;
+    }
+  }
+
+  #confirmed(channel: ConfirmChannel, number: number, error: unknown): void {
+    // Of a channel that is gone: `#again` has it, or will in a moment.
+    if (this.#channel !== channel || (error instanceof Error && error.message === 'channel closed')) return;
+    const parcel = this.#unconfirmed.get(number);
+    if (!parcel) return;
+    const { letter, batch } = parcel;
+    this.#unconfirmed.delete(number);
+    this.#unconfirmedBytes -= letter.content.length;
+    if (error) {
+      // The queue refused it, e.g. while it has no majority: again, until its time is over.
+      if (batch) setTimeout(() => this.#retake(parcel), sweepMs);
+    } else if (parcel.returned) {
+      this.#unroutable(parcel);
+    } else if (batch) {
+      batch.left -= 1;
+      if (batch.left === 0) this.#end(batch);
+    }
+    this.#pump();
+  }
+
+  #unroutable(parcel: Parcel): void {
+    const { letter, batch } = parcel;
+    if (!batch) return;
+    if (letter.declare && parcel.returns === 0) {
+      this.#made.delete(letter.key);
+      this.#retake({ ...parcel, returned: false, returns: 1 });
+    } else {
+      this.#fail(
+        batch,
+        new AnnealError('Unavailable', `The broker has no queue ${letter.key}, and it cannot be made.`),
+      );
+    }
+  }
+
+  #retake(parcel: Parcel): void {
+    if (this.#closed || parcel.batch?.ended) return;
+    this.#take(parcel);
+    this.#pump();
+  }
+
+  /** What was on its way goes first (P2). What nobody waits for is not sent twice. */
+  #again(): void {
+    const lost = [...this.#unconfirmed.values()].filter(({ batch }) => batch && !batch.ended);
+    for (const parcel of lost) parcel.returned = false;
+    this.#unconfirmed.clear();
+    this.#unconfirmedBytes = 0;
+    this.#waiting = [...lost, ...this.#waiting.slice(this.#from)];
+    this.#from = 0;
+  }
+
+  #sweep(): void {
+    const now = performance.now();
+    for (const batch of this.#batches) {
+      // In the order of the calls, all with the same time to live.
+      if (batch.deadline > now) break;
+      const trouble = this.#link.trouble ?? 'The broker did not confirm it';
+      this.#fail(batch, new AnnealError('Unavailable', `Not sent within ${this.#timeoutMs} ms. ${trouble}.`));
+    }
+    if (this.#batches.size > 0) return;
+    clearInterval(this.#sweeper);
+    this.#sweeper = undefined;
+  }
+
+  #end(batch: Batch): void {
+    batch.ended = true;
+    this.#batches.delete(batch);
+    batch.resolve();
+  }
+
+  #fail(batch: Batch, error: unknown): void {
+    if (batch.ended) return;
+    batch.ended = true;
+    this.#batches.delete(batch);
+    batch.reject(error instanceof AnnealError ? error : new AnnealError('Unavailable', reasonOf(error)));
+  }
+}

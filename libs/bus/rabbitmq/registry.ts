@@ -1,0 +1,114 @@
+/**
+ * Which queues there are. The protocol cannot list them, and the management plugin may not be there: every process writes
+ * down what it makes, in the store that all of them share.
+ */
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import { type Collection, type Document, DuplicateError, type Store } from '@anneal/store/port.ts';
+import type { BusLog } from '../broker.ts';
+import { type QueueKind, topologyVersion } from './names.ts';
+
+export interface KnownQueue extends Document {
+  readonly kind: QueueKind;
+  /** Of a group: what its queue is bound to. */
+  readonly patterns: readonly string[];
+  /** Lengths of the waits that it has queues for. */
+  readonly levels: readonly number[];
+}
+
+interface Topology extends Document {
+  readonly topology: number;
+}
+
+const page = 1000;
+
+export class Registry {
+  readonly #queues: Collection<KnownQueue>;
+  readonly #log: BusLog;
+  readonly #levels = new Map<string, Set<number>>();
+
+  private constructor(queues: Collection<KnownQueue>, log: BusLog) {
+    this.#queues = queues;
+    this.#log = log;
+  }
+
+  /** @throws AnnealError Defect when the broker was set up by a newer version of this program. */
+  static async open({ store, log }: { store: Store; log: BusLog }): Promise<Registry> {
+    const versions = await store.collection<Topology>({ name: 'bus_topology', indexes: [] });
+    const id = 'rabbitmq';
+    const found = await versions.get(id);
+    if (found && found.topology > topologyVersion) {
+      throw new AnnealError(
+        'NotSupported',
+        `The queues have version ${found.topology}, and this program knows ${topologyVersion}: start the newer program.`,
+      );
+    }
+    if (!found) await versions.bulk([{ kind: 'insert', document: { id, topology: topologyVersion } }]);
+    return new Registry(await store.collection<KnownQueue>({ name: 'bus_queues', indexes: [] }), log);
+  }
+
+  get(name: string): Promise<KnownQueue | undefined> {
+    return this.#queues.get(name);
+  }
+
+  /** A store that is gone must not hold up messages: the next process that uses the queue writes it down. */
+  async add(name: string): Promise<void> {
+    try {
+      await this.#queues.bulk([{ kind: 'insert', document: { id: name, kind: 'queue', patterns: [], levels: [] } }]);
+    } catch (error) {
+      this.#log.warn({ err: error, queue: name }, 'A queue cannot be written down; it may be missing in lists.');
+    }
+  }
+
+  /** Gives the patterns that it had and has no longer. */
+  async addGroup(name: string, patterns: readonly string[]): Promise<string[]> {
+    let stale: string[] = [];
+    await this.#change(name, 'group', (known) => {
+      stale = known.patterns.filter((pattern) => !patterns.includes(pattern));
+      return stale.length === 0 && known.patterns.length === patterns.length ? known : { ...known, patterns };
+    });
+    return stale;
+  }
+
+  async addLevel(name: string, level: number, kind: QueueKind): Promise<void> {
+    const known = this.#levels.get(name) ?? new Set();
+    if (known.has(level)) return;
+    await this.#change(name, kind, (queue) =>
+      queue.levels.includes(level) ? queue : { ...queue, levels: [...queue.levels, level] },
+    );
+    this.#levels.set(name, known.add(level));
+  }
+
+  async remove(name: string): Promise<void> {
+    this.#levels.delete(name);
+    await this.#queues.remove(name);
+  }
+
+  async list(prefix: string): Promise<KnownQueue[]> {
+    const all: KnownQueue[] = [];
+    for (let last = ''; ;) {
+      const some = await this.#queues.find({ where: { id: { gt: last } }, orderBy: ['id'], limit: page });
+      all.push(...some);
+      if (some.length < page) return all.filter(({ id }) => id.startsWith(prefix));
+      last = some.at(-1)?.id ?? '';
+    }
+  }
+
+  async #change(name: string, kind: QueueKind, change: (known: KnownQueue) => KnownQueue): Promise<void> {
+    for (;;) {
+      const known = await this.#queues.get(name);
+      if (known) {
+        const changed = change(known);
+        if (changed === known || (await this.#queues.replace(changed, known.version))) return;
+      } else {
+        const { version: _counted, ...draft } = change({ id: name, version: 0, kind, patterns: [], levels: [] });
+        try {
+          await this.#queues.insert(draft);
+          return;
+        } catch (error) {
+          // Another process was first; its document is changed then.
+          if (!(error instanceof DuplicateError)) throw error;
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,97 @@
+/**
+ * Another attempt, later: the message goes, confirmed, to a queue of waits beside its own, and is acknowledged only then.
+ * The broker moves it back when its time has come, whether anybody runs or not.
+ */
+import type { Registry } from './registry.ts';
+import { headers, levelOf, type Names } from './names.ts';
+import type { Asker } from './channel.ts';
+import type { HistoryEntry } from './notes.ts';
+import type { Publisher } from './publisher.ts';
+import type { Taken } from './taker.ts';
+
+/** All headers of a message have to fit into one frame. */
+const historyBytes = 24 * 1024;
+/** On its way from the waits to its queue a message is in neither count. It is there well within this time. */
+const wayMs = 300;
+
+interface Parameters {
+  readonly names: Names;
+  readonly asker: Asker;
+  readonly publisher: Publisher;
+  readonly registry: Registry;
+  readonly newId: () => string;
+  readonly now: () => Date;
+}
+
+export class Retries {
+  readonly #parameters: Parameters;
+  /** What this process put there and has not seen again, with the time when it is due. */
+  readonly #out = new Map<string, Map<string, number>>();
+
+  constructor(parameters: Parameters) {
+    this.#parameters = parameters;
+  }
+
+  async put({ queue, arrival, attempt, history, delayMs }: Taken & { delayMs: number }): Promise<void> {
+    const { names, asker, publisher, registry, newId, now } = this.#parameters;
+    const waitMs = Math.max(1, Math.ceil(delayMs));
+    const level = levelOf(waitMs);
+    const waits = names.retry(queue, level);
+    await registry.addLevel(queue, level, 'queue');
+    // Each time: it renews the lease of a queue that goes when it is idle.
+    await asker.ask((channel) => channel.assertQueue(waits, names.retryOptions(queue, level)));
+    const { properties, content } = arrival.message;
+    const messageId = newId();
+    const out = this.#out.get(queue) ?? new Map<string, number>();
+    this.#out.set(queue, out.set(messageId, now().getTime() + waitMs));
+    const kept = Object.fromEntries(
+      Object.entries(properties.headers ?? {}).filter(
+        ([name]) => name !== 'x-death' && !name.startsWith('x-first-death'),
+      ),
+    );
+    for (const name of ['x-delivery-count', 'x-acquired-count']) delete kept[name];
+    await publisher.send([
+      {
+        exchange: '',
+        key: waits,
+        content,
+        options: {
+          persistent: true,
+          mandatory: true,
+          messageId,
+          expiration: waitMs,
+          headers: { ...kept, [headers.attempts]: attempt, [headers.history]: historyHeader(history) },
+        },
+      },
+    ]);
+  }
+
+  seen(queue: string, messageId: unknown): void {
+    if (typeof messageId === 'string') this.#out.get(queue)?.delete(messageId);
+  }
+
+  forget(queue: string): void {
+    this.#out.delete(queue);
+  }
+
+  /** Those of this process that wait or are on their way back. */
+  out(queue: string): number {
+    const out = this.#out.get(queue);
+    if (!out) return 0;
+    const now = this.#parameters.now().getTime();
+    for (const [id, due] of out) if (due + wayMs < now) out.delete(id);
+    if (out.size === 0) this.#out.delete(queue);
+    return out.size;
+  }
+}
+
+/** The first and the last say most. */
+function historyHeader(history: readonly HistoryEntry[]): string {
+  const kept = [...history];
+  let text = JSON.stringify(kept);
+  while (kept.length > 1 && Buffer.byteLength(text) > historyBytes) {
+    kept.splice(1, 1);
+    text = JSON.stringify(kept);
+  }
+  return text;
+}

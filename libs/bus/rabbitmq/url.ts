@@ -1,0 +1,118 @@
+/** `amqp[s]://user:password@host[:port][,host…]/vhost?settings`, read into what the driver and the adapter take. */
+import { readFileSync } from 'node:fs';
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import type { Options, SocketOptions } from 'amqplib';
+
+export interface Endpoint {
+  /** Tried in turn: the nodes of a cluster. */
+  readonly servers: readonly Options.Connect[];
+  readonly socket: SocketOptions;
+  /** Before every name on the broker, so that several systems may share a virtual host. */
+  readonly prefix: string;
+  /** Of the queues of hosts. */
+  readonly hostQueues: 'quorum' | 'classic';
+  /** How long a send waits for a broker that is gone or blocked, before it fails. */
+  readonly sendTimeoutMs: number;
+  /** For logs and errors: without the password. */
+  readonly shown: string;
+}
+
+const known = ['prefix', 'hosts', 'heartbeat', 'sendtimeout', 'ca', 'cert', 'key', 'servername', 'verify'];
+const form = /^(amqps?):\/\/(?:([^@/?#]*)@)?([^/?#]+)(?:\/([^?#]*))?(?:\?([^#]*))?$/;
+/** Twice this without a sign of life and a connection is dead: consumers move within ten seconds. */
+const defaultHeartbeatSeconds = 4;
+const defaultSendTimeoutMs = 20_000;
+
+/** @throws AnnealError InvalidRequest that names every mistake, and never the password. */
+export function parseUrl(url: string): Endpoint {
+  const parts = form.exec(url);
+  const shown = url.replace(/\/\/[^@/]*@/, '//***@');
+  if (!parts) {
+    throw new AnnealError('InvalidRequest', `${shown} is not amqp[s]://[user:password@]host[:port][,host…][/vhost].`);
+  }
+  const [, protocol = 'amqp', credentials = '', authority = '', vhost = '', query = ''] = parts;
+  const settings = new URLSearchParams(query);
+  const mistakes: string[] = [];
+  for (const name of new Set(settings.keys())) {
+    if (!known.includes(name)) mistakes.push(`${name} is no setting; there are ${known.join(', ')}`);
+  }
+  const number = (name: string, otherwise: number, least: number): number => {
+    const text = settings.get(name);
+    if (text === null) return otherwise;
+    const value = Number(text);
+    if (Number.isInteger(value) && value >= least) return value;
+    mistakes.push(`${name}=${text} is not a whole number of at least ${least}`);
+    return otherwise;
+  };
+  const oneOf = <T extends string>(name: string, values: readonly T[], otherwise: T): T => {
+    const text = settings.get(name) ?? otherwise;
+    const found = values.find((value) => value === text);
+    if (found === undefined) mistakes.push(`${name}=${text} is none of ${values.join(', ')}`);
+    return found ?? otherwise;
+  };
+  const file = (name: string): Buffer | undefined => {
+    const path = settings.get(name);
+    if (path === null) return undefined;
+    try {
+      return readFileSync(path);
+    } catch (error) {
+      mistakes.push(`${name}: ${error instanceof Error ? error.message : String(error)}`);
+      return undefined;
+    }
+  };
+  const decode = (what: string, text: string): string => {
+    try {
+      return decodeURIComponent(text);
+    } catch {
+      mistakes.push(`the ${what} has a % that begins no escape`);
+      return '';
+    }
+  };
+
+  const colon = credentials.indexOf(':');
+  const username = decode('user', colon === -1 ? credentials : credentials.slice(0, colon));
+  const password = decode('password', colon === -1 ? '' : credentials.slice(colon + 1));
+  const heartbeat = number('heartbeat', defaultHeartbeatSeconds, 1);
+  const sendTimeoutMs = number('sendtimeout', defaultSendTimeoutMs, 100);
+  const hostQueues = oneOf('hosts', ['quorum', 'classic'], 'quorum');
+  const verify = oneOf('verify', ['peer', 'none'], 'peer');
+  const [ca, cert, key] = [file('ca'), file('cert'), file('key')];
+  const servername = settings.get('servername');
+  const servers = authority.split(',').map((server): Options.Connect => {
+    const found = /^(\[[^\]]+\]|[^:[\]]+)(?::(\d+))?$/.exec(server);
+    if (!found) mistakes.push(`"${server}" is not host[:port]`);
+    const [, host = '', port] = found ?? [];
+    return {
+      protocol,
+      hostname: host.replace(/^\[|\]$/g, ''),
+      port: port === undefined ? (protocol === 'amqps' ? 5671 : 5672) : Number(port),
+      ...(credentials === '' ? { username: 'guest', password: 'guest' } : { username, password }),
+      // The driver unescapes it once more.
+      vhost: vhost === '' ? '/' : encodeURIComponent(decode('virtual host', vhost)),
+      heartbeat,
+    };
+  });
+  if (mistakes.length > 0) throw new AnnealError('InvalidRequest', `${shown}: ${mistakes.join('; ')}.`);
+  return {
+    servers,
+    socket: {
+      noDelay: true,
+      keepAlive: true,
+      timeout: 10_000,
+      ...(ca && { ca: [ca] }),
+      ...(cert && { cert }),
+      ...(key && { key }),
+      ...(servername !== null && { servername }),
+      ...(mutual(credentials, cert) && { credentials: externally }),
+      ...(verify === 'none' && { rejectUnauthorized: false }),
+    },
+    prefix: settings.get('prefix') ?? '',
+    hostQueues,
+    sendTimeoutMs,
+    shown,
+  };
+}
+
+/** A certificate and no user: the certificate says who it is. */
+const mutual = (credentials: string, cert: Buffer | undefined): boolean => credentials === '' && cert !== undefined;
+const externally = { mechanism: 'EXTERNAL', response: () => Buffer.alloc(0) };

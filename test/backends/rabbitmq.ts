@@ -1,0 +1,145 @@
+/**
+ * A RabbitMQ for tests: `ANNEAL_TEST_AMQP_URL`, else the installed `rabbitmq-server` as a process of its own, with its
+ * data, ports, cookie and epmd in a temporary folder, so that it meets neither a system service nor another test run.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { access, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { connect, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import type { BackendServer, FindBackend } from './backend.ts';
+
+const startMs = 60_000;
+/** First the script itself: the one in /usr/sbin changes the user, and then knows nothing of our environment. */
+const scriptFolders = ['/usr/lib/rabbitmq/bin', '/usr/local/lib/rabbitmq/bin', '/opt/rabbitmq/sbin'];
+
+export const findRabbitmq: FindBackend = async () => {
+  const given = process.env['ANNEAL_TEST_AMQP_URL'];
+  if (given !== undefined && given !== '') {
+    const never = (): Promise<void> => Promise.reject(new Error('This RabbitMQ is not ours to kill.'));
+    return { url: given, mayBeKilled: false, kill: never, start: never, stop: async () => undefined };
+  }
+  const script = await find('rabbitmq-server', [
+    ...scriptFolders,
+    ...(process.env['PATH'] ?? '').split(delimiter),
+    '/usr/sbin',
+  ]);
+  const epmd = await find('epmd', (process.env['PATH'] ?? '').split(delimiter));
+  if (script === undefined || epmd === undefined) {
+    return {
+      missing:
+        'RabbitMQ is not here: set ANNEAL_TEST_AMQP_URL to the URL of a server, or install it ' +
+        '(Debian: apt-get install rabbitmq-server).',
+    };
+  }
+  return startOwn(script, epmd);
+};
+
+async function startOwn(script: string, epmd: string): Promise<BackendServer> {
+  const folder = await mkdtemp(join(tmpdir(), 'anneal-rabbitmq-'));
+  const [port, distributionPort, epmdPort] = [await freePort(), await freePort(), await freePort()];
+  await writeFile(join(folder, 'plugins'), '[].');
+  await writeFile(
+    join(folder, 'rabbitmq.conf'),
+    // Tests run where other things run: an alarm about somebody else's full disk would only stop them.
+    ['listeners.tcp.1 = 127.0.0.1:' + port, 'disk_free_limit.absolute = 50MB', 'log.console = false'].join('\n') + '\n',
+  );
+  const env = {
+    PATH: process.env['PATH'] ?? '',
+    HOME: folder,
+    ERL_EPMD_PORT: String(epmdPort),
+    ERL_EPMD_ADDRESS: '127.0.0.1',
+    RABBITMQ_NODENAME: `anneal${port}@localhost`,
+    RABBITMQ_NODE_PORT: String(port),
+    RABBITMQ_DIST_PORT: String(distributionPort),
+    RABBITMQ_MNESIA_BASE: join(folder, 'data'),
+    RABBITMQ_LOG_BASE: join(folder, 'log'),
+    RABBITMQ_ENABLED_PLUGINS_FILE: join(folder, 'plugins'),
+    RABBITMQ_CONFIG_FILE: join(folder, 'rabbitmq.conf'),
+    RABBITMQ_CONF_ENV_FILE: join(folder, 'none'),
+    RABBITMQ_PID_FILE: join(folder, 'pid'),
+    // The shell is replaced by the server: what we kill is the broker itself.
+    RUNNING_UNDER_SYSTEMD: 'true',
+  };
+  const names = spawn(epmd, ['-port', String(epmdPort), '-address', '127.0.0.1'], { env, stdio: 'ignore' });
+  let server: ChildProcess | undefined;
+
+  const start = async (): Promise<void> => {
+    const started = spawn(script, [], { env, cwd: folder, stdio: ['ignore', 'ignore', 'pipe'] });
+    server = started;
+    let said = '';
+    started.stderr.on('data', (chunk: Buffer) => (said = (said + chunk.toString()).slice(-2000)));
+    const deadline = performance.now() + startMs;
+    while (!(await greets(port))) {
+      if (started.exitCode !== null || performance.now() > deadline) {
+        const log = await readFile(join(folder, 'log', `anneal${port}@localhost.log`), 'utf8').catch(() => '');
+        throw new Error(`RabbitMQ did not start: ${said || log.slice(-2000)}`);
+      }
+      await new Promise((resolve) => void setTimeout(resolve, 100));
+    }
+  };
+  const kill = async (): Promise<void> => {
+    if (!server || server.exitCode !== null || server.signalCode !== null) return;
+    const ended = once(server, 'exit');
+    server.kill('SIGKILL');
+    await ended;
+  };
+  const stop = async (): Promise<void> => {
+    await kill();
+    names.kill('SIGKILL');
+    await rm(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
+  };
+  // Neither outlives a test run that was broken off.
+  process.once('exit', () => {
+    server?.kill('SIGKILL');
+    names.kill('SIGKILL');
+  });
+  try {
+    await start();
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return { url: `amqp://guest:guest@127.0.0.1:${port}`, mayBeKilled: true, kill, start, stop };
+}
+
+/** The port is open before the broker is: it is there when it answers the protocol's header. */
+async function greets(port: number): Promise<boolean> {
+  const socket = connect(port, '127.0.0.1');
+  try {
+    await once(socket, 'connect', { signal: AbortSignal.timeout(1000) });
+    socket.write(Buffer.from('AMQP\x00\x00\x09\x01', 'latin1'));
+    const [first] = (await once(socket, 'data', { signal: AbortSignal.timeout(1000) })) as [Buffer];
+    return first[0] === 1;
+  } catch {
+    return false;
+  } finally {
+    socket.destroy();
+  }
+}
+
+async function find(program: string, folders: readonly string[]): Promise<string | undefined> {
+  for (const folder of folders) {
+    const path = join(folder, program);
+    if (
+      folder !== '' &&
+      (await access(path).then(
+        () => true,
+        () => false,
+      ))
+    )
+      return path;
+  }
+  return undefined;
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  if (address === null || typeof address === 'string') throw new Error('No free port.');
+  return address.port;
+}
