@@ -51,8 +51,10 @@ export async function startSeparately(parameters: {
   }
   const stopping = new AbortController();
 
-  /** Who runs where, for those who look, and for tests that kill. */
-  const tell = async (): Promise<void> => {
+  /** Who runs where, for those who look, and for tests that kill. One at a time, so that the last one stays. */
+  let told = Promise.resolve();
+  const tell = (): Promise<void> => (told = told.then(write, write));
+  const write = async (): Promise<void> => {
     const file = join(dataDirectory, 'processes.json');
     const rows = slots.map(({ name, service, healthPort, child }) => ({
       name,
