@@ -39,7 +39,14 @@ export interface TestServer {
   output(): string;
 }
 
-export async function startServer(options: { lab: number; env?: Record<string, string> }): Promise<TestServer> {
+export interface TestServerOptions {
+  lab: number;
+  env?: Record<string, string>;
+  /** More words for `anneal serve`, e.g. `--bus`, `--store`, `--separate`. */
+  flags?: readonly string[];
+}
+
+export async function startServer(options: TestServerOptions): Promise<TestServer> {
   const data = await mkdtemp(join(tmpdir(), 'anneal-e2e-'));
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
@@ -50,7 +57,17 @@ export async function startServer(options: { lab: number; env?: Record<string, s
   const spawnServer = () => {
     const started = spawn(
       process.execPath,
-      ['services/cli/main.ts', 'serve', '--data', data, '--port', String(port), '--lab', String(options.lab)],
+      [
+        'services/cli/main.ts',
+        'serve',
+        '--data',
+        data,
+        '--port',
+        String(port),
+        '--lab',
+        String(options.lab),
+        ...(options.flags ?? []),
+      ],
       {
         cwd: repository,
         stdio: ['ignore', 'pipe', 'pipe'],

@@ -1,0 +1,67 @@
+/** Anneal on a real broker and a real database, each service in processes of its own, two of scheduling and configuration. */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { findMongodb } from '../backends/mongodb.ts';
+import { findNats } from '../backends/nats.ts';
+import { findRabbitmq } from '../backends/rabbitmq.ts';
+import type { BackendServer, FindBackend } from '../backends/backend.ts';
+import { startServer, type TestServer } from './server.ts';
+
+export const brokers: readonly { name: string; find: FindBackend }[] = [
+  { name: 'RabbitMQ', find: findRabbitmq },
+  { name: 'NATS', find: findNats },
+];
+
+export interface Distributed extends TestServer {
+  readonly broker: BackendServer;
+  readonly database: BackendServer;
+  processes(): Promise<{ name: string; service: string; pid: number }[]>;
+}
+
+/** Undefined, with the reason on standard error, where a backend cannot be had. */
+export async function findBackends(find: FindBackend): Promise<{ broker: BackendServer; database: BackendServer } | undefined> {
+  const [broker, database] = await Promise.all([find(), findMongodb()]);
+  if (!('missing' in broker) && !('missing' in database)) return { broker, database };
+  for (const found of [broker, database]) {
+    if ('missing' in found) process.stderr.write(`skipped: ${found.missing}\n`);
+    else await found.stop();
+  }
+  return undefined;
+}
+
+export async function startDistributed(options: {
+  broker: BackendServer;
+  database: BackendServer;
+  lab: number;
+}): Promise<Distributed> {
+  const { broker, database, lab } = options;
+  const server = await startServer({
+    lab,
+    flags: [
+      '--separate',
+      '--bus',
+      broker.url,
+      '--store',
+      database.url,
+      '--replicas',
+      'scheduling=2',
+      '--replicas',
+      'configuration=2',
+    ],
+  });
+  return {
+    ...server,
+    get client() {
+      return server.client;
+    },
+    broker,
+    database,
+    processes: async () =>
+      JSON.parse(await readFile(join(server.data, 'processes.json'), 'utf8')) as { name: string; service: string; pid: number }[],
+    async dispose() {
+      await server.dispose();
+      await broker.stop();
+      await database.stop();
+    },
+  };
+}
