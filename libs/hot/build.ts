@@ -27,6 +27,7 @@ export interface Reference {
 
 export interface BuildOptions {
   readonly version: Version;
+  readonly dialect: 'hot' | 'cfn';
   /** Knows parameters only. */
   readonly scope: Scope;
   /** Names that get_param may read. */
@@ -35,6 +36,8 @@ export interface BuildOptions {
   readonly hidden: ReadonlySet<string>;
   readonly files: ReadonlyMap<string, string>;
   readonly conditions: ReadonlyMap<string, Entry>;
+  /** Of CloudFormation's dialect. */
+  readonly mappings: ReadonlyMap<string, Entry>;
   readonly mistakes: Mistakes;
 }
 
@@ -51,7 +54,8 @@ export class Build {
 
   constructor(options: BuildOptions) {
     this.#options = options;
-    const { version, scope, mistakes } = options;
+    const { scope, mistakes, dialect } = options;
+    const version = dialect === 'cfn' ? '2016-10-14' : options.version;
     this.conditions = new Conditions({ section: options.conditions, version, scope, mistakes, build: this });
   }
 
@@ -67,7 +71,8 @@ export class Build {
     const [first] = node.entries.size === 1 ? node.entries : [];
     if (first) {
       const [name, entry] = first;
-      if (name === 'if' && this.#options.version >= '2016-10-14') return this.#if(entry.value, place);
+      if (name === 'if' && (this.#options.version >= '2016-10-14' || this.#options.dialect === 'cfn'))
+        return this.#if(entry.value, place);
       const known = lookUp(name, this.#options.version);
       if (known === 'function') return this.#call(name, entry, place);
       if (known !== 'literal') return this.#refuseFunction(name, entry, place, known);

@@ -1,8 +1,11 @@
 /** Environments: read, merged in order, and told apart into what each section means. */
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
-import { type Mistakes, nearestName } from './mistakes.ts';
-import { type Entry, isNull, kindOfNode, type Node, toJson, toRecord } from './node.ts';
+import type { Source } from '@anneal/contracts/plan.ts';
+import { ParameterMerge, type StrategyContext } from './merge-strategy.ts';
+import { join, type Mistakes, nearestName } from './mistakes.ts';
+import { type Entry, isNull, isObject, kindOfNode, type MapNode, type Node, toJson, toRecord } from './node.ts';
 import { fromJson, parse } from './parse.ts';
+import { Registry } from './registry.ts';
 
 const sections = [
   'parameters',
@@ -12,12 +15,12 @@ const sections = [
   'event_sinks',
   'parameter_merge_strategies',
 ] as const;
+type Section = (typeof sections)[number];
 
 export interface Environment {
   readonly parameters: ReadonlyMap<string, Entry>;
   readonly defaults: ReadonlyMap<string, Entry>;
-  /** Type name to the type that stands for it. */
-  readonly registry: ReadonlyMap<string, Entry>;
+  readonly registry: Registry;
   /** All sections merged, as it is stored. */
   readonly merged: JsonObject;
 }
@@ -27,89 +30,152 @@ export interface EnvironmentDocument {
   readonly file: string;
 }
 
-/** Later documents win, key by key. */
-export function readEnvironments(documents: readonly EnvironmentDocument[], mistakes: Mistakes): Environment {
-  const bySection = new Map<string, Map<string, Entry>>(sections.map((name) => [name, new Map<string, Entry>()]));
-  const lists = new Map<string, Json>();
+export interface EnvironmentContext {
+  readonly mistakes: Mistakes;
+  /** Asked only when there is something to merge. */
+  readonly parameterType: StrategyContext['typeOf'];
+}
+
+interface Merging {
+  readonly merge: ParameterMerge;
+  readonly mistakes: Mistakes;
+  readonly maps: Map<Section, Map<string, Entry>>;
+  readonly lists: Map<Section, Json[]>;
+  readonly isOnly: boolean;
+}
+
+const isMapSection = (name: Section): boolean => name !== 'event_sinks' && name !== 'encrypted_param_names';
+
+/** Later documents win, key by key; parameters as their merge strategy says. */
+export function readEnvironments(documents: readonly EnvironmentDocument[], context: EnvironmentContext): Environment {
+  const { mistakes } = context;
+  const merging: Merging = {
+    merge: new ParameterMerge({ typeOf: context.parameterType, mistakes }),
+    mistakes,
+    maps: new Map(),
+    lists: new Map(),
+    isOnly: documents.length === 1,
+  };
   for (const { content, file } of documents) {
     const node =
       typeof content === 'string' ? parse({ text: content, file, mistakes }) : fromJson({ value: content, mistakes });
-    if (!node || isNull(node)) continue;
-    mergeDocument({ node, file, bySection, lists, mistakes });
+    if (node && !isNull(node)) addDocument(node, file, merging);
   }
-  const of = (name: string): Map<string, Entry> => bySection.get(name) ?? new Map();
+  const of = (name: Section): Map<string, Entry> => merging.maps.get(name) ?? new Map();
   const merged = sections.flatMap((name): [string, Json][] => {
-    const list = lists.get(name);
+    const list = merging.lists.get(name);
     if (list !== undefined) return [[name, list]];
     const entries = Array.from(of(name), ([key, { value }]): [string, Json] => [key, toJson(value)]);
     return entries.length > 0 ? [[name, toRecord(entries)]] : [];
   });
+  const registry: Node = { kind: 'map', entries: of('resource_registry'), at: undefined };
   return {
     parameters: of('parameters'),
     defaults: of('parameter_defaults'),
-    registry: of('resource_registry'),
+    registry: Registry.read(registry, mistakes),
     merged: toRecord(merged),
   };
 }
 
-function mergeDocument(parameters: {
-  node: Node;
-  file: string;
-  bySection: ReadonlyMap<string, Map<string, Entry>>;
-  lists: Map<string, Json>;
-  mistakes: Mistakes;
-}): void {
-  const { node, file, bySection, lists, mistakes } = parameters;
+function addDocument(node: Node, file: string, merging: Merging): void {
+  const { mistakes } = merging;
   if (node.kind !== 'map') {
     const message = `The environment is not a valid YAML mapping: ${file} is ${kindOfNode(node)}`;
     mistakes.add({ code: 'WrongType', message, path: '', at: node.at, expected: 'a map' });
     return;
   }
-  for (const [name, entry] of node.entries) {
-    const target = bySection.get(name);
-    if (!target) {
+  const said = node.entries.get('parameter_merge_strategies')?.value;
+  for (const [name, { value, at }] of node.entries) {
+    const section = sections.find((known) => known === name);
+    if (!section) {
       const nearest = nearestName(name, sections);
       const message = `environment has wrong section "${name}"`;
-      const expected = sections.join(', ');
-      mistakes.add({ code: 'UnknownSection', message, path: name, at: entry.at, expected, found: name, nearest });
-    } else if (isNull(entry.value)) {
-      const message = `environment has empty section "${name}"`;
-      mistakes.add({ code: 'EmptySection', message, path: name, at: entry.at });
-    } else if (name === 'event_sinks' || name === 'encrypted_param_names') {
-      lists.set(name, toJson(entry.value));
-    } else if (entry.value.kind === 'map') {
-      for (const [key, item] of entry.value.entries) target.set(key, item);
+      mistakes.add({
+        code: 'UnknownSection',
+        message,
+        path: name,
+        at,
+        expected: sections.join(', '),
+        found: name,
+        nearest,
+      });
+    } else if (isNull(value)) {
+      mistakes.add({ code: 'EmptySection', message: `environment has empty section "${name}"`, path: name, at });
+    } else if (isMapSection(section)) {
+      if (value.kind === 'map') addMap({ section, node: value, said, file, merging });
+      else if (!isEmptyList(value)) {
+        const message = `environment section "${name}" must be a map, not ${kindOfNode(value)}`;
+        mistakes.add({ code: 'WrongType', message, path: name, at: value.at ?? at, expected: 'a map' });
+      }
     } else {
-      const message = `environment section "${name}" must be a map, not ${kindOfNode(entry.value)}`;
-      mistakes.add({ code: 'WrongType', message, path: name, at: entry.value.at, expected: 'a map' });
+      addList({ section, node: value, at: value.at ?? at, merging });
     }
   }
 }
 
-/** The type that stands for this one: aliases chain; a chain that comes back to itself is a mistake. */
-export function resolveAlias(
-  type: string,
-  registry: ReadonlyMap<string, Entry>,
-): { readonly type: string } | { readonly cycle: string[] } {
-  const seen = [type];
-  for (let current = type; ;) {
-    const target = aliasOf(current, registry);
-    if (target === undefined || target === current) return { type: current };
-    if (seen.includes(target)) return { cycle: [...seen, target] };
-    seen.push(target);
-    current = target;
+/** Written by programs that do not tell an empty map from an empty list. */
+const isEmptyList = (node: Node): boolean => node.kind === 'list' && node.items.length === 0;
+
+function addMap(parameters: {
+  section: Section;
+  node: MapNode;
+  said: Node | undefined;
+  file: string;
+  merging: Merging;
+}): void {
+  const { section, node, said, file, merging } = parameters;
+  const into = merging.maps.get(section) ?? new Map<string, Entry>();
+  merging.maps.set(section, into);
+  if (!merging.isOnly && (section === 'parameters' || section === 'parameter_defaults')) {
+    merging.merge.add({ into, section, entries: node.entries, said, file });
+    return;
+  }
+  const isFirst = into.size === 0;
+  for (const [key, entry] of node.entries) {
+    // Of a later file a null says nothing: it cannot take back what an earlier one said.
+    if (isFirst || !isNull(entry.value)) into.set(key, entry);
   }
 }
 
-/** Of the entries that fit, globs among them, the first in the order of their text (`OS::*: My::*` keeps what the star stood for). */
-function aliasOf(type: string, registry: ReadonlyMap<string, Entry>): string | undefined {
-  const target = (name: string): string | undefined => {
-    const node = registry.get(name)?.value;
-    return node?.kind === 'scalar' && typeof node.value === 'string' ? node.value : undefined;
-  };
-  const globs = [...registry.keys()].filter((name) => name.endsWith('*') && type.startsWith(name.slice(0, -1)));
-  const [key] = [...globs, ...(registry.has(type) ? [type] : [])].sort();
-  const found = key === undefined ? undefined : target(key);
-  if (key === undefined || found === undefined || !key.endsWith('*')) return found;
-  return found.endsWith('*') ? found.slice(0, -1) + type.slice(key.length - 1) : found;
+function addList({
+  section,
+  node,
+  at,
+  merging,
+}: {
+  section: Section;
+  node: Node;
+  at: Source | undefined;
+  merging: Merging;
+}): void {
+  const written = toJson(node);
+  const value = isObject(written) && Object.keys(written).length === 0 ? [] : written;
+  if (!Array.isArray(value)) {
+    const message = `environment section "${section}" must be a list, not ${kindOfNode(node)}`;
+    merging.mistakes.add({ code: 'WrongType', message, path: section, at, expected: 'a list' });
+    return;
+  }
+  if (section === 'event_sinks') {
+    for (const [index, sink] of value.entries()) checkSink(sink, index, node, merging.mistakes);
+  }
+  merging.lists.set(section, [...(merging.lists.get(section) ?? []), ...value]);
+}
+
+function checkSink(sink: Json, index: number, node: Node, mistakes: Mistakes): void {
+  const at = node.kind === 'list' ? node.items[index]?.at : undefined;
+  const path = join('event_sinks', index);
+  const refuse = (message: string, found?: string): void =>
+    mistakes.add({ code: 'InvalidEventSink', message: `${path}: ${message}`, path, at, found });
+  if (!isObject(sink)) {
+    refuse('an event sink must be a map with type and target');
+    return;
+  }
+  const { type = null, target = null, ttl = 3600 } = sink;
+  if (type !== 'zaqar-queue') {
+    const found = typeof type === 'string' ? type : JSON.stringify(type);
+    refuse(`unknown event sink type "${found}"; it must be zaqar-queue`, found);
+  }
+  if (typeof target !== 'string' || target === '') refuse('an event sink needs a target, the name of a queue');
+  if (typeof ttl !== 'number' || !Number.isInteger(ttl) || ttl <= 0)
+    refuse('the ttl of an event sink is in whole seconds');
 }

@@ -11,8 +11,11 @@ import { holdsUnknown, type Partial, settled, type Unknown, unknown } from './un
 export { type Unknown, unknown } from './unknown.ts';
 
 export interface Scope extends FunctionScope {
-  /** False: this attribute is not known, though others of the resource are. */
-  isKnown?(resource: string, attribute: string): boolean;
+  /**
+   * Reads an attribute where more is known than a map of them says: parts that are unknown, names that are worked out.
+   * Undefined: nothing more is known, `attribute` has it all.
+   */
+  read?(resource: string, attribute: string, path: readonly Json[]): Partial | undefined;
 }
 
 /** @throws AnnealError InvalidTemplate with the path of the function that could not take its arguments. */
@@ -40,7 +43,9 @@ function call(expression: Extract<Expression, { kind: 'call' }>, scope: Scope, p
   const definition = functions.get(expression.function);
   if (!definition) throw refused(path, `The function ${expression.function} is not known`, expression);
   const argument = evaluateParts(expression.arguments, scope, path);
-  if (holdsUnknown(argument) || readsUnknown(expression.function, argument as Json, scope)) return unknown;
+  if (holdsUnknown(argument)) return unknown;
+  const read = readAttribute(expression.function, argument as Json, scope);
+  if (read !== undefined) return read;
   try {
     const value = definition.evaluate(argument as Json, scope);
     return value === undefined ? unknown : value;
@@ -50,10 +55,12 @@ function call(expression: Extract<Expression, { kind: 'call' }>, scope: Scope, p
   }
 }
 
-function readsUnknown(name: string, argument: Json, scope: Scope): boolean {
-  if (name !== 'get_attr' || !scope.isKnown || !Array.isArray(argument)) return false;
-  const [resource, attribute] = argument;
-  return typeof resource === 'string' && typeof attribute === 'string' && !scope.isKnown(resource, attribute);
+function readAttribute(name: string, argument: Json, scope: Scope): Partial | undefined {
+  if (name !== 'get_attr' || !scope.read || !Array.isArray(argument)) return undefined;
+  const [resource, attribute, ...path] = argument;
+  return typeof resource === 'string' && typeof attribute === 'string'
+    ? scope.read(resource, attribute, path)
+    : undefined;
 }
 
 function refused(path: string, message: string, { source }: Extract<Expression, { kind: 'call' }>): AnnealError {

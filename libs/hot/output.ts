@@ -8,14 +8,14 @@ import type { Version } from './version.ts';
 
 const keys = ['value', 'description', 'condition'];
 
-export interface OutputContext extends Pick<ResourceContext, 'enabled' | 'typeOf'> {
+export interface OutputContext extends Pick<ResourceContext, 'enabled' | 'typeOf' | 'templateOf' | 'dialect'> {
   readonly build: Build;
   readonly mistakes: Mistakes;
   readonly version: Version;
 }
 
 export function compileOutput(name: string, entry: Entry, context: OutputContext): PlanOutput | undefined {
-  const { build, mistakes, version } = context;
+  const { build, mistakes, version, dialect } = context;
   const path = join('outputs', name);
   const refuse = (message: string, nearest?: string): undefined => {
     mistakes.add({
@@ -40,7 +40,7 @@ export function compileOutput(name: string, entry: Entry, context: OutputContext
   const described = node.entries.get('description')?.value;
   const description = described?.kind === 'scalar' && described.value !== null ? String(described.value) : undefined;
   const about = { name, ...(description !== undefined && { description }), ...(entry.at && { source: entry.at }) };
-  const condition = version >= '2016-10-14' ? node.entries.get('condition') : undefined;
+  const condition = dialect === 'cfn' || version >= '2016-10-14' ? node.entries.get('condition') : undefined;
   // With a false condition it is listed, with no value.
   if (
     condition &&

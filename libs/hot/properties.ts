@@ -7,6 +7,7 @@ import { checkConstraints } from './constraint.ts';
 import { evaluateParts, type Scope } from './evaluate.ts';
 import { join, nearestName } from './mistakes.ts';
 import { isObject, kindOfValue, shown, toRecord } from './node.ts';
+import { jsonText } from './python.ts';
 import { referencesOf } from './references.ts';
 import { holdsUnknown, type Partial, unknown } from './unknown.ts';
 
@@ -31,6 +32,8 @@ export interface ResolveProperties {
   readonly scope: Scope;
   /** Parameters whose values stand in no message. */
   readonly hidden?: ReadonlySet<string>;
+  /** A template takes text where it asks for a list or a map, since its parameters do. */
+  readonly isTemplate?: boolean;
 }
 
 export function resolveProperties(parameters: ResolveProperties): Resolved {
@@ -64,7 +67,7 @@ function resolveAll(parameters: ResolveProperties): Resolved {
     }
   }
   if (type.open_properties) return finish(Array.from(given), mistakes);
-  const context: Context = { base, mistakes };
+  const context: Context = { base, mistakes, isTemplate: parameters.isTemplate === true };
   return finish(readMap({ context, given, schema: type.properties, steps: [], path: base }), mistakes);
 }
 
@@ -77,6 +80,7 @@ function finish(entries: [string, Partial][], mistakes: PropertyMistake[]): Reso
 interface Context {
   readonly base: string;
   readonly mistakes: PropertyMistake[];
+  readonly isTemplate: boolean;
 }
 interface Place {
   readonly context: Context;
@@ -162,11 +166,15 @@ function convert(place: Place, value: Exclude<Partial, symbol | null>, schema: P
       if (typeof value === 'string' && /^(?:true|false)$/i.test(value)) return value.toLowerCase() === 'true';
       return bad(`"${text(value)}" is not a valid boolean`);
     case 'Map': {
+      if (place.context.isTemplate && typeof value === 'string') return value;
+      if (place.context.isTemplate && Array.isArray(value))
+        return holdsUnknown(value) ? unknown : jsonText(value as Json);
       if (!isPartialMap(value)) return bad(`"${text(value)}" is not a map`);
       const given = new Map(Object.entries(value));
       return schema.schema ? toRecord(readMap({ ...place, given, schema: schema.schema })) : value;
     }
     case 'List': {
+      if (place.context.isTemplate && typeof value === 'string') return value === '' ? [] : value.split(',');
       if (!Array.isArray(value)) return bad(`"${text(value)}" is not a list`);
       const item = schema.schema?.['*'];
       if (!item) return value;

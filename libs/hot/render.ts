@@ -5,21 +5,23 @@
 import { AnnealError, type Mistake } from '@anneal/contracts/errors.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { Expression, PlanResource } from '@anneal/contracts/plan.ts';
-import { type CompileParameters, compileFront, readFront } from './compile.ts';
+import { compileBody, type CompileParameters } from './compile.ts';
 import { evaluateParts, type Scope } from './evaluate.ts';
+import { readFront } from './front.ts';
 import { Mistakes } from './mistakes.ts';
-import { isObject, toRecord } from './node.ts';
+import { toRecord } from './node.ts';
 import { resolveProperties } from './properties.ts';
+import type { Body } from './tree.ts';
 import { type Partial, unknown } from './unknown.ts';
 
 /** Stands in the answer for a value that is not known, at its place: the rest of a list or a map is there. */
 export const unknownMark = '$unknown';
 
-/** The key under which the attributes of a resource hold what `get_resource` gives. */
-const idKey = '__id__';
-
 export interface RenderParameters extends CompileParameters {
-  /** By resource, then by attribute; `__id__` is the reference id. */
+  /**
+   * By resource, then by attribute. `__id__` is the reference id; `__resources__`, of a template resource, has the same
+   * for the resources inside.
+   */
   readonly attributes?: JsonObject;
 }
 
@@ -34,47 +36,34 @@ export interface Rendered {
 export function render(options: RenderParameters): { readonly rendered: Rendered } | { readonly mistakes: Mistake[] } {
   const mistakes = new Mistakes();
   const front = readFront({ ...options, mistakes, missingAllowed: false });
-  const body = front && compileFront({ ...options, ...front, mistakes });
-  if (mistakes.any || !front || !body) return { mistakes: mistakes.all() };
-  const { plan, conditions } = body;
-  const given = attributesOf(options.attributes);
-  const scope: Scope = {
-    templateVersion: plan.template_version,
-    parameter: (name) => (Object.hasOwn(plan.parameters, name) ? plan.parameters[name]?.value : undefined),
-    reference: (name) => given.get(name)?.[idKey],
-    attribute: (name) => withoutId(given.get(name)),
-    isKnown: (name, attribute) => Object.hasOwn(given.get(name) ?? {}, attribute),
-  };
+  const body = front && compileBody({ nestedStacks: 'compiled', ...options, front, mistakes });
+  const rendered = body && !mistakes.any && renderBody(body, mistakes);
+  return rendered && !mistakes.any ? { rendered } : { mistakes: mistakes.all() };
+}
+
+function renderBody(body: Body, mistakes: Mistakes): Rendered {
+  const { plan, conditions, scope, nested, schemas, types } = body;
   const renderer = new Renderer({ scope, mistakes });
-  const types = new Map(options.types.map((type) => [type.type, type]));
   const resources = Object.values(plan.resources).map((resource): [string, Json] => {
-    const type = types.get(resource.type);
-    const resolved = type && resolveProperties({ resource, type, scope });
-    for (const { steps: _, ...mistake } of resolved?.mistakes ?? []) mistakes.add({ ...mistake, at: resource.source });
-    return [resource.name, renderer.resource(resource, body.writtenTypes.get(resource.name), resolved?.all ?? {})];
+    const { name, source } = resource;
+    const type = types.get(name);
+    const child = nested.get(name);
+    const resolved = type && resolveProperties({ resource, type, scope, isTemplate: child !== undefined });
+    for (const { steps: _, ...mistake } of resolved?.mistakes ?? []) mistakes.add({ ...mistake, at: source });
+    const shown = renderer.resource(resource, body.writtenTypes.get(name), resolved?.all ?? {});
+    return [name, child ? { ...shown, nested: { ...renderBody(child.body, mistakes) } } : shown];
   });
   const outputs = Object.values(plan.outputs).map((output): [string, Json] => [
     output.name,
     renderer.value(output.value, `outputs.${output.name}.value`),
   ]);
-  if (mistakes.any) return { mistakes: mistakes.all() };
-  const own = Object.entries(plan.parameters).filter(([name]) => front.schemas.has(name));
+  const own = Object.entries(plan.parameters).filter(([name]) => schemas.has(name));
   return {
-    rendered: {
-      parameters: toRecord(own.map(([name, { value }]) => [name, value])),
-      conditions,
-      resources: toRecord(resources),
-      outputs: toRecord(outputs),
-    },
+    parameters: toRecord(own.map(([name, { value }]) => [name, value])),
+    conditions,
+    resources: toRecord(resources),
+    outputs: toRecord(outputs),
   };
-}
-
-function attributesOf(attributes: JsonObject = {}): Map<string, JsonObject> {
-  return new Map(Object.entries(attributes).flatMap(([name, value]) => (isObject(value) ? [[name, value]] : [])));
-}
-
-function withoutId(attributes: JsonObject | undefined): JsonObject | undefined {
-  return attributes && toRecord(Object.entries(attributes).filter(([name]) => name !== idKey));
 }
 
 class Renderer {
@@ -86,7 +75,11 @@ class Renderer {
     this.#mistakes = mistakes;
   }
 
-  resource(resource: PlanResource, written: string | undefined, resolved: Readonly<Record<string, Partial>>): Json {
+  resource(
+    resource: PlanResource,
+    written: string | undefined,
+    resolved: Readonly<Record<string, Partial>>,
+  ): JsonObject {
     const { name, type, properties, requires } = resource;
     const path = `resources.${name}`;
     const part = (key: 'metadata' | 'update_policy' | 'external_id'): JsonObject => {

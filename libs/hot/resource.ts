@@ -2,10 +2,10 @@
 import type { Expression, PlanResource, Source } from '@anneal/contracts/plan.ts';
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
 import { type Build, type Place, type Reference, vanished } from './build.ts';
-import { type Environment, resolveAlias } from './environment.ts';
 import { evaluate, type Scope, unknown } from './evaluate.ts';
 import { join, listed, type Mistakes, nearestName } from './mistakes.ts';
-import { type Entry, isNull, kindOfNode, type MapNode, type Node, toRecord } from './node.ts';
+import { type Entry, isNull, type MapNode, type Node, toRecord } from './node.ts';
+import type { NestedTemplate } from './nested/library.ts';
 import { type PropertyMistake, resolveProperties } from './properties.ts';
 import type { Version } from './version.ts';
 
@@ -27,83 +27,27 @@ export interface ResourceContext {
   readonly mistakes: Mistakes;
   readonly build: Build;
   readonly scope: Scope;
-  readonly types: ReadonlyMap<string, ResourceType>;
-  readonly environment: Environment;
+  readonly dialect: 'hot' | 'cfn';
   /** Parameters whose values stand in no message. */
   readonly hidden: ReadonlySet<string>;
   /** All resources of the template; the value says whether it exists, by its condition. */
   readonly enabled: ReadonlyMap<string, boolean>;
   /** The type of each resource, aliases followed, for those whose type is known. */
   readonly typeOf: ReadonlyMap<string, ResourceType>;
+  /** Of the resources that are templates. */
+  readonly templateOf: ReadonlyMap<string, NestedTemplate>;
 }
 
 /** Whether the resource exists. Undecided counts as existing, so that it is checked. */
-export function isEnabled(name: string, node: Node, { build, version }: { build: Build; version: Version }): boolean {
-  if (node.kind !== 'map' || version < '2016-10-14') return true;
+export function isEnabled(
+  name: string,
+  node: Node,
+  { build, hasConditions }: { build: Build; hasConditions: boolean },
+): boolean {
+  if (node.kind !== 'map' || !hasConditions) return true;
   const condition = node.entries.get('condition');
   if (!condition || isNull(condition.value)) return true;
   return build.conditions.use(condition.value, `resources.${name}.condition`) !== false;
-}
-
-/** The name of the type that serves it, or undefined after a mistake. */
-export function readType(
-  name: string,
-  entry: Entry,
-  context: Omit<ResourceContext, 'typeOf' | 'enabled'>,
-): string | undefined {
-  const { mistakes, environment, types } = context;
-  const path = join('resources', name);
-  const node = entry.value;
-  if (node.kind !== 'map') {
-    const message = `Resource ${name} must be a map, not ${kindOfNode(node)}`;
-    mistakes.add({ code: 'WrongType', message, path, at: entry.at, expected: 'a map' });
-    return undefined;
-  }
-  const type = node.entries.get('type')?.value;
-  if (!type || isNull(type)) {
-    mistakes.add({
-      code: 'MissingType',
-      message: 'Each resource must contain a type key.',
-      path,
-      at: entry.at,
-      expected: 'type',
-    });
-    return undefined;
-  }
-  const at = type.at ?? entry.at;
-  if (type.kind !== 'scalar' || typeof type.value !== 'string') {
-    const message = `Resource ${name} type type must be string`;
-    mistakes.add({
-      code: 'WrongType',
-      message,
-      path: join(path, 'type'),
-      at,
-      expected: 'a string',
-      found: kindOfNode(type),
-    });
-    return undefined;
-  }
-  const resolved = resolveAlias(type.value, environment.registry);
-  if ('cycle' in resolved) {
-    const message = `The resource registry maps a type to itself: ${resolved.cycle.join(' → ')}`;
-    mistakes.add({ code: 'Cycle', message, path: join(path, 'type'), at });
-    return undefined;
-  }
-  // A registry entry that leads nowhere falls through to the type as it was written.
-  const found = [resolved.type, type.value].find((candidate) => types.has(candidate));
-  if (found !== undefined) return found;
-  const message = `The Resource Type (${resolved.type}) could not be found.`;
-  const nearest = nearestName(type.value, types.keys());
-  mistakes.add({
-    code: 'UnknownType',
-    message,
-    path: join(path, 'type'),
-    at,
-    found: type.value,
-    nearest,
-    expected: 'a known resource type',
-  });
-  return undefined;
 }
 
 export function compileResource(name: string, entry: Entry, context: ResourceContext): PlanResource | undefined {
@@ -174,7 +118,9 @@ class ResourceCompiler {
 
   #checkKeys(): void {
     for (const [key, entry] of this.#node.entries) {
-      const known = keys.includes(key) && !(since2016.has(key) && this.#context.version < '2016-10-14');
+      const known =
+        keys.includes(key) &&
+        !(since2016.has(key) && this.#context.version < '2016-10-14' && this.#context.dialect === 'hot');
       if (known) continue;
       const message = `"${key}" is not a valid keyword inside a resource definition`;
       const nearest = keys.includes(key) ? undefined : nearestName(key, keys);
@@ -309,6 +255,7 @@ class ResourceCompiler {
       type,
       scope: this.#context.scope,
       hidden: this.#context.hidden,
+      isTemplate: this.#context.templateOf.has(this.#name),
     });
     for (const { steps, ...mistake } of mistakes) {
       // What did not compile has been reported; that it is missing now is no second mistake.
@@ -361,7 +308,7 @@ class ResourceCompiler {
 export function checkReference(
   { resource, attribute, function: name, at, path }: Reference,
   where: string,
-  { enabled, typeOf, mistakes }: Pick<ResourceContext, 'enabled' | 'typeOf' | 'mistakes'>,
+  { enabled, typeOf, templateOf, mistakes }: Pick<ResourceContext, 'enabled' | 'typeOf' | 'templateOf' | 'mistakes'>,
 ): boolean {
   if (!enabled.get(resource)) {
     const nearest = enabled.has(resource) ? undefined : nearestName(resource, enabled.keys());
@@ -377,6 +324,7 @@ export function checkReference(
     attribute !== undefined &&
     !type.open_attributes &&
     attribute !== 'show' &&
+    !(templateOf.has(resource) && attribute.startsWith('resource.')) &&
     !Object.hasOwn(type.attributes, attribute)
   ) {
     const known = Object.keys(type.attributes);

@@ -20,15 +20,22 @@ const largestTemplate = 524_288;
 
 export interface Template {
   readonly version: Version;
+  /** `cfn`: read from CloudFormation's form; `root` has its sections under HOT's names. */
+  readonly dialect: 'hot' | 'cfn';
   readonly description: string;
   readonly root: MapNode;
+  /** As it was written. */
+  readonly source: MapNode;
 }
 
 export function readTemplate({
   content,
+  file,
   mistakes,
 }: {
   content: string | JsonObject;
+  /** Undefined for the root template. */
+  file?: string | undefined;
   mistakes: Mistakes;
 }): Template | undefined {
   if (typeof content === 'string' && content.length > largestTemplate) {
@@ -37,9 +44,7 @@ export function readTemplate({
     return undefined;
   }
   const node =
-    typeof content === 'string'
-      ? parse({ text: content, file: undefined, mistakes })
-      : fromJson({ value: content, mistakes });
+    typeof content === 'string' ? parse({ text: content, file, mistakes }) : fromJson({ value: content, mistakes });
   if (!node) return undefined;
   if (node.kind !== 'map') {
     const message = 'The template is not a JSON object or YAML mapping.';
@@ -52,7 +57,7 @@ export function readTemplate({
   const text =
     description?.kind === 'scalar' && description.value !== null ? String(description.value) : 'No description';
   // A template of a version that is not known is read as the newest, so that its other mistakes are found too.
-  return { version: version ?? '2021-04-16', description: text, root: node };
+  return { version: version ?? '2021-04-16', dialect: 'hot', description: text, root: node, source: node };
 }
 
 function readVersion(root: MapNode, mistakes: Mistakes): Version | undefined {

@@ -2,7 +2,8 @@
 import type { Mistake } from '@anneal/contracts/errors.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { PlanParameter } from '@anneal/contracts/plan.ts';
-import { compileBody, type CompileParameters, readFront } from './compile.ts';
+import { compileBody, type CompileParameters } from './compile.ts';
+import { readFront } from './front.ts';
 import { Mistakes } from './mistakes.ts';
 import { isNull, toJson, toRecord } from './node.ts';
 import type { ParameterSchema, ParameterType } from './parameter-schema.ts';
@@ -13,7 +14,7 @@ export function validate(
 ): { readonly answer: JsonObject } | { readonly mistakes: Mistake[] } {
   const mistakes = new Mistakes();
   const front = readFront({ ...parameters, mistakes, missingAllowed: true });
-  if (front) compileBody({ ...parameters, ...front, mistakes });
+  if (front) compileBody({ ...parameters, front, mistakes });
   if (mistakes.any || !front) return { mistakes: mistakes.all() };
   const groups = sectionNode(front.read, 'parameter_groups');
   const described = Array.from(front.schemas.values(), (schema): [string, Json] => {

@@ -1,0 +1,117 @@
+/** The templates among the files, each read once however many resources are made of it. */
+import type { Mistake } from '@anneal/contracts/errors.ts';
+import type { PropertySchema, ResourceType } from '@anneal/contracts/resource-type.ts';
+import type { Environment } from '../environment.ts';
+import { Mistakes } from '../mistakes.ts';
+import { isNull } from '../node.ts';
+import { type ParameterSchema, type ParameterType, readParameterSchemas } from '../parameter-schema.ts';
+import { readTemplate, sectionEntries, sectionNode, type Template } from '../template.ts';
+
+export interface NestedTemplate {
+  readonly file: string;
+  readonly read: Template;
+  readonly schemas: ReadonlyMap<string, ParameterSchema>;
+  /** Its parameters as properties and its outputs as attributes. */
+  readonly type: ResourceType;
+  /** What is wrong with it by itself; then the rest is as good as could be made of it. */
+  readonly mistakes: readonly Mistake[];
+}
+
+/** From the types of parameters to those of properties. */
+const propertyTypes: Readonly<Record<ParameterType, PropertySchema['type']>> = {
+  string: 'String',
+  number: 'Number',
+  boolean: 'Boolean',
+  comma_delimited_list: 'List',
+  json: 'Map',
+};
+
+export class TemplateLibrary {
+  readonly #files: ReadonlyMap<string, string>;
+  readonly #read = new Map<string, NestedTemplate | undefined>();
+  #parameterTypes: Map<string, ParameterType> | undefined;
+
+  constructor(files: Readonly<Record<string, string>>) {
+    this.#files = new Map(Object.entries(files));
+  }
+
+  names(): Iterable<string> {
+    return this.#files.keys();
+  }
+
+  /** Undefined: there is no such file. */
+  get(file: string, defaults: Environment['defaults']): NestedTemplate | undefined {
+    if (!this.#read.has(file)) this.#read.set(file, this.#load(file, defaults));
+    return this.#read.get(file);
+  }
+
+  /** Of any template among the files; text that is no template is passed over. */
+  parameterType(name: string): ParameterType | undefined {
+    this.#parameterTypes ??= this.#allParameterTypes();
+    return this.#parameterTypes.get(name);
+  }
+
+  #allParameterTypes(): Map<string, ParameterType> {
+    const types = new Map<string, ParameterType>();
+    for (const [file, content] of this.#files) {
+      const mistakes = new Mistakes();
+      const read = readTemplate({ content, file, mistakes });
+      if (!read || mistakes.any) continue;
+      const section = sectionNode(read, 'parameters');
+      const schemas = readParameterSchemas({ section, version: read.version, mistakes });
+      for (const [name, { type }] of schemas) types.set(name, type);
+    }
+    return types;
+  }
+
+  #load(file: string, defaults: Environment['defaults']): NestedTemplate | undefined {
+    const content = this.#files.get(file);
+    if (content === undefined) return undefined;
+    const mistakes = new Mistakes();
+    const read = readTemplate({ content, file, mistakes });
+    if (!read) return { ...empty, file, mistakes: mistakes.all() };
+    const section = sectionNode(read, 'parameters');
+    const schemas = readParameterSchemas({ section, version: read.version, mistakes });
+    const properties = Array.from(schemas.values(), (schema): [string, PropertySchema] => [
+      schema.name,
+      propertyOf(schema, defaults),
+    ]);
+    const outputs = Array.from(sectionEntries(read, 'outputs', mistakes).keys(), (name) => [name, {}] as const);
+    const type: ResourceType = {
+      type: file,
+      description: read.description,
+      properties: Object.fromEntries(properties),
+      attributes: Object.fromEntries(outputs),
+    };
+    return { file, read, schemas, type, mistakes: mistakes.all() };
+  }
+}
+
+const empty = {
+  read: {
+    version: '2021-04-16' as const,
+    dialect: 'hot' as const,
+    description: '',
+    root: emptyMap(),
+    source: emptyMap(),
+  },
+  schemas: new Map<string, ParameterSchema>(),
+  // Of a template that cannot be read nobody knows what it takes.
+  type: { type: '', properties: {}, attributes: {}, open_properties: true, open_attributes: true },
+} satisfies Omit<NestedTemplate, 'file' | 'mistakes'>;
+
+function emptyMap(): Template['root'] {
+  return { kind: 'map', entries: new Map(), at: undefined };
+}
+
+function propertyOf(schema: ParameterSchema, defaults: Environment['defaults']): PropertySchema {
+  const preset = defaults.get(schema.name);
+  const hasDefault = schema.default !== undefined || (preset !== undefined && !isNull(preset.value));
+  return {
+    type: propertyTypes[schema.type],
+    update_allowed: true,
+    ...(schema.description !== undefined && { description: schema.description }),
+    ...(!hasDefault && { required: true }),
+    ...(schema.constraints.length > 0 && { constraints: [...schema.constraints] }),
+  };
+}

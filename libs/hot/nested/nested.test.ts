@@ -1,0 +1,89 @@
+import { describe, expect, it } from 'vitest';
+import { render, type RenderParameters } from '../render.ts';
+import { mistakesOf, types } from '../testing.ts';
+
+const inner = `
+heat_template_version: rocky
+parameters:
+  name: {type: string}
+  tags: {type: comma_delimited_list, default: none}
+  extra: {type: json, default: {}}
+resources:
+  random: {type: 'OS::Heat::RandomString'}
+outputs:
+  greeting: {value: {str_replace: {template: hello NAME, params: {NAME: {get_param: name}}}}}
+  tags: {value: {get_param: tags}}
+`;
+const outer = (properties: string, output = '{get_attr: [n, greeting]}') => `
+heat_template_version: rocky
+resources:
+  n: {type: inner.yaml, properties: ${properties}}
+  m: {type: inner.yaml, properties: {name: ${output}}}
+outputs:
+  o: {value: {get_attr: [m, greeting]}}
+`;
+const answer = (template: string, more: Partial<RenderParameters> = {}) =>
+  render({ template, files: { 'inner.yaml': inner }, stackName: 's', stackId: '', projectId: 'p', types, ...more });
+
+describe('nested templates', () => {
+  it('take properties as parameters and give outputs as attributes, from one to the next', () => {
+    expect(answer(outer('{name: a, tags: [x, y]}'))).toMatchObject({
+      rendered: {
+        resources: { n: { nested: { parameters: { name: 'a', tags: ['x', 'y'] }, outputs: { greeting: 'hello a' } } } },
+        outputs: { o: 'hello hello a' },
+      },
+    });
+  });
+
+  it('are checked against what their properties may be', () => {
+    expect(answer(outer('{}'))).toMatchObject({
+      mistakes: [{ message: expect.stringContaining('name not assigned') }],
+    });
+    expect(answer(outer('{name: a, nam: b}'))).toMatchObject({
+      mistakes: [{ code: 'UnknownProperty', nearest: 'name' }],
+    });
+    expect(answer(outer('{name: a}', '{get_attr: [n, greting]}'))).toMatchObject({
+      mistakes: [{ code: 'UnknownAttribute', nearest: 'greeting' }],
+    });
+  });
+
+  it('give the references and attributes of the resources inside', () => {
+    const template = outer('{name: a}', "{get_attr: [n, 'resource.random', value]}");
+    const attributes = { n: { __resources__: { random: { __id__: 'id', value: 'xyz' } } } };
+    expect(answer(template, { attributes })).toMatchObject({ rendered: { outputs: { o: 'hello xyz' } } });
+    expect(answer(template)).toMatchObject({ rendered: { outputs: { o: { $unknown: true } } } });
+  });
+
+  it('say in which file and resource a mistake is', () => {
+    const broken = inner.replace('OS::Heat::RandomString', 'OS::Heat::RandomStrin');
+    expect(answer(outer('{name: a}'), { files: { 'inner.yaml': broken } })).toMatchObject({
+      mistakes: [{ file: 'inner.yaml', line: 8, path: 'resources.n<inner.yaml>.resources.random.type' }, {}],
+    });
+  });
+
+  it('cannot contain themselves without end', () => {
+    const itself = 'heat_template_version: rocky\nresources: {a: {type: inner.yaml}, b: {type: inner.yaml}}\n';
+    const result = answer(itself, { files: { 'inner.yaml': itself } });
+    expect(result).toMatchObject({ mistakes: expect.arrayContaining([expect.objectContaining({ code: 'TooDeep' })]) });
+  });
+
+  it('stand only for types whose properties and attributes they have', () => {
+    const template =
+      'heat_template_version: rocky\nresources: {n: {type: OS::Heat::RandomString, properties: {name: a}}}\n';
+    const environments = ['resource_registry: {OS::Heat::RandomString: inner.yaml}'];
+    const messages = answer(template, { environments });
+    expect(messages).toMatchObject({
+      mistakes: [
+        { message: 'Provider requires property name unknown in facade OS::Heat::RandomString' },
+        { message: 'Attribute value for facade OS::Heat::RandomString missing in provider' },
+      ],
+    });
+  });
+
+  it('are refused where nothing runs them yet', () => {
+    expect(mistakesOf(outer('{name: a}'), { files: { 'inner.yaml': inner } })[0]).toMatchObject({
+      code: 'NotSupported',
+      message: 'Nested stacks are not run yet: n is of the template inner.yaml',
+    });
+  });
+});

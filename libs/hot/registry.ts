@@ -1,0 +1,255 @@
+/**
+ * The resource registry: which type, or which template, stands for the type that a template names.
+ *
+ * An entry is a type (`My::Type: Other::Type`), a template (`My::Type: file.yaml`) or a glob (`OS::*: My::*`). Of the
+ * entries that fit a resource, the first in this order that leads somewhere wins: the user's before the built-in types;
+ * entries for the resource by name before general ones; then by the plain order of the key, in which `*` stands before
+ * every letter. A mapping that leads nowhere is passed over.
+ */
+import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+import type { Source } from '@anneal/contracts/plan.ts';
+import type { ResourceType } from '@anneal/contracts/resource-type.ts';
+import { join, type Mistakes, nearestName } from './mistakes.ts';
+import { type Entry, isNull, kindOfNode, type Node, toJson, toRecord } from './node.ts';
+
+export const hookNames = ['pre-create', 'pre-update', 'pre-delete', 'post-create', 'post-update', 'post-delete'];
+export const restrictableActions = ['update', 'replace'];
+
+interface Mapping {
+  readonly kind: 'mapping';
+  /** The keys down to it: `['resources', 'server', 'OS::Nova::Server']`. */
+  readonly path: readonly string[];
+  readonly value: string;
+  readonly at: Source | undefined;
+}
+interface Level {
+  readonly kind: 'level';
+  readonly items: Map<string, Item>;
+}
+/** Hooks, restricted actions, base_url: what is said of a resource, not a mapping. */
+interface Statement {
+  readonly kind: 'statement';
+  readonly value: Json;
+}
+type Item = Mapping | Level | Statement;
+
+export type Found =
+  | { readonly kind: 'type'; readonly type: ResourceType }
+  /** `file` is the key in the files; `mapping` is taken out for the resources inside, so that none contains itself. */
+  | { readonly kind: 'template'; readonly file: string; readonly mapping: Mapping | undefined }
+  | { readonly kind: 'cycle'; readonly way: readonly string[] };
+
+export const isTemplateName = (name: string): boolean => name.endsWith('.yaml') || name.endsWith('.template');
+
+export interface Wanted {
+  readonly type: string;
+  readonly resource: string | undefined;
+  readonly types: ReadonlyMap<string, ResourceType>;
+  /** Passed over: what a template stands for is asked for without the template itself. */
+  readonly except?: Found | undefined;
+}
+
+export class Registry {
+  readonly #root: Level;
+
+  private constructor(root: Level) {
+    this.#root = root;
+  }
+
+  static readonly empty = new Registry(level());
+
+  static read(section: Node, mistakes: Mistakes): Registry {
+    const root = level();
+    if (section.kind === 'map') load({ into: root, path: [], entries: section.entries, mistakes, depth: 0 });
+    return new Registry(root);
+  }
+
+  /** Undefined when nothing serves the type. */
+  find(wanted: Wanted): Found | undefined {
+    return this.#find(wanted, []);
+  }
+
+  #find({ type, resource, types, except }: Wanted, way: readonly string[]): Found | undefined {
+    if (way.includes(type)) return { kind: 'cycle', way: [...way, type] };
+    for (const mapping of this.#candidates(type, resource)) {
+      const found = this.#follow(mapping, { type, resource, types, except }, [...way, type]);
+      if (found && !isSame(found, except)) return found;
+    }
+    const builtIn = types.get(type);
+    const found = builtIn && ({ kind: 'type', type: builtIn } as const);
+    return found && !isSame(found, except) ? found : undefined;
+  }
+
+  #candidates(type: string, resource: string | undefined): Mapping[] {
+    const found: Mapping[] = [];
+    const { items } = this.#root;
+    const own = items.get(type);
+    if (own?.kind === 'mapping') found.push(own);
+    else if (isTemplateName(type)) found.push({ kind: 'mapping', path: [type], value: type, at: undefined });
+    const special = resource === undefined ? undefined : this.#resources().get(resource);
+    const mapped = special?.kind === 'level' ? special.items.get(type) : undefined;
+    if (mapped?.kind === 'mapping') found.push(mapped);
+    for (const [key, item] of items) {
+      if (item.kind !== 'mapping' || key === type || !key.endsWith('*') || isTemplateName(item.value)) continue;
+      // What everything is mapped to is not mapped to itself.
+      if (item.value !== type && type.startsWith(key.slice(0, -1))) found.push(item);
+    }
+    return found.sort(byRank);
+  }
+
+  #follow({ path, value, at }: Mapping, wanted: Wanted, way: readonly string[]): Found | undefined {
+    const name = path.at(-1) ?? '';
+    if (isTemplateName(name)) return { kind: 'template', file: name, mapping: undefined };
+    if (isTemplateName(value)) return { kind: 'template', file: value, mapping: { kind: 'mapping', path, value, at } };
+    const target =
+      name.endsWith('*') && value.endsWith('*') ? value.slice(0, -1) + wanted.type.slice(name.length - 1) : value;
+    return this.#find({ ...wanted, type: target }, way);
+  }
+
+  #resources(): ReadonlyMap<string, Item> {
+    const resources = this.#root.items.get('resources');
+    return resources?.kind === 'level' ? resources.items : new Map<string, Item>();
+  }
+
+  hooks(resource: string): string[] {
+    return this.#statements(resource, 'hooks');
+  }
+
+  restrictedActions(resource: string): string[] {
+    return this.#statements(resource, 'restricted_actions');
+  }
+
+  #statements(resource: string, name: string): string[] {
+    const said = [...this.#resources()].flatMap(([pattern, item]) => {
+      const statement = item.kind === 'level' && fits(pattern, resource) ? item.items.get(name) : undefined;
+      return statement?.kind === 'statement' ? statement.value : [];
+    });
+    return [...new Set(said.filter((value) => typeof value === 'string'))];
+  }
+
+  /** What a nested stack inherits: all but what led to it, and of the entries by resource name those below its own. */
+  inside(resource: string, mapping: Mapping | undefined): Registry {
+    const items = new Map(this.#root.items);
+    if (mapping?.path.length === 1) items.delete(mapping.path[0] ?? '');
+    const below = new Map<string, Item>();
+    const adopt = (item: Item | undefined): void => {
+      if (item?.kind !== 'level') return;
+      for (const [name, inner] of item.items) if (inner.kind === 'level') below.set(name, inner);
+    };
+    for (const [pattern, item] of this.#resources()) if (fits(pattern, resource)) adopt(item);
+    adopt(this.#resources().get(resource));
+    items.set('resources', { kind: 'level', items: below });
+    return new Registry({ kind: 'level', items });
+  }
+
+  toJson(): JsonObject {
+    const write = ({ items }: Level): JsonObject =>
+      toRecord(Array.from(items, ([key, item]) => [key, item.kind === 'level' ? write(item) : item.value]));
+    return write(this.#root);
+  }
+}
+
+function level(): Level {
+  return { kind: 'level', items: new Map() };
+}
+
+function byRank(a: Mapping, b: Mapping): number {
+  if (a.path.length !== b.path.length) return b.path.length - a.path.length;
+  const [left, right] = [a.path.join('\0'), b.path.join('\0')];
+  return left < right ? -1 : left > right ? 1 : 0;
+}
+
+function isSame(found: Found, except: Found | undefined): boolean {
+  if (found.kind !== except?.kind) return false;
+  if (found.kind === 'type') return except.kind === 'type' && found.type === except.type;
+  return found.kind === 'template' && except.kind === 'template' && found.file === except.file;
+}
+
+/** `*`, `?` and `[abc]`, as a shell reads them. A pattern is short, and matched without backtracking into itself. */
+function fits(pattern: string, name: string): boolean {
+  if (!/[*?[]/.test(pattern)) return pattern === name;
+  const source = pattern.replace(/\*+|\?|\[(!?)([^\]]+)\]|[\\^$.|+(){}[\]]/g, (part, negated: string, set: string) => {
+    if (part.startsWith('*')) return '.*';
+    if (part === '?') return '.';
+    return set === undefined ? `\\${part}` : `[${negated ? '^' : ''}${set.replaceAll('\\', '\\\\')}]`;
+  });
+  try {
+    return new RegExp(`^${source}$`, 's').test(name);
+  } catch {
+    return false;
+  }
+}
+
+/** Deeper than stacks nest. */
+const deepest = 20;
+
+function load(parameters: {
+  into: Level;
+  path: readonly string[];
+  entries: ReadonlyMap<string, Entry>;
+  mistakes: Mistakes;
+  depth: number;
+}): void {
+  const { into, path, entries, mistakes, depth } = parameters;
+  for (const [key, { value, at }] of entries) {
+    const place = join(['resource_registry', ...path].join('.'), key);
+    if (path.length === 0 && key === 'resources' && value.kind !== 'map') {
+      const message = `"resources" in the resource registry must be a map, not ${kindOfNode(value)}`;
+      mistakes.add({ code: 'WrongType', message, path: place, at: value.at ?? at, expected: 'a map' });
+    } else if (isNull(value)) remove(into, key);
+    else if (key === 'hooks' || key === 'restricted_actions') {
+      readStatement({ into, key, value, place, mistakes, at: value.at ?? at });
+    } else if (value.kind === 'map') {
+      const inner = level();
+      const before = into.items.get(key);
+      // A second mention of the same resource adds to the first.
+      if (before?.kind === 'level') for (const [name, item] of before.items) inner.items.set(name, item);
+      into.items.set(key, inner);
+      if (depth < deepest) {
+        load({ into: inner, path: [...path, key], entries: value.entries, mistakes, depth: depth + 1 });
+      }
+    } else if (value.kind === 'scalar' && typeof value.value === 'string') {
+      // Only clients use it, to find files.
+      const isStatement = key === 'base_url';
+      const mapping = { kind: 'mapping', path: [...path, key], value: value.value, at: value.at ?? at } as const;
+      into.items.set(key, isStatement ? { kind: 'statement', value: value.value } : mapping);
+    } else {
+      const message = `The resource registry maps ${key} to ${kindOfNode(value)}; it must be the name of a type or of a template`;
+      const found = kindOfNode(value);
+      mistakes.add({ code: 'WrongType', message, path: place, at: value.at ?? at, expected: 'a string', found });
+    }
+  }
+}
+
+/** A null takes out what was said before it, for a glob all that fits. */
+function remove({ items }: Level, key: string): void {
+  if (!key.endsWith('*')) items.delete(key);
+  else {
+    for (const [name, item] of items) {
+      if (item.kind === 'mapping' && name.startsWith(key.slice(0, -1))) items.delete(name);
+    }
+  }
+}
+
+function readStatement(parameters: {
+  into: Level;
+  key: 'hooks' | 'restricted_actions';
+  value: Node;
+  place: string;
+  mistakes: Mistakes;
+  at: Source | undefined;
+}): void {
+  const { into, key, value, place, mistakes, at } = parameters;
+  const [known, what] = key === 'hooks' ? [hookNames, 'hook'] : [restrictableActions, 'restricted_action'];
+  const json = toJson(value);
+  const items = Array.isArray(json) ? json : [json];
+  for (const item of items) {
+    if (typeof item === 'string' && known.includes(item)) continue;
+    const found = typeof item === 'string' ? item : JSON.stringify(item);
+    const types = known.map((name) => `'${name}'`).join(', ');
+    const message = `Invalid ${what} type "${found}" for resource, acceptable ${what} types are: (${types})`;
+    const nearest = nearestName(found, known);
+    mistakes.add({ code: 'InvalidRegistry', message, path: place, at, found, nearest, expected: known.join(', ') });
+  }
+  into.items.set(key, { kind: 'statement', value: items });
+}

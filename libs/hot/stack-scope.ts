@@ -1,0 +1,93 @@
+/** What is known of one stack while it is worked out: its parameters, the attributes that were given, its nested stacks. */
+import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+import type { PlanParameter } from '@anneal/contracts/plan.ts';
+import type { Scope } from './evaluate.ts';
+import { isObject, toRecord } from './node.ts';
+import { type Partial, settled, unknown } from './unknown.ts';
+
+/** The key under which the attributes of a resource hold what `get_resource` gives. */
+export const idKey = '__id__';
+/** The key under which those of a template resource hold the attributes of the resources inside. */
+export const resourcesKey = '__resources__';
+
+/** The outputs of a nested stack, and what is known of its resources. */
+export interface NestedScope {
+  output(name: string): Partial;
+  readonly scope: StackScope;
+}
+
+export class StackScope implements Scope {
+  readonly templateVersion: string;
+  readonly #values: Readonly<Record<string, PlanParameter>>;
+  readonly #given: JsonObject;
+  readonly #nested = new Map<string, NestedScope>();
+
+  constructor(options: { version: string; values: Readonly<Record<string, PlanParameter>>; given?: JsonObject }) {
+    this.templateVersion = options.version;
+    this.#values = options.values;
+    this.#given = options.given ?? {};
+  }
+
+  addNested(name: string, nested: NestedScope): void {
+    this.#nested.set(name, nested);
+  }
+
+  /** What was given for the resources inside a template resource. */
+  givenInside(name: string): JsonObject {
+    const inside = this.#of(name)?.[resourcesKey];
+    return isObject(inside) ? inside : {};
+  }
+
+  parameter(name: string): Json | undefined {
+    return Object.hasOwn(this.#values, name) ? this.#values[name]?.value : undefined;
+  }
+
+  reference(name: string): Json | undefined {
+    const given = this.#of(name)?.[idKey];
+    if (given !== undefined) return given;
+    // A nested stack may say itself what it is referred to by.
+    const said = this.#nested.get(name)?.output('OS::stack_id');
+    const value = said === undefined ? undefined : settled(said);
+    return value === unknown || value === null ? undefined : value;
+  }
+
+  attribute(name: string): JsonObject | undefined {
+    const given = this.#of(name);
+    return given && toRecord(Object.entries(given).filter(([key]) => key !== idKey && key !== resourcesKey));
+  }
+
+  read(resource: string, attribute: string, path: readonly Json[]): Partial | undefined {
+    const given = this.#of(resource);
+    if (given && Object.hasOwn(given, attribute)) return undefined;
+    const nested = this.#nested.get(resource);
+    if (!nested) return unknown;
+    const inner = /^resource\.(.+)$/.exec(attribute)?.[1];
+    if (inner === undefined) return walk(nested.output(attribute), path);
+    const [first, ...rest] = path;
+    if (first === undefined) return nested.scope.reference(inner) ?? unknown;
+    if (typeof first !== 'string') return null;
+    const read = nested.scope.read(inner, first, rest);
+    return read === undefined ? walk(nested.scope.attribute(inner)?.[first] ?? null, rest) : read;
+  }
+
+  #of(name: string): JsonObject | undefined {
+    const given = Object.hasOwn(this.#given, name) ? this.#given[name] : undefined;
+    return isObject(given) ? given : undefined;
+  }
+}
+
+/** As `get_attr` walks: what is not there is null, indexes are integers. */
+function walk(value: Partial, path: readonly Json[]): Partial {
+  let at = value;
+  for (const step of path) {
+    if (at === unknown) return unknown;
+    if (Array.isArray(at)) at = (typeof step === 'number' ? at.at(step) : undefined) ?? null;
+    else if (typeof at === 'object' && at !== null) {
+      const map: { readonly [key: string]: Partial } = at;
+      const key = typeof step === 'object' ? undefined : String(step);
+      at = (key !== undefined && Object.hasOwn(map, key) ? map[key] : undefined) ?? null;
+    } else if (typeof at === 'string' && typeof step === 'number') at = at.at(step) ?? null;
+    else return null;
+  }
+  return at;
+}

@@ -1,0 +1,133 @@
+/** One stack of the tree: conditions, resources and outputs of a template whose parameters have their values. */
+import type { Json } from '@anneal/contracts/json.ts';
+import type { Plan, PlanResource } from '@anneal/contracts/plan.ts';
+import type { ResourceType } from '@anneal/contracts/resource-type.ts';
+import { Build } from './build.ts';
+import { findCycles } from './cycle.ts';
+import { join, type Mistakes } from './mistakes.ts';
+import { expandNested } from './nested/expand.ts';
+import type { NestedTemplate } from './nested/library.ts';
+import { type Entry, toRecord } from './node.ts';
+import { compileOutput } from './output.ts';
+import type { Found } from './registry.ts';
+import { compileResource, isEnabled, type ResourceContext } from './resource.ts';
+import { findType, type TypeContext } from './resource-type.ts';
+import { sectionEntries } from './template.ts';
+import type { Body, NestedStack, ResolvedTypes, StackInput } from './tree.ts';
+
+export function compileStack(input: StackInput): Body | undefined {
+  const { read, environment, schemas, values, mistakes, scope, tree } = input;
+  const { version, dialect } = read;
+  const hidden = new Set([...schemas.values()].filter((schema) => schema.hidden).map(({ name }) => name));
+  const hasConditions = dialect === 'cfn' || version >= '2016-10-14';
+  const conditions = hasConditions ? sectionEntries(read, 'conditions', mistakes) : new Map<string, Entry>();
+  const build = new Build({
+    version,
+    dialect,
+    scope,
+    parameters: new Set([...schemas.keys(), ...Object.keys(values)]),
+    hidden,
+    files: tree.files,
+    conditions,
+    mappings: sectionEntries(read, 'mappings', mistakes),
+    mistakes,
+  });
+  build.conditions.checkAll();
+  const entries = sectionEntries(read, 'resources', mistakes);
+  checkNames(entries, input);
+  const enabled = new Map(
+    Array.from(entries, ([name, { value }]) => [name, isEnabled(name, value, { build, hasConditions })]),
+  );
+  const types = resolveTypes(entries, enabled, { environment, tree, mistakes });
+  const context: ResourceContext = { ...types, version, dialect, mistakes, build, scope, hidden, enabled };
+  const resources = Array.from(entries)
+    .filter(([name]) => enabled.get(name))
+    .flatMap(([name, entry]) => compileResource(name, entry, context) ?? []);
+  const isAcyclic = refuseCycles(resources, entries, mistakes);
+  const nested =
+    isAcyclic && tree.nestedStacks === 'compiled'
+      ? expandNested({ ...types, resources, stack: input, compile: compileStack })
+      : new Map<string, NestedStack>();
+  const outputs = Array.from(sectionEntries(read, 'outputs', mistakes)).flatMap(
+    ([name, entry]) => compileOutput(name, entry, context) ?? [],
+  );
+  if (mistakes.any) return undefined;
+  const plan: Plan = {
+    format: 1,
+    template_version: version,
+    description: read.description,
+    parameters: values,
+    resources: toRecord(resources.map((resource) => [resource.name, resource])),
+    outputs: toRecord(outputs.map((output) => [output.name, output])),
+  };
+  const verdicts = Array.from(conditions.keys(), (name): [string, Json] => {
+    const use = { kind: 'scalar', value: name, at: undefined } as const;
+    return [name, build.conditions.use(use, `conditions.${name}`) ?? null];
+  });
+  const writtenTypes = writtenTypesOf(entries);
+  return { plan, conditions: toRecord(verdicts), writtenTypes, types: types.typeOf, nested, scope, schemas };
+}
+
+function resolveTypes(
+  entries: ReadonlyMap<string, Entry>,
+  enabled: ReadonlyMap<string, boolean>,
+  context: TypeContext,
+): ResolvedTypes {
+  const typeOf = new Map<string, ResourceType>();
+  const templateOf = new Map<string, NestedTemplate>();
+  const foundOf = new Map<string, Found>();
+  for (const [name, entry] of entries) {
+    if (!enabled.get(name)) continue;
+    const resolved = findType(name, entry, context);
+    if (!resolved) continue;
+    typeOf.set(name, resolved.type);
+    foundOf.set(name, resolved.found);
+    if (resolved.template) templateOf.set(name, resolved.template);
+  }
+  return { typeOf, templateOf, foundOf };
+}
+
+function writtenTypesOf(entries: ReadonlyMap<string, Entry>): Map<string, string> {
+  const types = new Map<string, string>();
+  for (const [name, { value }] of entries) {
+    const type = value.kind === 'map' ? value.entries.get('type')?.value : undefined;
+    if (type?.kind === 'scalar' && typeof type.value === 'string') types.set(name, type.value);
+  }
+  return types;
+}
+
+function checkNames(entries: ReadonlyMap<string, Entry>, { tree, schemas, mistakes, depth }: StackInput): void {
+  const { count, maxResources } = tree;
+  count.resources += entries.size;
+  if (maxResources >= 0 && count.resources > maxResources) {
+    const here = depth === 0 ? `the template has ${entries.size}` : `with its nested stacks it has ${count.resources}`;
+    const message = `You have reached the maximum resources per stack, ${maxResources}: ${here}.`;
+    const expected = `at most ${maxResources}`;
+    const found = String(count.resources);
+    mistakes.add({ code: 'TooManyResources', message, path: 'resources', at: undefined, expected, found });
+  }
+  for (const [name, { at }] of entries) {
+    const path = join('resources', name);
+    if (name.includes('/'))
+      mistakes.add({ code: 'InvalidName', message: `Resource name ${name} may not contain "/"`, path, at });
+    if (name === '') mistakes.add({ code: 'InvalidName', message: 'A resource needs a name', path, at });
+    if (schemas.has(name)) mistakes.add({ code: 'DuplicateName', message: `Duplicate names {'${name}'}`, path, at });
+  }
+}
+
+/** True when there are none. */
+function refuseCycles(
+  resources: readonly PlanResource[],
+  entries: ReadonlyMap<string, Entry>,
+  mistakes: Mistakes,
+): boolean {
+  const requires = new Map(resources.map((resource) => [resource.name, resource.requires]));
+  const cycles = findCycles(requires);
+  for (const cycle of cycles) {
+    const [first = ''] = cycle;
+    const way = cycle.join(' → ');
+    const message = `Circular Dependency Found: ${way}`;
+    mistakes.add({ code: 'Cycle', message, path: join('resources', first), at: entries.get(first)?.at, found: way });
+  }
+  return cycles.length === 0;
+}
