@@ -1,6 +1,7 @@
 /** A document as read: every value with its place, so that every mistake can name one. */
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { Source } from '@anneal/contracts/plan.ts';
+import { isExact, written } from './number.ts';
 
 /** `at` is undefined where the document came without a text (an object in a request). */
 export type Node = ScalarNode | ListNode | MapNode;
@@ -40,19 +41,29 @@ export function toJson(node: Node): Json {
   return Object.fromEntries(Array.from(node.entries, ([key, { value }]) => [key, toJson(value)]));
 }
 
+/** As {@link toJson}, with numbers that know how Python writes them. */
+export function toExact(node: Node): Json {
+  if (node.kind === 'list') return node.items.map(toExact);
+  if (node.kind === 'map') {
+    return Object.fromEntries(Array.from(node.entries, ([key, { value }]) => [key, toExact(value)]));
+  }
+  return node.written !== undefined && typeof node.value === 'number' ? written(node.value, node.written) : node.value;
+}
+
 /** `Object.fromEntries` also makes `__proto__` a plain entry, which assignment would not. */
 export function toRecord<T>(entries: Iterable<readonly [string, T]>): Record<string, T> {
   return Object.fromEntries(entries);
 }
 
 export function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !isExact(value);
 }
 
 /** What a value is, in the words of a template's author. */
 export function kindOfValue(value: Json): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'a list';
+  if (isExact(value)) return 'a number';
   if (typeof value === 'object') return 'a map';
   return { string: 'a string', number: 'a number', boolean: 'a boolean' }[typeof value as 'string'];
 }

@@ -1,6 +1,8 @@
 /** Values as Python writes and compares them, which templates have come to depend on. */
 import type { Json } from '@anneal/contracts/json.ts';
-import { numberText } from './scalar.ts';
+import { isExact, floatText } from './number.ts';
+
+export { floatText } from './number.ts';
 
 /** `str(value)` */
 export function pythonText(value: Json): string {
@@ -12,27 +14,37 @@ function representation(value: Json): string {
   if (value === null) return 'None';
   if (value === true) return 'True';
   if (value === false) return 'False';
+  if (isExact(value)) return value.text;
   if (typeof value === 'number') return numberText(value);
-  if (typeof value === 'string') return quoted(value);
+  if (typeof value === 'string') return pythonQuoted(value);
   if (Array.isArray(value)) return `[${value.map(representation).join(', ')}]`;
   return `{${Object.entries(value)
-    .map(([key, item]) => `${quoted(key)}: ${representation(item)}`)
+    .map(([key, item]) => `${pythonQuoted(key)}: ${representation(item)}`)
     .join(', ')}}`;
 }
 
-function quoted(text: string): string {
+/** `str` of a plain number. */
+export function numberText(value: number): string {
+  return Number.isInteger(value) ? BigInt(value).toString() : floatText(value);
+}
+
+/** `repr` of a string. */
+export function pythonQuoted(text: string): string {
   const quote = text.includes("'") && !text.includes('"') ? '"' : "'";
   const body = text
     .replaceAll('\\', '\\\\')
     .replaceAll('\n', '\\n')
     .replaceAll('\r', '\\r')
     .replaceAll('\t', '\\t')
-    .replaceAll(quote, `\\${quote}`);
+    .replaceAll(quote, `\\${quote}`)
+    // oxlint-disable-next-line no-control-regex -- Python writes what does not print as numbers
+    .replace(/[\u0000-\u001f\u007f-\u00a0\u00ad]/g, (unit) => `\\x${unit.charCodeAt(0).toString(16).padStart(2, '0')}`);
   return quote + body + quote;
 }
 
 /** `json.dumps(value, sort_keys=True)`: spaces after separators, everything beyond ASCII escaped. */
 export function jsonText(value: Json): string {
+  if (isExact(value)) return value.text;
   if (typeof value === 'number') return numberText(value);
   if (typeof value === 'string') return ascii(JSON.stringify(value));
   if (value === null || typeof value === 'boolean') return String(value);

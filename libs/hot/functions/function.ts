@@ -1,12 +1,18 @@
 /** What a function of the language is to the evaluator: data that says when it exists, and how it is worked out. */
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+import { isObject } from '../node.ts';
 import type { Version } from '../version.ts';
+import type { Limits } from '../yaql/call.ts';
 
 export interface Scope {
   /** The value of heat_template_version: functions differ between versions. */
   readonly templateVersion: string;
   /** Undefined: not known yet. */
   parameter(name: string): Json | undefined;
+  /** What an expression of yaql may use; Heat's limits when absent. */
+  readonly yaql?: Limits;
+  /** In a nested template: a part of the resource that stands for it. Undefined: not nested. */
+  facade?(part: 'metadata' | 'deletion_policy' | 'update_policy'): Json | undefined;
   /** What `get_resource` gives; undefined while the resource does not exist. */
   reference(resource: string): Json | undefined;
   /** All attributes of the resource; undefined while it does not exist. */
@@ -40,7 +46,7 @@ const count = (least: number, most: number | undefined): string =>
   most === undefined ? `at least ${least}` : least === most ? String(least) : `${least} to ${most}`;
 
 export function mapOf(argument: Json, name: string, keys: readonly string[]): JsonObject {
-  if (typeof argument !== 'object' || argument === null || Array.isArray(argument)) {
+  if (!isObject(argument)) {
     wrong(`Arguments to "${name}" must be a map`);
   }
   for (const key of keys) {

@@ -113,7 +113,6 @@ describe('the functions of the language', () => {
     ['{make_url: {port: 0}}', 'rocky', 'range 1-65535'],
     ["{'Fn::Join': ['', []]}", 'rocky', 'The function Fn::Join is not supported in this version of HOT.'],
     ['{get_file: b}', 'rocky', 'No content found in the "files" section for get_file path: b'],
-    ['{yaql: {expression: $}}', 'rocky', 'not served'],
     ['{get_atrt: [a, b]}', 'rocky', 'the nearest is get_attr'],
     ['{str_replce: {}}', 'rocky', 'the nearest is str_replace'],
     ['{if: [c, a]}', 'rocky', 'Arguments to "if"'],

@@ -4,9 +4,10 @@ import type { TemplateFunction } from './function.ts';
 import { lookups } from './lookup.ts';
 import { selectFunctions } from './select.ts';
 import { textFunctions } from './text.ts';
+import { yaql } from './yaql.ts';
 
 export const functions: ReadonlyMap<string, TemplateFunction> = new Map(
-  [...lookups, ...textFunctions, ...collectionFunctions, ...selectFunctions].map((entry) => [entry.name, entry]),
+  [...lookups, ...textFunctions, ...collectionFunctions, ...selectFunctions, yaql].map((entry) => [entry.name, entry]),
 );
 
 /** Worked out while compiling: `if` chooses what is compiled at all, the others stand in conditions. */
@@ -17,11 +18,11 @@ export const conditionFunctions: ReadonlyMap<string, string> = new Map([
   ['or', '2016-10-14'],
   ['get_param', '2016-10-14'],
   [contains.name, contains.since],
+  ['yaql', '2017-09-01'],
 ]);
 
 /** Known to the language, and not to this compiler: to say so beats passing the map on as a value. */
 export const notServed: ReadonlyMap<string, string> = new Map([
-  ['yaql', '2016-10-14'],
   ['resource_facade', '2013-05-23'],
   ['Fn::Replace', '2013-05-23'],
   ['Fn::GetAZs', '2013-05-23'],

@@ -1,0 +1,47 @@
+/** `yaql`: an expression of the language of that name, on data. The engine is in `../yaql/`. */
+import { isObject, kindOfValue } from '../node.ts';
+import { evaluateYaql, heatLimits, parseYaql, type Tree, YaqlFault } from '../yaql/yaql.ts';
+import { mapOf, type TemplateFunction, wrong } from './function.ts';
+
+/** Expressions repeat with every instance of a nested template. The oldest goes first. */
+const parsed = new Map<string, Tree>();
+const mostParsed = 1000;
+
+function parse(expression: string): Tree {
+  const known = parsed.get(expression);
+  if (known) return known;
+  const tree = parseYaql(expression);
+  const [oldest] = parsed.keys();
+  if (parsed.size >= mostParsed && oldest !== undefined) parsed.delete(oldest);
+  parsed.set(expression, tree);
+  return tree;
+}
+
+export const yaql: TemplateFunction = {
+  name: 'yaql',
+  since: '2016-10-14',
+  evaluate(argument, scope) {
+    const form = '"yaql" syntax should be {expression: <expression>, data: <map>}';
+    if (!isObject(argument)) return wrong('Arguments to "yaql" must be a map.');
+    const { expression } = mapOf(argument, 'yaql', ['expression']);
+    if (Object.keys(argument).some((key) => key !== 'expression' && key !== 'data')) return wrong(form);
+    const data = Object.hasOwn(argument, 'data') ? (argument['data'] ?? null) : {};
+    if (typeof expression !== 'string') return wrong('The "expression" argument to "yaql" must contain a string');
+    if (!isObject(data)) return wrong(`The "data" argument to "yaql" must contain a map, not ${kindOfValue(data)}`);
+    const where = (fault: YaqlFault): string =>
+      fault.offset === undefined ? '' : ` (at character ${fault.offset + 1})`;
+    let tree: Tree;
+    try {
+      tree = parse(expression);
+    } catch (error) {
+      if (!(error instanceof YaqlFault)) throw error;
+      return wrong(`Bad expression ${error.message}${where(error)}`);
+    }
+    try {
+      return evaluateYaql({ tree, data: { data }, limits: scope.yaql ?? heatLimits });
+    } catch (error) {
+      if (!(error instanceof YaqlFault)) throw error;
+      return wrong(`${error.message}${where(error)}`);
+    }
+  },
+};

@@ -1,0 +1,219 @@
+/**
+ * Python's regular expressions, matched by backtracking with a bound on the work, so that none can hang a compile.
+ * Positions count characters.
+ */
+import { compileProgram, type Program } from './program.ts';
+import { parsePattern } from './syntax.ts';
+
+export interface Span {
+  readonly text: string;
+  readonly start: number;
+  readonly end: number;
+}
+export interface Match extends Span {
+  readonly groups: readonly (Span | undefined)[];
+}
+
+/** Enough for any honest expression on a text of a hundred thousand characters. */
+const mostSteps = 5_000_000;
+const isWord = (character: string | undefined): boolean => character !== undefined && /[\p{L}\p{N}_]/u.test(character);
+
+/** The work exceeds the bound. */
+export class PatternTooSlow extends Error {}
+
+export class Pattern {
+  readonly source: string;
+  readonly names: ReadonlyMap<string, number>;
+  readonly #program: Program;
+  readonly #groups: number;
+
+  /** @throws SyntaxError */
+  constructor(source: string, flags = '') {
+    const parsed = parsePattern(source, flags);
+    this.source = source;
+    this.names = parsed.names;
+    this.#groups = parsed.groups;
+    this.#program = compileProgram(parsed);
+  }
+
+  /** The first match that begins at `from` or later. @throws PatternTooSlow */
+  search(text: string, from = 0): Match | undefined {
+    const characters = Array.from(text);
+    const run = new Run(characters);
+    for (let start = from; start <= characters.length; start += 1) {
+      const slots = run.match(this.#program, start);
+      if (slots) return this.#found(characters, slots);
+    }
+    return undefined;
+  }
+
+  /** Whether the match that begins with the text also ends with it. @throws PatternTooSlow */
+  covers(text: string): boolean {
+    const characters = Array.from(text);
+    return new Run(characters).match(this.#program, 0)?.[1] === characters.length;
+  }
+
+  #found(characters: readonly string[], slots: readonly number[]): Match {
+    const span = (index: number): Span | undefined => {
+      const [start = -1, end = -1] = [slots[index * 2], slots[index * 2 + 1]];
+      return start < 0 || end < 0 ? undefined : { text: characters.slice(start, end).join(''), start, end };
+    };
+    const groups = Array.from({ length: this.#groups }, (_, index) => span(index + 1));
+    return { text: '', start: 0, end: 0, ...span(0), groups };
+  }
+}
+
+interface Choice {
+  readonly at: number;
+  readonly position: number;
+  /** How many changes of slots to keep. */
+  readonly changes: number;
+}
+
+class Run {
+  readonly #text: readonly string[];
+  #steps = 0;
+  #visited: { program: Program; places: Uint8Array } | undefined;
+
+  constructor(text: readonly string[]) {
+    this.#text = text;
+  }
+
+  /** The slots of a match that begins at `start`. */
+  match(program: Program, start: number, inherited?: readonly number[]): number[] | undefined {
+    const { steps } = program;
+    const text = this.#text;
+    const slots: number[] = inherited ? [...inherited] : [];
+    while (slots.length < program.slots) slots.push(-1);
+    const changes: [number, number][] = [];
+    const choices: Choice[] = [];
+    const visited = this.#places(program);
+    const set = (slot: number, value: number): void => {
+      changes.push([slot, slots[slot] ?? -1]);
+      slots[slot] = value;
+    };
+    let at = 0;
+    let position = start;
+    for (;;) {
+      const step = steps[at];
+      let fails = false;
+      if (++this.#steps > mostSteps) throw new PatternTooSlow('the regular expression takes too long on this text');
+      switch (step?.op) {
+        case 'set': {
+          const character = text[position];
+          if (character !== undefined && step.test(character)) {
+            at += 1;
+            position += 1;
+          } else fails = true;
+          break;
+        }
+        case 'split': {
+          const place = at * (text.length + 1) + position;
+          if (visited && visited[place] === 1) fails = true;
+          else {
+            if (visited) visited[place] = 1;
+            choices.push({ at: step.second, position, changes: changes.length });
+            at = step.first;
+          }
+          break;
+        }
+        case 'jump':
+          at = step.to;
+          break;
+        case 'save':
+        case 'mark':
+          set(step.slot, position);
+          at += 1;
+          break;
+        case 'moved':
+          at = slots[step.slot] === position ? step.out : at + 1;
+          break;
+        case 'assert':
+          if (this.#holds(step.what, position)) at += 1;
+          else fails = true;
+          break;
+        case 'back': {
+          const next = this.#again(slots, step.index, position, step.ignoreCase);
+          if (next === undefined) fails = true;
+          else {
+            position = next;
+            at += 1;
+          }
+          break;
+        }
+        case 'look': {
+          const from = position - (step.behind ?? 0);
+          const found = from < 0 ? undefined : this.match(step.program, from, slots.slice(0, step.program.slots));
+          if ((found !== undefined) === step.negative) fails = true;
+          else {
+            if (found)
+              for (let slot = 2; slot < found.length && slot < slots.length; slot += 1)
+                if (found[slot] !== slots[slot] && slot < step.program.slots) set(slot, found[slot] ?? -1);
+            at += 1;
+          }
+          break;
+        }
+        case 'given':
+          at = (slots[step.index * 2 + 1] ?? -1) >= 0 ? at + 1 : step.no;
+          break;
+        case 'done':
+        case undefined:
+          slots[0] = start;
+          slots[1] = position;
+          return slots;
+      }
+      if (!fails) continue;
+      const choice = choices.pop();
+      if (!choice) return undefined;
+      while (changes.length > choice.changes) {
+        const [slot, value] = changes.pop() ?? [0, -1];
+        slots[slot] = value;
+      }
+      ({ at, position } = choice);
+    }
+  }
+
+  /** Places that led nowhere are not tried again: what is exponential otherwise takes linear time. */
+  #places(program: Program): Uint8Array | undefined {
+    const size = program.steps.length * (this.#text.length + 1);
+    if (!program.forgetful || size > 50_000_000) return undefined;
+    // A place that failed from one start fails from every other too.
+    if (this.#visited?.program !== program) this.#visited = { program, places: new Uint8Array(size) };
+    return this.#visited.places;
+  }
+
+  #holds(
+    what: 'start' | 'end' | 'line start' | 'line end' | 'last end' | 'word' | 'not word',
+    position: number,
+  ): boolean {
+    const text = this.#text;
+    switch (what) {
+      case 'start':
+        return position === 0;
+      case 'end':
+        return position === text.length;
+      case 'line start':
+        return position === 0 || text[position - 1] === '\n';
+      case 'line end':
+        return position === text.length || text[position] === '\n';
+      case 'last end':
+        return position === text.length || (position === text.length - 1 && text[position] === '\n');
+      case 'word':
+        return isWord(text[position - 1]) !== isWord(text[position]);
+      case 'not word':
+        // In an empty text Python finds neither.
+        return text.length > 0 && isWord(text[position - 1]) === isWord(text[position]);
+    }
+  }
+
+  #again(slots: readonly number[], index: number, position: number, ignoreCase: boolean): number | undefined {
+    const [start = -1, end = -1] = [slots[index * 2], slots[index * 2 + 1]];
+    if (start < 0 || end < 0) return undefined;
+    const alike = (a: string | undefined, b: string | undefined): boolean =>
+      a === b || (ignoreCase && a !== undefined && a.toLowerCase() === b?.toLowerCase());
+    for (let offset = 0; offset < end - start; offset += 1) {
+      if (!alike(this.#text[start + offset], this.#text[position + offset])) return undefined;
+    }
+    return position + end - start;
+  }
+}

@@ -1,0 +1,233 @@
+/**
+ * Finds the function that is meant by a name and the arguments given, and calls it. Several functions may share a name;
+ * the kinds of their arguments tell them apart.
+ */
+import { fault } from './fault.ts';
+import type { Names } from './names.ts';
+import { fits, isLazy, mayFit, narrower, type Parameter, type Signature } from './signature.ts';
+import type { Argument, Tree } from './syntax.ts';
+import { isListing, kindOf, type Value } from './value.ts';
+
+/** One argument of a function that works it out itself; the values become `$1`, `$2`, … */
+export type Lambda = (...values: Value[]) => Value;
+
+/** What a function gets beside its arguments. */
+export interface Call {
+  /** A scope of its own, which it may fill and give back (`let`). */
+  readonly names: Names;
+  readonly machine: Machine;
+  /** Named arguments that no parameter stands for. */
+  readonly named: ReadonlyMap<string, Value>;
+  lambda(index: number): Lambda;
+  /** As {@link lambda}, in a scope that the function made. */
+  within(index: number, names: Names): Value;
+  /** Whether the argument was given. */
+  given(index: number): boolean;
+}
+
+export interface Machine {
+  /** Counts one step of work, and stops what takes too many. */
+  step(): void;
+  evaluate(tree: Tree, names: Names): Value;
+  /** Calls by name, on values. */
+  call(name: string, items: readonly Value[], options?: { method?: boolean; names?: Names }): Value;
+  /** Refuses more elements than are allowed, at once or while they are read. */
+  limited(value: Value): Value;
+  /** Refuses a value that needs too much memory. */
+  weigh(value: Value): Value;
+  readonly limits: Limits;
+}
+
+export interface Limits {
+  /** Elements of any one list, or read from any one sequence; -1 is no limit. */
+  readonly iterators: number;
+  /** Bytes, as Python counts them, of any one value; -1 is no limit. */
+  readonly memory: number;
+  /** Calls and elements altogether. */
+  readonly steps: number;
+}
+
+export interface Definition {
+  readonly name: string;
+  readonly as: 'function' | 'method' | 'both';
+  readonly signature: Signature;
+  /** Named arguments are rules (`a => b`) and stay in their places. */
+  readonly rules: boolean;
+  /** Lambdas stand as null among the values; take them from the call. */
+  readonly run: (values: Value[], call: Call) => Value;
+}
+
+type Given = { readonly tree: Tree } | { readonly value: Value } | undefined;
+
+interface Candidate {
+  readonly definition: Definition;
+  /** Per argument in place, its parameter. */
+  readonly places: readonly Parameter[];
+}
+
+export interface CallParameters {
+  readonly name: string;
+  readonly candidates: readonly Definition[];
+  /** The value before the dot. */
+  readonly receiver: Value | undefined;
+  readonly items: readonly Argument[] | readonly Value[];
+  readonly evaluated: boolean;
+  readonly names: Names;
+  readonly machine: Machine;
+  readonly child: (parent: Names) => Names;
+}
+
+export function call(parameters: CallParameters): Value {
+  const { name, candidates, receiver, machine, names } = parameters;
+  const what = receiver === undefined ? `function "${name}"` : `method "${name}" for receiver ${kindOf(receiver)}`;
+  const [first] = candidates;
+  if (!first) return fault(`Unknown ${what}`);
+  if (candidates.some(({ rules }) => rules !== first.rules)) fault(`Ambiguous ${what}`);
+  const { places, named } = given(parameters, first.rules);
+  const possible = candidates.flatMap((definition) => arrange(definition, places, named) ?? []);
+  const [some] = possible;
+  if (!some) return fault(`No ${what} matches supplied arguments`);
+  const laziness = (candidate: Candidate): string =>
+    candidate.places.map(({ kind }) => (isLazy(kind) ? 'l' : 'v')).join('') + lazyNames(candidate, named);
+  if (possible.some((candidate) => laziness(candidate) !== laziness(some))) fault(`Ambiguous ${what}`);
+  const work = (item: Given, lazy: boolean): Given =>
+    item && 'tree' in item && !lazy ? { value: machine.evaluate(item.tree, names) } : item;
+  const worked = places.map((item, index) => work(item, isLazy(some.places[index]?.kind ?? 'any')));
+  const workedNamed = new Map(
+    Array.from(named, ([key, item]) => [key, work(item, isLazy(parameterNamed(some, key)?.kind ?? 'any'))] as const),
+  );
+  let best: { candidate: Candidate; bound: Given[] } | undefined;
+  for (const candidate of possible) {
+    const bound = bind(candidate, worked, workedNamed);
+    if (!bound) continue;
+    if (
+      best &&
+      best.candidate.places.some((place, index) => narrower(place.kind, candidate.places[index]?.kind ?? place.kind))
+    )
+      continue;
+    if (
+      best &&
+      !candidate.places.some((place, index) => narrower(place.kind, best?.candidate.places[index]?.kind ?? place.kind))
+    ) {
+      fault(`Ambiguous ${what}`);
+    }
+    best = { candidate, bound };
+  }
+  if (!best) return fault(`No ${what} matches supplied arguments`);
+  return run(best.candidate, best.bound, workedNamed, parameters);
+}
+
+const parameterNamed = ({ definition }: Candidate, name: string): Parameter | undefined =>
+  definition.signature.parameters.find((parameter) => parameter.name === name);
+const lazyNames = (candidate: Candidate, named: ReadonlyMap<string, Given>): string =>
+  [...named.keys()].filter((name) => isLazy(parameterNamed(candidate, name)?.kind ?? 'any')).join(',');
+
+function given(
+  { receiver, items, evaluated }: CallParameters,
+  rules: boolean,
+): { places: Given[]; named: Map<string, Given> } {
+  const places: Given[] = receiver === undefined ? [] : [{ value: receiver }];
+  const named = new Map<string, Given>();
+  for (const item of items) {
+    if (evaluated) places.push({ value: item as Value });
+    else if (item === undefined) places.push(undefined);
+    else {
+      const tree = item as Tree;
+      if (rules || tree.kind !== 'rule') places.push({ tree });
+      else if (tree.source.kind === 'keyword') named.set(tree.source.name, { tree: tree.destination });
+      else fault('Cannot convert mapping to keyword argument', tree.offset);
+    }
+  }
+  return { places, named };
+}
+
+/** Which parameter each argument is for, or undefined when there are too many, too few or plainly wrong ones. */
+function arrange(
+  definition: Definition,
+  places: readonly Given[],
+  named: ReadonlyMap<string, Given>,
+): Candidate | undefined {
+  const { parameters, rest, named: anyNamed } = definition.signature;
+  if (places.length > parameters.length && !rest) return undefined;
+  const own = new Set(parameters.map(({ name }) => name));
+  if (!anyNamed && [...named.keys()].some((name) => !own.has(name))) return undefined;
+  for (const [index, parameter] of parameters.entries()) {
+    const inPlace = index < places.length && places[index] !== undefined;
+    if (inPlace && named.has(parameter.name)) return undefined;
+    if (!inPlace && !named.has(parameter.name) && parameter.fallback === undefined) return undefined;
+  }
+  const arranged = places.map((_, index) => parameters[index] ?? rest);
+  for (const [index, item] of places.entries()) {
+    const parameter = arranged[index];
+    if (!parameter) return undefined;
+    if (item && 'tree' in item && !mayFit(parameter, item.tree)) return undefined;
+    if (item && 'value' in item && !isLazy(parameter.kind) && !fits(parameter.kind, parameter.nullable, item.value))
+      return undefined;
+  }
+  return { definition, places: arranged.filter((parameter) => parameter !== undefined) };
+}
+
+/** The arguments in the order of the parameters; undefined when one does not fit. */
+function bind(
+  { definition }: Candidate,
+  places: readonly Given[],
+  named: ReadonlyMap<string, Given>,
+): Given[] | undefined {
+  const { parameters, rest } = definition.signature;
+  const bound: Given[] = [];
+  const ok = (parameter: Parameter, item: Given): boolean =>
+    !item || isLazy(parameter.kind) || !('value' in item) || fits(parameter.kind, parameter.nullable, item.value);
+  for (const [index, parameter] of parameters.entries()) {
+    const item = places[index] ?? named.get(parameter.name);
+    if (!ok(parameter, item)) return undefined;
+    bound.push(item);
+  }
+  for (const item of places.slice(parameters.length)) {
+    if (!rest || !item || !ok(rest, item)) return undefined;
+    bound.push(item);
+  }
+  return bound;
+}
+
+function run(
+  { definition }: Candidate,
+  bound: readonly Given[],
+  named: ReadonlyMap<string, Given>,
+  { machine, names, child }: CallParameters,
+): Value {
+  const { parameters, rest } = definition.signature;
+  const scope = child(names);
+  const own = new Set(parameters.map(({ name }) => name));
+  const values = bound.map((item, index): Value => {
+    const parameter = parameters[index] ?? rest;
+    if (!item) {
+      const fallback = parameter?.fallback;
+      return fallback === undefined || fallback === 'nothing' ? null : fallback;
+    }
+    if (!('value' in item)) return null;
+    machine.weigh(item.value);
+    const listing = parameter?.kind === 'listing' || parameter?.kind === 'nonset';
+    return listing && isListing(item.value) ? machine.limited(item.value) : item.value;
+  });
+  const within = (index: number, inner: Names): Value => {
+    const item = bound[index];
+    if (!item) return null;
+    return 'tree' in item ? machine.evaluate(item.tree, inner) : item.value;
+  };
+  const extra = Array.from(named).filter(([name]) => !own.has(name));
+  return definition.run(values, {
+    names: scope,
+    machine,
+    named: new Map(extra.map(([name, item]) => [name, item && 'value' in item ? item.value : null])),
+    lambda:
+      (index) =>
+      (...given_) => {
+        machine.step();
+        const inner = child(scope);
+        for (const [at, value] of given_.entries()) inner.set(String(at + 1), value);
+        return within(index, inner);
+      },
+    within,
+    given: (index) => bound[index] !== undefined,
+  });
+}

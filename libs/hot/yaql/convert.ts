@@ -1,0 +1,39 @@
+/** JSON to the values of expressions and back. */
+import type { Json } from '@anneal/contracts/json.ts';
+import { exactNumber, isExact } from '../number.ts';
+import { isObject, toRecord } from '../node.ts';
+import { toText } from './library-text.ts';
+import type { Machine } from './call.ts';
+import { fault } from './fault.ts';
+import { Dict, isListing, iterate, type Listing, SetValue, type Value, View } from './value.ts';
+
+export function fromJson(value: Json): Value {
+  if (isExact(value)) return /[.en]/.test(value.text) ? Number(value) : BigInt(value.text);
+  if (typeof value === 'number') return Number.isInteger(value) ? BigInt(value) : value;
+  if (Array.isArray(value)) return value.map(fromJson);
+  if (!isObject(value)) return value;
+  return new Dict(Object.entries(value).map(([key, item]): [Value, Value] => [key, fromJson(item)]));
+}
+
+/** What the expression came to. Elements of sets must be plain, since lists and maps cannot be in a set. */
+export function toJson(value: Value, machine: Machine, depth = 0): Json {
+  if (depth > 100) return fault('The result is nested too deeply');
+  const inner = (item: Value): Json => toJson(item, machine, depth + 1);
+  if (value === null || typeof value === 'boolean' || typeof value === 'string') return value;
+  if (typeof value === 'bigint') return exactNumber(value);
+  if (typeof value === 'number') return exactNumber(value);
+  if (value instanceof Dict) {
+    machine.limited(new View('items', value));
+    return toRecord(Array.from(value.entries(), ([key, item]) => [keyText(key), inner(item)] as const));
+  }
+  if (!isListing(value)) return fault('The result is not data');
+  const items = Array.from(iterate(machine.limited(value) as Listing));
+  const isSet = value instanceof SetValue || (value instanceof View && value.kind !== 'values');
+  if (isSet && items.some((item) => isListing(item) || item instanceof Dict)) return fault('unhashable type in a set');
+  return items.map(inner);
+}
+
+function keyText(key: Value): string {
+  if (typeof key === 'string') return key;
+  return isListing(key) || key instanceof Dict ? fault('A list or a map cannot be a key') : toText(key);
+}

@@ -1,0 +1,34 @@
+/** How a function of the library is written down: name, how it is called, what it takes, what it does. */
+import type { Call, Definition } from './call.ts';
+import { fault } from './fault.ts';
+import { signature } from './signature.ts';
+import { type Dict, iterate, type Listing, type Value } from './value.ts';
+
+/** `method` stands after a dot, `function` does not, `both` may. `rules`: it takes `a => b` as arguments in place. */
+export type Manner = 'function' | 'method' | 'both';
+
+export function define(
+  name: string,
+  as: Manner,
+  takes: string,
+  run: (values: Value[], call: Call) => Value,
+  rules = false,
+): Definition {
+  return { name, as, signature: signature(takes), run, rules };
+}
+
+/** The kinds have been checked against the signature when these are called. */
+export const listing = (value: Value | undefined): Iterable<Value> => iterate(value as Listing);
+export const list = (value: Value | undefined): Value[] => [...listing(value)];
+export const text = (value: Value | undefined): string => value as string;
+export const map = (value: Value | undefined): Dict => value as Dict;
+/** Booleans are integers too. */
+export const whole = (value: Value | undefined): number => Number(value);
+export const numeric = (value: Value | undefined): number | bigint => value as number | bigint;
+
+/** Characters, not UTF-16 units: positions count as Python counts them. */
+export const characters = (value: string): string[] => Array.from(value);
+
+export function empty(): never {
+  return fault('The collection is empty');
+}

@@ -1,0 +1,42 @@
+/** The variables (and functions made with `def`) that an expression sees; a child sees those of its parent too. */
+import type { Value } from './value.ts';
+
+/** The arguments as they were given, to the value. */
+export type Defined = (items: readonly Value[], named: ReadonlyMap<string, Value>) => Value;
+
+export class Names {
+  readonly #parent: Names | undefined;
+  readonly #values = new Map<string, Value>();
+  readonly #functions = new Map<string, Defined>();
+
+  constructor(parent?: Names) {
+    this.#parent = parent;
+  }
+
+  /** `$` is `$1`. */
+  set(name: string, value: Value): void {
+    this.#values.set(name === '' ? '1' : name, value);
+  }
+
+  /** What has no value is null. */
+  get(name: string): Value {
+    const own = name === '' ? '1' : name;
+    const value = this.#values.get(own);
+    if (value !== undefined) return value;
+    let at = this.#parent;
+    while (at && !at.#values.has(own)) at = at.#parent;
+    return (at && at.#values.get(own)) ?? null;
+  }
+
+  define(name: string, defined: Defined): void {
+    this.#functions.set(name, defined);
+  }
+
+  defined(name: string): Defined | undefined {
+    const found = this.#functions.get(name);
+    if (found) return found;
+    let at = this.#parent;
+    while (at && !at.#functions.has(name)) at = at.#parent;
+    return at && at.#functions.get(name);
+  }
+}

@@ -1,0 +1,138 @@
+/**
+ * Which arguments a function takes, written beside it as text: `string:string, separator:string?=null, *rest:any`.
+ * A `?` after the type accepts null, a value after `=` stands for an argument that is not given.
+ */
+import { Pattern } from '../pattern/pattern.ts';
+import type { Tree } from './syntax.ts';
+import { asSet, Dict, isListing, Once, Ordering, Rule, type Value } from './value.ts';
+import { Names } from './names.ts';
+
+const kinds = [
+  'any',
+  /** Anything but null. */
+  'some',
+  'int',
+  'number',
+  'string',
+  'bool',
+  'null',
+  'listing',
+  'nonset',
+  'list',
+  'once',
+  'dict',
+  'set',
+  'pattern',
+  'ordering',
+  'rule',
+  'names',
+  /** Worked out by the function itself, as often as it likes. */
+  'lambda',
+  /** `a => b`, worked out by the function itself. */
+  'lazyrule',
+] as const;
+export type Kind = (typeof kinds)[number];
+
+export interface Parameter {
+  readonly name: string;
+  readonly kind: Kind;
+  readonly nullable: boolean;
+  /** Undefined: the argument must be given. `nothing` stands for null that the function tells from a given one. */
+  readonly fallback: Value | undefined;
+}
+
+export interface Signature {
+  readonly parameters: readonly Parameter[];
+  /** Takes all further arguments. */
+  readonly rest: Parameter | undefined;
+  /** Takes all further named arguments. */
+  readonly named: boolean;
+}
+
+export const isLazy = (kind: Kind): boolean => kind === 'lambda' || kind === 'lazyrule';
+
+export function signature(text: string): Signature {
+  const parameters: Parameter[] = [];
+  let rest: Parameter | undefined;
+  let named = false;
+  for (const part of text.split(',').map((item) => item.trim())) {
+    if (part === '') continue;
+    if (part === '**') {
+      named = true;
+      continue;
+    }
+    const match = /^(\*?)(\w+):(\w+)(\??)(?:=(.*))?$/.exec(part);
+    const kind = kinds.find((item) => item === match?.[3]);
+    if (!match || !kind) throw new TypeError(`not a parameter: ${part}`);
+    const parameter: Parameter = {
+      name: match[2] ?? '',
+      kind,
+      nullable: match[4] === '?' || kind === 'any' || kind === 'null' || isLazy(kind),
+      fallback: match[5] === undefined ? undefined : fallback(match[5]),
+    };
+    if (match[1] === '*') rest = parameter;
+    else parameters.push(parameter);
+  }
+  return { parameters, rest, named };
+}
+
+function fallback(text: string): Value {
+  if (text === 'nothing') return 'nothing';
+  if (text === 'null') return null;
+  if (text === 'true' || text === 'false') return text === 'true';
+  return BigInt(text);
+}
+
+/** Before anything is worked out: may this argument, as written, be for this parameter? */
+export function mayFit({ kind, nullable }: Parameter, tree: Tree): boolean {
+  if (kind === 'lazyrule') return tree.kind === 'rule';
+  if (kind === 'lambda') return true;
+  if (tree.kind === 'rule') return kind === 'rule' || kind === 'any';
+  if (tree.kind === 'constant') return fits(kind, nullable, tree.value);
+  return tree.kind !== 'keyword' || fits(kind, nullable, tree.name);
+}
+
+export function fits(kind: Kind, nullable: boolean, value: Value): boolean {
+  if (value === null) return nullable;
+  switch (kind) {
+    case 'any':
+    case 'some':
+    case 'lambda':
+    case 'lazyrule':
+      return true;
+    case 'int':
+      return typeof value === 'bigint' || typeof value === 'boolean';
+    case 'number':
+      return typeof value === 'bigint' || typeof value === 'number';
+    case 'string':
+      return typeof value === 'string';
+    case 'bool':
+      return typeof value === 'boolean';
+    case 'null':
+      return false;
+    case 'listing':
+      return isListing(value);
+    case 'nonset':
+      return isListing(value) && asSet(value) === undefined;
+    case 'list':
+      return Array.isArray(value);
+    case 'once':
+      return value instanceof Once;
+    case 'dict':
+      return value instanceof Dict;
+    case 'set':
+      return asSet(value) !== undefined;
+    case 'pattern':
+      return value instanceof Pattern;
+    case 'ordering':
+      return value instanceof Ordering;
+    case 'rule':
+      return value instanceof Rule;
+    case 'names':
+      return value instanceof Names;
+  }
+}
+
+/** Of two kinds that both fit, the narrower one. */
+export const narrower = (a: Kind, b: Kind): boolean =>
+  (a === 'list' && (b === 'listing' || b === 'nonset')) || (a !== 'any' && b === 'any');

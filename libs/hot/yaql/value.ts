@@ -1,0 +1,250 @@
+/**
+ * The values of expressions, which are Python's: integers (bigint here) are not floats (number here), 1 and 1.0 and true
+ * are one key of a map, and what a function like `where` gives can be read once only.
+ */
+import type { Pattern } from '../pattern/pattern.ts';
+import { floatText } from '../python.ts';
+import { fault } from './fault.ts';
+import type { Names } from './names.ts';
+
+export type Value =
+  | null
+  | boolean
+  | bigint
+  | number
+  | string
+  | Value[]
+  | Dict
+  | SetValue
+  | Once
+  | View
+  | Rule
+  | Names
+  | Pattern
+  | Ordering;
+
+/** What two equal values share. @throws YaqlFault for what can be changed, and so cannot be a key. */
+export function keyOf(value: Value): string {
+  if (value === null) return 'null';
+  if (typeof value === 'string') return `"${value}`;
+  if (typeof value === 'boolean') return value ? '1' : '0';
+  if (typeof value === 'bigint') return value.toString();
+  if (typeof value === 'number') return Number.isInteger(value) ? BigInt(value).toString() : String(value);
+  if (Array.isArray(value)) return `[${value.map((item) => escaped(keyOf(item))).join(',')}]`;
+  if (value instanceof Dict) {
+    const parts = Array.from(value.entries(), ([key, item]) => `${escaped(keyOf(key))}:${escaped(keyOf(item))}`);
+    return `{${parts.sort().join(',')}}`;
+  }
+  if (value instanceof SetValue) return `<${Array.from(value.items(), keyOf).map(escaped).sort().join(',')}>`;
+  return fault(`${kindOf(value)} cannot be a key`);
+}
+const escaped = (key: string): string => key.replace(/[\\,:\]}>]/g, '\\$&');
+
+/** A map that keeps the order in which its keys came. */
+export class Dict {
+  readonly #entries = new Map<string, [Value, Value]>();
+
+  constructor(entries: Iterable<readonly [Value, Value]> = []) {
+    for (const [key, value] of entries) {
+      const id = keyOf(key);
+      const before = this.#entries.get(id);
+      this.#entries.set(id, [before ? before[0] : key, value]);
+    }
+  }
+
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  has(key: Value): boolean {
+    return this.#entries.has(keyOf(key));
+  }
+
+  get(key: Value): Value | undefined {
+    return this.#entries.get(keyOf(key))?.[1];
+  }
+
+  entries(): Iterable<[Value, Value]> {
+    return this.#entries.values();
+  }
+}
+
+export class SetValue {
+  readonly #items = new Map<string, Value>();
+
+  constructor(items: Iterable<Value> = []) {
+    for (const item of items) {
+      const id = keyOf(item);
+      if (!this.#items.has(id)) this.#items.set(id, item);
+    }
+  }
+
+  get size(): number {
+    return this.#items.size;
+  }
+
+  has(value: Value): boolean {
+    return this.#items.has(keyOf(value));
+  }
+
+  items(): Iterable<Value> {
+    return this.#items.values();
+  }
+}
+
+/** Worked out while it is read, and read once. */
+export class Once {
+  readonly #iterator: Iterator<Value>;
+
+  constructor(source: Iterable<Value>) {
+    this.#iterator = source[Symbol.iterator]();
+  }
+
+  [Symbol.iterator](): Iterator<Value> {
+    // Without `return`, so that who stops reading does not end it: the rest can be read later.
+    return { next: () => this.#iterator.next() };
+  }
+}
+
+/** What `keys`, `values` and `items` of a map give: neither lists nor read once. */
+export class View {
+  readonly kind: 'keys' | 'values' | 'items';
+  readonly dict: Dict;
+
+  constructor(kind: View['kind'], dict: Dict) {
+    this.kind = kind;
+    this.dict = dict;
+  }
+
+  *[Symbol.iterator](): Iterator<Value> {
+    for (const [key, value] of this.dict.entries()) {
+      yield this.kind === 'keys' ? key : this.kind === 'values' ? value : [key, value];
+    }
+  }
+}
+
+/** `a => b`, both worked out. */
+export class Rule {
+  readonly source: Value;
+  readonly destination: Value;
+
+  constructor(source: Value, destination: Value) {
+    this.source = source;
+    this.destination = destination;
+  }
+}
+
+/** What `orderBy` gives: sorted when it is first read, so that `thenBy` can still add to it. */
+export class Ordering {
+  readonly #source: Iterable<Value>;
+  readonly #compare: (left: Value, right: Value, fields: readonly OrderingField[]) => number;
+  readonly fields: OrderingField[] = [];
+  #sorted: Value[] | undefined;
+
+  constructor(
+    source: Iterable<Value>,
+    compare: (left: Value, right: Value, fields: readonly OrderingField[]) => number,
+  ) {
+    this.#source = source;
+    this.#compare = compare;
+  }
+
+  [Symbol.iterator](): Iterator<Value> {
+    this.#sorted ??= [...this.#source].sort((left, right) => this.#compare(left, right, this.fields));
+    return this.#sorted[Symbol.iterator]();
+  }
+}
+export interface OrderingField {
+  readonly select: (value: Value) => Value;
+  readonly ascending: boolean;
+}
+
+export type Listing = Value[] | SetValue | Once | View | Ordering;
+
+export function isListing(value: Value): value is Listing {
+  return (
+    Array.isArray(value) ||
+    value instanceof Once ||
+    value instanceof View ||
+    value instanceof SetValue ||
+    value instanceof Ordering
+  );
+}
+
+export const iterate = (value: Listing): Iterable<Value> => (value instanceof SetValue ? value.items() : value);
+
+export function truth(value: Value): boolean {
+  if (value === null || value === false || value === '' || value === 0n || value === 0) return false;
+  if (Array.isArray(value)) return value.length > 0;
+  if (value instanceof Dict || value instanceof SetValue) return value.size > 0;
+  return value instanceof View ? value.dict.size > 0 : true;
+}
+
+const isNumeric = (value: Value): value is bigint | number | boolean =>
+  typeof value === 'bigint' || typeof value === 'number' || typeof value === 'boolean';
+const numeric = (value: bigint | number | boolean): bigint | number =>
+  typeof value === 'boolean' ? BigInt(value) : value;
+
+/** Python's `==`: deep, true is 1. */
+export function equal(a: Value, b: Value): boolean {
+  if (a === b) return true;
+  // oxlint-disable-next-line eqeqeq -- an integer and a float of one value are equal
+  if (isNumeric(a) && isNumeric(b)) return numeric(a) == numeric(b);
+  if (Array.isArray(a) && Array.isArray(b)) {
+    return a.length === b.length && a.every((item, index) => equal(item, b[index] ?? null));
+  }
+  if (a instanceof Dict && b instanceof Dict) {
+    if (a.size !== b.size) return false;
+    for (const [key, value] of a.entries()) {
+      const other = b.get(key);
+      if (other === undefined || !equal(value, other)) return false;
+    }
+    return true;
+  }
+  const left = asSet(a);
+  const right = asSet(b);
+  if (!left || !right) return false;
+  return left.size === right.size && Array.from(left.items()).every((item) => right.has(item));
+}
+
+/** The keys of a map are a set too. */
+export function asSet(value: Value): SetValue | undefined {
+  if (value instanceof SetValue) return value;
+  return value instanceof View && value.kind !== 'values' ? new SetValue(value) : undefined;
+}
+
+export function includes(list: Iterable<Value>, value: Value): boolean {
+  for (const item of list) if (equal(item, value)) return true;
+  return false;
+}
+
+export function kindOf(value: Value): string {
+  if (value === null) return 'null';
+  if (typeof value === 'bigint') return 'an integer';
+  if (typeof value === 'number') return 'a float';
+  if (typeof value === 'string') return 'a string';
+  if (typeof value === 'boolean') return 'a boolean';
+  if (Array.isArray(value)) return 'a list';
+  if (value instanceof Dict) return 'a map';
+  if (value instanceof SetValue) return 'a set';
+  return isListing(value) ? 'a sequence' : 'an object';
+}
+
+/** Python's `repr`. */
+export function representation(value: Value, quote: (text: string) => string): string {
+  const inner = (item: Value): string => representation(item, quote);
+  if (value === null) return 'None';
+  if (typeof value === 'boolean') return value ? 'True' : 'False';
+  if (typeof value === 'bigint') return value.toString();
+  if (typeof value === 'number') return floatText(value);
+  if (typeof value === 'string') return quote(value);
+  if (Array.isArray(value)) return `(${value.map(inner).join(', ')}${value.length === 1 ? ',' : ''})`;
+  if (value instanceof Dict) {
+    return `{${Array.from(value.entries(), ([key, item]) => `${inner(key)}: ${inner(item)}`).join(', ')}}`;
+  }
+  if (value instanceof SetValue) {
+    return value.size === 0 ? 'frozenset()' : `frozenset({${Array.from(value.items(), inner).join(', ')}})`;
+  }
+  if (value instanceof View) return `dict_${value.kind}([${Array.from(value, inner).join(', ')}])`;
+  return fault(`${kindOf(value)} has no text`);
+}

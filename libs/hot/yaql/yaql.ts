@@ -1,0 +1,241 @@
+/**
+ * The expressions of the function `yaql`: parsed once, worked out on data. Pure, and always ends: every call and every
+ * element read counts as a step, and steps, elements, memory and depth are limited.
+ */
+import type { Json } from '@anneal/contracts/json.ts';
+import { PatternTooSlow } from '../pattern/pattern.ts';
+import { call as callFunction, type Definition, type Limits, type Machine } from './call.ts';
+import { fromJson, toJson } from './convert.ts';
+import { fault } from './fault.ts';
+import { collectionFunctions } from './library-collections.ts';
+import { controlFunctions } from './library-control.ts';
+import { numberFunctions } from './library-numbers.ts';
+import { queryFunctions } from './library-queries.ts';
+import { textFunctions } from './library-text.ts';
+import { Names } from './names.ts';
+import type { Tree } from './syntax.ts';
+import { Dict, isListing, iterate, kindOf, Once, Rule, SetValue, truth, type Value, View } from './value.ts';
+
+export { parseYaql, type Tree } from './syntax.ts';
+export { YaqlFault } from './fault.ts';
+export type { Limits } from './call.ts';
+
+/** Those of Heat as it is delivered; operators raise them. Steps are ours. */
+export const heatLimits: Limits = { iterators: 200, memory: 10_000, steps: 1_000_000 };
+
+const deepest = 150;
+
+const functions = new Map<string, Definition[]>();
+for (const definition of [
+  ...numberFunctions,
+  ...textFunctions,
+  ...collectionFunctions,
+  ...queryFunctions,
+  ...controlFunctions,
+]) {
+  const kind = definition.as === 'method' ? ['.'] : definition.as === 'function' ? [''] : ['.', ''];
+  for (const prefix of kind) {
+    const key = prefix + definition.name;
+    functions.set(key, [...(functions.get(key) ?? []), definition]);
+  }
+}
+
+/** @throws YaqlFault */
+export function evaluateYaql({ tree, data, limits = heatLimits }: { tree: Tree; data: Json; limits?: Limits }): Json {
+  const names = new Names();
+  names.set('', fromJson(data));
+  const machine = new Evaluator(limits);
+  try {
+    return toJson(machine.evaluate(tree, names), machine);
+  } catch (error) {
+    if (error instanceof RangeError) return fault('The expression recurses too deeply');
+    if (error instanceof PatternTooSlow) return fault(error.message);
+    throw error;
+  }
+}
+
+class Evaluator implements Machine {
+  readonly limits: Limits;
+  #steps = 0;
+  #depth = 0;
+
+  constructor(limits: Limits) {
+    this.limits = limits;
+  }
+
+  step(): void {
+    this.#steps += 1;
+    if (this.#steps > this.limits.steps) fault(`The expression takes more than ${this.limits.steps} steps`);
+  }
+
+  evaluate(tree: Tree, names: Names): Value {
+    this.step();
+    switch (tree.kind) {
+      case 'constant':
+        return tree.value;
+      case 'keyword':
+        return tree.name;
+      case 'variable':
+        return names.get(tree.name);
+      case 'wrapped':
+        return this.evaluate(tree.inner, names);
+      case 'rule':
+        return new Rule(this.evaluate(tree.source, names), this.evaluate(tree.destination, names));
+      case 'member':
+        return this.#member(tree, names);
+      case 'call':
+        return this.#deeper(() => this.#call(tree, names));
+    }
+  }
+
+  /** Every call of the machine's own stack is counted: what recurses without end is refused before the stack ends. */
+  #deeper(work: () => Value): Value {
+    this.#depth += 1;
+    try {
+      return this.#depth > deepest ? fault('The expression recurses too deeply') : work();
+    } finally {
+      this.#depth -= 1;
+    }
+  }
+
+  #call({ name, items }: Extract<Tree, { kind: 'call' }>, names: Names): Value {
+    const defined = names.defined(name);
+    if (defined) {
+      const places = items.filter((item) => item !== undefined && item.kind !== 'rule') as Tree[];
+      const extra = items.flatMap((item): [string, Value][] =>
+        item?.kind === 'rule' && item.source.kind === 'keyword'
+          ? [[item.source.name, this.evaluate(item.destination, names)]]
+          : [],
+      );
+      return defined(
+        places.map((item) => this.evaluate(item, names)),
+        new Map(extra),
+      );
+    }
+    if (name === 'switch') return this.#switch(items, names);
+    return this.weigh(
+      callFunction({
+        name,
+        candidates: functions.get(name) ?? [],
+        receiver: undefined,
+        items,
+        evaluated: false,
+        names,
+        machine: this,
+        child,
+      }),
+    );
+  }
+
+  #switch(items: Extract<Tree, { kind: 'call' }>['items'], names: Names): Value {
+    for (const item of items) if (item?.kind !== 'rule') fault('No function "switch" matches supplied arguments');
+    for (const item of items) {
+      if (item?.kind === 'rule' && truth(this.evaluate(item.source, names)))
+        return this.evaluate(item.destination, names);
+    }
+    return null;
+  }
+
+  #member(tree: Extract<Tree, { kind: 'member' }>, names: Names): Value {
+    const from = this.evaluate(tree.from, names);
+    if (tree.safe && from === null) return null;
+    const { member } = tree;
+    if (member.kind === 'keyword') return this.#property(from, member.name);
+    const isMethod = member.kind === 'call' && !member.name.startsWith('#');
+    if (!isMethod) return fault('No function "#operator_." matches supplied arguments', tree.offset);
+    return this.#deeper(() => {
+      const candidates = functions.get(`.${member.name}`) ?? [];
+      return this.weigh(
+        callFunction({
+          name: member.name,
+          candidates,
+          receiver: from,
+          items: member.items,
+          evaluated: false,
+          names,
+          machine: this,
+          child,
+        }),
+      );
+    });
+  }
+
+  /** Of a list: that of each of its elements. */
+  #property(from: Value, name: string): Value {
+    if (from instanceof Dict) return from.get(name) ?? (from.has(name) ? null : fault(`KeyError: '${name}'`));
+    if (!isListing(from)) return fault(`Unable to resolve property ${name} of ${kindOf(from)}`);
+    const limited = iterate(this.limited(from) as Once);
+    const each = (item: Value): Value => this.#deeper(() => this.#property(item, name));
+    return new Once({
+      *[Symbol.iterator]() {
+        for (const item of limited) yield each(item);
+      },
+    });
+  }
+
+  call(
+    name: string,
+    items: readonly Value[],
+    { method = false, names = new Names() }: { method?: boolean; names?: Names } = {},
+  ): Value {
+    this.step();
+    const [receiver, ...rest] = method ? items : [undefined, ...items];
+    const candidates = functions.get(`${method ? '.' : ''}${name}`) ?? [];
+    return this.#deeper(() =>
+      callFunction({
+        name,
+        candidates,
+        receiver,
+        items: rest as Value[],
+        evaluated: true,
+        names,
+        machine: this,
+        child,
+      }),
+    );
+  }
+
+  limited(value: Value): Value {
+    const most = this.limits.iterators;
+    const size = Array.isArray(value)
+      ? value.length
+      : value instanceof SetValue
+        ? value.size
+        : value instanceof View && value.kind !== 'values'
+          ? value.dict.size
+          : undefined;
+    const refuse = (): never => fault(`Collection length exceeds ${most} elements`);
+    if (size !== undefined) return most >= 0 && size > most ? refuse() : value;
+    const source = iterate(value as Once);
+    const step = (): void => this.step();
+    const read = function* (): Generator<Value> {
+      let index = 0;
+      for (const item of source) {
+        if (most >= 0 && index >= most) refuse();
+        index += 1;
+        step();
+        yield item;
+      }
+    };
+    return value instanceof Once ? new Once(read()) : value instanceof View ? new Once(read()) : value;
+  }
+
+  weigh(value: Value): Value {
+    const { memory } = this.limits;
+    if (memory < 0) return value;
+    const bytes = typeof value === 'string' ? textBytes(value) : Array.isArray(value) ? 40 + 8 * value.length : 0;
+    return bytes > memory ? fault('Expression consumed too much memory') : value;
+  }
+}
+
+/** As CPython stores text: one, two or four bytes a character after a header. */
+function textBytes(value: string): number {
+  if (value.length < 1000) return 0;
+  // oxlint-disable-next-line no-control-regex -- the borders of CPython's forms
+  if (/^[\u0000-\u007f]*$/.test(value)) return 49 + value.length;
+  // oxlint-disable-next-line no-control-regex -- the same
+  if (/^[\u0000-\u00ff]*$/.test(value)) return 73 + value.length;
+  return /[\ud800-\udbff]/.test(value) ? 76 + 4 * value.length : 74 + 2 * value.length;
+}
+
+const child = (parent: Names): Names => new Names(parent);
