@@ -6,7 +6,6 @@ import { AckPolicy } from '@nats-io/jetstream';
 import { nanos } from '@nats-io/transport-node';
 import type { Offer } from '../broker.ts';
 import { Consumption, subjectHeader, type ConsumptionParts } from './consumption.ts';
-import { asked } from './link.ts';
 import { nameOf, type Address } from './names.ts';
 import { ackWaitMs } from './topology.ts';
 
@@ -31,7 +30,7 @@ export async function consumeAdvisories(parts: ConsumptionParts): Promise<Consum
       ack_wait: nanos(ackWaitMs),
     });
   };
-  await asked('The advisories of JetStream cannot be consumed', ensure);
+  await link.asked('The advisories of JetStream cannot be consumed', ensure);
   const offer = (offered: Offer): void => {
     void bury(parts, offered.bytes).then(
       () => offered.settle({ kind: 'done' }),

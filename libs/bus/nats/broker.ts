@@ -16,7 +16,7 @@ import { consumeAdvisories } from './advisories.ts';
 import { Consumption, subjectHeader, ttlHeader, type ConsumptionParts } from './consumption.ts';
 import { filtersFor } from './filters.ts';
 import { Graveyard } from './graveyard.ts';
-import { asked, Link, unavailable } from './link.ts';
+import { Link, unavailable } from './link.ts';
 import { Listener } from './listener.ts';
 import { Members } from './members.ts';
 import { groupQueue, type Address } from './names.ts';
@@ -80,8 +80,8 @@ export class NatsBroker implements Broker {
     const link = await Link.open({ url: options.url, source: options.source, id, log: options.log });
     const broker = new NatsBroker({ link, newId: options.newId, now: options.now });
     try {
-      await asked('The streams cannot be made', () => broker.#parts.topology.declare());
-      await asked('The members of the bus cannot be read', () => broker.#members.open());
+      await link.asked('The streams cannot be made', () => broker.#parts.topology.declare());
+      await link.asked('The members of the bus cannot be read', () => broker.#members.open());
       broker.#consumptions.add(await consumeAdvisories(broker.#parts));
     } catch (error) {
       await broker.close();
@@ -138,13 +138,13 @@ export class NatsBroker implements Broker {
     this.#refuseClosed();
     if (group === undefined) {
       const listener = new Listener({ link: this.#link, intake, subjects, wanted });
-      await asked('The listener cannot be joined', () => this.#link.nc.flush());
+      await this.#link.asked('The listener cannot be joined', () => this.#link.nc.flush());
       return listener;
     }
     const queue = groupQueue(group);
     const address = names.address(queue);
     const ensure = (): Promise<void> => this.#parts.topology.ensureGroup(address, subjects);
-    await asked(`The group ${group} cannot be joined`, ensure);
+    await this.#link.asked(`The group ${group} cannot be joined`, ensure);
     const byKey = (message: Msg): string | undefined => message.headers?.get(subjectHeader) || undefined;
     const consumption = new Consumption({ ...this.#parts, address, intake, ensure, byKey, wanted });
     return this.#join(queue, consumption, intake, true);
@@ -202,7 +202,7 @@ export class NatsBroker implements Broker {
       await this.#members.left(queue);
     };
     try {
-      await asked(`${queue} cannot be consumed`, async () => {
+      await this.#link.asked(`${queue} cannot be consumed`, async () => {
         await this.#members.joined(queue);
         if (!single) await consumption.activate({ alone: await this.#members.isAlone(queue) });
       });
@@ -241,7 +241,7 @@ export class NatsBroker implements Broker {
 
   async #ensured(address: Address): Promise<void> {
     this.#refuseClosed();
-    await asked(`${address.queue} cannot be declared`, () => this.#parts.topology.ensure(address));
+    await this.#link.asked(`${address.queue} cannot be declared`, () => this.#parts.topology.ensure(address));
   }
 
   #tick(): void {

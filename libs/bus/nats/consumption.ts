@@ -320,6 +320,8 @@ export class Consumption implements BrokerConsumer {
         clearTimeout(held.timer);
         const before = await held.record;
         await this.#keep(held, { attempts: held.attempt - 1, due: 0, before });
+        // Not while our own pull stands: it would come straight back to us, behind what it was before.
+        if (this.#draining) await this.#puller?.stop();
         if (epoch !== this.#epoch || !this.#held.has(held)) return;
         this.#nak(held, 1);
         this.#release(held);

@@ -2,7 +2,7 @@
 import type { Failure } from '@anneal/contracts/errors.ts';
 import type { StoredMsg } from '@nats-io/jetstream';
 import type { DeadLetter, DeadLetters } from '../port.ts';
-import { asked, type Link } from './link.ts';
+import { type Link } from './link.ts';
 import type { Publisher } from './publisher.ts';
 import type { HistoryEntry } from './retries.ts';
 import { subjectHeader } from './consumption.ts';
@@ -53,7 +53,7 @@ export class Graveyard implements DeadLetters {
   }
 
   async list({ queue, limit, after }: { queue?: string; limit: number; after?: string }): Promise<DeadLetter[]> {
-    return asked('The dead letters cannot be read', async () => {
+    return this.#link.asked('The dead letters cannot be read', async () => {
       const { names } = this.#link;
       const filter = names.dead(queue, '*');
       const from = after === undefined || after === '' ? undefined : await this.#find(after);
@@ -70,12 +70,12 @@ export class Graveyard implements DeadLetters {
   }
 
   async show(id: string): Promise<DeadLetter | undefined> {
-    const found = await asked('The dead letters cannot be read', () => this.#find(id));
+    const found = await this.#link.asked('The dead letters cannot be read', () => this.#find(id));
     return found && letterOf(found);
   }
 
   async replay(id: string): Promise<boolean> {
-    return asked('The dead letter cannot be replayed', async () => {
+    return this.#link.asked('The dead letter cannot be replayed', async () => {
       const found = await this.#find(id);
       if (!found) return false;
       const address = this.#link.names.address(readLetter(found).queue);
@@ -94,7 +94,7 @@ export class Graveyard implements DeadLetters {
   }
 
   async purge({ queue, id }: { queue?: string; id?: string }): Promise<number> {
-    return asked('The dead letters cannot be purged', async () => {
+    return this.#link.asked('The dead letters cannot be purged', async () => {
       const { names, jsm } = this.#link;
       const { purged } = await jsm.streams.purge(names.stream.dead, { filter: names.dead(queue, id ?? '*') });
       return purged;

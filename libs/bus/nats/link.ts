@@ -6,7 +6,10 @@ import type { BusLog } from '../broker.ts';
 import { createNames, type Names } from './names.ts';
 import { readNatsUrl } from './url.ts';
 
-export const apiTimeoutMs = 5_000;
+const apiTimeoutMs = 4_000;
+const askedMs = 10_000;
+const againMs = 100;
+const notReady = 503;
 const noMessage = 10037;
 const lostInput = 10014;
 
@@ -135,6 +138,38 @@ export class Link {
     return this.#written;
   }
 
+  /**
+   * Asks JetStream, and asks again when the connection was lost meanwhile or nobody answered: a server that starts takes
+   * its time. What is asked must bear being done twice. @throws AnnealError Unavailable in the end, or for a refusal.
+   */
+  async asked<T>(what: string, run: () => Promise<T>): Promise<T> {
+    const end = performance.now() + askedMs;
+    for (;;) {
+      try {
+        return await this.#untilReconnected(run());
+      } catch (error) {
+        if (error instanceof AnnealError) throw error;
+        const refused = error instanceof JetStreamApiError && error.status !== notReady;
+        if (refused || this.closed || performance.now() > end) throw unavailable(what, error);
+        await new Promise((resolve) => setTimeout(resolve, againMs));
+      }
+    }
+  }
+
+  /** An answer to what was asked over the old connection does not come over the new one. */
+  async #untilReconnected<T>(answer: Promise<T>): Promise<T> {
+    const lost = Promise.withResolvers<never>();
+    const listener = (connected: boolean): void => {
+      if (connected) lost.reject(new Error('the connection was lost meanwhile'));
+    };
+    this.onChange(listener);
+    try {
+      return await Promise.race([answer, lost.promise]);
+    } finally {
+      this.offChange(listener);
+    }
+  }
+
   async #unlessAbsent<T>(read: Promise<T>): Promise<T | undefined> {
     try {
       return await read;
@@ -163,14 +198,4 @@ export function unavailable(what: string, cause: unknown): AnnealError {
 
 export function isAbsent(error: unknown): boolean {
   return error instanceof JetStreamApiError && (error.status === 404 || error.code === lostInput);
-}
-
-/** Everything that is asked of JetStream ends in a value or in Unavailable. */
-export async function asked<T>(what: string, run: () => Promise<T>): Promise<T> {
-  try {
-    return await run();
-  } catch (error) {
-    if (error instanceof AnnealError) throw error;
-    throw unavailable(what, error);
-  }
 }

@@ -29,6 +29,7 @@ export class Puller {
   #scheduled = false;
   #mending = false;
   #stopped = false;
+  #stopping: Promise<void> | undefined;
 
   constructor(parameters: {
     link: Link;
@@ -74,11 +75,17 @@ export class Puller {
   }
 
   /** Resolves when nothing can come any more. */
-  async stop(): Promise<void> {
-    if (this.#stopped) return;
+  stop(): Promise<void> {
+    this.#stopping ??= this.#stop();
+    return this.#stopping;
+  }
+
+  async #stop(): Promise<void> {
     this.#stopped = true;
-    if (this.#link.closed || !this.#link.connected) this.#replies?.unsubscribe();
-    else await this.#replies?.drain();
+    const { closed, connected } = this.#link;
+    if (closed || !connected) this.#replies?.unsubscribe();
+    // The connection may end meanwhile: then nothing comes either.
+    else await this.#replies?.drain().catch(() => undefined);
   }
 
   #listen(): void {

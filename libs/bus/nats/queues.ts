@@ -2,7 +2,7 @@
 import type { ConsumerInfo } from '@nats-io/jetstream';
 import type { Broker } from '../broker.ts';
 import type { QueueMeasure } from '../port.ts';
-import { asked, isAbsent, type Link } from './link.ts';
+import { isAbsent, type Link } from './link.ts';
 import type { Members } from './members.ts';
 import { isGroupQueue, nameOf, type Address } from './names.ts';
 import type { Retries } from './retries.ts';
@@ -107,9 +107,9 @@ export function createQueues(parameters: {
   };
 
   return {
-    declare: (queue) => asked(`${queue} cannot be declared`, () => topology.ensure(names.address(queue))),
+    declare: (queue) => link.asked(`${queue} cannot be declared`, () => topology.ensure(names.address(queue))),
     list: (prefix = '') =>
-      asked('The queues cannot be listed', async () => {
+      link.asked('The queues cannot be listed', async () => {
         const infos = new Map<string, ConsumerInfo | undefined>();
         const streams = [names.stream.requests, names.stream.responses];
         for (const stream of streams) {
@@ -127,23 +127,23 @@ export function createQueues(parameters: {
         return rows;
       }),
     measure: (queue) =>
-      asked(`${queue} cannot be measured`, async () => {
+      link.asked(`${queue} cannot be measured`, async () => {
         const address = names.address(queue);
         return measured(address, await topology.info(address));
       }),
     peek: (queue, limit) =>
-      asked(`${queue} cannot be read`, async () => {
+      link.asked(`${queue} cannot be read`, async () => {
         const address = names.address(queue);
         const info = isGroupQueue(queue) ? await topology.info(address) : undefined;
         return (await firsts(address, info, Math.max(0, Math.trunc(limit)))).map(({ data }) => data);
       }),
     purge: (queue) =>
-      asked(`${queue} cannot be purged`, async () => {
+      link.asked(`${queue} cannot be purged`, async () => {
         const address = names.address(queue);
         return isGroupQueue(queue) ? purgeGroup(address) : purgeQueue(address);
       }),
     remove: (queue) =>
-      asked(`${queue} cannot be removed`, async () => {
+      link.asked(`${queue} cannot be removed`, async () => {
         const address = names.address(queue);
         topology.forget(queue);
         try {

@@ -1,0 +1,62 @@
+import { describe, expect, it } from 'vitest';
+import { wishOf } from './shares.ts';
+
+const wants = (members: Record<string, string[]>) =>
+  new Map(Object.entries(members).map(([id, queues]) => [id, new Set(queues)]));
+const ten = Array.from({ length: 10 }, (_, n) => `q${n}`);
+
+/** Everybody acts on its wish, again and again, until nobody wishes anything. */
+function settle(members: Record<string, string[]>, owners = new Map<string, string>()): Map<string, string> {
+  for (let round = 0; round < 50; round += 1) {
+    let moved = false;
+    for (const me of Object.keys(members)) {
+      const wish = wishOf({ me, members: wants(members), owners });
+      for (const queue of wish.yield) owners.delete(queue);
+      for (const queue of wish.claim) if (!owners.has(queue)) owners.set(queue, me);
+      moved ||= wish.claim.length + wish.yield.length > 0;
+    }
+    if (!moved) return owners;
+  }
+  throw new Error('it does not come to rest');
+}
+
+function counts(owners: ReadonlyMap<string, string>): Record<string, number> {
+  const held: Record<string, number> = {};
+  for (const owner of owners.values()) held[owner] = (held[owner] ?? 0) + 1;
+  return held;
+}
+
+describe('the shares of queues with one active consumer', () => {
+  it('are even, whoever comes, and come to rest', () => {
+    const owners = settle({ a: ten });
+    expect(counts(owners)).toEqual({ a: 10 });
+    expect(counts(settle({ a: ten, b: ten }, owners))).toEqual({ a: 5, b: 5 });
+    const third = counts(settle({ a: ten, b: ten, c: ten }, owners));
+    expect(Object.values(third).sort((a, b) => a - b)).toEqual([3, 3, 4]);
+  });
+
+  it('leave where they are what need not move when one goes', () => {
+    const owners = settle({ a: ten, b: ten, c: ten });
+    const before = new Map(owners);
+    for (const [queue, owner] of before) if (owner === 'c') owners.delete(queue);
+    settle({ a: ten, b: ten }, owners);
+    expect(counts(owners)).toEqual({ a: 5, b: 5 });
+    for (const [queue, owner] of before) if (owner !== 'c') expect(owners.get(queue)).toBe(owner);
+  });
+
+  it('are counted apart for queues that others want', () => {
+    const owners = settle({ a: [...ten, 'events.x'], b: [...ten, 'events.x'], c: ['events.y'] });
+    expect(owners.get('events.y')).toBe('c');
+    expect(Object.values(counts(owners)).sort((a, b) => a - b)).toEqual([1, 5, 6]);
+  });
+
+  it('of a single queue stay with its owner', () => {
+    const owners = new Map([['q', 'b']]);
+    expect(settle({ a: ['q'], b: ['q'], c: ['q'] }, owners)).toEqual(new Map([['q', 'b']]));
+  });
+
+  it('of one that is dead are free', () => {
+    const wish = wishOf({ me: 'a', members: wants({ a: ['q'] }), owners: new Map([['q', 'dead']]) });
+    expect(wish).toEqual({ claim: ['q'], yield: [] });
+  });
+});
