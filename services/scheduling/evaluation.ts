@@ -54,16 +54,27 @@ export function createEvaluation(parameters: {
     },
   });
 
-  /** Whether the value could show a secret: it reads a hidden parameter, or a resource that holds one. */
+  const isSealed = (value: Json | undefined): boolean => value !== undefined && secrets.open<Json>(value) !== value;
+
+  /**
+   * Whether the value could show a secret: it reads a hidden parameter, or an attribute that holds one. The reference of a
+   * resource is its id, whatever else the resource keeps to itself.
+   */
   const readsSecret = (expression: Expression, plan: Plan, peer: Peer): boolean => {
     let references = referencesKept.get(expression);
     if (!references) referencesKept.set(expression, (references = referencesOf(expression)));
     for (const name of references.parameters) {
       if (Object.hasOwn(plan.parameters, name) && plan.parameters[name]?.hidden === true) return true;
     }
-    for (const name of [...references.attributes.keys(), ...references.resources]) {
+    for (const name of references.resources) {
+      const resource = peer(name);
+      const attribute = resource && typeOf(resource.type)?.reference;
+      if (attribute !== undefined && isSealed(resource?.attributes[attribute])) return true;
+    }
+    for (const [name, read] of references.attributes) {
       const attributes = peer(name)?.attributes;
-      if (attributes && secrets.open<Json>(attributes) !== attributes) return true;
+      if (!attributes) continue;
+      if (read.has('*') ? isSealed(attributes) : [...read].some((each) => isSealed(attributes[each]))) return true;
     }
     return false;
   };

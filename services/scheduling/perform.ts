@@ -205,8 +205,9 @@ async function writeDocuments({ stacks, resources, events }: Collections, record
   await Promise.all([
     changed.length + removed.length > 0 && resources.bulk([...changed, ...removed]),
     record.events.length > 0 && events.bulk(record.events.map((document) => ({ kind: 'insert', document }))),
-    stacks.bulk([writing(record.stack)]),
   ]);
+  // Last: who sees that the stack is complete must find its resources so.
+  await stacks.bulk([writing(record.stack)]);
 }
 
 async function publishEvents({ bus, mint }: ServiceContext, record: JournalRecord): Promise<void> {
