@@ -85,7 +85,8 @@ export function deployedServerAttributes(options: {
         user_id: id,
         password: token,
         project_id: project,
-        queue_id: access.requests_queue,
+        // Zaqar's own client refuses names with a dot; the id of the host is a name of its queue too.
+        queue_id: id,
         region_name: '',
       },
     },

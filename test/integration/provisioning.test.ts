@@ -305,7 +305,7 @@ describe('provisioning with the lab', () => {
     expect(created).toMatchObject({
       status: 'complete',
       physical_id: id,
-      attributes: { name: 'given', os_collect_config: { zaqar: { queue_id: `host.${id}.requests` } } },
+      attributes: { name: 'given', os_collect_config: { zaqar: { queue_id: id } } },
     });
     expect(JSON.stringify(created)).not.toContain(w.hosts.get(id));
     await w.request('delete', { id, fence: 2, type });

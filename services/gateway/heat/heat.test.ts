@@ -385,8 +385,8 @@ it('the versions, types and services are there for the clients that ask', async 
   ).toEqual({
     resource_types: [{ resource_type: 'OS::Heat::Value', description: 'A value.' }],
   });
-  const template = `${root}/resource_types/OS%3A%3AHeat%3A%3AValue/template`;
-  expect((await gateway.call('GET', `${template}?template_type=hot`)).json).toEqual({
+  const fromType = `${root}/resource_types/OS%3A%3AHeat%3A%3AValue/template`;
+  expect((await gateway.call('GET', `${fromType}?template_type=hot`)).json).toEqual({
     heat_template_version: '2016-10-14',
     description: 'Initial template of Value',
     parameters: { value: { type: 'json' } },
@@ -396,12 +396,12 @@ it('the versions, types and services are there for the clients that ask', async 
       show: { description: 'Detailed information about resource.', value: { get_attr: ['Value', 'show'] } },
     },
   });
-  expect((await gateway.call('GET', template)).json).toMatchObject({
+  expect((await gateway.call('GET', fromType)).json).toMatchObject({
     Parameters: { value: { Type: 'Json' } },
     Resources: { Value: { Properties: { value: { Ref: 'value' } } } },
     Outputs: { value: { Value: { 'Fn::GetAtt': ['Value', 'value'] } } },
   });
-  expect((await gateway.call('GET', `${template}?template_type=toml`)).status).toBe(400);
+  expect((await gateway.call('GET', `${fromType}?template_type=toml`)).status).toBe(400);
   expect((await gateway.call('GET', `${root}/resource_types/OS%3A%3AHeat%3A%3AValue`)).json).toMatchObject({
     resource_type: 'OS::Heat::Value',
     properties: { value: { type: 'any', required: true, update_allowed: false, immutable: false } },
