@@ -10,6 +10,7 @@ import { dirname, delimiter, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { AnnealEvent } from '@anneal/client/events.ts';
 import { closing, failingConfig, nothingLeft, orderedConfigs, twoTiers } from './acts.ts';
+import { ownNames } from './backends.ts';
 import { createChildren, killAllOf } from './children.ts';
 import { showLab, startListener, startServer } from './opening.ts';
 import type { Scene } from './scene.ts';
@@ -27,6 +28,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   });
 }
 const { signal } = interrupted;
+const backends = ownNames({ bus: flags.bus, store: flags.store });
 
 const log: string[] = [];
 const children = createChildren({
@@ -45,8 +47,8 @@ const children = createChildren({
 
 async function play(): Promise<void> {
   const serverFlags = [
-    ...(flags.bus === undefined ? [] : ['--bus', flags.bus]),
-    ...(flags.store === undefined ? [] : ['--store', flags.store]),
+    ...(backends.bus === undefined ? [] : ['--bus', backends.bus]),
+    ...(backends.store === undefined ? [] : ['--store', backends.store]),
     // With a broker and a database to share, each service runs in a process of its own.
     ...(flags.bus !== undefined && flags.store !== undefined ? ['--separate'] : []),
   ];
@@ -95,6 +97,9 @@ try {
   }
 } finally {
   await killAllOf(dataDirectory);
+  await backends
+    .clear()
+    .catch((error: unknown) => say(`What it made on the broker and the database is left there: ${String(error)}`));
   if (flags.keep) say(`Its files are kept in ${dataDirectory}.`);
   else await rm(dataDirectory, { recursive: true, force: true, maxRetries: 5 });
 }
