@@ -1,17 +1,19 @@
 import { defineConfig } from 'vitest/config';
 
-const project = (name: string, include: string[], testTimeout: number) => ({
-  test: { name, include, testTimeout, hookTimeout: testTimeout },
+const project = (name: string, include: string[], testTimeout: number, globalSetup: string[] = []) => ({
+  test: { name, include, testTimeout, hookTimeout: testTimeout, globalSetup },
 });
+/** Real brokers and databases. */
+const backends = ['test/backends/prepare.ts'];
 
 export default defineConfig({
   test: {
     projects: [
       project('unit', ['{libs,services,deploy}/**/*.test.ts', 'test/docs/*.test.ts'], 10_000),
-      project('contract', ['{libs,services,deploy,test}/**/*.contract.ts'], 60_000),
+      project('contract', ['{libs,services,deploy,test}/**/*.contract.ts'], 60_000, backends),
       project('integration', ['test/integration/**/*.test.ts'], 120_000),
-      project('e2e', ['test/e2e/**/*.test.ts'], 180_000),
-      project('chaos', ['test/chaos/**/*.test.ts'], 300_000),
+      project('e2e', ['test/e2e/**/*.test.ts'], 180_000, backends),
+      project('chaos', ['test/chaos/**/*.test.ts'], 300_000, backends),
     ],
   },
 });

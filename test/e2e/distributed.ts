@@ -19,13 +19,19 @@ export interface Distributed extends TestServer {
 }
 
 /** Undefined, with the reason on standard error, where a backend cannot be had. */
-export async function findBackends(find: FindBackend): Promise<{ broker: BackendServer; database: BackendServer } | undefined> {
+export async function findBackends(
+  find: FindBackend,
+): Promise<{ broker: BackendServer; database: BackendServer } | undefined> {
   const [broker, database] = await Promise.all([find(), findMongodb()]);
   if (!('missing' in broker) && !('missing' in database)) return { broker, database };
+  const missing: string[] = [];
   for (const found of [broker, database]) {
-    if ('missing' in found) process.stderr.write(`skipped: ${found.missing}\n`);
+    if ('missing' in found) missing.push(found.missing);
     else await found.stop();
   }
+  // Where everything has to be tested, what cannot be is a failure.
+  if (process.env['CI'] === 'true') throw new Error(missing.join('\n'));
+  process.stderr.write(`skipped: ${missing.join('; ')}\n`);
   return undefined;
 }
 
@@ -57,7 +63,11 @@ export async function startDistributed(options: {
     broker,
     database,
     processes: async () =>
-      JSON.parse(await readFile(join(server.data, 'processes.json'), 'utf8')) as { name: string; service: string; pid: number }[],
+      JSON.parse(await readFile(join(server.data, 'processes.json'), 'utf8')) as {
+        name: string;
+        service: string;
+        pid: number;
+      }[],
     async dispose() {
       await server.dispose();
       await broker.stop();
