@@ -4,7 +4,7 @@
  */
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { access, constants, mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
+import { access, constants, mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { connect, createServer } from 'node:net';
 import { homedir, platform, tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
@@ -15,15 +15,16 @@ const version = '2.12.15';
 const startMs = 20_000;
 const run = promisify(execFile);
 
-export const findNats = async (): Promise<BackendServer | MissingBackend> => {
+/** With `config` the server is our own, and this is its configuration beyond the port and JetStream's folder. */
+export const findNats = async ({ config }: { config?: string } = {}): Promise<BackendServer | MissingBackend> => {
   const given = process.env['ANNEAL_TEST_NATS_URL'];
-  if (given !== undefined && given !== '') {
+  if (config === undefined && given !== undefined && given !== '') {
     const never = (): Promise<void> => Promise.reject(new Error('This NATS server is not ours to kill.'));
     return { url: given, mayBeKilled: false, kill: never, start: never, stop: async () => undefined };
   }
   try {
     const program = (await onPath('nats-server')) ?? (await built());
-    if (program !== undefined) return await startOwn(program);
+    if (program !== undefined) return await startOwn(program, config);
   } catch (error) {
     return { missing: `NATS is not here and cannot be had: ${error instanceof Error ? error.message : String(error)}` };
   }
@@ -34,13 +35,15 @@ export const findNats = async (): Promise<BackendServer | MissingBackend> => {
   };
 };
 
-async function startOwn(program: string): Promise<BackendServer> {
+async function startOwn(program: string, config = ''): Promise<BackendServer> {
   const folder = await mkdtemp(join(tmpdir(), 'anneal-nats-'));
   const port = await freePort();
+  const file = join(folder, 'nats.conf');
+  await writeFile(file, config);
   let child: ChildProcess | undefined;
 
   const start = async (): Promise<void> => {
-    const started = spawn(program, ['-a', '127.0.0.1', '-p', String(port), '-js', '-sd', folder], {
+    const started = spawn(program, ['-a', '127.0.0.1', '-p', String(port), '-js', '-sd', folder, '-c', file], {
       stdio: ['ignore', 'ignore', 'pipe'],
     });
     child = started;

@@ -22,11 +22,12 @@ if ('missing' in found) {
 const fresh = async () => {
   const folder = await mkdtemp(join(tmpdir(), 'anneal-nats-store-'));
   const prefix = `test-${randomUUID().slice(0, 8)}`;
+  const url = `${server?.url}${server?.url.includes('?') ? '&' : '?'}prefix=${prefix}`;
   return {
-    url: `${server?.url}?prefix=${prefix}`,
+    url,
     storeUrl: `sqlite:${join(folder, 'store.db')}`,
     dispose: async (): Promise<void> => {
-      await dropNatsPrefix({ url: `${server?.url}?prefix=${prefix}`, log: silent });
+      await dropNatsPrefix({ url, log: silent });
       await rm(folder, { recursive: true, force: true });
     },
   };

@@ -180,7 +180,8 @@ export class NatsBroker implements Broker {
       timer = setTimeout(() => reject(unavailable('JetStream', 'no answer to a write')), checkMs);
     });
     try {
-      await Promise.race([this.#members.say(), late]);
+      const subject = this.#link.names.check(this.#link.id);
+      await Promise.race([this.#publisher.publish({ subject, bytes: '' }), late]);
     } finally {
       clearTimeout(timer);
     }

@@ -59,6 +59,8 @@ export class Consumption implements BrokerConsumer {
   #running = 0;
   /** What belongs to an earlier one was lost. */
   #epoch = 0;
+  /** Counts its activations and rests. */
+  #term = 0;
   #gate: Promise<void> | undefined;
   #puller: Puller | undefined;
   #draining = false;
@@ -85,7 +87,11 @@ export class Consumption implements BrokerConsumer {
   /** With `alone`, nobody else has anything in hand: what the broker waits for was in the hands of the dead. */
   async activate({ alone }: { alone: boolean }): Promise<void> {
     if (this.#puller || this.#draining) return;
+    this.#term += 1;
+    const term = this.#term;
     if (alone) await this.#rescue();
+    // Stopped, or put to rest, meanwhile.
+    if (term !== this.#term || this.#draining) return;
     const { link } = this.#parts;
     this.#puller = new Puller({
       link,
@@ -102,6 +108,7 @@ export class Consumption implements BrokerConsumer {
   async rest({ deadlineMs }: { deadlineMs: number }): Promise<void> {
     const puller = this.#puller;
     this.#puller = undefined;
+    this.#term += 1;
     await puller?.stop();
     const end = performance.now() + deadlineMs;
     while (this.#running > 0 && performance.now() < end) await new Promise((resolve) => setTimeout(resolve, 20));
@@ -122,6 +129,7 @@ export class Consumption implements BrokerConsumer {
 
   stopPulling(): void {
     const puller = this.#puller;
+    this.#term += 1;
     this.#puller = undefined;
     void puller?.stop();
   }

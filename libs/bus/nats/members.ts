@@ -49,6 +49,7 @@ export class Members {
   #timer: NodeJS.Timeout | undefined;
   #beatAt = performance.now();
   #cut = false;
+  #mustSay = false;
   #saying: Promise<void> | undefined;
   #electing = false;
   #electAgain = false;
@@ -77,6 +78,9 @@ export class Members {
     listen(names.beat('*'), (who) => this.#heardBeat(who));
     listen(names.member('*'), (who, data) => this.#heardState(who, data));
     listen(names.owner('*'), (queue, data) => this.#heardOwner(queue, data));
+    this.#link.onChange((connected) => {
+      if (connected && !this.#closed) this.#sayAgain().catch((error: unknown) => this.#unsaid(error));
+    });
     await this.#load();
     this.#beat();
     this.#timer = setInterval(() => this.#tick(), beatMs);
@@ -89,17 +93,17 @@ export class Members {
     return count;
   }
 
-  /** Tells everybody. Resolves when it is written. */
+  /** Tells everybody; but whoever comes to empty a full disk need not be able to write that. */
   async joined(queue: string): Promise<void> {
     this.#queues.set(queue, (this.#queues.get(queue) ?? 0) + 1);
-    await this.say();
+    await this.#say().catch((error: unknown) => this.#unsaid(error));
   }
 
   async left(queue: string): Promise<void> {
     const count = (this.#queues.get(queue) ?? 1) - 1;
     if (count > 0) this.#queues.set(queue, count);
     else this.#queues.delete(queue);
-    await this.say().catch(() => undefined);
+    await this.#say().catch(() => undefined);
   }
 
   /** Asks those who are listed as consumers whether they live; true when nobody else does. */
@@ -111,7 +115,7 @@ export class Members {
 
   async stand(queue: string, candidate: Candidate): Promise<void> {
     this.#candidates.set(queue, candidate);
-    await this.say();
+    await this.#say().catch((error: unknown) => this.#unsaid(error));
     this.#elect();
   }
 
@@ -120,7 +124,7 @@ export class Members {
     this.#candidates.delete(queue);
     await this.#yielding.get(queue);
     const owned = this.#owned.delete(queue);
-    await this.say().catch(() => undefined);
+    await this.#say().catch(() => undefined);
     if (owned) await this.#release(queue);
   }
 
@@ -179,6 +183,10 @@ export class Members {
   }
 
   #heardOwner(token: string, id: string): void {
+    if (id !== this.#link.id) {
+      // M2 was decided without us: while we were cut off, or the server had forgotten our record.
+      for (const queue of this.#owned) if (lastWord(this.#link.names.owner(queue)) === token) this.#lose(queue);
+    }
     if (id === '') this.#owners.delete(token);
     else this.#owners.set(token, id);
     this.#elect();
@@ -194,15 +202,18 @@ export class Members {
     const cut = now - this.#beatAt > fenceMs;
     if (cut && !this.#cut) {
       this.#cut = true;
-      for (const queue of this.#owned) this.#candidates.get(queue)?.lose();
-      this.#owned.clear();
+      for (const queue of this.#owned) this.#lose(queue);
     } else if (!cut && this.#cut) {
       this.#cut = false;
       // Others may have declared us dead, and the owners may have changed unheard.
       for (const member of this.#others.values()) member.heardAt = now;
-      void this.say().catch(() => undefined);
+      this.#mustSay = true;
     }
     if (this.#cut) return;
+    if (this.#mustSay) {
+      this.#mustSay = false;
+      this.#sayAgain().catch((error: unknown) => this.#unsaid(error));
+    }
     for (const [id, member] of this.#others) {
       if (now - member.heardAt > deadMs) this.#bury(id);
       else if (now - member.heardAt > suspectMs) void this.#probe(id);
@@ -230,8 +241,8 @@ export class Members {
     this.#elect();
   }
 
-  /** Writes what we consume, durably; one write for all that changes in a tick. */
-  say(): Promise<void> {
+  /** Writes what we consume; one write for all that changes in a tick. */
+  #say(): Promise<void> {
     this.#saying ??= new Promise<void>((resolve, reject) => {
       setImmediate(() => {
         this.#saying = undefined;
@@ -254,7 +265,7 @@ export class Members {
     }
     this.#electing = true;
     void this.#election()
-      .catch((error: unknown) => this.#link.log.debug({ err: error }, 'An owner could not be written.'))
+      .catch((error: unknown) => this.#unsaid(error))
       .finally(() => {
         this.#electing = false;
         if (!this.#electAgain) return;
@@ -276,6 +287,35 @@ export class Members {
     const wish = wishOf({ me: id, members, owners });
     await Promise.all(wish.claim.map((queue) => this.#claim(queue)));
     for (const queue of wish.yield) void this.#give(queue);
+  }
+
+  /** Said again until it is written; until then the others see what was. */
+  #unsaid(error: unknown): void {
+    this.#mustSay = true;
+    this.#link.log.debug({ err: error }, 'What this process consumes could not be told to the others.');
+  }
+
+  #lose(queue: string): void {
+    this.#owned.delete(queue);
+    this.#candidates.get(queue)?.lose();
+  }
+
+  /** After a loss of the connection: others may have buried us, and the server may have lost its last writes. */
+  async #sayAgain(): Promise<void> {
+    await this.#say();
+    const { names, id } = this.#link;
+    for (const queue of this.#owned) {
+      const subject = names.owner(queue);
+      const said = await this.#link.last(names.stream.members, subject);
+      if (said?.string() === id) continue;
+      const taken =
+        said !== undefined ||
+        (await this.#publisher.publish({ subject, bytes: id, expectedLast: 0 }).then(
+          () => false,
+          () => true,
+        ));
+      if (taken) this.#lose(queue);
+    }
   }
 
   async #claim(queue: string): Promise<void> {

@@ -43,6 +43,7 @@ export function createNames(prefix: string) {
     retries: `${prefix}-retries`,
     members: `${prefix}-members`,
     advisories: `${prefix}-advisories`,
+    checks: `${prefix}-checks`,
   };
   const roots = { requests: `${prefix}.q.`, responses: `${prefix}.r.`, group: `${prefix}.g.`, event: `${prefix}.e.` };
 
@@ -83,6 +84,7 @@ export function createNames(prefix: string) {
     member: (id: string): string => `${prefix}.m.${id}`,
     owner: (queue: string): string => `${prefix}.o.${queue === '*' ? '*' : tokenOf(queue)}`,
     beat: (id: string): string => `${prefix}.beat.${id}`,
+    check: (id: string): string => `${prefix}.check.${id}`,
     alive: (id: string): string => `${prefix}.alive.${id}`,
   };
 }

@@ -24,6 +24,7 @@ const mostDeliveries = 10_000;
 const mostInHand = 50_000;
 const dedupeMs = 120_000;
 const retryRecordsKeptMs = 14 * 24 * 3_600_000;
+const checksKeptMs = 3_600_000;
 const advisoriesKeptMs = 7 * 24 * 3_600_000;
 const inUse = 10058;
 const alreadyThere = 10148;
@@ -39,13 +40,13 @@ export class Topology {
   /** @throws AnnealError Conflict when a newer Anneal made the streams. */
   async declare(): Promise<void> {
     const { stream, roots, prefix } = this.#link.names;
-    const one = { max_msgs_per_subject: 1 };
     await this.#stream(stream.requests, [`${roots.requests}>`], { retention: RetentionPolicy.Workqueue });
     await this.#stream(stream.responses, [`${roots.responses}>`], { retention: RetentionPolicy.Workqueue });
     await this.#stream(stream.events, [`${roots.event}>`, `${roots.group}>`], { retention: RetentionPolicy.Interest });
     await this.#stream(stream.dead, [`${prefix}.dead.>`], {});
     await this.#stream(stream.retries, [`${prefix}.t.>`], { max_age: nanos(retryRecordsKeptMs) });
-    await this.#stream(stream.members, [`${prefix}.m.>`, `${prefix}.o.>`], one);
+    await this.#stream(stream.members, [`${prefix}.m.>`, `${prefix}.o.>`], { max_msgs_per_subject: 1 });
+    await this.#stream(stream.checks, [`${prefix}.check.>`], { max_msgs_per_subject: 1, max_age: nanos(checksKeptMs) });
     const advised = [stream.requests, stream.responses, stream.events].flatMap((name) => [
       `$JS.EVENT.ADVISORY.CONSUMER.MAX_DELIVERIES.${name}.*`,
       `$JS.EVENT.ADVISORY.CONSUMER.MSG_TERMINATED.${name}.*`,
