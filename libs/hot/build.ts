@@ -6,12 +6,14 @@ import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Json } from '@anneal/contracts/json.ts';
 import type { Expression, Source } from '@anneal/contracts/plan.ts';
 import { Conditions } from './condition.ts';
-import { evaluate, type Scope, unknown } from './evaluate.ts';
+import { evaluate, evaluateParts, type Scope, unknown } from './evaluate.ts';
 import { conditionFunctions, everyName, lookUp } from './functions/table.ts';
 import { join, listed, type Mistakes, nearestName } from './mistakes.ts';
-import { type Entry, type Node } from './node.ts';
+import { type Entry, type Node, toExact } from './node.ts';
+import { exactExpression, plain } from './number.ts';
 import { distance } from 'fastest-levenshtein';
 import { referencesOf } from './references.ts';
+import { holdsUnknown } from './unknown.ts';
 import type { Version } from './version.ts';
 
 /** An `if` without an else whose condition is false: the item, entry or property around it is as if it were not written. */
@@ -66,7 +68,7 @@ export class Build {
   }
 
   part(node: Node, place: Place): Expression | typeof vanished | undefined {
-    if (node.kind === 'scalar') return { kind: 'literal', value: node.value };
+    if (node.kind === 'scalar') return exactExpression(toExact(node));
     if (node.kind === 'list') return this.#list(node.items, place);
     const [first] = node.entries.size === 1 ? node.entries : [];
     if (first) {
@@ -75,7 +77,7 @@ export class Build {
         return this.#if(entry.value, place);
       const known = lookUp(name, this.#options.version);
       if (known === 'function') return this.#call(name, entry, place);
-      if (known !== 'literal') return this.#refuseFunction(name, entry, place, known);
+      if (known !== 'literal') return this.#refuseFunction(name, entry, place);
       if (this.#looksMisspelt(name, entry, place)) return undefined;
     }
     return this.#map(node.entries, place);
@@ -159,7 +161,16 @@ export class Build {
       arguments: this.#foldTarget(name, argument, path),
       ...(source && { source }),
     };
-    return this.#noteLookup(call, place, path, source) ? call : undefined;
+    if (!this.#noteLookup(call, place, path, source)) return undefined;
+    return name === 'get_param' || name === 'Ref' ? this.#exactParameter(call, path) : call;
+  }
+
+  /** A plan carries parameters as JSON, which has no 1.0: where the value has one, the expression takes it up. */
+  #exactParameter(call: Extract<Expression, { kind: 'call' }>, path: string): Expression {
+    if ([...referencesOf(call).parameters].some((parameter) => this.#options.hidden.has(parameter))) return call;
+    const value = evaluateParts(call, this.#options.scope, path);
+    if (holdsUnknown(value)) return call;
+    return plain(value) === value ? call : exactExpression(value as Json);
   }
 
   /** The resource that is read must be known now, since it decides the order; a parameter may name it. */
@@ -189,7 +200,7 @@ export class Build {
     const name = call.function;
     const { arguments: argument } = call;
     const [first, second] = heads(argument);
-    if (name === 'get_param') return typeof first !== 'string' || this.#knowsParameter(first, path, at);
+    if (name === 'get_param' && typeof first === 'string') return this.#knowsParameter(first, path, at);
     if (name === 'get_resource' || name === 'get_attr') {
       if (typeof first === 'string') {
         place.onReference({
@@ -254,12 +265,9 @@ export class Build {
     return undefined;
   }
 
-  #refuseFunction(name: string, entry: Entry, place: Place, known: 'removed' | 'not served'): undefined {
+  #refuseFunction(name: string, entry: Entry, place: Place): undefined {
     const path = join(place.path, name);
-    const message =
-      known === 'removed'
-        ? `${path}: The function ${name} is not supported in this version of HOT.`
-        : `${path}: The function ${name} is not served here.`;
+    const message = `${path}: The function ${name} is not supported in this version of HOT.`;
     return this.#refuse('UnknownFunction', message, path, entry.at);
   }
 

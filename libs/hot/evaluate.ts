@@ -6,6 +6,7 @@ import { type Scope as FunctionScope, Wrong } from './functions/function.ts';
 import { functions } from './functions/table.ts';
 import { join } from './mistakes.ts';
 import { toRecord } from './node.ts';
+import { fromText, numberCall, plain } from './number.ts';
 import { holdsUnknown, type Partial, settled, type Unknown, unknown } from './unknown.ts';
 
 export { type Unknown, unknown } from './unknown.ts';
@@ -20,7 +21,7 @@ export interface Scope extends FunctionScope {
 
 /** @throws AnnealError InvalidTemplate with the path of the function that could not take its arguments. */
 export function evaluate(expression: Expression, scope: Scope, path = ''): Json | Unknown {
-  return settled(evaluateParts(expression, scope, path));
+  return plain(settled(evaluateParts(expression, scope, path)));
 }
 
 /** As {@link evaluate}, but a list or map of which a part is unknown keeps its other parts. */
@@ -40,6 +41,7 @@ export function evaluateParts(expression: Expression, scope: Scope, path = ''): 
 }
 
 function call(expression: Extract<Expression, { kind: 'call' }>, scope: Scope, path: string): Partial {
+  if (expression.function === numberCall) return fromText((expression.arguments as { value: string }).value);
   const definition = functions.get(expression.function);
   if (!definition) throw refused(path, `The function ${expression.function} is not known`, expression);
   const argument = evaluateParts(expression.arguments, scope, path);

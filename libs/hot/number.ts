@@ -4,6 +4,7 @@
  * know; all others see its value after {@link plain}.
  */
 import type { Json } from '@anneal/contracts/json.ts';
+import type { Expression } from '@anneal/contracts/plan.ts';
 
 class Exact extends Number {
   /** As Python writes it. */
@@ -43,6 +44,18 @@ export const written = (value: number, text: string): Json =>
 
 /** The number of the text of an {@link Exact}. */
 export const fromText = (text: string): Json => written(Number(text), text);
+
+/** Stands in a plan for a number that JSON cannot carry; no template can name it, since it is not a function. */
+export const numberCall = '#number';
+
+/** An expression of a value in which such numbers may be. */
+export function exactExpression(value: Json): Expression {
+  if (isExact(value)) return { kind: 'call', function: numberCall, arguments: { kind: 'literal', value: value.text } };
+  if (typeof value !== 'object' || value === null || plain(value) === value) return { kind: 'literal', value };
+  if (Array.isArray(value)) return { kind: 'list', items: value.map(exactExpression) };
+  const entries = Object.entries(value).map(([key, item]) => ({ key, value: exactExpression(item) }));
+  return { kind: 'map', entries };
+}
 
 /** The same value with plain numbers only; the same object when there was nothing to change. */
 export function plain<T>(value: T): T {

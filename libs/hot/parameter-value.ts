@@ -2,16 +2,16 @@
 import type { Json } from '@anneal/contracts/json.ts';
 import type { Constraint } from '@anneal/contracts/resource-type.ts';
 import { checkConstraints } from './constraint.ts';
-import { kindOfValue, type Node, shown, toJson } from './node.ts';
+import { exactNumber, numberOf } from './number.ts';
+import { kindOfValue, type Node, shown, toExact } from './node.ts';
 import type { ParameterType } from './parameter-schema.ts';
 import { pythonText } from './python.ts';
 
 export type Converted = { readonly value: Json } | { readonly problem: string };
 
-/** From a document: a number keeps how it was written where it becomes a string. */
+/** From a document: a number keeps how it was written where it becomes text. */
 export function convertNode(type: ParameterType, node: Node): Converted {
-  if (type === 'string' && node.kind === 'scalar' && node.written !== undefined) return { value: node.written };
-  return convertValue(type, toJson(node));
+  return convertValue(type, toExact(node));
 }
 
 export function convertValue(type: ParameterType, value: Json): Converted {
@@ -31,12 +31,13 @@ export function convertValue(type: ParameterType, value: Json): Converted {
   }
 }
 
+/** Python's int(), else its float(): no hexadecimal, surrounding spaces allowed. */
 function toNumber(value: Json): Converted {
-  if (typeof value === 'number') return { value };
-  // Python's int() and float(): no hexadecimal, surrounding spaces allowed.
-  if (typeof value === 'string' && /^\s*[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?\s*$/.test(value)) {
-    return { value: Number(value) };
-  }
+  if (numberOf(value) !== undefined) return { value };
+  if (typeof value === 'boolean') return { value: Number(value) };
+  const text = typeof value === 'string' ? value.trim().replace(/(?<=\d)_(?=\d)/g, '') : '';
+  if (/^[-+]?\d+$/.test(text) && text.length < 400) return { value: exactNumber(BigInt(text.replace(/^\+/, ''))) };
+  if (/^[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?$/.test(text)) return { value: exactNumber(Number(text)) };
   return { problem: `could not convert ${shown(value)} to a number` };
 }
 
@@ -53,15 +54,23 @@ function toBoolean(value: Json): Converted {
 }
 
 function toJsonValue(value: Json): Converted {
-  if (typeof value === 'object' && value !== null) return { value };
-  if (typeof value !== 'string')
-    return { problem: `Value must be valid JSON: ${shown(value)} is ${kindOfValue(value)}` };
-  if (value === '') return { value };
+  if (typeof value !== 'string' || value === '') return { value };
   try {
-    return { value: JSON.parse(value) as Json };
+    return { value: parseJson(value) };
   } catch (error) {
     return { problem: `Value must be valid JSON: ${(error as Error).message}` };
   }
+}
+
+/** JSON whose numbers keep what Python makes of them: 1.0 and 1e3 are floats. */
+function parseJson(text: string): Json {
+  return JSON.parse(text, (_, value: Json, context?: { source?: string }) =>
+    typeof value === 'number' && context?.source !== undefined ? readNumber(value, context.source) : value,
+  ) as Json;
+}
+function readNumber(value: number, source: string): Json {
+  if (/[.eE]/.test(source)) return exactNumber(value);
+  return Number.isSafeInteger(value) ? value : exactNumber(BigInt(source));
 }
 
 /** What is wrong with a converted value. */

@@ -196,6 +196,8 @@ class Reader {
     }
     if (typeof node.value === 'string') return node.value;
     if (typeof node.value === 'number') return node.written ?? String(node.value);
+    // Deeper down it is data, and becomes the text that JSON gives it; a name of a section cannot be one.
+    if (depth > 1) return String(node.value);
     const written = isScalar(key) ? (key.source ?? '') : '';
     const what = node.value === null ? 'null' : `the boolean ${node.value}`;
     this.#refuse(`the key ${written || '(nothing)'} is ${what} in YAML 1.1; put it in quotes`, offset);

@@ -6,6 +6,7 @@ import type { PropertySchema, ResourceType } from '@anneal/contracts/resource-ty
 import { checkConstraints } from './constraint.ts';
 import { evaluateParts, type Scope } from './evaluate.ts';
 import { join, nearestName } from './mistakes.ts';
+import { isExact, numberOf, plain } from './number.ts';
 import { isObject, kindOfValue, shown, toRecord } from './node.ts';
 import { jsonText } from './python.ts';
 import { referencesOf } from './references.ts';
@@ -34,6 +35,8 @@ export interface ResolveProperties {
   readonly hidden?: ReadonlySet<string>;
   /** A template takes text where it asks for a list or a map, since its parameters do. */
   readonly isTemplate?: boolean;
+  /** The part of the resource that they stand in, for messages. */
+  readonly section?: 'properties' | 'update_policy';
 }
 
 export function resolveProperties(parameters: ResolveProperties): Resolved {
@@ -52,8 +55,8 @@ export function resolveProperties(parameters: ResolveProperties): Resolved {
 }
 
 function resolveAll(parameters: ResolveProperties): Resolved {
-  const { resource, type, scope } = parameters;
-  const base = `resources.${resource.name}.properties`;
+  const { resource, type, scope, section = 'properties' } = parameters;
+  const base = `resources.${resource.name}.${section}`;
   const given = new Map<string, Partial>();
   const mistakes: PropertyMistake[] = [];
   for (const [name, expression] of Object.entries(resource.properties)) {
@@ -71,7 +74,8 @@ function resolveAll(parameters: ResolveProperties): Resolved {
   return finish(readMap({ context, given, schema: type.properties, steps: [], path: base }), mistakes);
 }
 
-function finish(entries: [string, Partial][], mistakes: PropertyMistake[]): Resolved {
+function finish(read: [string, Partial][], mistakes: PropertyMistake[]): Resolved {
+  const entries = read.map(([name, value]): [string, Partial] => [name, plain(value)]);
   const open = entries.filter(([, value]) => holdsUnknown(value)).map(([name]) => name);
   const known = entries.filter(([, value]) => !holdsUnknown(value)) as [string, Json][];
   return { properties: toRecord(known), mistakes, unknown: open, all: toRecord(entries) };
@@ -193,19 +197,23 @@ function convertString(value: Partial, bad: Bad): string | undefined {
   if (typeof value === 'string') return value;
   if (typeof value === 'boolean') return value ? 'True' : 'False';
   if (typeof value === 'number' && Number.isInteger(value)) return String(value);
+  // An integer that JSON cannot carry keeps its digits; a float is refused even when it is whole.
+  if (isExact(value) && !/[.en]/.test(value.text)) return value.text;
   return bad(`Value must be a string; got ${text(value)}`);
 }
 
 function convertInteger(value: Partial, bad: Bad): number | undefined {
   if (typeof value === 'boolean') return Number(value);
-  if (typeof value === 'number') return Math.trunc(value);
+  const number = numberOf(value);
+  if (number !== undefined) return Math.trunc(number);
   if (typeof value === 'string' && /^\s*[-+]?\d+\s*$/.test(value)) return Number(value);
   return bad(`Value '${text(value)}' is not an integer`);
 }
 
 function convertNumber(value: Partial, bad: Bad): number | undefined {
   if (typeof value === 'boolean') return Number(value);
-  if (typeof value === 'number') return value;
+  const number = numberOf(value);
+  if (number !== undefined) return number;
   if (typeof value === 'string' && /^\s*[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?\s*$/.test(value))
     return Number(value);
   return bad(`Value '${text(value)}' is not a number`);

@@ -58,6 +58,7 @@ const ascii = (text: string): string =>
 
 /** `a == b`: deep, and true is 1. */
 export function pythonEqual(a: Json, b: Json): boolean {
+  if (isExact(a) || isExact(b)) return pythonEqual(isExact(a) ? Number(a) : a, isExact(b) ? Number(b) : b);
   if (a === b) return true;
   if (typeof a === 'boolean' && typeof b === 'number') return Number(a) === b;
   if (typeof a === 'number' && typeof b === 'boolean') return a === Number(b);

@@ -1,6 +1,6 @@
 /** One stack of the tree: conditions, resources and outputs of a template whose parameters have their values. */
 import type { Json } from '@anneal/contracts/json.ts';
-import type { Plan, PlanResource } from '@anneal/contracts/plan.ts';
+import type { Plan, PlanParameter, PlanResource } from '@anneal/contracts/plan.ts';
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
 import { Build } from './build.ts';
 import { findCycles } from './cycle.ts';
@@ -8,6 +8,7 @@ import { join, type Mistakes } from './mistakes.ts';
 import { expandNested } from './nested/expand.ts';
 import type { NestedTemplate } from './nested/library.ts';
 import { type Entry, toRecord } from './node.ts';
+import { plain } from './number.ts';
 import { compileOutput } from './output.ts';
 import type { Found } from './registry.ts';
 import { compileResource, isEnabled, type ResourceContext } from './resource.ts';
@@ -56,7 +57,7 @@ export function compileStack(input: StackInput): Body | undefined {
     format: 1,
     template_version: version,
     description: read.description,
-    parameters: values,
+    parameters: plainValues(values),
     resources: toRecord(resources.map((resource) => [resource.name, resource])),
     outputs: toRecord(outputs.map((output) => [output.name, output])),
   };
@@ -130,4 +131,9 @@ function refuseCycles(
     mistakes.add({ code: 'Cycle', message, path: join('resources', first), at: entries.get(first)?.at, found: way });
   }
   return cycles.length === 0;
+}
+
+/** As they are carried in JSON; expressions have taken up those numbers that JSON cannot say. */
+function plainValues(values: Record<string, PlanParameter>): Record<string, PlanParameter> {
+  return toRecord(Object.entries(values).map(([name, item]) => [name, { ...item, value: plain(item.value) }] as const));
 }

@@ -1,8 +1,9 @@
 /** The functions on lists and maps. */
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import { isObject, kindOfValue, shown, toRecord } from '../node.ts';
-import { pythonEqual } from '../python.ts';
-import { listOf, mapOf, own, type TemplateFunction, wrong } from './function.ts';
+import { isExact, numberOf } from '../number.ts';
+import { pythonEqual, pythonText } from '../python.ts';
+import { isEmpty, listOf, mapOf, own, type TemplateFunction, wrong } from './function.ts';
 
 /** More members than any template has; a product of a few lists would otherwise fill the memory. */
 const mostRepeated = 100_000;
@@ -25,30 +26,43 @@ const mapReplace: TemplateFunction = {
   name: 'map_replace',
   since: '2016-10-14',
   evaluate(argument) {
-    const [source, changes] = listOf(argument, { name: 'map_replace', least: 2, most: 2 });
-    if (source === null) return {};
-    if (!isObject(source) || !isObject(changes))
-      return wrong('Incorrect arguments to "map_replace" should be two maps');
+    const [given = null, wanted = null] = listOf(argument, { name: 'map_replace', least: 2, most: 2 });
+    const ensured = (value: Json): JsonObject =>
+      value === null ? {} : isObject(value) ? value : wrong('Incorrect arguments to "map_replace" should be two maps');
+    const [source, changes] = [ensured(given), ensured(wanted)];
     const extra = Object.keys(changes).find((key) => key !== 'keys' && key !== 'values');
     if (extra !== undefined)
       return wrong(`Incorrect arguments to "map_replace": unknown key ${extra}; it takes keys and values`);
-    const keys = changes['keys'] ?? {};
-    const values = changes['values'] ?? {};
-    if (!isObject(keys) || !isObject(values)) return wrong('"map_replace" keys and values must be maps');
+    const keys = ensured(changes['keys'] ?? null);
+    const values = ensured(changes['values'] ?? null);
     const result = new Map<string, Json>();
     for (const [key, value] of Object.entries(source)) {
-      const renamed = own(keys, key);
-      const name =
-        renamed === undefined ? key : typeof renamed === 'object' ? wrong('keys must be strings') : String(renamed);
-      if (result.has(name) || (name !== key && Object.hasOwn(source, name))) {
+      const renamed = own(keys, key) ?? null;
+      const name = renamed === null ? key : keyText(renamed);
+      if (renamed !== null && name !== key && Object.hasOwn(source, name))
         return wrong(`key replacement ${name} collides with a key in the input map`);
-      }
-      const replaced = typeof value === 'object' ? undefined : own(values, String(value));
-      result.set(name, replaced === undefined ? value : replaced);
+      if (renamed !== null && result.has(name))
+        return wrong(`key replacement ${name} collides with a key in the output map`);
+      const replaced = hashed(value).map((candidate) => own(values, candidate));
+      result.set(name, replaced.find((item) => item !== undefined) ?? (replaced.includes(null) ? null : value));
     }
     return toRecord(result);
   },
 };
+
+/** A key that is no string is read as its text in JSON. */
+const keyText = (value: Json): string =>
+  typeof value === 'object' && !isExact(value) ? wrong('keys must be strings') : pythonText(value);
+
+/** The keys under which a value is looked up: 1, 1.0 and true are one in Python. */
+function hashed(value: Json): string[] {
+  if (value === true) return ['true', '1'];
+  if (value === false) return ['false', '0'];
+  if (value === null) return ['null'];
+  const number = numberOf(value);
+  if (number === undefined) return typeof value === 'string' ? [value] : [];
+  return [String(number), ...(number === 1 ? ['true'] : number === 0 ? ['false'] : [])];
+}
 
 const concat = (name: string, unique: boolean): TemplateFunction => ({
   name,
@@ -68,9 +82,9 @@ const filter: TemplateFunction = {
   since: '2017-02-24',
   evaluate(argument) {
     const [values = null, list = null] = listOf(argument, { name: 'filter', least: 2, most: 2 });
-    if (list === null || (Array.isArray(list) && list.length === 0)) return list;
+    if (isEmpty(list)) return list;
     if (!Array.isArray(list)) return wrong('"filter" takes a list of values and the list to filter');
-    if (values === null) return list;
+    if (isEmpty(values)) return list;
     if (!Array.isArray(values)) return wrong('The values of "filter" must be a list');
     return list.filter((item) => !values.some((value) => pythonEqual(value, item)));
   },
@@ -94,20 +108,19 @@ const repeat: TemplateFunction = {
   since: '2015-04-30',
   evaluate(argument, scope) {
     const map = mapOf(argument, 'repeat', ['template', 'for_each']);
-    const extra = Object.keys(map).find((key) => !['template', 'for_each', 'permutations'].includes(key));
-    if (extra !== undefined) return wrong(`"repeat" has no key ${extra}`);
     const forEach = map['for_each'] ?? null;
     if (!isObject(forEach)) return wrong('The "for_each" argument to "repeat" must contain a map');
-    const permutations = map['permutations'] ?? true;
-    if (typeof permutations !== 'boolean') return wrong('"permutations" of "repeat" must be a boolean');
-    if (Object.hasOwn(map, 'permutations') && scope.templateVersion < '2017-09-01')
-      return wrong('"repeat" has no key permutations in this version of HOT');
+    // Older versions know nothing of `permutations`, like of any other key that they do not name.
+    const permutations = scope.templateVersion >= '2017-09-01' ? (map['permutations'] ?? true) : true;
+    if (typeof permutations !== 'boolean') return wrong('"permutations" should be boolean type for repeat function.');
     const names = Object.keys(forEach);
-    if (names.includes('')) return wrong('"repeat" has an empty placeholder');
+    if (names.length === 0) return wrong('The "for_each" argument to "repeat" must name at least one placeholder');
     const lists = names.map((name) =>
-      members(name, forEach[name] ?? null, permutations && scope.templateVersion >= '2016-10-14'),
+      forEach[name] === null
+        ? undefined
+        : members(name, forEach[name] ?? null, permutations && scope.templateVersion >= '2016-10-14'),
     );
-    const rows = permutations ? product(lists) : inStep(lists);
+    const rows = permutations ? product(lists.map((list) => list ?? [])) : inStep(lists);
     return rows.map((row) =>
       names.reduce((at, name, index) => substitute(at, name, row[index] ?? null), map['template'] ?? null),
     );
@@ -115,7 +128,6 @@ const repeat: TemplateFunction = {
 };
 
 function members(name: string, value: Json, mapsToo: boolean): Json[] {
-  if (value === null) return [];
   if (Array.isArray(value)) return value;
   if (mapsToo && isObject(value)) return Object.keys(value);
   return wrong(`The values of ${name} in "for_each" of "repeat" must be a list, not ${kindOfValue(value)}`);
@@ -127,16 +139,21 @@ function product(lists: Json[][]): Json[][] {
   return lists.reduce<Json[][]>((rows, list) => rows.flatMap((row) => list.map((item) => [...row, item])), [[]]);
 }
 
-function inStep(lists: Json[][]): Json[][] {
-  const [first] = lists;
-  if (!first) return [[]];
-  if (lists.some((list) => list.length !== first.length))
+function inStep(lists: readonly (Json[] | undefined)[]): Json[][] {
+  const known = lists.filter((list) => list !== undefined);
+  const [first] = known;
+  if (first && known.some((list) => list.length !== first.length))
     wrong('For "repeat" without permutations, all lists must have the same length');
-  return first.map((_, row) => lists.map((list) => list[row] ?? null));
+  // One that is null has no items, so that there are no rows.
+  return !first || known.length < lists.length ? [] : first.map((_, row) => known.map((list) => list[row] ?? null));
 }
 
+/** Python finds the empty text before, between and after all characters. */
+const between = (text: string, value: string): string =>
+  value + Array.from(text, (character) => character + value).join('');
+
 function substituteText(text: string, name: string, value: Json): string {
-  if (typeof value === 'string') return text.replaceAll(name, () => value);
+  if (typeof value === 'string') return name === '' ? between(text, value) : text.replaceAll(name, () => value);
   return wrong(`"repeat" puts strings into text; ${shown(value)} for ${name} is ${kindOfValue(value)}`);
 }
 

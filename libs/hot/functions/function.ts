@@ -1,6 +1,7 @@
 /** What a function of the language is to the evaluator: data that says when it exists, and how it is worked out. */
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import { isObject } from '../node.ts';
+import { numberOf } from '../number.ts';
 import type { Version } from '../version.ts';
 import type { Limits } from '../yaql/call.ts';
 
@@ -58,4 +59,20 @@ export function mapOf(argument: Json, name: string, keys: readonly string[]): Js
 /** An own entry of a map, or undefined: `constructor` is a name like any other. */
 export function own(map: JsonObject, key: string): Json | undefined {
   return Object.hasOwn(map, key) ? map[key] : undefined;
+}
+
+/** What Python counts as false. */
+export function isEmpty(value: Json): boolean {
+  if (numberOf(value) !== undefined) return numberOf(value) === 0;
+  if (typeof value === 'object' && value !== null) return Object.keys(value).length === 0;
+  return value === null || value === false || value === '';
+}
+
+/** Python's `int(value)`; undefined where it fails. */
+export function wholeNumber(value: Json): number | undefined {
+  if (typeof value === 'boolean') return Number(value);
+  if (typeof value === 'string')
+    return /^\s*[-+]?\d+(?:_\d+)*\s*$/.test(value) ? Number(value.replaceAll('_', '')) : undefined;
+  const number = numberOf(value);
+  return number === undefined ? undefined : Math.trunc(number);
 }

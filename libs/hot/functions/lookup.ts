@@ -1,7 +1,7 @@
 /** The functions that read something outside their arguments. */
 import type { Json } from '@anneal/contracts/json.ts';
 import { isObject } from '../node.ts';
-import { own, type TemplateFunction, wrong } from './function.ts';
+import { own, type TemplateFunction, wholeNumber, wrong } from './function.ts';
 
 const getParam: TemplateFunction = {
   name: 'get_param',
@@ -17,10 +17,10 @@ const getParam: TemplateFunction = {
 };
 
 function parameterStep(value: Json, step: Json): Json | undefined {
-  if (isObject(value)) return typeof step === 'object' ? undefined : own(value, String(step));
-  const index =
-    typeof step === 'number' ? step : typeof step === 'string' && /^\s*-?\d+\s*$/.test(step) ? Number(step) : NaN;
-  if (!Number.isInteger(index)) return undefined;
+  if (isObject(value)) return typeof step === 'string' ? own(value, step) : undefined;
+  if (typeof step !== 'boolean' && typeof step !== 'string' && typeof step !== 'number') return undefined;
+  const index = wholeNumber(step);
+  if (index === undefined || (typeof step === 'number' && !Number.isInteger(step))) return undefined;
   return Array.isArray(value) ? value.at(index) : typeof value === 'string' ? value.at(index) : undefined;
 }
 

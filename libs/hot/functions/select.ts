@@ -1,7 +1,9 @@
 /** The functions that the first versions took over from CloudFormation. Later versions know them only to refuse them. */
 import type { Json } from '@anneal/contracts/json.ts';
-import { isObject, kindOfValue, shown } from '../node.ts';
-import { listOf, own, type TemplateFunction, wrong } from './function.ts';
+import { isObject, kindOfValue, shown, toRecord } from '../node.ts';
+import type { Version } from '../version.ts';
+import { replaceText } from './text.ts';
+import { listOf, own, type TemplateFunction, wholeNumber, wrong } from './function.ts';
 
 const parsed = (value: Json): Json => {
   if (typeof value !== 'string') return value;
@@ -18,16 +20,17 @@ const select: TemplateFunction = {
   until: '2015-10-15',
   evaluate(argument) {
     const [step = null, from = null] = listOf(argument, { name: 'Fn::Select', least: 2, most: 2 });
+    if (from === '') return '';
     const value = parsed(from);
     if (value === null) return '';
     if (isObject(value))
       return typeof step === 'string'
         ? (own(value, step) ?? '')
         : wrong('Index to "Fn::Select" must be a string for a map');
-    const index = Number(step);
-    if (!Array.isArray(value) || !Number.isInteger(index))
+    const index = wholeNumber(step);
+    if (!Array.isArray(value) || index === undefined)
       return wrong(`"Fn::Select" cannot take ${shown(step)} from ${kindOfValue(value)}`);
-    return value[index] ?? '';
+    return value.at(index) ?? (index < value.length && index >= -value.length ? null : '');
   },
 };
 
@@ -37,6 +40,7 @@ const joinStrings: TemplateFunction = {
   until: '2014-10-16',
   evaluate(argument) {
     const [delimiter, items = null] = listOf(argument, { name: 'Fn::Join', least: 2, most: 2 });
+    if (items === null) return '';
     if (typeof delimiter !== 'string' || !Array.isArray(items)) return wrong('"Fn::Join" takes a delimiter and a list');
     return items
       .map((item) =>
@@ -80,4 +84,85 @@ const reference: TemplateFunction = {
       : wrong('"Ref" takes a name'),
 };
 
-export const selectFunctions = [select, joinStrings, split, base64, reference];
+/** `.member.0.Name=key` and `.member.0.Value=door` make `key: door`. */
+const memberListToMap: TemplateFunction = {
+  name: 'Fn::MemberListToMap',
+  since: '2013-05-23',
+  until: '2014-10-16',
+  evaluate(argument) {
+    const [keyName, valueName, items = null] = listOf(argument, { name: 'Fn::MemberListToMap', least: 3, most: 3 });
+    if (typeof keyName !== 'string' || typeof valueName !== 'string')
+      return wrong('Fn::MemberListToMap Key Name and Value Name must be strings');
+    if (!Array.isArray(items)) return wrong('Member list must be a list');
+    const rows = new Map<number, { key?: string; value?: string }>();
+    for (const item of items) {
+      if (typeof item !== 'string') return wrong('Member list items must be strings');
+      const at = item.indexOf('=');
+      if (at < 0) return wrong(`Member list items have the form .member.0.Name=key, not ${shown(item)}`);
+      const match = /^\.member\.(\d+)\.(.*)$/s.exec(item.slice(0, at));
+      if (!match) continue;
+      const row = rows.get(Number(match[1])) ?? {};
+      rows.set(Number(match[1]), row);
+      if (match[2] === keyName) row.key = item.slice(at + 1);
+      if (match[2] === valueName) row.value = item.slice(at + 1);
+    }
+    const sorted = [...rows].sort(([a], [b]) => a - b).map(([, row]) => row);
+    return toRecord(
+      sorted.flatMap(({ key, value }): [string, Json][] =>
+        key === undefined || value === undefined ? [] : [[key, value]],
+      ),
+    );
+  },
+};
+
+/** As `str_replace` of the first versions, with its arguments in a list. */
+const replace: TemplateFunction = {
+  name: 'Fn::Replace',
+  since: '2013-05-23',
+  until: '2014-10-16',
+  evaluate(argument, scope) {
+    const [params = null, template = null] = listOf(argument, { name: 'Fn::Replace', least: 2, most: 2 });
+    return replaceText({ name: 'Fn::Replace', template, params, scope });
+  },
+};
+
+/** There is one zone, of the name that the compute service gives it. */
+const zones: TemplateFunction = {
+  name: 'Fn::GetAZs',
+  since: '2013-05-23',
+  until: '2014-10-16',
+  evaluate: () => ['nova'],
+};
+
+type Facade = 'metadata' | 'deletion_policy' | 'update_policy';
+const facade = (name: string, parts: Readonly<Record<string, Facade>>, until?: Version): TemplateFunction => ({
+  name,
+  since: '2013-05-23',
+  ...(until && { until }),
+  evaluate(argument, scope) {
+    const part = typeof argument === 'string' && Object.hasOwn(parts, argument) ? parts[argument] : undefined;
+    if (!part) return wrong(`Incorrect arguments to "${name}" should be one of: ${Object.keys(parts).join(', ')}`);
+    return scope.facade ? scope.facade(part) : wrong(`"${name}" means something in a nested template only`);
+  },
+});
+
+export const selectFunctions = [
+  memberListToMap,
+  replace,
+  zones,
+  facade('resource_facade', {
+    metadata: 'metadata',
+    deletion_policy: 'deletion_policy',
+    update_policy: 'update_policy',
+  }),
+  facade(
+    'Fn::ResourceFacade',
+    { Metadata: 'metadata', DeletionPolicy: 'deletion_policy', UpdatePolicy: 'update_policy' },
+    '2014-10-16',
+  ),
+  select,
+  joinStrings,
+  split,
+  base64,
+  reference,
+];

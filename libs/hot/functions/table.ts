@@ -21,37 +21,20 @@ export const conditionFunctions: ReadonlyMap<string, string> = new Map([
   ['yaql', '2017-09-01'],
 ]);
 
-/** Known to the language, and not to this compiler: to say so beats passing the map on as a value. */
-export const notServed: ReadonlyMap<string, string> = new Map([
-  ['resource_facade', '2013-05-23'],
-  ['Fn::Replace', '2013-05-23'],
-  ['Fn::GetAZs', '2013-05-23'],
-  ['Fn::MemberListToMap', '2013-05-23'],
-  ['Fn::ResourceFacade', '2013-05-23'],
-]);
-
 /** Names that mean something in some version or dialect: in a version that lacks them they are ordinary keys. */
 const elsewhere = ['if', 'Fn::GetAtt', 'Fn::FindInMap', 'Fn::If', 'Fn::Equals', 'Fn::Not', 'Fn::And', 'Fn::Or'];
 
 export const everyName: ReadonlySet<string> = new Set([
   ...functions.keys(),
   ...conditionFunctions.keys(),
-  ...notServed.keys(),
   ...elsewhere,
 ]);
 
-const cfnOnly = new Set(['Fn::Replace', 'Fn::GetAZs', 'Fn::MemberListToMap', 'Fn::ResourceFacade']);
-
-export type Known = 'function' | 'removed' | 'not served' | 'literal';
+export type Known = 'function' | 'removed' | 'literal';
 
 /** What a single-key map of this name is in a value. */
 export function lookUp(name: string, version: string): Known {
   const found = functions.get(name);
-  if (found) {
-    if (version < found.since) return 'literal';
-    return found.until !== undefined && version >= found.until ? 'removed' : 'function';
-  }
-  const since = notServed.get(name);
-  if (since === undefined || version < since) return 'literal';
-  return cfnOnly.has(name) && version >= '2014-10-16' ? 'removed' : 'not served';
+  if (!found || version < found.since) return 'literal';
+  return found.until !== undefined && version >= found.until ? 'removed' : 'function';
 }

@@ -2,8 +2,9 @@
 import { createHash, getHashes } from 'node:crypto';
 import type { Json } from '@anneal/contracts/json.ts';
 import { isObject, kindOfValue, shown } from '../node.ts';
+import { isExact } from '../number.ts';
 import { jsonText, pythonText } from '../python.ts';
-import { listOf, mapOf, own, type Scope, type TemplateFunction, wrong } from './function.ts';
+import { isEmpty, listOf, mapOf, own, type Scope, type TemplateFunction, wholeNumber, wrong } from './function.ts';
 
 const serialises = (scope: Scope): boolean => scope.templateVersion >= '2015-10-15';
 
@@ -18,8 +19,10 @@ const listJoin: TemplateFunction = {
     });
     if (typeof delimiter !== 'string') return wrong('"list_join" delimiter must be a string');
     const items = lists.flatMap((list) => {
-      if (list === null) return [];
-      return Array.isArray(list) ? list : wrong(`"list_join" must operate on a list, not ${kindOfValue(list)}`);
+      if (Array.isArray(list)) return list;
+      // What is empty counts as no list, whatever it is; the first versions did so with null only.
+      if (list === null || (serialises(scope) && isEmpty(list))) return [];
+      return wrong(`"list_join" must operate on a list, not ${kindOfValue(list)}`);
     });
     return items.map((item) => joined(item, serialises(scope))).join(delimiter);
   },
@@ -28,7 +31,7 @@ const listJoin: TemplateFunction = {
 function joined(item: Json, serialise: boolean): string {
   if (item === null) return '';
   if (typeof item === 'string') return item;
-  if (serialise && typeof item === 'object') return jsonText(item);
+  if (serialise && typeof item === 'object' && !isExact(item)) return jsonText(item);
   return wrong(`Items to join must be string${serialise ? ', map or list' : ''} not ${shown(item)}`);
 }
 
@@ -38,34 +41,46 @@ const replacing = (name: string, since: TemplateFunction['since'], strictness: S
   since,
   evaluate(argument, scope) {
     const map = mapOf(argument, name, ['template', 'params']);
-    const template = map['template'] ?? null;
-    const parameters = map['params'] ?? null;
-    if (template === null) return '';
-    if (typeof template !== 'string') return wrong(`"${name}" template must be a string, not ${kindOfValue(template)}`);
-    if (!isObject(parameters)) return wrong(`"${name}" parameters must be a mapping`);
-    const keys = Object.keys(parameters).sort((a, b) => b.length - a.length || (a < b ? -1 : 1));
-    if (keys.includes('')) return wrong(`"${name}" has an empty separator among its params`);
-    const values = new Map(keys.map((key) => [key, replacement(name, parameters[key] ?? null, serialises(scope))]));
-    if (strictness === 'very strict') refuseEmpty(name, keys, parameters);
-    const missing = new Set(keys);
-    const result = replaceAll({ text: template, keys, values, missing });
-    if (strictness !== 'lenient' && missing.size > 0) {
-      return wrong(`The following params were not found in the template: ${[...missing].join(',')}`);
-    }
-    return result;
+    return replaceText({ name, template: map['template'] ?? null, params: map['params'] ?? null, scope, strictness });
   },
 });
 
+export function replaceText(options: {
+  name: string;
+  template: Json;
+  params: Json;
+  scope: Scope;
+  strictness?: Strictness;
+}): string {
+  const { name, template, params, scope, strictness = 'lenient' } = options;
+  if (typeof template !== 'string') return wrong(`"${name}" template must be a string, not ${kindOfValue(template)}`);
+  if (!isObject(params)) return wrong(`"${name}" parameters must be a mapping`);
+  const keys = Object.keys(params).sort((a, b) => b.length - a.length || (a < b ? -1 : 1));
+  if (keys.includes('')) return wrong(`"${name}" has an empty separator among its params`);
+  const values = new Map(keys.map((key) => [key, replacement(name, params[key] ?? null, serialises(scope))]));
+  if (strictness === 'very strict') refuseEmpty(name, keys, params);
+  const missing = new Set(keys);
+  const result = replaceAll({ text: template, keys, values, missing });
+  if (strictness !== 'lenient' && missing.size > 0) {
+    return wrong(`The following params were not found in the template: ${[...missing].join(',')}`);
+  }
+  return result;
+}
+
 function replacement(name: string, value: Json, serialise: boolean): string {
   if (value === null) return '';
-  if (typeof value !== 'object') return pythonText(value);
+  if (typeof value !== 'object' || isExact(value)) return pythonText(value);
   return serialise ? jsonText(value) : wrong(`"${name}" params must be strings or numbers, not ${kindOfValue(value)}`);
 }
 
 function refuseEmpty(name: string, keys: string[], parameters: { [key: string]: Json }): void {
   const empty = keys.filter((key) => {
     const value = parameters[key] ?? null;
-    return value === null || value === '' || (typeof value === 'object' && Object.keys(value).length === 0);
+    return (
+      value === null ||
+      value === '' ||
+      (typeof value === 'object' && !isExact(value) && Object.keys(value).length === 0)
+    );
   });
   if (empty.length > 0) wrong(`"${name}" has empty values for the params ${empty.join(',')}`);
 }
@@ -102,20 +117,21 @@ const strSplit: TemplateFunction = {
   name: 'str_split',
   since: '2015-10-15',
   evaluate(argument) {
-    const [delimiter, text, index] = listOf(argument, { name: 'str_split', least: 2, most: 3 });
-    if (typeof delimiter !== 'string' || delimiter === '')
-      return wrong('"str_split" delimiter must be a string of at least one character');
+    const [delimiter = null, text, index] = listOf(argument, { name: 'str_split', least: 2 });
     if (text === null || text === undefined) return null;
     if (typeof text !== 'string') return wrong(`"str_split" must split a string, not ${kindOfValue(text)}`);
-    const parts = text.split(delimiter);
-    if (index === undefined || index === null) return parts;
-    const position = Number(index);
-    if (typeof index === 'object' || !Number.isInteger(position) || String(index).trim() === '') {
-      return wrong(`Incorrect index to "str_split": ${shown(index)}`);
-    }
+    if (delimiter !== null && (typeof delimiter !== 'string' || delimiter === ''))
+      return wrong('"str_split" delimiter must be a string of at least one character');
+    // Without a delimiter blanks separate, as many as there are.
+    const parts = delimiter === null ? text.split(/\s+/).filter((part) => part !== '') : text.split(delimiter);
+    if (index === undefined) return parts;
+    const position = wholeNumber(index) ?? wrong(`Incorrect index to "str_split": ${shown(index)}`);
     return parts.at(position) ?? wrong(`Incorrect index to "str_split" should be between 0 and ${parts.length - 1}`);
   },
 };
+
+/** Where Python's name of an algorithm is not OpenSSL's. */
+const digestNames: Record<string, string> = { blake2b: 'blake2b512', blake2s: 'blake2s256' };
 
 const digest: TemplateFunction = {
   name: 'digest',
@@ -125,8 +141,11 @@ const digest: TemplateFunction = {
     if (typeof algorithm !== 'string' || typeof text !== 'string') {
       return wrong('"digest" takes the name of an algorithm and a string');
     }
-    const name = algorithm.toLowerCase().replace('sha3_', 'sha3-');
-    if (!getHashes().includes(name)) return wrong(`Algorithm must be one of ${getHashes().slice(0, 40).join(', ')}`);
+    const name =
+      digestNames[algorithm.toLowerCase()] ??
+      algorithm.toLowerCase().replace('sha3_', 'sha3-').replace('sha512_', 'sha512-');
+    if (!getHashes().includes(name) || name.startsWith('shake'))
+      return wrong(`Algorithm must be one of ${getHashes().slice(0, 40).join(', ')}`);
     if (Array.from(text).some((character) => (character.codePointAt(0) ?? 0) > 255))
       return wrong('"digest" takes text of which every character is in latin-1');
     return createHash(name).update(text, 'latin1').digest('hex');
@@ -135,7 +154,7 @@ const digest: TemplateFunction = {
 
 const urlParts = ['scheme', 'username', 'password', 'host', 'port', 'path', 'query', 'fragment'];
 const encoded = (text: string): string =>
-  encodeURIComponent(text).replace(/[!'()*]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`);
+  encodeURIComponent(text.toWellFormed()).replace(/[!'()*]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`);
 const pathEncoded = (text: string): string => encoded(text).replaceAll('%2F', '/');
 
 const makeUrl: TemplateFunction = {
@@ -147,40 +166,48 @@ const makeUrl: TemplateFunction = {
       if (!urlParts.includes(key)) return wrong(`Invalid key "${key}" to "make_url"; it takes ${urlParts.join(', ')}`);
     }
     const part = (name: string): string => {
-      const value = own(map, name) ?? '';
-      return typeof value === 'object' || typeof value === 'boolean'
-        ? wrong(`The "${name}" argument to "make_url" must be a string`)
-        : pythonText(value);
+      const value = own(map, name);
+      if (value === undefined || typeof value === 'string') return value ?? '';
+      return wrong(`The "${name}" argument to "make_url" must be a string, not ${kindOfValue(value)}`);
     };
     const scheme = part('scheme');
-    if (scheme.includes(':')) return wrong('The "scheme" argument to "make_url" must not contain \':\'');
-    const authority = `${userInfo(part('username'), part('password'))}${bracketed(part('host'))}${port(part('port'))}`;
+    if (scheme.includes(':')) return wrong('URL "scheme" should not contain \':\'');
+    const authority = `${userInfo(part('username'), part('password'))}${bracketed(part('host'))}${port(own(map, 'port'))}`;
     const path = pathEncoded(part('path'));
-    const rooted = authority !== '' && path !== '' && !path.startsWith('/') ? `/${path}` : path;
-    const query = queryText(own(map, 'query') ?? null);
+    const query = queryText(own(map, 'query'));
     const fragment = pathEncoded(part('fragment'));
-    return `${scheme && `${scheme}:`}${authority && `//${authority}`}${rooted}${query && `?${query}`}${fragment && `#${fragment}`}`;
+    // Schemes that have hosts are written with the slashes of one even where it is empty.
+    const slashes = authority !== '' || path.startsWith('//') || hosted.has(scheme);
+    const rooted = slashes && path !== '' && !path.startsWith('/') ? `/${path}` : path;
+    const place = slashes && !(authority === '' && path.startsWith('//')) ? `//${authority}${rooted}` : path;
+    return `${scheme && `${scheme}:`}${place}${query && `?${query}`}${fragment && `#${fragment}`}`;
   },
 };
 
+const hosted = new Set(
+  'ftp http gopher nntp telnet imap wais file mms https shttp snews prospero rtsp rtspu rsync svn svn+ssh sftp nfs git git+ssh ws wss itms-services'.split(
+    ' ',
+  ),
+);
+
 const userInfo = (username: string, password: string): string =>
-  username === '' ? '' : `${encoded(username)}${password && `:${encoded(password)}`}@`;
+  username === '' && password === '' ? '' : `${encoded(username)}${password && `:${encoded(password)}`}@`;
 
 function bracketed(host: string): string {
-  const bare = host.replace(/^\[(.*)\]$/, '$1');
+  const bare = encoded(host.replace(/^\[(.*)\]$/, '$1')).replaceAll('%3A', ':');
   return bare.includes(':') ? `[${bare}]` : bare;
 }
 
-function port(text: string): string {
-  if (text === '') return '';
-  if (!/^\d+$/.test(text)) return wrong(`Invalid URL port "${text}"`);
-  if (Number(text) < 1 || Number(text) > 65535) return wrong(`Invalid URL port ${text}, must be in range 1-65535`);
-  return `:${Number(text)}`;
+/** As it is written, when Python's `int` of it is a port. */
+function port(value: Json | undefined): string {
+  if (value === undefined) return '';
+  const number = wholeNumber(value) ?? wrong(`Invalid URL port "${shown(value)}" for make_url`);
+  if (number < 1 || number > 65535) return wrong(`Invalid URL port ${number}, must be in range 1-65535`);
+  return `:${pythonText(value)}`;
 }
 
-function queryText(query: Json): string {
-  if (query === null || query === '') return '';
-  if (typeof query === 'string') return query;
+function queryText(query: Json | undefined): string {
+  if (query === undefined) return '';
   if (!isObject(query)) return wrong('The "query" argument to "make_url" must be a map');
   const form = (value: Json): string => pathEncoded(pythonText(value)).replaceAll('%20', '+');
   return Object.entries(query)

@@ -1,5 +1,5 @@
 /** `yaql`: an expression of the language of that name, on data. The engine is in `../yaql/`. */
-import { isObject, kindOfValue } from '../node.ts';
+import { isObject } from '../node.ts';
 import { evaluateYaql, heatLimits, parseYaql, type Tree, YaqlFault } from '../yaql/yaql.ts';
 import { mapOf, type TemplateFunction, wrong } from './function.ts';
 
@@ -27,7 +27,6 @@ export const yaql: TemplateFunction = {
     if (Object.keys(argument).some((key) => key !== 'expression' && key !== 'data')) return wrong(form);
     const data = Object.hasOwn(argument, 'data') ? (argument['data'] ?? null) : {};
     if (typeof expression !== 'string') return wrong('The "expression" argument to "yaql" must contain a string');
-    if (!isObject(data)) return wrong(`The "data" argument to "yaql" must contain a map, not ${kindOfValue(data)}`);
     const where = (fault: YaqlFault): string =>
       fault.offset === undefined ? '' : ` (at character ${fault.offset + 1})`;
     let tree: Tree;

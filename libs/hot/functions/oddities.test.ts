@@ -1,0 +1,38 @@
+import { readFileSync } from 'node:fs';
+import type { Json } from '@anneal/contracts/json.ts';
+import { describe, expect, it } from 'vitest';
+import { compiled } from '../testing.ts';
+import { evaluate } from '../evaluate.ts';
+
+/** What each function comes to in a version; a row without `is` is refused. */
+interface Row {
+  readonly is?: Json;
+}
+const table = JSON.parse(readFileSync(new URL('../testdata/functions.json', import.meta.url), 'utf8')) as {
+  parameters: string;
+  files: Record<string, string>;
+  rows: [string, string, Row][];
+};
+
+function run(version: string, value: string): { is?: unknown } {
+  const template = `heat_template_version: ${version}\n${table.parameters}outputs:\n  o:\n    value: ${value}\n`;
+  const plan = compiled(template, { files: table.files });
+  if (Array.isArray(plan)) return {};
+  const output = plan.outputs['o'];
+  return {
+    is:
+      output &&
+      evaluate(output.value, {
+        templateVersion: plan.template_version,
+        parameter: (name) => plan.parameters[name]?.value,
+        reference: () => undefined,
+        attribute: () => undefined,
+      }),
+  };
+}
+
+describe('each function of each version', () => {
+  it.each(table.rows)('%s %s', (version, value, row) => {
+    expect(run(version, value)).toEqual(row);
+  });
+});
