@@ -2,39 +2,30 @@
  * A MongoDB for tests: `ANNEAL_TEST_MONGODB_URL`, else `mongod` from the PATH as a single server, else a FerretDB
  * that is built once from `ferretdb/`. What is started has its data in a temporary folder.
  */
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
-import { createHash } from 'node:crypto';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { access, constants, mkdir, mkdtemp, readFile, rename, rm } from 'node:fs/promises';
+import { access, constants, mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
-import { homedir, platform, tmpdir } from 'node:os';
+import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
-import { promisify } from 'node:util';
 import { openStore } from '@anneal/store/open.ts';
-import type { BackendServer, MissingBackend } from './backend.ts';
-
-export interface MongodbServer extends BackendServer {
-  /** FerretDB reads whole collections where MongoDB uses an index. */
-  readonly scans: boolean;
-}
+import type { BackendServer, FindBackend } from './backend.ts';
+import { buildFerretdb } from './ferretdb/build.ts';
 
 interface Program {
   readonly file: string;
   readonly parameters: (port: number, folder: string) => string[];
   /** What the URL says beyond the address. */
   readonly query: string;
-  readonly scans: boolean;
 }
 
-const source = new URL('ferretdb/', import.meta.url).pathname;
 const startMs = 30_000;
-const run = promisify(execFile);
 
-export const findMongodb = async (): Promise<MongodbServer | MissingBackend> => {
+export const findMongodb: FindBackend = async () => {
   const given = process.env['ANNEAL_TEST_MONGODB_URL'];
   if (given !== undefined && given !== '') {
     const never = (): Promise<void> => Promise.reject(new Error('This MongoDB is not ours to kill.'));
-    return { url: given, mayBeKilled: false, scans: false, kill: never, start: never, stop: async () => undefined };
+    return { url: given, mayBeKilled: false, kill: never, start: never, stop: async () => undefined };
   }
   const mongod = await onPath('mongod');
   if (mongod !== undefined) return startOwn(singleServer(mongod));
@@ -47,7 +38,7 @@ export const findMongodb = async (): Promise<MongodbServer | MissingBackend> => 
     };
   }
   try {
-    return await startOwn(ferretdb(await build(go)));
+    return await startOwn(ferretdb(await buildFerretdb(go)));
   } catch (error) {
     return {
       missing: `MongoDB is not here, and FerretDB cannot be had: ${error instanceof Error ? error.message : ''}`,
@@ -65,39 +56,15 @@ const singleServer = (file: string): Program => ({
   file,
   parameters: (port, folder) => ['--bind_ip', '127.0.0.1', '--port', String(port), '--dbpath', folder, '--quiet'],
   query: '',
-  scans: false,
 });
 
 const ferretdb = (file: string): Program => ({
   file,
   parameters: (port, folder) => [`127.0.0.1:${port}`, folder],
   query: '',
-  scans: true,
 });
 
-/** Named by what it is built from: a change of the source is a new program, and two builders do not meet. */
-async function build(go: string): Promise<string> {
-  const names = ['go.mod', 'go.sum', 'main.go', 'front.go'];
-  const hash = createHash('sha256');
-  for (const name of names) hash.update(await readFile(join(source, name)));
-  const file = join(cacheFolder(), `ferretdb-${hash.digest('hex').slice(0, 16)}`);
-  if (await isProgram(file)) return file;
-  process.stderr.write(`Building FerretDB for the tests of the MongoDB store into ${file}; once, some minutes.\n`);
-  await mkdir(cacheFolder(), { recursive: true });
-  const made = `${file}.${process.pid}`;
-  await run(go, ['build', '-trimpath', '-o', made, '.'], { cwd: source, maxBuffer: 64 * 1024 * 1024 });
-  await rename(made, file);
-  return file;
-}
-
-function cacheFolder(): string {
-  const folder =
-    process.env['XDG_CACHE_HOME'] ??
-    (platform() === 'darwin' ? join(homedir(), 'Library', 'Caches') : join(homedir(), '.cache'));
-  return join(folder, 'anneal', 'backends');
-}
-
-async function startOwn(program: Program): Promise<MongodbServer> {
+async function startOwn(program: Program): Promise<BackendServer> {
   const folder = await mkdtemp(join(tmpdir(), 'anneal-mongodb-'));
   const port = await freePort();
   const url = `mongodb://127.0.0.1:${port}/${program.query}`;
@@ -125,7 +92,6 @@ async function startOwn(program: Program): Promise<MongodbServer> {
   return {
     url,
     mayBeKilled: true,
-    scans: program.scans,
     kill,
     start,
     async stop() {

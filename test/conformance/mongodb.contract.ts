@@ -2,7 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { storeConformance } from '@anneal/store/conformance.ts';
 import { dropDatabase } from '@anneal/store/mongodb/drop.ts';
 import { afterAll, expect, it } from 'vitest';
-import { databaseUrl, findMongodb, type MongodbServer } from '../backends/mongodb.ts';
+import type { BackendServer } from '../backends/backend.ts';
+import { databaseUrl, findMongodb } from '../backends/mongodb.ts';
 
 const server = await findMongodb();
 const missing = 'missing' in server ? server.missing : '';
@@ -12,13 +13,11 @@ it.skipIf(missing !== '' && !required)('has a MongoDB to run on', () => expect(m
 if ('missing' in server) process.stderr.write(`${missing}\n`);
 else runOn(server);
 
-function runOn(started: MongodbServer): void {
-  const { url, scans } = started;
+function runOn(started: BackendServer): void {
   afterAll(() => started.stop());
   storeConformance('MongoDB', {
-    scans,
     async fresh() {
-      const own = databaseUrl(url, `anneal_test_${randomBytes(6).toString('hex')}`);
+      const own = databaseUrl(started.url, `anneal_test_${randomBytes(6).toString('hex')}`);
       return { url: own, dispose: () => dropDatabase(own) };
     },
   });

@@ -21,10 +21,23 @@ interface Piece {
 
 const pieceSize = 8 * 1024 * 1024;
 
-export function blobsOn(db: Db, guard: <R>(run: () => Promise<R>) => Promise<R>): Blobs {
+export function blobsOn(parameters: {
+  db: Db;
+  guard: <R>(run: () => Promise<R>) => Promise<R>;
+  patienceMs: number;
+}): Blobs {
+  const { db, guard, patienceMs } = parameters;
   const heads = db.collection<Blob>('blobs');
   const parts = db.collection<Piece>('blob_pieces');
 
+  /** What has this name already has this content. */
+  const once = async (insert: () => Promise<unknown>): Promise<void> => {
+    try {
+      await patiently(insert, patienceMs);
+    } catch (error) {
+      if (!(error instanceof MongoServerError) || error.code !== 11_000) throw error;
+    }
+  };
   const read = async (hash: string): Promise<Uint8Array | undefined> => {
     const head = await heads.findOne({ _id: hash });
     if (!head?.pieces) return head?.content?.value();
@@ -59,13 +72,4 @@ export function blobsOn(db: Db, guard: <R>(run: () => Promise<R>) => Promise<R>)
       return bytes && new TextDecoder().decode(bytes);
     },
   };
-}
-
-/** What has this name already has this content. */
-async function once(insert: () => Promise<unknown>): Promise<void> {
-  try {
-    await patiently(insert);
-  } catch (error) {
-    if (!(error instanceof MongoServerError) || error.code !== 11_000) throw error;
-  }
 }

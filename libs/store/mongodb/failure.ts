@@ -10,9 +10,6 @@ import {
   type WriteError,
 } from 'mongodb';
 
-/** How long an operation is tried again. */
-export const patienceMs = 15_000;
-
 const duplicateCode = 11_000;
 /** WriteConcernTimeout, and what a server says that steps down, stops or has lost its majority. */
 const passingCodes = new Set([6, 7, 64, 79, 89, 91, 100, 189, 262, 9001, 10_107, 11_600, 11_602, 13_435, 13_436]);
@@ -25,6 +22,10 @@ function originOf(error: unknown): unknown {
   const inner: unknown = error instanceof MongoBulkWriteError ? error.errorResponse : undefined;
   return inner instanceof Error ? inner : error;
 }
+
+/** What the socket said, where the driver hands it on as it is. */
+const isSocketError = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && typeof error.code === 'string' && /^E[A-Z]+$/.test(error.code);
 
 /** The text of a refusal for a taken unique value. FerretDB gives no code for some, only SQLite's words. */
 export function duplicateIn(thrown: unknown): string | undefined {
@@ -44,7 +45,8 @@ export function refusedIn(error: unknown): WriteError[] | undefined {
 /** True when nobody knows whether it was done, and when it may be possible again soon. */
 export function isPassing(thrown: unknown): boolean {
   const error = originOf(thrown);
-  if (error instanceof MongoNetworkError || error instanceof MongoServerSelectionError) return true;
+  if (error instanceof MongoNetworkError || error instanceof MongoServerSelectionError || isSocketError(error))
+    return true;
   if (!(error instanceof MongoError)) return false;
   if (error.hasErrorLabel('RetryableWriteError') || error.hasErrorLabel('RetryableError')) return true;
   if (error.name === 'MongoPoolClearedError' || error.name === 'MongoWaitQueueTimeoutError') return true;
@@ -52,8 +54,8 @@ export function isPassing(thrown: unknown): boolean {
   return [error.code, concern].some((code) => typeof code === 'number' && passingCodes.has(code));
 }
 
-/** Repeats what may be done twice while the server is away, up to the driver's own patience a second time. */
-export async function patiently<R>(run: () => Promise<R>): Promise<R> {
+/** Repeats what may be done twice while the server is away. */
+export async function patiently<R>(run: () => Promise<R>, patienceMs: number): Promise<R> {
   const deadline = performance.now() + patienceMs;
   for (;;) {
     try {
@@ -73,6 +75,6 @@ export function asAnneal(place: string, error: unknown): unknown {
       cause: error,
     });
   }
-  if (!(error instanceof MongoError)) return error;
+  if (!(error instanceof MongoError) && !isSocketError(error)) return error;
   return new AnnealError('Unavailable', `The store at ${place} cannot be used: ${messageOf(error)}.`, { cause: error });
 }

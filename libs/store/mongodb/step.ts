@@ -9,7 +9,7 @@
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { AnyBulkWriteOperation, Collection as Driver } from 'mongodb';
-import { duplicateIn, isPassing, patienceMs, refusedIn } from './failure.ts';
+import { duplicateIn, isPassing, refusedIn } from './failure.ts';
 import type { Operation, Result } from './operation.ts';
 import type { BulkOutcome } from '../port.ts';
 import { type Family, familyOf } from './plan.ts';
@@ -23,7 +23,15 @@ type Send = (some: Some) => Promise<Some>;
 const done: Result = { outcome: 'done' };
 const nothing: Some = [];
 
-export async function runStep(driver: Driver<Stored>, operations: Some, report: Report): Promise<void> {
+export async function runStep(parameters: {
+  driver: Driver<Stored>;
+  operations: Some;
+  /** How long it is tried again. */
+  patienceMs: number;
+  report: Report;
+}): Promise<void> {
+  const { driver, operations, report } = parameters;
+  const deadline = performance.now() + parameters.patienceMs;
   const bodies = new Map<Operation, Stored['body']>();
   for (const operation of operations) {
     try {
@@ -32,7 +40,7 @@ export async function runStep(driver: Driver<Stored>, operations: Some, report: 
       report(operation, { error });
     }
   }
-  const step = new Step(driver, bodies, report);
+  const step = new Step({ driver, bodies, report, deadline });
   const family = (name: Family): Operation[] => [...bodies.keys()].filter((each) => familyOf(each) === name);
   await Promise.all([
     step.run(family('insert'), (some) => step.insert(some)),
@@ -46,12 +54,18 @@ class Step {
   readonly #driver: Driver<Stored>;
   readonly #bodies: ReadonlyMap<Operation, Stored['body']>;
   readonly #report: Report;
-  readonly #deadline = performance.now() + patienceMs;
+  readonly #deadline: number;
 
-  constructor(driver: Driver<Stored>, bodies: ReadonlyMap<Operation, Stored['body']>, report: Report) {
-    this.#driver = driver;
-    this.#bodies = bodies;
-    this.#report = report;
+  constructor(parameters: {
+    driver: Driver<Stored>;
+    bodies: ReadonlyMap<Operation, Stored['body']>;
+    report: Report;
+    deadline: number;
+  }) {
+    this.#driver = parameters.driver;
+    this.#bodies = parameters.bodies;
+    this.#report = parameters.report;
+    this.#deadline = parameters.deadline;
   }
 
   async run(operations: Some, send: Send): Promise<void> {

@@ -35,6 +35,7 @@ export async function openMongoStore(url: string): Promise<Store> {
   });
   // A read at the primary then sees what was acknowledged and never what a failover takes back.
   const db = client.db(undefined, { readConcern: new ReadConcern(majority ? 'majority' : 'local') });
+  const patienceMs = client.options.serverSelectionTimeoutMS;
   let closed = false;
   const guard = async <R>(run: () => Promise<R>): Promise<R> => {
     if (closed) throw new AnnealError('Unavailable', `The store at ${place} is closed.`);
@@ -55,7 +56,7 @@ export async function openMongoStore(url: string): Promise<Store> {
     const indexes = new Map<string, IndexDefinition>();
     const queue = new WriteQueue({
       tied: () => [...indexes.values()].some(({ unique }) => unique),
-      runStep: (operations, report) => runStep(db.collection<Stored>(name), operations, report),
+      runStep: (operations, report) => runStep({ driver: db.collection<Stored>(name), operations, patienceMs, report }),
     });
     const known: Known = { indexes, writes: queue, fields: [], ready: Promise.resolve() };
     collections.set(name, known);
@@ -82,7 +83,7 @@ export async function openMongoStore(url: string): Promise<Store> {
         shared,
       });
     },
-    blobs: blobsOn(db, guard),
+    blobs: blobsOn({ db, guard, patienceMs }),
     check: () =>
       guard(async () => {
         await db

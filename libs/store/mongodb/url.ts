@@ -1,6 +1,8 @@
 /** `mongodb://[user:password@]host[,host…]/[database][?options]` and `mongodb+srv://…`: the driver's own URLs. */
 import type { MongoClientOptions } from 'mongodb';
-import { patienceMs } from './failure.ts';
+
+/** How long an operation waits for a server that can be written to; `serverSelectionTimeoutMS` in the URL changes it. */
+const patienceMs = 15_000;
 
 /** Where the database is, without who asks: for messages. */
 export const placeOf = (url: string): string => url.replace(/\/\/[^/?]*@/, '//').split('?', 1)[0] ?? '';

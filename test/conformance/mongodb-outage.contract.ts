@@ -1,0 +1,92 @@
+import { randomBytes } from 'node:crypto';
+import { openStore } from '@anneal/store/open.ts';
+import type { Collection, Document, Store } from '@anneal/store/port.ts';
+import { afterAll, afterEach, describe, expect, it } from 'vitest';
+import type { BackendServer } from '../backends/backend.ts';
+import { databaseUrl, findMongodb } from '../backends/mongodb.ts';
+
+interface Counter extends Document {
+  readonly n: number;
+}
+
+const server = await findMongodb();
+const mayBeKilled = !('missing' in server) && server.mayBeKilled;
+
+it.skipIf(!mayBeKilled)('has a MongoDB of its own to kill', () => expect(mayBeKilled).toBe(true));
+if (mayBeKilled) runOn(server);
+
+function runOn(started: BackendServer): void {
+  const opened: Store[] = [];
+  const open = async (query = ''): Promise<Collection<Counter>> => {
+    const store = await openStore({ url: databaseUrl(started.url, database) + query });
+    opened.push(store);
+    return store.collection<Counter>({ name: 'test_counters', indexes: [{ fields: ['n'] }] });
+  };
+  const database = `anneal_test_${randomBytes(6).toString('hex')}`;
+  afterEach(() => Promise.all(opened.splice(0).map((store) => store.close())));
+  afterAll(() => started.stop());
+
+  describe('a store on MongoDB whose server is killed', () => {
+    it(
+      'makes every write exactly once, over kill -9 and restart, and goes on by itself',
+      { timeout: 60_000 },
+      async () => {
+        const [one, two] = [await open(), await open()];
+        await one.insert({ id: 'shared', n: 0 });
+        let rounds = 0;
+        const enough = new AbortController();
+        const count = async (collection: Collection<Counter>, name: string): Promise<number> => {
+          let made = 0;
+          while (!enough.signal.aborted) {
+            const found = await collection.get('shared');
+            if (!found) throw new Error('the counter is gone');
+            if (await collection.replace({ id: 'shared', n: found.n + 1 }, found.version)) {
+              await collection.bulk(
+                [0, 1, 2].map((index) => ({ kind: 'insert', document: { id: `${name}${made}-${index}`, n: made } })),
+              );
+              made += 1;
+            }
+            rounds += 1;
+          }
+          return made;
+        };
+        const counting = Promise.all([count(one, 'a'), count(one, 'b'), count(two, 'c')]);
+        const after = async (more: number): Promise<void> => {
+          const goal = rounds + more;
+          await expect.poll(() => rounds, { timeout: 30_000 }).toBeGreaterThan(goal);
+        };
+        for (let kill = 0; kill < 3; kill += 1) {
+          await after(60);
+          await started.kill();
+          await started.start();
+        }
+        await after(60);
+        enough.abort();
+        const made = await counting;
+        const total = made.reduce((sum, each) => sum + each, 0);
+        expect(await one.get('shared')).toEqual({ id: 'shared', n: total, version: total + 1 });
+        expect(await one.count({ id: { gte: '' } })).toBe(1 + 3 * total);
+      },
+    );
+
+    it('tells its writers and readers within its patience, and its check too', async () => {
+      const collection = await open('?serverSelectionTimeoutMS=1000');
+      const store = opened.at(-1);
+      await started.kill();
+      const began = performance.now();
+      const unavailable = { code: 'Unavailable' };
+      await Promise.all([
+        expect(collection.insert({ id: 'x', n: 1 })).rejects.toMatchObject(unavailable),
+        expect(collection.bulk([{ kind: 'put', document: { id: 'y', n: 1 } }])).rejects.toMatchObject(unavailable),
+        expect(collection.get('x')).rejects.toMatchObject(unavailable),
+        expect(store?.blobs.put('z')).rejects.toMatchObject(unavailable),
+        expect(store?.check()).rejects.toMatchObject(unavailable),
+      ]);
+      expect(performance.now() - began).toBeLessThan(10_000);
+      await started.start();
+      await store?.check();
+      await collection.bulk([{ kind: 'put', document: { id: 'y', n: 2 } }]);
+      expect((await collection.get('y'))?.n).toBe(2);
+    });
+  });
+}
