@@ -1,0 +1,102 @@
+/** What stands under deploy/ in other languages, held against the code that it deploys. */
+import { globSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { createNames } from '@anneal/bus/nats/names.ts';
+import { requestsQueue, serviceNames, shardQueue } from '@anneal/contracts/queues.ts';
+import { busMetrics } from '@anneal/runtime/instrument.ts';
+
+const here = dirname(fileURLToPath(import.meta.url));
+const root = join(here, '..');
+const textOf = (path: string): string => readFileSync(join(root, path), 'utf8');
+const matches = (text: string, pattern: RegExp): string[] => [
+  ...new Set([...text.matchAll(pattern)].map(([all, part]) => part ?? all)),
+];
+
+const compose = textOf('deploy/compose/compose.yaml');
+/** The text of one service in compose.yaml: from its name to the next one of the same depth. */
+const serviceOf = (name: string): string =>
+  new RegExp(`^  ${name}:\\n((?: {4}.*\\n|\\n)+)`, 'm').exec(compose)?.[1] ?? '';
+const anchorOf = (name: string): string => new RegExp(`^x-${name}: .*\\n((?: .*\\n)+)`, 'm').exec(compose)?.[1] ?? '';
+
+describe('deploy', () => {
+  it('names only settings that exist', () => {
+    const known = new Set(matches(textOf('docs/reference/settings.md'), /ANNEAL_[A-Z_]+[A-Z]/g));
+    // Of compose alone: which image to run.
+    const own = ['ANNEAL_IMAGE'];
+    const files = globSync(['Containerfile', 'compose/**/*', 'compose/.env.example', 'helm/**/*', 'systemd/*'], {
+      cwd: here,
+      withFileTypes: true,
+    }).filter((entry) => entry.isFile());
+    expect(files.length).toBeGreaterThan(30);
+    for (const { parentPath, name } of files) {
+      const used = matches(readFileSync(join(parentPath, name), 'utf8'), /ANNEAL_[A-Z_]+[A-Z]/g);
+      expect(
+        used.filter((setting) => !known.has(setting) && !own.includes(setting)),
+        name,
+      ).toEqual([]);
+    }
+  });
+
+  it('starts two replicas of every service, and the whole of a broker by its profile', () => {
+    expect(anchorOf('service')).toMatch(/^ {4}replicas: 2$/m);
+    for (const name of serviceNames) {
+      expect(serviceOf(name)).toContain('<<: *service\n');
+      expect(serviceOf(name)).toContain(`command: [services/${name}/main.ts]\n`);
+    }
+    for (const broker of ['rabbitmq', 'nats']) {
+      expect(anchorOf(broker)).toContain(`profiles: [${broker}]`);
+      for (const number of [1, 2, 3]) expect(serviceOf(`${broker}-${number}`)).toContain(`<<: *${broker}\n`);
+    }
+  });
+
+  it('has a Deployment of every service in the chart', () => {
+    const services = /^services:\n((?:.*\n)+?)(?=^\S)/m.exec(textOf('deploy/helm/anneal/values.yaml'))?.[1] ?? '';
+    expect(matches(services, /^ {2}(\w+):/gm).toSorted()).toEqual(serviceNames.toSorted());
+  });
+
+  it('scales by the queues and consumers that the services have', () => {
+    const chart = textOf('deploy/helm/anneal/templates/keda.yaml');
+    const names = createNames('anneal');
+    for (const [template, queue] of [
+      ['anneal.%s.requests', requestsQueue('scheduling')],
+      ['anneal.scheduling.shard.%d', shardQueue(3)],
+    ] as const) {
+      expect(chart).toContain(`"${template}"`);
+      expect(template.replace('%s', 'scheduling').replace('%d', '3')).toBe(queue);
+      // The chart writes the consumer as the queue with `_` for each dot, and the stream as `<prefix>-requests`.
+      expect(names.address(queue)).toMatchObject({ stream: 'anneal-requests', durable: queue.replaceAll('.', '_') });
+    }
+  });
+
+  it('puts every package of the workspace into the image', () => {
+    const copied = matches(textOf('deploy/Containerfile'), /^COPY (\S+\/package\.json) /gm);
+    const packages = globSync(['{libs,services}/*/package.json', 'deploy/lab/package.json', 'test/package.json'], {
+      cwd: root,
+    });
+    expect(copied.toSorted()).toEqual(packages.toSorted());
+  });
+});
+
+describe('the alerts and the dashboard', () => {
+  const rules = textOf('deploy/prometheus/rules.yaml');
+  const dashboard = textOf('deploy/grafana/anneal.json');
+
+  it('read only metrics that are there', () => {
+    const ours = new Set(
+      Object.values(busMetrics).flatMap(({ name }) => ['', '_count', '_bucket', '_sum'].map((end) => name + end)),
+    );
+    for (const text of [rules, dashboard]) {
+      for (const name of matches(text, /\banneal_[a-z_]+\b/g)) expect(ours, name).toContain(name);
+    }
+  });
+
+  it('every alert is shown silent and firing in rules.test.yaml', () => {
+    const tests = textOf('deploy/prometheus/rules.test.yaml');
+    const alerts = matches(rules, /^ +- alert: (\w+)$/gm);
+    expect(alerts.length).toBeGreaterThan(10);
+    expect(matches(tests, /alertname: (\w+), exp_alerts: \[\]/g).toSorted()).toEqual(alerts.toSorted());
+    expect(matches(tests, /alertname: (\w+)\n +exp_alerts:\n/g).toSorted()).toEqual(alerts.toSorted());
+  });
+});
