@@ -2,8 +2,9 @@
 import type { Json } from '@anneal/contracts/json.ts';
 import type { Constraint } from '@anneal/contracts/resource-type.ts';
 import { checkCustom } from './custom-constraint.ts';
-import { pythonEqual, pythonText } from './python.ts';
-import { numberText } from './scalar.ts';
+import { isExact } from './number.ts';
+import { Pattern, PatternTooSlow } from './pattern/pattern.ts';
+import { numberText, pythonEqual, pythonText } from './python.ts';
 
 interface Bounds {
   readonly min?: number | undefined;
@@ -22,7 +23,8 @@ export function checkConstraints(
   });
 }
 
-function findBreach(value: Json, constraint: Constraint, skipCustom: boolean): string | undefined {
+function findBreach(given: Json, constraint: Constraint, skipCustom: boolean): string | undefined {
+  const value = isExact(given) ? Number(given) : given;
   const {
     length,
     range,
@@ -78,20 +80,25 @@ function alike(value: Json, other: Json): boolean {
   return pythonEqual(value, other);
 }
 
-/** The expression is Python's; the few forms that differ are put into ours. @throws SyntaxError */
-export function compilePattern(pattern: string): RegExp {
-  const ours = pattern
-    .replaceAll('(?P<', '(?<')
-    .replaceAll('\\A', '^')
-    .replaceAll('\\Z', '$')
-    .replace(/\(\?P=(\w+)\)/g, '\\k<$1>');
-  return new RegExp(`^(?:${ours})$`);
+/** Compiled once: a type is checked for every resource of it. */
+const compiledPatterns = new Map<string, Pattern>();
+
+/** Python's. @throws SyntaxError */
+export function compilePattern(pattern: string): Pattern {
+  const known = compiledPatterns.get(pattern);
+  if (known) return known;
+  const made = new Pattern(pattern);
+  if (compiledPatterns.size >= 1000) compiledPatterns.clear();
+  compiledPatterns.set(pattern, made);
+  return made;
 }
 
+/** A text on which the expression would take too long does not match. */
 function matches(value: string, pattern: string): boolean {
   try {
-    return compilePattern(pattern).test(value);
-  } catch {
-    return true;
+    return compilePattern(pattern).covers(value);
+  } catch (error) {
+    if (error instanceof PatternTooSlow || error instanceof SyntaxError) return false;
+    throw error;
   }
 }

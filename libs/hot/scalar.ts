@@ -72,10 +72,3 @@ function exponent(value: number): string {
 }
 
 const base60 = (digits: string): number => digits.split(':').reduce((total, part) => total * 60 + Number(part), 0);
-
-/** Python's `str` of a number. */
-export function numberText(value: number): string {
-  if (Number.isInteger(value)) return Math.abs(value) < 1e21 ? BigInt(value).toString() : exponent(value);
-  const magnitude = Math.abs(value);
-  return magnitude < 1e-4 || magnitude >= 1e16 ? exponent(value) : String(value);
-}
