@@ -1,0 +1,226 @@
+/**
+ * The clients of OpenStack, as PyPI has them, are the judges of the APIs: what they print is what an operator sees. Skipped where
+ * there is no python3, or PyPI cannot be reached.
+ */
+import { execFile } from 'node:child_process';
+import { access, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it, type TestContext } from 'vitest';
+import { repository, startServer, type TestServer } from '../e2e/server.ts';
+
+const run = promisify(execFile);
+const packages = [
+  'python-openstackclient==10.5.0',
+  'python-heatclient==5.3.0',
+  'python-zaqarclient==4.7.0',
+  'python-ironicclient==6.3.0',
+  'os-collect-config==14.1.0',
+];
+
+/** Kept between runs: installing takes longer than the tests. */
+async function install(): Promise<{ bin: string } | { missing: string }> {
+  const directory = join(
+    repository,
+    'node_modules',
+    '.cache',
+    'anneal',
+    `openstack-${packages.join('_').replaceAll(/[^0-9.]+/g, '-')}`,
+  );
+  const bin = join(directory, 'bin');
+  const ready = join(directory, 'ready');
+  try {
+    await access(ready);
+    return { bin };
+  } catch {
+    // Not there, or broken off: from the start.
+  }
+  try {
+    await rm(directory, { recursive: true, force: true });
+    await mkdir(directory, { recursive: true });
+    await run('python3', ['-m', 'venv', directory]);
+    const pip = ['install', '--quiet', '--disable-pip-version-check', ...packages];
+    await run(join(bin, 'pip'), pip, { timeout: 240_000 });
+    await writeFile(ready, '');
+    return { bin };
+  } catch (error) {
+    return { missing: (error instanceof Error ? error.message : String(error)).split('\n')[0] ?? '' };
+  }
+}
+
+interface Said {
+  status: number;
+  stdout: string;
+  stderr: string;
+}
+type Row = Record<string, unknown>;
+
+describe('unmodified clients', () => {
+  let clients: Awaited<ReturnType<typeof install>>;
+  let server: TestServer | undefined;
+  let directory: string;
+  let environment: Record<string, string>;
+
+  beforeAll(async () => {
+    directory = await mkdtemp(join(tmpdir(), 'anneal-openstack-'));
+    clients = await install();
+    if ('missing' in clients) return;
+    const password = 'a password for the test';
+    server = await startServer({ lab: 2, env: { ANNEAL_GATEWAY_ADMIN_PASSWORD: password } });
+    environment = {
+      PATH: process.env['PATH'] ?? '',
+      HOME: directory,
+      OS_AUTH_URL: `${server.url}/identity/v3`,
+      OS_USERNAME: 'admin',
+      OS_PASSWORD: password,
+      OS_PROJECT_NAME: 'admin',
+      OS_USER_DOMAIN_NAME: 'Default',
+      OS_PROJECT_DOMAIN_NAME: 'Default',
+      OS_IDENTITY_API_VERSION: '3',
+      OS_MESSAGE_CLIENT_ID: '3381af92-2b9e-11e3-b191-71861300734c',
+    };
+  }, 360_000);
+  afterAll(async () => {
+    await server?.dispose();
+    await rm(directory, { recursive: true, force: true });
+  });
+
+  /** Skips, saying why, where there are no clients. */
+  const binOr = (context: TestContext): string =>
+    'bin' in clients
+      ? clients.bin
+      : context.skip(
+          `the clients of OpenStack could not be installed (python3 and PyPI are needed): ${clients.missing}`,
+        );
+
+  /** A command that hangs is killed, and fails. */
+  const execute = (file: string, words: string[]): Promise<Said> =>
+    new Promise((resolve) => {
+      execFile(file, words, { env: environment, cwd: repository, timeout: 60_000 }, (error, stdout, stderr) => {
+        const status = error === null ? 0 : typeof error.code === 'number' ? error.code : -1;
+        resolve({ status, stdout, stderr });
+      });
+    });
+  const openstack = (context: TestContext, ...words: string[]): Promise<Said> =>
+    execute(join(binOr(context), 'openstack'), words);
+  const ok = async (context: TestContext, ...words: string[]): Promise<string> => {
+    const { status, stdout, stderr } = await openstack(context, ...words);
+    expect(status, `openstack ${words.join(' ')}\n${stdout}\n${stderr}`).toBe(0);
+    return stdout;
+  };
+  const rows = async (context: TestContext, ...words: string[]): Promise<Row[]> =>
+    JSON.parse(await ok(context, ...words, '-f', 'json')) as Row[];
+
+  it('log in and find every API in the catalog', async (context) => {
+    const token = (await rows(context, 'token', 'issue')) as unknown as Row;
+    expect(token['project_id']).toBe('00000000000000000000000000000001');
+    const types = (await rows(context, 'catalog', 'list')).map((row) => row['Type']);
+    expect(new Set(types)).toEqual(new Set(['baremetal', 'identity', 'messaging', 'orchestration']));
+  });
+
+  it('create a stack and wait for it, read it, update it, delete it', async (context) => {
+    const template = 'test/fixtures/ordered-config.yaml';
+    const created = await ok(context, 'stack', 'create', '-t', template, '--parameter', 'key_name=k', '--wait', 'web');
+    expect(created).toContain('[web.configB]: CREATE_COMPLETE  state changed');
+    expect(created).toContain('Stack CREATE completed successfully');
+    const resources = await rows(context, 'stack', 'resource', 'list', 'web');
+    expect(resources.map((row) => row['resource_status'])).toEqual(Array.from({ length: 4 }, () => 'CREATE_COMPLETE'));
+    const updated = await ok(context, 'stack', 'update', '--existing', '--parameter', 'key_name=l', '--wait', 'web');
+    expect(updated).toContain('UPDATE_COMPLETE');
+    const shown = (await rows(context, 'stack', 'show', 'web')) as unknown as { parameters: Row };
+    expect(shown.parameters['key_name']).toBe('l');
+    expect(await rows(context, 'software', 'config', 'list')).toHaveLength(2);
+    await ok(context, 'stack', 'delete', '--yes', '--wait', 'web');
+    expect(await rows(context, 'stack', 'list')).toEqual([]);
+    expect(await openstack(context, 'stack', 'show', 'web')).toMatchObject({
+      status: 1,
+      stderr: expect.stringContaining('Stack not found: web'),
+    });
+  });
+
+  it('show why a deployment failed, with what its script printed', async (context) => {
+    const file = join(directory, 'failing.yaml');
+    await writeFile(
+      file,
+      `heat_template_version: 2016-10-14
+resources:
+  host: {type: OS::Nova::Server, properties: {image: any, flavor: any}}
+  words:
+    type: OS::Heat::SoftwareConfig
+    properties: {group: script, config: "#!/bin/sh\\necho some words\\necho out of cheese >&2\\nexit 3\\n"}
+  run:
+    type: OS::Heat::SoftwareDeployment
+    properties: {config: {get_resource: words}, server: {get_resource: host}}
+`,
+    );
+    expect((await openstack(context, 'stack', 'create', '-t', file, '--wait', 'sad')).status).toBe(1);
+    const failures = await ok(context, 'stack', 'failures', 'list', 'sad');
+    expect(failures).toMatch(/deploy_stdout: \|\n\s+some words/);
+    expect(failures).toMatch(/deploy_stderr: \|\n\s+out of cheese/);
+    await ok(context, 'stack', 'delete', '--yes', '--wait', 'sad');
+  });
+
+  it('know what there is to build with', async (context) => {
+    const types = await rows(context, 'orchestration', 'resource', 'type', 'list');
+    expect(types.map((row) => row['Resource Type'])).toContain('OS::Heat::OrderedConfig');
+    const show = ['orchestration', 'resource', 'type', 'show', 'OS::Heat::Value', '--template-type', 'hot'];
+    expect(await ok(context, ...show)).toContain('heat_template_version');
+  });
+
+  it('keep queues: post, claim, release, and list the queues of hosts too', async (context) => {
+    await ok(context, 'messaging', 'queue', 'create', 'mine');
+    await ok(context, 'messaging', 'queue', 'set', 'metadata', 'mine', '{"colour": "red"}');
+    expect(await ok(context, 'messaging', 'queue', 'get', 'metadata', 'mine')).toContain("'colour': 'red'");
+    await ok(context, 'messaging', 'message', 'post', 'mine', '[{"body": "hello", "ttl": 100}]');
+    const [claim] = await rows(context, 'messaging', 'claim', 'create', 'mine');
+    expect(claim).toMatchObject({ Messages: 'hello' });
+    await ok(context, 'messaging', 'claim', 'release', 'mine', String(claim?.['Claim_ID']));
+    expect(await ok(context, 'messaging', 'queue', 'stats', 'mine')).toContain("'free': 1");
+  });
+
+  it('see nodes, inspect them and make them available again', async (context) => {
+    const nodes = await rows(context, 'baremetal', 'node', 'list');
+    expect(nodes.map((row) => row['name'])).toEqual(['machine-1', 'machine-2']);
+    await ok(context, 'baremetal', 'node', 'manage', 'machine-2', '--wait', '30');
+    await ok(context, 'baremetal', 'node', 'inspect', 'machine-2', '--wait', '30');
+    await ok(context, 'baremetal', 'node', 'provide', 'machine-2', '--wait', '30');
+    const wrong = await openstack(context, 'baremetal', 'node', 'provide', 'machine-2');
+    expect(wrong.stderr).toContain('cannot be told "provide"');
+    // Refused for good: the client does not try again for seconds.
+    expect(wrong.stderr).not.toContain('Attempt');
+  });
+
+  it('collect the configs of a host: os-collect-config logs in as the host and takes from its queue', async (context) => {
+    const bin = binOr(context);
+    const file = join(directory, 'host.yaml');
+    await writeFile(
+      file,
+      `heat_template_version: 2016-10-14
+resources:
+  host: {type: OS::Heat::DeployedServer, properties: {name: bare}}
+  one: {type: OS::Heat::OrderedConfig, properties: {hosted_on: {get_resource: host}, script: echo collected}}
+`,
+    );
+    await ok(context, 'stack', 'create', '-t', file, 'bare');
+    const shown = await ok(context, 'stack', 'resource', 'show', 'bare', 'host', '-f', 'json');
+    const { attributes } = JSON.parse(shown) as {
+      attributes: { os_collect_config: { zaqar: Record<string, string> } };
+    };
+    const { zaqar } = attributes.os_collect_config;
+    expect(zaqar['password']).toBe('******');
+    const token = JSON.parse(
+      (await server!.anneal('host', 'token', String(zaqar['user_id']), '-o', 'json')).stdout,
+    ) as {
+      token: string;
+    };
+    const settings = Object.entries({ ...zaqar, password: token.token }).filter(([, value]) => value !== '');
+    const config = join(directory, 'os-collect-config.conf');
+    await writeFile(config, `[zaqar]\n${settings.map(([name, value]) => `${name} = ${value}`).join('\n')}\n`);
+    const words = ['--config-file', config, '--cachedir', directory, '--print', '--one-time', 'zaqar'];
+    const collected = await execute(join(bin, 'os-collect-config'), words);
+    expect(collected.stdout, collected.stderr).toContain('echo collected');
+    expect(await ok(context, 'messaging', 'queue', 'list')).toMatch(/host-[0-9a-f-]+-requests/);
+    await ok(context, 'stack', 'delete', '--yes', '--wait', 'bare');
+  });
+});
