@@ -7,18 +7,23 @@ import { once } from 'node:events';
 import { access, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
-import { delimiter, join } from 'node:path';
-import type { BackendServer, FindBackend } from './backend.ts';
+import { delimiter, dirname, join } from 'node:path';
+import type { BackendServer, MissingBackend } from './backend.ts';
 
 const startMs = 60_000;
 /** First the script itself: the one in /usr/sbin changes the user, and then knows nothing of our environment. */
 const scriptFolders = ['/usr/lib/rabbitmq/bin', '/usr/local/lib/rabbitmq/bin', '/opt/rabbitmq/sbin'];
 
-export const findRabbitmq: FindBackend = async () => {
+export interface RabbitmqServer extends BackendServer {
+  /** Runs `rabbitmqctl`. Only with one that is ours. */
+  control(...words: string[]): Promise<void>;
+}
+
+export async function findRabbitmq(): Promise<RabbitmqServer | MissingBackend> {
   const given = process.env['ANNEAL_TEST_AMQP_URL'];
   if (given !== undefined && given !== '') {
     const never = (): Promise<void> => Promise.reject(new Error('This RabbitMQ is not ours to kill.'));
-    return { url: given, mayBeKilled: false, kill: never, start: never, stop: async () => undefined };
+    return { url: given, mayBeKilled: false, kill: never, start: never, stop: async () => undefined, control: never };
   }
   const script = await find('rabbitmq-server', [
     ...scriptFolders,
@@ -34,9 +39,9 @@ export const findRabbitmq: FindBackend = async () => {
     };
   }
   return startOwn(script, epmd);
-};
+}
 
-async function startOwn(script: string, epmd: string): Promise<BackendServer> {
+async function startOwn(script: string, epmd: string): Promise<RabbitmqServer> {
   const folder = await mkdtemp(join(tmpdir(), 'anneal-rabbitmq-'));
   const [port, distributionPort, epmdPort] = [await freePort(), await freePort(), await freePort()];
   await writeFile(join(folder, 'plugins'), '[].');
@@ -85,6 +90,12 @@ async function startOwn(script: string, epmd: string): Promise<BackendServer> {
     server.kill('SIGKILL');
     await ended;
   };
+  const control = async (...words: string[]): Promise<void> => {
+    const program = join(dirname(script), 'rabbitmqctl');
+    const run = spawn(program, words, { env, cwd: folder, stdio: ['ignore', 'ignore', 'inherit'] });
+    const [code] = (await once(run, 'exit')) as [number | null];
+    if (code !== 0) throw new Error(`rabbitmqctl ${words.join(' ')} ended with ${code}.`);
+  };
   const stop = async (): Promise<void> => {
     await kill();
     names.kill('SIGKILL');
@@ -101,7 +112,7 @@ async function startOwn(script: string, epmd: string): Promise<BackendServer> {
     await stop();
     throw error;
   }
-  return { url: `amqp://guest:guest@127.0.0.1:${port}`, mayBeKilled: true, kill, start, stop };
+  return { url: `amqp://guest:guest@127.0.0.1:${port}`, mayBeKilled: true, kill, start, stop, control };
 }
 
 /** The port is open before the broker is: it is there when it answers the protocol's header. */

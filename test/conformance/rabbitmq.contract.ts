@@ -1,16 +1,16 @@
-/** The bus on a real RabbitMQ: what every bus must do. */
+/** The bus on a real RabbitMQ: what every bus must do, between processes too. */
 import { createBus } from '@anneal/bus/bus.ts';
-import { silent, testRegistry } from '@anneal/bus/conformance-messages.ts';
+import { happened, mint, silent, testRegistry, work } from '@anneal/bus/conformance-messages.ts';
 import { busConformance, type OpenedBus } from '@anneal/bus/conformance.ts';
+import type { Bus, Delivery } from '@anneal/bus/port.ts';
 import { openRabbitmqBroker } from '@anneal/bus/rabbitmq/open.ts';
 import { openStore } from '@anneal/store/open.ts';
 import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, describe } from 'vitest';
-import type { BackendServer } from '../backends/backend.ts';
-import { findRabbitmq } from '../backends/rabbitmq.ts';
+import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { findRabbitmq, type RabbitmqServer } from '../backends/rabbitmq.ts';
 
 const found = await findRabbitmq();
 const missing = 'missing' in found ? found.missing : undefined;
@@ -18,7 +18,7 @@ if (missing !== undefined) {
   if (process.env['CI'] === 'true') throw new Error(missing);
   process.stdout.write(`Skipped: the bus on RabbitMQ. ${missing}\n`);
 }
-const server = found as BackendServer;
+const server = found as RabbitmqServer;
 
 interface Place {
   readonly url: string;
@@ -66,8 +66,118 @@ async function fresh(): Promise<Place> {
   };
 }
 
+const soon = { timeout: 30_000, interval: 10 };
+const nOf = ({ message }: Delivery): number => (message.data as { n: number }).n;
+const numbers = (from: number, to: number): number[] => Array.from({ length: to - from }, (_, n) => from + n);
+
 describe.skipIf(missing !== undefined)('RabbitMQ', () => {
   afterAll(() => server.stop());
 
   busConformance('RabbitMQ', { fresh, open });
+
+  describe('between processes', () => {
+    let place: Place;
+    let bus: Bus;
+    let other: Bus;
+    beforeEach(async () => {
+      place = await fresh();
+      bus = (await open(place)).bus;
+      other = (await open(place)).bus;
+    });
+    afterEach(async () => {
+      await Promise.all([bus.close(), other.close()]);
+      await place.dispose();
+    });
+    const send = (...values: number[]): Promise<void> =>
+      bus.send({ queue: 'test.q', messages: values.map((n) => mint(work, { data: { n } })) });
+
+    it('a queue that another process removed is made again, and what was sent meanwhile is in it', async () => {
+      await send(1);
+      expect(await other.queues.purge('test.q')).toBe(1);
+      await other.queues.remove('test.q');
+      await send(2, 3);
+      expect((await bus.queues.peek('test.q', 5)).map(({ data }) => data)).toEqual([{ n: 2 }, { n: 3 }]);
+    });
+
+    it('B3: one process of all is active; the next takes over when it goes, and has what the first left', async () => {
+      const active: string[] = [];
+      const seen: number[] = [];
+      const options = (who: string) => ({
+        singleActive: true,
+        onActive: (on: boolean) => void active.push(`${who} ${on}`),
+      });
+      await bus.consume('test.q', () => new Promise(() => undefined), options('one'));
+      await other.consume('test.q', async (delivery) => void seen.push(nOf(delivery)), options('two'));
+      await other.send({ queue: 'test.q', messages: numbers(0, 40).map((n) => mint(work, { data: { n } })) });
+      await vi.waitFor(async () => expect(await bus.queues.measure('test.q')).toMatchObject({ inFlight: 16 }), soon);
+      expect(active).toEqual(['one true']);
+      await bus.close();
+      await vi.waitFor(() => expect(seen).toEqual(numbers(0, 40)), soon);
+      expect(active).toEqual(['one true', 'one false', 'two true']);
+    });
+
+    it('looking at messages is no attempt', async () => {
+      await send(1, 2);
+      for (let time = 0; time < 3; time += 1) expect(await other.queues.peek('test.q', 2)).toHaveLength(2);
+      const seen: [number, number][] = [];
+      await bus.consume('test.q', async (delivery) => void seen.push([nOf(delivery), delivery.attempt]));
+      await vi.waitFor(() => {
+        expect(seen).toEqual([
+          [1, 1],
+          [2, 1],
+        ]);
+      }, soon);
+    });
+
+    it('B6: a group that no longer listens to a pattern is not given it', async () => {
+      const all = await bus.subscribe(['test.#', 'other.#'], async () => undefined, { group: 'test' });
+      await all.stop();
+      const seen: string[] = [];
+      await other.subscribe(['other.#'], async ({ message }) => void seen.push(message.type), { group: 'test' });
+      await bus.publish([mint(happened, { data: { n: 1 }, subject: 's' })]);
+      expect(await bus.queues.measure('events.test')).toMatchObject({ depth: 0, inFlight: 0 });
+      expect(seen).toEqual([]);
+    });
+  });
+
+  describe.skipIf(missing === undefined && !server.mayBeKilled)('short of memory', () => {
+    let place: Place;
+    let bus: Bus;
+    beforeEach(async () => {
+      place = await fresh();
+      bus = (await open(place)).bus;
+    });
+    afterEach(async () => {
+      await bus.close();
+      await place.dispose();
+    });
+    const send = (...values: number[]): Promise<void> =>
+      bus.send({ queue: 'test.q', messages: values.map((n) => mint(work, { data: { n } })) });
+
+    it(
+      'a broker without memory is told by the check, sends wait for it, and go on after it',
+      {
+        timeout: 180_000,
+      },
+      async () => {
+        await send(0);
+        await server.control('set_vm_memory_high_watermark', '0.000001');
+        // A broker tells of it when it is given something.
+        const waiting = send(1);
+        await vi.waitFor(async () => {
+          await expect(bus.check()).rejects.toMatchObject({
+            code: 'Unavailable',
+            message: expect.stringContaining('takes no messages') as string,
+          });
+        }, soon);
+        const seen: number[] = [];
+        await bus.consume('test.q', async (delivery) => void seen.push(nOf(delivery)));
+        await vi.waitFor(() => expect(seen).toEqual([0]), soon);
+        await server.control('set_vm_memory_high_watermark', '0.4');
+        await waiting;
+        await bus.check();
+        await vi.waitFor(() => expect(seen).toEqual([0, 1]), soon);
+      },
+    );
+  });
 });

@@ -10,6 +10,7 @@ import { matcherOf } from '../pattern.ts';
 import type { DeadLetters } from '../port.ts';
 import { Asker } from './channel.ts';
 import { Graveyard } from './dead-letters.ts';
+import { Due } from './due.ts';
 import { Inbox } from './inbox.ts';
 import { Link, reasonOf } from './link.ts';
 import { createLook } from './look.ts';
@@ -52,14 +53,31 @@ export class RabbitmqBroker implements Broker {
   #closed = false;
 
   private constructor(parts: Parts, made: { publisher: Publisher; graveyard: Graveyard; inbox: Inbox }) {
-    const { names, registry, notes, newId, now, sending, consuming } = parts;
+    const { names, registry, notes, newId, now, consuming } = parts;
     this.#parts = parts;
     this.#publisher = made.publisher;
     this.#graveyard = made.graveyard;
     this.#inbox = made.inbox;
-    this.#asker = new Asker(sending);
+    this.#asker = new Asker(consuming);
     this.#retries = new Retries({ names, asker: this.#asker, publisher: made.publisher, registry, newId, now });
     this.deadLetters = made.graveyard;
+    new Due({
+      link: consuming,
+      names,
+      log: parts.log,
+      forward: ({ content, properties }, queue) =>
+        made.publisher.send([
+          {
+            ...this.#letterTo(queue, { type: '', bytes: content }),
+            options: {
+              persistent: true,
+              mandatory: true,
+              messageId: String(properties.messageId),
+              headers: ownHeaders(properties.headers),
+            },
+          },
+        ]),
+    }).start();
     this.queues = createQueues({
       names,
       asker: this.#asker,
@@ -330,6 +348,10 @@ export class RabbitmqBroker implements Broker {
     return this.#publisher.send([this.#letterTo(queue, { type: '', subject, bytes: content })]);
   }
 }
+
+/** The broker's own would be taken for counts of this queue. */
+const ownHeaders = (given: object | undefined): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(given ?? {}).filter(([name]) => name.startsWith('x-anneal-')));
 
 const contentOf = ({ bytes }: Packet): Buffer =>
   typeof bytes === 'string' ? Buffer.from(bytes) : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);

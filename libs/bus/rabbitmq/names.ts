@@ -13,6 +13,8 @@ export const headers = {
   attempts: 'x-anneal-attempts',
   /** JSON: one entry per failed attempt. */
   history: 'x-anneal-history',
+  /** Of a message that waits: where it belongs. */
+  queue: 'x-anneal-queue',
   /** Milliseconds since 1970. */
   sentAt: 'x-anneal-sent',
   subject: 'x-anneal-subject',
@@ -55,9 +57,13 @@ export class Names {
     return `${this.#prefix}anneal.events`;
   }
 
-  /** Reaches every process that is there. */
-  get everyone(): string {
-    return `${this.#prefix}anneal.everyone`;
+  /** What has waited long enough for another attempt. */
+  get due(): string {
+    return `${this.#prefix}anneal.due`;
+  }
+
+  get dueOptions(): Options.AssertQueue {
+    return { durable: true, arguments: { 'x-queue-type': 'classic' } };
   }
 
   group(group: string): string {
@@ -95,16 +101,14 @@ export class Names {
     };
   }
 
-  /** Confirmed on the way out too: a broker that dies in between has it in one of the two. */
-  retryOptions(name: string, level: number): Options.AssertQueue {
+  /** Its messages go to `due` when their time has come. */
+  retryOptions(level: number): Options.AssertQueue {
     return {
       durable: true,
       arguments: {
-        'x-queue-type': 'quorum',
+        'x-queue-type': 'classic',
         'x-dead-letter-exchange': '',
-        'x-dead-letter-routing-key': this.queue(name),
-        'x-dead-letter-strategy': 'at-least-once',
-        'x-overflow': 'reject-publish',
+        'x-dead-letter-routing-key': this.due,
         'x-expires': Math.min(level + idleMs, 2 ** 32 - 1),
       },
     };

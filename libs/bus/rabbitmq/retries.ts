@@ -1,6 +1,6 @@
 /**
  * Another attempt, later: the message goes, confirmed, to a queue of waits beside its own, and is acknowledged only then.
- * The broker moves it back when its time has come, whether anybody runs or not.
+ * When its time has come the broker gives it to `due.ts`, which brings it back.
  */
 import type { Registry } from './registry.ts';
 import { headers, levelOf, type Names } from './names.ts';
@@ -39,7 +39,7 @@ export class Retries {
     const waits = names.retry(queue, level);
     await registry.addLevel(queue, level, 'queue');
     // Each time: it renews the lease of a queue that goes when it is idle.
-    await asker.ask((channel) => channel.assertQueue(waits, names.retryOptions(queue, level)));
+    await asker.ask((channel) => channel.assertQueue(waits, names.retryOptions(level)));
     const { properties, content } = arrival.message;
     const messageId = newId();
     const out = this.#out.get(queue) ?? new Map<string, number>();
@@ -60,7 +60,12 @@ export class Retries {
           mandatory: true,
           messageId,
           expiration: waitMs,
-          headers: { ...kept, [headers.attempts]: attempt, [headers.history]: historyHeader(history) },
+          headers: {
+            ...kept,
+            [headers.queue]: queue,
+            [headers.attempts]: attempt,
+            [headers.history]: historyHeader(history),
+          },
         },
       },
     ]);
