@@ -5,6 +5,7 @@
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Json } from '@anneal/contracts/json.ts';
 import type { Expression, Source } from '@anneal/contracts/plan.ts';
+import { findInMap } from './cfn/mapping.ts';
 import { Conditions } from './condition.ts';
 import { evaluate, evaluateParts, type Scope, unknown } from './evaluate.ts';
 import { conditionFunctions, everyName, lookUp } from './functions/table.ts';
@@ -30,6 +31,8 @@ export interface Reference {
 export interface BuildOptions {
   readonly version: Version;
   readonly dialect: 'hot' | 'cfn';
+  /** Of the dialect `cfn`: the maps that are calls; elsewhere every map with the name of a function is. */
+  readonly calls?: ReadonlySet<Node> | undefined;
   /** Knows parameters only. */
   readonly scope: Scope;
   /** Names that get_param may read. */
@@ -70,17 +73,31 @@ export class Build {
   part(node: Node, place: Place): Expression | typeof vanished | undefined {
     if (node.kind === 'scalar') return exactExpression(toExact(node));
     if (node.kind === 'list') return this.#list(node.items, place);
-    const [first] = node.entries.size === 1 ? node.entries : [];
+    const [first] = node.entries.size === 1 && (this.#options.calls?.has(node) ?? true) ? node.entries : [];
     if (first) {
       const [name, entry] = first;
       if (name === 'if' && (this.#options.version >= '2016-10-14' || this.#options.dialect === 'cfn'))
         return this.#if(entry.value, place);
+      if (name === 'Fn::FindInMap' && this.#options.dialect === 'cfn') return this.#mapping(entry, place);
       const known = lookUp(name, this.#options.version);
       if (known === 'function') return this.#call(name, entry, place);
       if (known !== 'literal') return this.#refuseFunction(name, entry, place);
       if (this.#looksMisspelt(name, entry, place)) return undefined;
     }
     return this.#map(node.entries, place);
+  }
+
+  /** Mappings are written out, and only parameters choose among them, so the value is known now. */
+  #mapping(entry: Entry, place: Place): Expression | undefined {
+    const path = join(place.path, 'Fn::FindInMap');
+    const argument = this.value(entry.value, { ...place, path });
+    if (!argument) return undefined;
+    const value = evaluate(argument, this.#options.scope, path);
+    // A parameter that has no value yet leaves it open, as it does every other function.
+    if (value === unknown) return { kind: 'call', function: 'Fn::Select', arguments: argument };
+    const found = findInMap(this.#options.mappings, value);
+    if ('value' in found) return { kind: 'literal', value: found.value };
+    return this.#refuse('InvalidArguments', `${path}: ${found.problem}`, path, entry.at);
   }
 
   /** A value inside a condition: only the functions of conditions mean anything there. */

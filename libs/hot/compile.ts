@@ -68,7 +68,6 @@ export function compileBody(
     identity: options,
     scope: new StackScope({ version: read.version, values, ...(attributes && { given: attributes }) }),
     depth: 0,
-    facade: undefined,
     tree: {
       library,
       nestedStacks,

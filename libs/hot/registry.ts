@@ -6,14 +6,14 @@
  * entries for the resource by name before general ones; then by the plain order of the key, in which `*` stands before
  * every letter. A mapping that leads nowhere is passed over.
  */
-import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+import type { Json } from '@anneal/contracts/json.ts';
 import type { Source } from '@anneal/contracts/plan.ts';
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
 import { join, type Mistakes, nearestName } from './mistakes.ts';
-import { type Entry, isNull, kindOfNode, type Node, toJson, toRecord } from './node.ts';
+import { type Entry, isNull, kindOfNode, type Node, toJson } from './node.ts';
 
-export const hookNames = ['pre-create', 'pre-update', 'pre-delete', 'post-create', 'post-update', 'post-delete'];
-export const restrictableActions = ['update', 'replace'];
+const hookNames = ['pre-create', 'pre-update', 'pre-delete', 'post-create', 'post-update', 'post-delete'];
+const restrictableActions = ['update', 'replace'];
 
 interface Mapping {
   readonly kind: 'mapping';
@@ -39,7 +39,7 @@ export type Found =
   | { readonly kind: 'template'; readonly file: string; readonly mapping: Mapping | undefined }
   | { readonly kind: 'cycle'; readonly way: readonly string[] };
 
-export const isTemplateName = (name: string): boolean => name.endsWith('.yaml') || name.endsWith('.template');
+const isTemplateName = (name: string): boolean => name.endsWith('.yaml') || name.endsWith('.template');
 
 export interface Wanted {
   readonly type: string;
@@ -55,8 +55,6 @@ export class Registry {
   private constructor(root: Level) {
     this.#root = root;
   }
-
-  static readonly empty = new Registry(level());
 
   static read(section: Node, mistakes: Mistakes): Registry {
     const root = level();
@@ -140,12 +138,6 @@ export class Registry {
     adopt(this.#resources().get(resource));
     items.set('resources', { kind: 'level', items: below });
     return new Registry({ kind: 'level', items });
-  }
-
-  toJson(): JsonObject {
-    const write = ({ items }: Level): JsonObject =>
-      toRecord(Array.from(items, ([key, item]) => [key, item.kind === 'level' ? write(item) : item.value]));
-    return write(this.#root);
   }
 }
 

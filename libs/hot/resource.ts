@@ -3,10 +3,13 @@ import type { Expression, PlanResource, Source } from '@anneal/contracts/plan.ts
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
 import { type Build, type Place, type Reference, vanished } from './build.ts';
 import { evaluate, type Scope, unknown } from './evaluate.ts';
+import { everyName, lookUp } from './functions/table.ts';
 import { join, listed, type Mistakes, nearestName } from './mistakes.ts';
-import { type Entry, isNull, type MapNode, type Node, toRecord } from './node.ts';
+import { type Entry, isNull, isObject, type MapNode, type Node, toRecord } from './node.ts';
 import type { NestedTemplate } from './nested/library.ts';
 import { type PropertyMistake, resolveProperties } from './properties.ts';
+import { referencesOf } from './references.ts';
+import { updatePolicies } from './types/update-policy.ts';
 import type { Version } from './version.ts';
 
 const keys = [
@@ -21,6 +24,21 @@ const keys = [
   'condition',
 ];
 const since2016 = new Set(['external_id', 'condition']);
+
+const isText = (node: Node): boolean => node.kind === 'scalar' && typeof node.value === 'string';
+const isFunction = (node: Node): boolean => {
+  const [name] = node.kind === 'map' && node.entries.size === 1 ? node.entries.keys() : [];
+  return name !== undefined && everyName.has(name);
+};
+const writtenForms: Readonly<Record<string, { forms: string; allows: (node: Node) => boolean }>> = {
+  description: { forms: 'string', allows: isText },
+  metadata: { forms: 'object', allows: ({ kind }) => kind === 'map' },
+  update_policy: { forms: 'object', allows: ({ kind }) => kind === 'map' },
+  deletion_policy: { forms: 'string', allows: (node) => isText(node) || isFunction(node) },
+  external_id: { forms: 'string', allows: (node) => isText(node) || isFunction(node) },
+  depends_on: { forms: 'list or string', allows: (node) => !isNull(node) },
+  condition: { forms: 'string_or_boolean', allows: (node) => !isNull(node) },
+};
 
 export interface ResourceContext {
   readonly version: Version;
@@ -77,6 +95,7 @@ class ResourceCompiler {
     const metadata = this.#expression('metadata', true);
     const updatePolicy = this.#expression('update_policy', false);
     const externalId = this.#expression('external_id', false);
+    this.#checkForms();
     const explicit = this.#dependsOn();
     if (externalId) {
       if (explicit.length > 0)
@@ -104,6 +123,7 @@ class ResourceCompiler {
     };
     // With external_id nothing is created, so nothing is required of the properties.
     if (type && !externalId) this.#checkProperties(resource, type, properties.broken);
+    if (type && updatePolicy) this.#checkUpdatePolicy(resource, type, updatePolicy);
     return resource;
   }
 
@@ -136,14 +156,54 @@ class ResourceCompiler {
     }
   }
 
+  /** What may only be written in one form. A null is no form of anything, but of properties. */
+  #checkForms(): void {
+    for (const [key, { forms, allows }] of Object.entries(writtenForms)) {
+      const node = this.#node.entries.get(key)?.value;
+      if (node && !allows(node)) {
+        this.#refuse('WrongType', `Resource ${this.#name} ${key} type must be ${forms}`, key, node.at ?? this.#at);
+      }
+    }
+  }
+
+  /** Types that can be updated in parts say what may be set; the others take none. */
+  #checkUpdatePolicy(resource: PlanResource, type: ResourceType, policy: Expression): void {
+    if (type.open_properties || this.#context.templateOf.has(this.#name)) return;
+    const schema = Object.hasOwn(updatePolicies, type.type) ? updatePolicies[type.type] : undefined;
+    if (policy.kind === 'call') {
+      this.#refuse('WrongType', `Resource ${this.#name} update_policy must be written out`, 'update_policy');
+      return;
+    }
+    const entries = policy.kind === 'map' ? policy.entries.map(({ key, value }) => [key, value] as const) : [];
+    const literals = policy.kind === 'literal' && isObject(policy.value) ? Object.entries(policy.value) : [];
+    const properties = toRecord<Expression>([
+      ...entries,
+      ...literals.map(([key, value]) => [key, { kind: 'literal', value }] as const),
+    ]);
+    const { scope, mistakes } = this.#context;
+    const policyType = { type: type.type, properties: { ...schema }, attributes: {} };
+    const resolved = resolveProperties({
+      resource: { ...resource, properties },
+      type: policyType,
+      scope,
+      section: 'update_policy',
+    });
+    for (const { steps, ...mistake } of resolved.mistakes) {
+      mistakes.add({ ...mistake, at: this.#locate(mistake.code, steps, 'update_policy') });
+    }
+  }
+
   #properties(): { known: [string, Expression][]; broken: Set<string> } {
     const node = this.#entry('properties');
     const broken = new Set<string>();
     if (!node) return { known: [], broken };
     const place = this.#place('properties', true);
     const [first] = node.kind === 'map' && node.entries.size === 1 ? node.entries.keys() : [];
-    const isFunction = first === 'if' || first === 'get_param' || first === 'map_merge' || first === 'map_replace';
-    if (node.kind === 'map' && !isFunction) {
+    const isCall =
+      first !== undefined &&
+      isFunction(node) &&
+      (first === 'if' || lookUp(first, this.#context.version) === 'function');
+    if (node.kind === 'map' && !isCall) {
       const known: [string, Expression][] = [];
       for (const [name, { value }] of node.entries) {
         const built = this.#context.build.part(value, { ...place, path: join(place.path, name) });
@@ -230,7 +290,13 @@ class ResourceCompiler {
     const built = node && this.#context.build.value(node, this.#place('deletion_policy', false));
     if (!node || !built) return undefined;
     const value = evaluate(built, this.#context.scope, join(this.#path, 'deletion_policy'));
-    if (value === unknown) return undefined;
+    if (value === unknown) {
+      const { resources, attributes } = referencesOf(built);
+      if (resources.size + attributes.size > 0) {
+        this.#refuse('InvalidDeletionPolicy', 'A deletion policy may depend on parameters only', 'deletion_policy');
+      }
+      return undefined;
+    }
     const names = ['Delete', 'Retain', 'Snapshot'] as const;
     const lower = this.#context.version >= '2016-10-14';
     const found = names.find((name) => value === name || (lower && value === name.toLowerCase()));
@@ -284,8 +350,8 @@ class ResourceCompiler {
   }
 
   /** The place of a property in the text: of the key where the name is wrong, of the value where the value is. */
-  #locate(code: string, steps: PropertyMistake['steps']): Source | undefined {
-    const properties = this.#node.entries.get('properties');
+  #locate(code: string, steps: PropertyMistake['steps'], section = 'properties'): Source | undefined {
+    const properties = this.#node.entries.get(section);
     let at = properties?.at ?? this.#at;
     let node = properties?.value;
     for (const [index, step] of steps.entries()) {

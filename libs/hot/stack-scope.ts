@@ -16,13 +16,24 @@ export interface NestedScope {
   readonly scope: StackScope;
 }
 
+/** Of the resource that a nested stack stands for, what `resource_facade` reads. */
+export type FacadeParts = Readonly<Record<'metadata' | 'deletion_policy' | 'update_policy', Json | undefined>>;
+
 export class StackScope implements Scope {
   readonly templateVersion: string;
   readonly #values: Readonly<Record<string, PlanParameter>>;
   readonly #given: JsonObject;
   readonly #nested = new Map<string, NestedScope>();
 
-  constructor(options: { version: string; values: Readonly<Record<string, PlanParameter>>; given?: JsonObject }) {
+  readonly #facade: FacadeParts | undefined;
+
+  constructor(options: {
+    version: string;
+    values: Readonly<Record<string, PlanParameter>>;
+    given?: JsonObject;
+    facade?: FacadeParts;
+  }) {
+    this.#facade = options.facade;
     this.templateVersion = options.version;
     this.#values = options.values;
     this.#given = options.given ?? {};
@@ -36,6 +47,10 @@ export class StackScope implements Scope {
   givenInside(name: string): JsonObject {
     const inside = this.#of(name)?.[resourcesKey];
     return isObject(inside) ? inside : {};
+  }
+
+  facade(part: keyof FacadeParts): Json | undefined {
+    return this.#facade?.[part];
   }
 
   parameter(name: string): Json | undefined {

@@ -25,6 +25,7 @@ export function compileStack(input: StackInput): Body | undefined {
   const build = new Build({
     version,
     dialect,
+    calls: read.calls,
     scope,
     parameters: new Set([...schemas.keys(), ...Object.keys(values)]),
     hidden,

@@ -1,6 +1,7 @@
 /** The top of a template: its version and its sections. */
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import type { Source } from '@anneal/contracts/plan.ts';
+import { cfnVersions, normaliseCfn } from './cfn/normalise.ts';
 import { type Mistakes, nearestName } from './mistakes.ts';
 import { type Entry, isNull, kindOfNode, type MapNode, type Node, nullNode } from './node.ts';
 import { fromJson, parse } from './parse.ts';
@@ -24,6 +25,8 @@ export interface Template {
   readonly dialect: 'hot' | 'cfn';
   readonly description: string;
   readonly root: MapNode;
+  /** Of the dialect `cfn`: the maps that are calls. */
+  readonly calls?: ReadonlySet<Node>;
   /** As it was written. */
   readonly source: MapNode;
 }
@@ -51,13 +54,32 @@ export function readTemplate({
     mistakes.add({ code: 'WrongType', message, path: '', at: node.at, expected: 'a map', found: kindOfNode(node) });
     return undefined;
   }
+  const format = Object.keys(cfnVersions).find((name) => node.entries.has(name));
+  if (format !== undefined && !node.entries.has('heat_template_version')) return readCfn(node, format, mistakes);
   const version = readVersion(node, mistakes);
   checkSections(node, version, mistakes);
-  const description = node.entries.get('description')?.value;
-  const text =
-    description?.kind === 'scalar' && description.value !== null ? String(description.value) : 'No description';
+  const description = describe(node);
   // A template of a version that is not known is read as the newest, so that its other mistakes are found too.
-  return { version: version ?? '2021-04-16', dialect: 'hot', description: text, root: node, source: node };
+  return { version: version ?? '2021-04-16', dialect: 'hot', description, root: node, source: node };
+}
+
+/** Its functions are those that the first version of HOT took over; what it has beyond them is told by the dialect. */
+function readCfn(source: MapNode, format: string, mistakes: Mistakes): Template {
+  const entry = source.entries.get(format);
+  const value = entry?.value.kind === 'scalar' ? String(entry.value.value) : '';
+  const expected = cfnVersions[format] ?? '';
+  if (value !== expected) {
+    const message = `The template version is invalid: "${format}: ${value}". "${format}" should be one of: ${expected}`;
+    const at = entry?.value.at ?? entry?.at;
+    mistakes.add({ code: 'UnknownVersion', message, path: format, at, expected, found: value });
+  }
+  const { root, calls } = normaliseCfn(source, format, mistakes);
+  return { version: '2013-05-23', dialect: 'cfn', calls, description: describe(root), root, source };
+}
+
+function describe({ entries }: MapNode): string {
+  const node = entries.get('description')?.value;
+  return node?.kind === 'scalar' && node.value !== null ? String(node.value) : 'No description';
 }
 
 function readVersion(root: MapNode, mistakes: Mistakes): Version | undefined {
@@ -69,11 +91,6 @@ function readVersion(root: MapNode, mistakes: Mistakes): Version | undefined {
   const entry = root.entries.get(key);
   const expected = [...versions, ...Object.keys(aliases)].join(', ');
   if (!entry) {
-    const other = ['HeatTemplateFormatVersion', 'AWSTemplateFormatVersion'].find((name) => root.entries.has(name));
-    if (other !== undefined) {
-      const message = `Templates with ${other} are not served; write it in HOT, with heat_template_version.`;
-      return refuse('UnknownVersion', message, root.entries.get(other)?.at, { expected: key, found: other });
-    }
     return refuse('MissingVersion', 'Template format version not found.', root.at, { expected: key });
   }
   const value = entry.value.kind === 'scalar' ? String(entry.value.value) : kindOfNode(entry.value);

@@ -1,6 +1,6 @@
 /** The tree of a stack and the stacks nested in it: what compiling one of them takes and gives. */
 import type { JsonObject } from '@anneal/contracts/json.ts';
-import type { Plan, PlanParameter, PlanResource } from '@anneal/contracts/plan.ts';
+import type { Plan, PlanParameter } from '@anneal/contracts/plan.ts';
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
 import type { Environment } from './environment.ts';
 import type { Mistakes } from './mistakes.ts';
@@ -31,8 +31,6 @@ export interface StackInput {
   readonly tree: Tree;
   /** Of the root 0. */
   readonly depth: number;
-  /** The resource of the stack around that this one stands for. */
-  readonly facade: PlanResource | undefined;
   readonly mistakes: Mistakes;
 }
 

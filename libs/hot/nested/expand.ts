@@ -1,7 +1,7 @@
 /** Compiles the nested stacks of a stack, in the order of its dependencies, so that outputs of one can be read by the next. */
 import type { Mistake } from '@anneal/contracts/errors.ts';
-import type { JsonObject } from '@anneal/contracts/json.ts';
-import type { PlanResource } from '@anneal/contracts/plan.ts';
+import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+import type { Expression, PlanResource } from '@anneal/contracts/plan.ts';
 import { evaluateParts } from '../evaluate.ts';
 import { asEntries } from '../front.ts';
 import { join, Mistakes } from '../mistakes.ts';
@@ -12,7 +12,7 @@ import { resolveProperties } from '../properties.ts';
 import { pseudoParameters } from '../pseudo.ts';
 import { StackScope } from '../stack-scope.ts';
 import type { Body, NestedStack, ResolvedTypes, StackInput } from '../tree.ts';
-import { type Partial, unknown } from '../unknown.ts';
+import { type Partial, settled, unknown } from '../unknown.ts';
 import type { NestedTemplate } from './library.ts';
 import { passProperties } from './pass.ts';
 
@@ -72,6 +72,11 @@ function expand(resource: PlanResource, template: NestedTemplate, expansion: Exp
     version: template.read.version,
     values,
     given: scope.givenInside(name),
+    facade: {
+      metadata: partOf(resource.metadata, scope),
+      deletion_policy: resource.deletion_policy ?? 'Delete',
+      update_policy: partOf(resource.update_policy, scope),
+    },
   });
   const body = inner.any
     ? undefined
@@ -84,8 +89,7 @@ function expand(resource: PlanResource, template: NestedTemplate, expansion: Exp
         scope: childScope,
         tree,
         depth: depth + 1,
-        facade: resource,
-        mistakes: inner,
+            mistakes: inner,
       });
   for (const mistake of inner.all()) addTo(mistakes, inside(mistake, name, template.file));
   if (!body) return undefined;
@@ -118,6 +122,13 @@ function parametersOf(resource: PlanResource, { type }: NestedTemplate, stack: S
   const message = `Property error: ${path}: ${problem}`;
   mistakes.add({ code: 'WrongPropertyType', message, path, at: resource.source });
   return undefined;
+}
+
+/** Nothing written reads as an empty map; what is not known yet stays open. */
+function partOf(expression: Expression | undefined, scope: StackScope): Json | undefined {
+  if (!expression) return {};
+  const value = settled(evaluateParts(expression, scope));
+  return value === unknown ? undefined : value;
 }
 
 function readOutput({ plan, scope }: Body, name: string): Partial {

@@ -1,11 +1,20 @@
-/** `anneal template …` */
+/** `anneal template …`: all of it works without a server. */
 import { unknownMark } from '@anneal/hot/render.ts';
 import { type Command, Option } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';
-import { collect, examples, formatOption, readBundle, readParameters } from './options.ts';
+import { formatTemplate } from '../template/format.ts';
+import {
+  graphTemplate,
+  listFunctions,
+  listVersions,
+  planTemplate,
+  showTemplate,
+  validateOffline,
+} from '../template/inspect.ts';
 import { renderTemplate } from '../template/render.ts';
+import { collect, examples, formatOption } from './options.ts';
 
-const offlineFormat = () =>
+const plainFormat = () =>
   new Option('-o, --output <format>', 'how to print').choices(['json', 'yaml'] as const).default('yaml' as const);
 
 const record = (value: unknown): Record<string, unknown> =>
@@ -14,42 +23,28 @@ const text = (value: unknown): string =>
   value === undefined || value === null ? '' : typeof value === 'string' ? value : JSON.stringify(value);
 
 export function addTemplateCommands(program: Command, context: CliContext): void {
+  const noun = program.command('template').description('Templates; nothing here needs a server');
   const { output } = context;
-  const noun = program.command('template').description('Templates');
-  noun
-    .command('render [file]')
-    .description('work out all that a template comes to; needs no server')
-    .option('-e, --environment <file>', 'environment; may be given more than once', collect, [])
-    .option('-P, --parameter <name=json>', 'value of a parameter; may be given more than once', collect, [])
-    .option('--files <file>', 'contents of the files that the template names, by name, as JSON')
-    .option('--attributes <file>', 'attributes of resources, {resource: {attribute: value, "__id__": id}}, as JSON')
-    .option('--stack-name <name>', 'what OS::stack_name gives', 'stack')
-    .option('--batch <file>', 'one JSON case a line, {id, template, environment, parameters, files, attributes}')
-    .addOption(offlineFormat())
-    .addHelpText('after', examples('template render web.yaml', 'template render web.yaml -e prod.yaml -o json'))
-    .addHelpText('after', `\nWhat is not known is shown as {"${unknownMark}": true}.\n`)
-    .action((file, options) => renderTemplate(file, options, context));
-  noun
-    .command('validate <file>')
-    .description('check a template; every mistake is told, with its line and column')
-    .option('-e, --environment <file>', 'environment; may be given more than once', collect, [])
-    .option('-P, --parameter <name=value>', 'value of a parameter; may be given more than once', collect, [])
-    .option('--parameter-file <name=file>', 'parameter whose value is the text of a file', collect, [])
+  const withInputs = <const Usage extends string>(name: Usage, description: string) =>
+    noun
+      .command(name)
+      .description(description)
+      .option('-e, --environment <file>', 'environment; may be given more than once', collect, [])
+      .option('-P, --parameter <name=json>', 'value of a parameter; may be given more than once', collect, [])
+      .option('--files <file>', 'contents of the files that the template names, by name, as JSON')
+      .option('--stack-name <name>', 'what OS::stack_name gives', 'stack');
+  withInputs('validate <file>', 'check a template; every mistake is told, with its line and column')
     .addOption(formatOption())
     .addHelpText('after', examples('template validate web.yaml', 'template validate web.yaml -e prod.yaml -o json'))
     .action(async (file, options) => {
-      const bundle = await readBundle({ template: file, environments: options.environment, cwd: context.cwd });
-      const parameters = await readParameters({ ...options, cwd: context.cwd });
-      const answer = await (await context.client()).stacks.validate({ bundle, parameters });
+      const answer = await validateOffline(file, options, context);
       if (options.output !== 'table') {
         output.value(options.output, answer);
         return;
       }
       output.line(`${output.colors.green('✔')} ${file} is valid.`);
-      const rows = Object.entries(record(answer['Parameters'])).map(([name, value]) => ({
-        name,
-        schema: record(value),
-      }));
+      const parameters = Object.entries(record(answer['Parameters']));
+      const rows = parameters.map(([name, value]) => ({ name, schema: record(value) }));
       if (rows.length === 0) return;
       output.list('table', {
         rows,
@@ -62,4 +57,47 @@ export function addTemplateCommands(program: Command, context: CliContext): void
         },
       });
     });
+  withInputs('render [file]', 'work out all that a template comes to')
+    .option('--attributes <file>', 'attributes of resources, {resource: {attribute: value, "__id__": id}}, as JSON')
+    .option('--batch <file>', 'one JSON case a line, {id, template, environment, parameters, files, attributes}')
+    .addOption(plainFormat())
+    .addHelpText('after', examples('template render web.yaml', 'template render web.yaml -e prod.yaml -o json'))
+    .addHelpText('after', `\nWhat is not known is shown as {"${unknownMark}": true}.\n`)
+    .action((file, options) => renderTemplate(file, options, context));
+  withInputs('show <file>', 'list the parts of a template')
+    .addOption(formatOption())
+    .addHelpText('after', examples('template show web.yaml'))
+    .action((file, options) => showTemplate(file, options, context));
+  withInputs('plan <file>', 'show what would be created, in which order, and what runs in parallel')
+    .addOption(formatOption())
+    .addHelpText('after', examples('template plan web.yaml', 'template plan web.yaml -o json'))
+    .action((file, options) => planTemplate(file, options, context));
+  withInputs('graph <file>', 'draw what depends on what')
+    .addOption(
+      new Option('--format <format>', 'what to draw it in')
+        .choices(['mermaid', 'svg'] as const)
+        .default('mermaid' as const),
+    )
+    .option('--out <file>', 'write it there')
+    .addHelpText('after', examples('template graph web.yaml', 'template graph web.yaml --format svg --out web.svg'))
+    .action((file, options) => graphTemplate(file, options, context));
+  noun
+    .command('format <file>')
+    .description('lay out a template; comments stay')
+    .option('--write', 'in the file itself')
+    .option('--check', 'change nothing; fail when it is not formatted')
+    .addHelpText('after', examples('template format --write web.yaml'))
+    .action((file, options) => formatTemplate(file, options, context));
+  noun
+    .command('functions')
+    .description('list the functions of the language, with the versions that know them')
+    .addOption(formatOption())
+    .addHelpText('after', examples('template functions'))
+    .action((options) => listFunctions(options.output, context));
+  noun
+    .command('versions')
+    .description('list the versions of the language')
+    .addOption(formatOption())
+    .addHelpText('after', examples('template versions'))
+    .action((options) => listVersions(options.output, context));
 }

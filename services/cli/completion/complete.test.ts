@@ -63,7 +63,15 @@ describe('the commands', () => {
     const without = leaves(tree, '')
       .filter(({ command }) => !command.options.some(({ flags }) => flags.includes('--output')))
       .map(({ path }) => path);
-    expect(without).toEqual(['serve', 'dead-letter replay', 'dead-letter purge', 'subscription delete', 'completion']);
+    expect(without).toEqual([
+      'serve',
+      'template graph',
+      'template format',
+      'dead-letter replay',
+      'dead-letter purge',
+      'subscription delete',
+      'completion',
+    ]);
   });
 
   it('every one has examples in its help that name it', () => {
