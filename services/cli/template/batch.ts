@@ -10,8 +10,14 @@ import { isObject, offlineStack, textsOf } from './load.ts';
 export function renderLine(line: string): JsonObject {
   const { id, parameters } = readCase(line);
   if (Array.isArray(parameters)) return { id, errors: parameters as unknown as Json };
-  const answer = render(parameters);
-  return 'rendered' in answer ? { id, ...answer.rendered } : { id, errors: answer.mistakes as unknown as Json };
+  try {
+    const answer = render(parameters);
+    return 'rendered' in answer ? { id, ...answer.rendered } : { id, errors: answer.mistakes as unknown as Json };
+  } catch (error) {
+    // A fault of ours in one case is no reason to leave the others without an answer.
+    const message = error instanceof Error ? error.message : String(error);
+    return { id, errors: [{ code: 'Defect', message, path: '' }] };
+  }
 }
 
 /** The id, also where the rest of the case is wrong. */
