@@ -1,187 +1,122 @@
-/** The embedded bus against bare SQLite with the same durability, in the same run. */
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
-import { openBus } from '@anneal/bus/open.ts';
-import type { Bus } from '@anneal/bus/port.ts';
-import { createMint } from '@anneal/contracts/envelope.ts';
+/** Each bus against its raw driver with the same guarantees, in the same run. */
 import { hostRequestsQueue, hostResponsesQueue } from '@anneal/contracts/queues.ts';
-import { registry } from '@anneal/contracts/registry.ts';
-import { timerFired } from '@anneal/contracts/scheduling.ts';
-import { createLog } from '@anneal/runtime/log.ts';
-import { openStore } from '@anneal/store/open.ts';
-import { v7 } from 'uuid';
-import { percentiles, type Bench, type Row } from './report.ts';
+import { embedded, mint, nats, rabbitmq, type Backend, type Source } from './bus-sides.ts';
+import { atRate, oneWay, roundTrips, type Sample, type Side, type Window } from './load.ts';
+import { pair, type Contender } from './pair.ts';
+import { RawSqlite } from './raw-sqlite.ts';
+import type { Bench, Row } from './report.ts';
 
-const now = (): Date => new Date();
-const mint = createMint({ source: 'anneal/bench', newId: () => v7(), now });
-const message = (stamp: string) =>
-  mint(timerFired, { data: { stack_id: '00000000-0000-0000-0000-000000000000', timer: stamp, traversal: 'bench' } });
+const oneWayQueue = 'bench.one-way.requests';
+const hosts = Array.from({ length: 100 }, (_, n) => ({
+  requests: hostRequestsQueue(`bench${n}`),
+  responses: hostResponsesQueue(`bench${n}`),
+}));
+const oneWayCases = [
+  { lanes: 1, batch: 1 },
+  { lanes: 256, batch: 1 },
+  { lanes: 4, batch: 100 },
+];
+const hostCases = [1, 10, 100].flatMap((count) => [1, 16].map((outstanding) => ({ count, outstanding })));
+const openLoop = { perSecond: 500, count: 10 };
 
-async function withBus<T>(work: (bus: Bus, directory: string) => Promise<T>): Promise<T> {
-  const directory = await mkdtemp(join(tmpdir(), 'anneal-bench-'));
-  const store = await openStore({ url: `sqlite:${directory}/store.db` });
-  const log = createLog({ level: 'silent', format: 'json' });
-  const bus = await openBus({
-    url: `sqlite:${directory}/bus.db`,
-    source: 'bench',
-    store,
-    registry,
-    newId: () => v7(),
-    now,
-    log,
-  });
-  try {
-    return await work(bus, directory);
-  } finally {
-    await bus.close();
-    await store.close();
-    await rm(directory, { recursive: true, force: true });
-  }
+interface Case {
+  readonly name: string;
+  readonly unit: string;
+  readonly withRatio: boolean;
+  readonly load: (side: Side, window: Window) => Promise<Sample>;
+  readonly bare: ((sqlite: RawSqlite, window: Window) => Sample) | undefined;
 }
 
-/** Sends n messages, `batch` at a time, while a consumer takes and acknowledges them; latency from send to handler. */
-async function oneWay(bus: Bus, n: number, batch: number): Promise<Row> {
-  const latencies: number[] = [];
-  const { promise: all, resolve } = Promise.withResolvers<void>();
-  const consumer = await bus.consume(
-    'bench.one-way',
-    async ({ message: { data } }) => {
-      latencies.push(performance.now() - Number((data as { timer: string }).timer));
-      if (latencies.length === n) resolve();
-    },
-    { concurrency: 256 },
-  );
-  const start = performance.now();
-  for (let sent = 0; sent < n; sent += batch) {
-    await bus.send({
-      queue: 'bench.one-way',
-      messages: Array.from({ length: Math.min(batch, n - sent) }, () => message(String(performance.now()))),
-    });
-  }
-  await all;
-  const seconds = (performance.now() - start) / 1000;
-  await consumer.stop();
-  return {
-    bench: 'bus',
-    case: `one-way, ${batch} a send`,
-    backend: 'embedded',
-    n,
-    metric: 'throughput (latency in ms)',
+const cases: readonly Case[] = [
+  ...oneWayCases.map(({ lanes, batch }) => ({
+    name: `one-way, ${batch} a send, ${lanes * batch} in flight`,
     unit: 'messages/s',
-    value: n / seconds,
-    ...percentiles(latencies),
-  };
-}
-
-/** Request and response through two durable queues per host, `outstanding` at a time on each host. */
-async function roundTrips(bus: Bus, options: { hosts: number; outstanding: number; n: number }): Promise<Row> {
-  const { hosts, outstanding, n } = options;
-  const perHost = Math.ceil(n / hosts);
-  const latencies: number[] = [];
-  const consumers = [];
-  const ends: Promise<void>[] = [];
-  const prime: (() => Promise<void>)[] = [];
-  for (let host = 0; host < hosts; host += 1) {
-    const [requests, responses] = [hostRequestsQueue(`bench${host}`), hostResponsesQueue(`bench${host}`)];
-    const { promise, resolve } = Promise.withResolvers<void>();
-    ends.push(promise);
-    let answered = 0;
-    let asked = Math.min(outstanding, perHost);
-    const ask = (): Promise<void> => bus.send({ queue: requests, messages: [message(String(performance.now()))] });
-    consumers.push(
-      await bus.consume(
-        requests,
-        ({ message: request }) => bus.send({ queue: responses, messages: [{ ...request, id: v7() }] }),
-        { concurrency: outstanding },
-      ),
-      await bus.consume(
-        responses,
-        async ({ message: { data } }) => {
-          latencies.push(performance.now() - Number((data as { timer: string }).timer));
-          answered += 1;
-          if (answered === perHost) resolve();
-          else if (asked < perHost) {
-            asked += 1;
-            await ask();
-          }
-        },
-        { concurrency: outstanding },
-      ),
-    );
-    prime.push(async () => {
-      await Promise.all(Array.from({ length: asked }, ask));
-    });
-  }
-  const start = performance.now();
-  await Promise.all(prime.map((begin) => begin()));
-  await Promise.all(ends);
-  const seconds = (performance.now() - start) / 1000;
-  await Promise.all(consumers.map((consumer) => consumer.stop()));
-  return {
-    bench: 'bus',
-    case: `round trip, ${hosts} hosts × ${outstanding}`,
-    backend: 'embedded',
-    n,
-    metric: 'throughput (latency in ms)',
+    withRatio: true,
+    load: (side: Side, window: Window) => oneWay(side, { mint, window, lanes, batch, queue: oneWayQueue }),
+    bare: (sqlite: RawSqlite, window: Window) => sqlite.oneWay({ batch: lanes * batch, window }),
+  })),
+  ...hostCases.map(({ count, outstanding }) => ({
+    name: `round trip, ${count} hosts × ${outstanding}`,
     unit: 'round trips/s',
-    value: (perHost * hosts) / seconds,
-    ...percentiles(latencies),
-  };
+    withRatio: true,
+    load: (side: Side, window: Window) => roundTrips(side, { mint, window, hosts: hosts.slice(0, count), outstanding }),
+    bare: (sqlite: RawSqlite, window: Window) => sqlite.roundTrips({ hosts: count, outstanding, window }),
+  })),
+  {
+    name: `round trip, open loop at ${openLoop.perSecond}/s, ${openLoop.count} hosts`,
+    unit: 'round trips/s',
+    withRatio: false,
+    load: (side, window) =>
+      atRate(side, { mint, window, hosts: hosts.slice(0, openLoop.count), perSecond: openLoop.perSecond }),
+    bare: undefined,
+  },
+];
+
+function rawOf(raw: Backend['raw'], { load, bare }: Case, window: Window): Contender | undefined {
+  if (!(raw instanceof RawSqlite)) return { backend: raw.name, run: () => load(raw, window) };
+  return bare && { backend: raw.name, run: () => Promise.resolve(bare(raw, window)) };
 }
 
-/** What bare SQLite does for the same work: insert, take, delete, in one transaction per batch. */
-function rawSqlite(directory: string, n: number, batch: number): Row {
-  const database = new DatabaseSync(join(directory, 'raw.db'));
-  database.exec(
-    'PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; CREATE TABLE IF NOT EXISTS q (id INTEGER PRIMARY KEY, body TEXT)',
-  );
-  const insert = database.prepare('INSERT INTO q (body) VALUES (?)');
-  const take = database.prepare('SELECT id, body FROM q ORDER BY id LIMIT ?');
-  const drop = database.prepare('DELETE FROM q WHERE id = ?');
-  const body = JSON.stringify(message('0'));
-  const start = performance.now();
-  for (let done = 0; done < n; done += batch) {
-    database.exec('BEGIN IMMEDIATE');
-    for (let index = 0; index < batch; index += 1) insert.run(body);
-    database.exec('COMMIT; BEGIN IMMEDIATE');
-    for (const row of take.all(batch)) {
-      JSON.parse(String(row['body']));
-      drop.run(row['id'] ?? null);
-    }
-    database.exec('COMMIT');
+async function measure(backend: Backend, { quick }: { quick: boolean }): Promise<Row[]> {
+  const { adapter, raw } = backend;
+  const rounds = quick ? 1 : 5;
+  const rows: Row[] = [];
+  for (const each of cases) {
+    const { name, unit, withRatio, load } = each;
+    const window = quick ? { warmMs: 150, measureMs: 350 } : { warmMs: 300, measureMs: 1000 };
+    const own = { backend: adapter.name, run: () => load(adapter, window) };
+    rows.push(
+      ...(await pair({
+        bench: 'bus',
+        case: name,
+        metric,
+        unit,
+        rounds,
+        adapter: own,
+        raw: rawOf(raw, each, window),
+        withRatio,
+      })),
+    );
   }
-  const seconds = (performance.now() - start) / 1000;
-  database.close();
-  return {
-    bench: 'bus',
-    case: `insert, take, delete, ${batch} a transaction`,
-    backend: 'raw sqlite',
-    n,
-    metric: 'throughput',
-    unit: 'messages/s',
-    value: n / seconds,
-  };
+  return rows;
 }
+
+const metric = 'throughput (latency in ms)';
+const sources: readonly Source[] = [embedded('normal'), embedded('full'), rabbitmq, nats];
 
 export const busBench: Bench = {
   name: 'bus',
   notes: [
-    'Settings: SQLite in WAL mode, synchronous=NORMAL (survives the death of the process), manual acknowledgement, prefetch 256.',
-    'Latency is per message, from the call of send to the start of the handler. A warm-up run is not counted.',
-    'The load is closed-loop (a fixed number outstanding): read its latencies as those at that concurrency, not at a given rate.',
+    'Same guarantees on both sides: durable queues, a send resolves when the broker has confirmed it, a message is acknowledged',
+    '  after its handler (a request after its response is confirmed), prefetch 256 one-way and 16 a host queue. A message is 0.4 kB.',
+    'rabbitmq: quorum queues, persistent and mandatory messages, one channel with confirms, a channel per consumer.',
+    'nats: two work-queue streams on file with the server’s default sync, a durable pull consumer per queue, Nats-Msg-Id on each message.',
+    'embedded: SQLite in WAL mode; normal survives the death of the process, full the loss of power. Raw is insert, take, delete',
+    '  with one transaction for all that is in flight and nothing in between: the most that the file gives.',
+    'The adapter besides validates envelope and data both ways, counts attempts and reconnects: that is what the ratio shows.',
+    'A ratio is of two runs right after each other; value is the median of the rounds. The warm-up before each window is not counted.',
+    'Load, adapter and handlers share one process, the broker is beside it. Latency is per message, never a total over n.',
+    'cpu is the processor time of this process per item, broker not included: it is what other work on the machine changes least.',
+    'Closed loops have a fixed number in flight: their latencies are those at that concurrency. The open loop counts from the',
+    '  moment a message was due, so waiting to be sent is in it, and so is the timer’s step of 1 ms.',
   ],
-  async run({ quick }) {
-    const n = quick ? 2000 : 20_000;
-    return withBus(async (bus, directory) => {
-      await oneWay(bus, 1000, 100);
-      const rows = [await oneWay(bus, n, 1), await oneWay(bus, n, 100)];
-      for (const hosts of [1, 10, 100]) {
-        for (const outstanding of [1, 16]) rows.push(await roundTrips(bus, { hosts, outstanding, n: n / 2 }));
+  async run({ quick, say }) {
+    const rows: Row[] = [];
+    for (const source of sources) {
+      const backend = await source.open([
+        oneWayQueue,
+        ...hosts.flatMap(({ requests, responses }) => [requests, responses]),
+      ]);
+      if ('missing' in backend) {
+        say(`Not measured: ${source.name}. ${backend.missing}`);
+        continue;
       }
-      rows.push(rawSqlite(directory, n, 1), rawSqlite(directory, n, 100));
-      return rows;
-    });
+      try {
+        rows.push(...(await measure(backend, { quick })));
+      } finally {
+        await backend.close();
+      }
+    }
+    return rows;
   },
 };

@@ -3,8 +3,9 @@ import { parseArgs } from 'node:util';
 import { busBench } from './bus.ts';
 import { machine, tableOf, type Bench } from './report.ts';
 import { stackBench } from './stack.ts';
+import { storeBench } from './store.ts';
 
-const benches: readonly Bench[] = [busBench, stackBench];
+const benches: readonly Bench[] = [busBench, storeBench, stackBench];
 const usage = `usage: npm run bench -- <name>… [--quick] [--json]\nnames: ${benches.map(({ name }) => name).join(', ')}, all\n`;
 
 const { values, positionals } = parseArgs({
@@ -25,7 +26,7 @@ if (values.help || chosen.length === 0) {
   const rows = [];
   for (const bench of chosen) {
     say(`\n== ${bench.name}${values.quick ? ' (quick)' : ''}\n${bench.notes.join('\n')}`);
-    const measured = await bench.run({ quick: values.quick });
+    const measured = await bench.run({ quick: values.quick, say });
     rows.push(...measured);
     if (!values.json) say(`\n${tableOf(measured)}`);
   }

@@ -14,13 +14,18 @@ export interface Row {
   p95?: number;
   p99?: number;
   samples?: number;
+  /** Processor time of the measuring process per item, in microseconds. */
+  cpu?: number;
+  /** Of the adapter to the raw driver, in pairs of runs: 1 is as fast. */
+  ratio?: number;
 }
 
 export interface Bench {
   readonly name: string;
   /** What is measured, with which settings, and which traps are avoided: printed above the table. */
   readonly notes: readonly string[];
-  run(options: { quick: boolean }): Promise<Row[]>;
+  /** `say` is for what a reader must know of this run: a backend that is missing, or which one it is. */
+  run(options: { quick: boolean; say: (text: string) => void }): Promise<Row[]>;
 }
 
 /** Nearest-rank percentiles of a sample; sorts a copy. */
@@ -43,11 +48,15 @@ export function machine(): string {
 }
 
 const number = (value: number | undefined): string =>
-  value === undefined ? '' : value >= 100 ? Math.round(value).toLocaleString('en') : value.toPrecision(3);
+  value === undefined || Number.isNaN(value)
+    ? ''
+    : value >= 100
+      ? Math.round(value).toLocaleString('en')
+      : value.toPrecision(3);
 
 export function tableOf(rows: readonly Row[]): string {
   const cells = [
-    ['bench', 'case', 'backend', 'n', 'metric', 'value', 'unit', 'p50', 'p95', 'p99', 'samples'],
+    ['bench', 'case', 'backend', 'n', 'metric', 'value', 'unit', 'p50', 'p95', 'p99', 'samples', 'cpu µs', 'ratio'],
     ...rows.map((row) => [
       row.bench,
       row.case,
@@ -60,6 +69,8 @@ export function tableOf(rows: readonly Row[]): string {
       number(row.p95),
       number(row.p99),
       row.samples === undefined ? '' : String(row.samples),
+      number(row.cpu),
+      row.ratio === undefined ? '' : row.ratio.toFixed(2),
     ]),
   ];
   const widths = cells[0]?.map((_, column) => Math.max(...cells.map((row) => row[column]?.length ?? 0))) ?? [];

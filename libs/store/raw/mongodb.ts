@@ -33,7 +33,7 @@ export async function openRawMongodb({ url, name }: { url: string; name: string 
   const client = await new MongoClient(url, optionsFor(url)).connect();
   const collection = client.db().collection<Stored>(name);
   await collection.createIndex({ owner: 1, _id: 1 });
-  const info = (await client.db().command({ buildInfo: 1 })) as { version?: string; ferretdb?: { version?: string } };
+  const info = (await client.db().command({ buildInfo: 1 })) as { version?: string; ferretdbVersion?: string };
   const stored = ({ id, owner, state, text }: RawDocument, version: number): Stored => ({
     _id: id,
     owner,
@@ -42,7 +42,8 @@ export async function openRawMongodb({ url, name }: { url: string; name: string 
     version,
   });
   return {
-    server: info.ferretdb ? `FerretDB ${info.ferretdb.version ?? ''}`.trim() : `MongoDB ${info.version ?? ''}`.trim(),
+    // FerretDB gives the version of MongoDB that it stands for as its own.
+    server: info.ferretdbVersion === undefined ? `MongoDB ${info.version ?? ''}`.trim() : 'FerretDB',
     insert: (document) => collection.insertOne(stored(document, 1)),
     get: (id) => collection.findOne({ _id: id }),
     findByOwner: (owner) => collection.find({ owner }).sort({ _id: 1 }).toArray(),

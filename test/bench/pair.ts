@@ -1,0 +1,58 @@
+/**
+ * An adapter against its raw driver. The two run in turn, the second round in the other order, and the ratio is the
+ * median over the rounds: a machine that is busy with something else slows down both sides of a pair, not one.
+ */
+import type { Sample } from './load.ts';
+import { percentiles, type Row } from './report.ts';
+
+export interface Contender {
+  readonly backend: string;
+  readonly run: () => Promise<Sample>;
+}
+
+export async function pair(parameters: {
+  bench: string;
+  case: string;
+  metric: string;
+  unit: string;
+  rounds: number;
+  adapter: Contender;
+  /** Undefined where the raw driver has nothing that is the same work. */
+  raw: Contender | undefined;
+  /** An open loop has its rate given: there the latencies are the result. */
+  withRatio?: boolean;
+}): Promise<Row[]> {
+  const { adapter, raw, rounds, withRatio = true } = parameters;
+  const measured: { adapter: Sample[]; raw: Sample[] } = { adapter: [], raw: [] };
+  for (let round = 0; round < rounds; round += 1) {
+    const order = round % 2 === 0 ? (['raw', 'adapter'] as const) : (['adapter', 'raw'] as const);
+    for (const side of order) {
+      const sample = await parameters[side]?.run();
+      if (sample) measured[side].push(sample);
+    }
+  }
+  const row = (backend: string, samples: readonly Sample[]): Row => ({
+    bench: parameters.bench,
+    case: parameters.case,
+    backend,
+    n: samples.reduce((sum, { done }) => sum + done, 0),
+    metric: parameters.metric,
+    unit: parameters.unit,
+    value: median(samples.map(rateOf)),
+    ...percentiles(samples.flatMap(({ latencies }) => latencies)),
+    cpu: median(samples.map(({ cpuMicros }) => cpuMicros)),
+  });
+  const own = row(adapter.backend, measured.adapter);
+  if (!raw) return [own];
+  const ratios = measured.adapter.map((sample, round) => rateOf(sample) / rateOf(measured.raw[round]));
+  return [{ ...own, ...(withRatio && { ratio: median(ratios) }) }, row(raw.backend, measured.raw)];
+}
+
+const rateOf = (sample: Sample | undefined): number => (sample ? sample.done / sample.seconds : Number.NaN);
+
+function median(values: readonly number[]): number {
+  const sorted = values.toSorted((one, other) => one - other);
+  const middle = Math.floor(sorted.length / 2);
+  const [low = Number.NaN, high = Number.NaN] = [sorted[Math.ceil(sorted.length / 2) - 1], sorted[middle]];
+  return (low + high) / 2;
+}
