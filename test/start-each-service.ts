@@ -1,19 +1,11 @@
 /** Starts every service once as a process of its own with plain `node`, waits until it is ready, and stops it. */
 import { spawn } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { serviceNames } from '@anneal/contracts/queues.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
+import { freePort } from './backends/free-port.ts';
 
 async function startOnce(name: string): Promise<void> {
   const data = await mkdtemp(join(tmpdir(), `anneal-${name}-`));

@@ -4,11 +4,12 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { access, constants, mkdtemp, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { join } from 'node:path';
 import { openStore } from '@anneal/store/open.ts';
+import { freePort } from './free-port.ts';
+import { findProgram } from './program.ts';
 import type { BackendServer, FindBackend } from './backend.ts';
 import { buildFerretdb } from './ferretdb/build.ts';
 
@@ -27,9 +28,9 @@ export const findMongodb: FindBackend = async () => {
     const never = (): Promise<void> => Promise.reject(new Error('This MongoDB is not ours to kill.'));
     return { url: given, mayBeKilled: false, kill: never, start: never, stop: async () => undefined };
   }
-  const mongod = await onPath('mongod');
+  const mongod = await findProgram('mongod');
   if (mongod !== undefined) return startOwn(singleServer(mongod));
-  const go = await onPath('go');
+  const go = await findProgram('go');
   if (go === undefined) {
     return {
       missing:
@@ -108,27 +109,4 @@ async function answers(url: string): Promise<boolean> {
   } catch {
     return false;
   }
-}
-
-async function onPath(name: string): Promise<string | undefined> {
-  for (const folder of (process.env['PATH'] ?? '').split(delimiter)) {
-    if (folder !== '' && (await isProgram(join(folder, name)))) return join(folder, name);
-  }
-  return undefined;
-}
-
-const isProgram = (file: string): Promise<boolean> =>
-  access(file, constants.X_OK).then(
-    () => true,
-    () => false,
-  );
-
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const address = probe.address();
-  probe.close();
-  await once(probe, 'close');
-  if (address === null || typeof address === 'string') throw new Error('no free port');
-  return address.port;
 }

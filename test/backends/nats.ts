@@ -4,11 +4,13 @@
  */
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { access, constants, mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
-import { connect, createServer } from 'node:net';
-import { homedir, platform, tmpdir } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { freePort } from './free-port.ts';
+import { cacheFolder, findProgram, isProgram } from './program.ts';
 import type { BackendServer, MissingBackend } from './backend.ts';
 
 const version = '2.12.15';
@@ -23,7 +25,7 @@ export const findNats = async ({ config }: { config?: string } = {}): Promise<Ba
     return { url: given, mayBeKilled: false, kill: never, start: never, stop: async () => undefined };
   }
   try {
-    const program = (await onPath('nats-server')) ?? (await built());
+    const program = (await findProgram('nats-server')) ?? (await built());
     if (program !== undefined) return await startOwn(program, config);
   } catch (error) {
     return { missing: `NATS is not here and cannot be had: ${error instanceof Error ? error.message : String(error)}` };
@@ -92,18 +94,8 @@ function answers(port: number): Promise<boolean> {
   });
 }
 
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  if (address === null || typeof address === 'string') throw new Error('The system gave no port.');
-  return address.port;
-}
-
 async function built(): Promise<string | undefined> {
-  const go = await onPath('go');
+  const go = await findProgram('go');
   if (go === undefined) return undefined;
   const folder = join(cacheFolder(), `nats-server-${version}`);
   const program = join(folder, 'nats-server');
@@ -122,24 +114,3 @@ async function built(): Promise<string | undefined> {
   }
   return program;
 }
-
-function cacheFolder(): string {
-  const system =
-    platform() === 'darwin'
-      ? join(homedir(), 'Library', 'Caches')
-      : (process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'));
-  return join(system, 'anneal', 'backends');
-}
-
-async function onPath(name: string): Promise<string | undefined> {
-  for (const folder of (process.env['PATH'] ?? '').split(delimiter)) {
-    if (folder !== '' && (await isProgram(join(folder, name)))) return join(folder, name);
-  }
-  return undefined;
-}
-
-const isProgram = (file: string): Promise<boolean> =>
-  access(file, constants.X_OK).then(
-    () => true,
-    () => false,
-  );

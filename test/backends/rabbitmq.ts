@@ -4,10 +4,12 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { access, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { connect, createServer } from 'node:net';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
-import { delimiter, dirname, join } from 'node:path';
+import { dirname, join } from 'node:path';
+import { freePort } from './free-port.ts';
+import { findProgram } from './program.ts';
 import type { BackendServer, MissingBackend } from './backend.ts';
 
 const startMs = 60_000;
@@ -25,12 +27,8 @@ export async function findRabbitmq(): Promise<RabbitmqServer | MissingBackend> {
     const never = (): Promise<void> => Promise.reject(new Error('This RabbitMQ is not ours to kill.'));
     return { url: given, mayBeKilled: false, kill: never, start: never, stop: async () => undefined, control: never };
   }
-  const script = await find('rabbitmq-server', [
-    ...scriptFolders,
-    ...(process.env['PATH'] ?? '').split(delimiter),
-    '/usr/sbin',
-  ]);
-  const epmd = await find('epmd', (process.env['PATH'] ?? '').split(delimiter));
+  const script = await findProgram('rabbitmq-server', [...scriptFolders, '/usr/sbin']);
+  const epmd = await findProgram('epmd');
   if (script === undefined || epmd === undefined) {
     return {
       missing:
@@ -128,29 +126,4 @@ async function greets(port: number): Promise<boolean> {
   } finally {
     socket.destroy();
   }
-}
-
-async function find(program: string, folders: readonly string[]): Promise<string | undefined> {
-  for (const folder of folders) {
-    const path = join(folder, program);
-    if (
-      folder !== '' &&
-      (await access(path).then(
-        () => true,
-        () => false,
-      ))
-    )
-      return path;
-  }
-  return undefined;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  if (address === null || typeof address === 'string') throw new Error('No free port.');
-  return address.port;
 }

@@ -17,6 +17,7 @@ import { openStore } from '@anneal/store/open.ts';
 import { v7 } from 'uuid';
 import { findNats } from '../backends/nats.ts';
 import { findRabbitmq } from '../backends/rabbitmq.ts';
+import { cheapId } from './id.ts';
 import type { Side } from './load.ts';
 import { RawSqlite } from './raw-sqlite.ts';
 
@@ -27,7 +28,7 @@ const withQuery = (url: string, query: string): string => `${url}${url.includes(
 export function mint(key: string): Envelope {
   return {
     specversion: '1.0',
-    id: v7(),
+    id: cheapId(),
     type: timerFired.type,
     source: 'anneal/bench',
     subject: '00000000-0000-0000-0000-000000000000',

@@ -59,7 +59,7 @@ function rawOf(raw: Backend['raw'], { load, bare }: Case, window: Window): Conte
 
 async function measure(backend: Backend, { quick }: { quick: boolean }): Promise<Row[]> {
   const { adapter, raw } = backend;
-  const rounds = quick ? 1 : 5;
+  const rounds = quick ? 1 : 3;
   const rows: Row[] = [];
   for (const each of cases) {
     const { name, unit, withRatio, load } = each;

@@ -1,6 +1,6 @@
 /** Each store against its raw driver, in the same run. */
-import { v7 } from 'uuid';
 import type { RawDocument, RawStore } from '@anneal/store/raw/mongodb.ts';
+import { cheapId } from './id.ts';
 import { closedLoop, type Sample, type Window } from './load.ts';
 import { pair } from './pair.ts';
 import type { Bench, Row } from './report.ts';
@@ -12,7 +12,7 @@ const bulkSize = 100;
 const lanes = 16;
 
 const documentOf = (owner: number, state = 'new'): RawDocument => ({
-  id: v7(),
+  id: cheapId(),
   owner: `owner-${owner}`,
   state,
   text: 'x'.repeat(300),
@@ -93,7 +93,7 @@ async function measure(backend: StoreBackend, { quick }: { quick: boolean }): Pr
       case: `${each.name}, ${each.lanes} in flight`,
       metric: 'throughput (latency in ms)',
       unit: each.batch > 1 ? 'documents/s' : 'calls/s',
-      rounds: quick ? 1 : 5,
+      rounds: quick ? 1 : 3,
       adapter: { backend: backend.name, run: () => run(adapter, each, window) },
       raw: { backend: backend.rawName, run: () => run(raw, each, window) },
     });

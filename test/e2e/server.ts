@@ -1,23 +1,15 @@
 /** A real Anneal for tests: `anneal serve` as a process of its own, in a folder and on ports of its own, with its lab. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { connect, type Client } from '@anneal/client/connect.ts';
 import type { Resource, Stack } from '@anneal/client/representation.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
+import { freePort } from '../backends/free-port.ts';
 
 export const repository = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
-
-export async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
 
 export interface TestServer {
   readonly data: string;

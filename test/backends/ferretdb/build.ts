@@ -5,10 +5,10 @@
  */
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { chmod, cp, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
-import { homedir, platform } from 'node:os';
+import { chmod, cp, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { cacheFolder, isProgram } from '../program.ts';
 
 const run = promisify(execFile);
 const source = import.meta.dirname;
@@ -22,12 +22,12 @@ const updated = /\t\tresult, err := common\.UpdateDocument\(ctx, c, "update", it
 
 /** The program; built when this source has not been built before on this machine. */
 export async function buildFerretdb(go: string): Promise<string> {
-  const cache = join(cacheFolder(), 'anneal', 'backends');
+  const cache = cacheFolder();
   // Named by what it is built from: a change of the source is a new program, and two builders do not meet.
   const hash = createHash('sha256');
   for (const name of [...own, patch, 'build.ts']) hash.update(await readFile(join(source, name)));
   const program = join(cache, `ferretdb-${hash.digest('hex').slice(0, 16)}`);
-  if (await isThere(program)) return program;
+  if (await isProgram(program)) return program;
   process.stderr.write(`Building FerretDB for the tests of the MongoDB store as ${program}; once, some minutes.\n`);
   await mkdir(cache, { recursive: true });
   const folder = await mkdtemp(join(cache, 'build-'));
@@ -72,15 +72,3 @@ async function makeWritable(folder: string): Promise<void> {
     else if (entry.isFile()) await chmod(join(folder, entry.name), 0o644);
   }
 }
-
-function cacheFolder(): string {
-  const given = process.env['XDG_CACHE_HOME'];
-  if (given !== undefined && given !== '') return given;
-  return platform() === 'darwin' ? join(homedir(), 'Library', 'Caches') : join(homedir(), '.cache');
-}
-
-const isThere = (file: string): Promise<boolean> =>
-  stat(file).then(
-    () => true,
-    () => false,
-  );
