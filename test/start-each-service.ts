@@ -1,5 +1,5 @@
 /** Starts every service once as a process of its own with plain `node`, waits until it is ready, and stops it. */
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -42,3 +42,8 @@ async function startOnce(name: string): Promise<void> {
 }
 
 for (const name of serviceNames) await startOnce(name);
+
+// The agent needs a host to be; that it loads and explains itself is what can be shown here.
+const agent = spawnSync(process.execPath, ['services/agent/main.ts', '--help'], { encoding: 'utf8' });
+if (agent.status !== 0) throw new Error(`the agent ended with ${agent.status}: ${agent.stderr}`);
+process.stdout.write('agent: explains itself\n');
