@@ -9,13 +9,14 @@ import { toFailure } from '@anneal/contracts/errors.ts';
 
 /** Starts exporting; gives the function that flushes and stops. */
 export async function startTracing(options: { endpoint: string; service: string }): Promise<() => Promise<void>> {
-  const [{ NodeTracerProvider, BatchSpanProcessor }, { OTLPTraceExporter }] = await Promise.all([
-    import('@opentelemetry/sdk-trace-node'),
-    import('@opentelemetry/exporter-trace-otlp-http'),
-  ]);
-  // The name of the service is an environment convention of the SDK; given here, it needs no resource package.
-  process.env['OTEL_SERVICE_NAME'] ??= options.service;
+  const [{ NodeTracerProvider, BatchSpanProcessor }, { OTLPTraceExporter }, { resourceFromAttributes }] =
+    await Promise.all([
+      import('@opentelemetry/sdk-trace-node'),
+      import('@opentelemetry/exporter-trace-otlp-http'),
+      import('@opentelemetry/resources'),
+    ]);
   const provider = new NodeTracerProvider({
+    resource: resourceFromAttributes({ 'service.name': options.service }),
     spanProcessors: [new BatchSpanProcessor(new OTLPTraceExporter({ url: options.endpoint }))],
   });
   provider.register();
