@@ -40,6 +40,8 @@ export function mint(key: string): Envelope {
 }
 
 export interface Backend {
+  /** The product and version that answers. */
+  readonly server: string;
   readonly adapter: Side;
   readonly raw: Side | RawSqlite;
   close(): Promise<void>;
@@ -107,6 +109,7 @@ export const embedded = (synchronous: 'normal' | 'full'): Source => ({
     const { side } = await busSide({ name: this.name, url, directory: path, queues });
     const raw = new RawSqlite({ file: join(path, 'raw.db'), synchronous, mint });
     return {
+      server: `SQLite ${process.versions['sqlite'] ?? ''}`,
       adapter: side,
       raw,
       async close() {
@@ -126,8 +129,10 @@ export const rabbitmq: Source = {
     const { path, remove } = await folder();
     const url = withQuery(server.url, `prefix=bench${randomBytes(4).toString('hex')}.`);
     const { side, bus } = await busSide({ name: this.name, url, directory: path, queues });
-    const raw = await rawSide('raw amqplib', await openRawRabbitmq({ url }), queues);
+    const pipe = await openRawRabbitmq({ url });
+    const raw = await rawSide('raw amqplib', pipe, queues);
     return {
+      server: pipe.server,
       adapter: side,
       raw,
       async close() {
@@ -154,8 +159,10 @@ export const nats: Source = {
     const name = `bench${randomBytes(4).toString('hex')}`;
     const url = withQuery(server.url, `prefix=${name}`);
     const { side } = await busSide({ name: this.name, url, directory: path, queues });
-    const raw = await rawSide('raw jetstream', await openRawNats({ url, name: `${name}-raw` }), queues);
+    const pipe = await openRawNats({ url, name: `${name}-raw` });
+    const raw = await rawSide('raw jetstream', pipe, queues);
     return {
+      server: pipe.server,
       adapter: side,
       raw,
       async close() {

@@ -111,6 +111,7 @@ export const busBench: Bench = {
         say(`Not measured: ${source.name}. ${backend.missing}`);
         continue;
       }
+      say(`Measuring ${source.name}: ${backend.server}`);
       try {
         rows.push(...(await measure(backend, { quick })));
       } finally {

@@ -1,6 +1,6 @@
 /** What every bench prints: the machine, then a row per case; or one JSON array. */
 import { readFileSync } from 'node:fs';
-import { arch, cpus, release, totalmem } from 'node:os';
+import { arch, cpus, loadavg, release, totalmem } from 'node:os';
 
 export interface Row {
   bench: string;
@@ -43,7 +43,7 @@ export function machine(): string {
   const [cpu] = cpus();
   return [
     `anneal ${version}, node ${process.version}, sqlite ${process.versions['sqlite'] ?? '?'}`,
-    `${cpus().length} × ${cpu?.model ?? '?'}, ${Math.round(totalmem() / 2 ** 30)} GiB, ${arch()}, kernel ${release()}`,
+    `${cpus().length} × ${cpu?.model ?? '?'}, ${Math.round(totalmem() / 2 ** 30)} GiB, ${arch()}, kernel ${release()}, load ${loadavg()[0]?.toFixed(1)} before it began`,
   ].join('\n');
 }
 

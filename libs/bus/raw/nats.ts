@@ -28,6 +28,7 @@ export async function openRawNats({ url, name }: { url: string; name: string }):
   let count = 0;
 
   return {
+    server: `nats-server ${nc.info?.version ?? ''}`.trim(),
     async prepare(queue) {
       await manager.consumers.add(streamOf(queue), {
         durable_name: tokenOf(queue),

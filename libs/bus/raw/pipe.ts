@@ -4,6 +4,8 @@
  * It is what `npm run bench -- bus` measures the adapters against, and nothing else uses it.
  */
 export interface RawPipe {
+  /** The product and version that answers. */
+  readonly server: string;
   prepare(queue: string): Promise<void>;
   /** Resolves when the broker has confirmed all of them. */
   send(queue: string, texts: readonly string[]): Promise<void>;

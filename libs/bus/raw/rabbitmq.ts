@@ -26,7 +26,9 @@ export async function openRawRabbitmq({ url }: { url: string }): Promise<RawPipe
       );
     });
 
+  const { product, version } = sending.connection.serverProperties;
   return {
+    server: `${product} ${version}`,
     async prepare(queue) {
       await preparer.assertQueue(names.queue(queue), names.queueOptions(queue));
     },
