@@ -25,7 +25,8 @@ export class StackScope implements Scope {
   readonly #given: JsonObject;
   readonly #nested = new Map<string, NestedScope>();
 
-  readonly #facade: FacadeParts | undefined;
+  /** Of a nested stack only: the root stands for nothing, so that reading it there is a mistake. */
+  readonly facade?: (part: keyof FacadeParts) => Json | undefined;
 
   constructor(options: {
     version: string;
@@ -33,7 +34,8 @@ export class StackScope implements Scope {
     given?: JsonObject;
     facade?: FacadeParts;
   }) {
-    this.#facade = options.facade;
+    const { facade } = options;
+    if (facade) this.facade = (part) => facade[part];
     this.templateVersion = options.version;
     this.#values = options.values;
     this.#given = options.given ?? {};
@@ -47,10 +49,6 @@ export class StackScope implements Scope {
   givenInside(name: string): JsonObject {
     const inside = this.#of(name)?.[resourcesKey];
     return isObject(inside) ? inside : {};
-  }
-
-  facade(part: keyof FacadeParts): Json | undefined {
-    return this.#facade?.[part];
   }
 
   parameter(name: string): Json | undefined {

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Envelope } from '@anneal/contracts/envelope.ts';
-import type { JsonObject } from '@anneal/contracts/json.ts';
+import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { ResourceRequest } from '@anneal/contracts/resource.ts';
 import type { Draft } from '@anneal/store/port.ts';
 import type { DeploymentState, HostDocument, ResourceDocument } from './collections.ts';
@@ -36,7 +36,7 @@ export interface Target {
 
 /** What a deployment is to be, whatever is done about it. */
 export async function targetOf(context: NewRunContext, { resource, properties }: ResourceRequest): Promise<Target> {
-  const values = (properties.input_values ?? {}) as JsonObject;
+  const values = valuesOf(context, properties.input_values);
   const name = typeof properties.name === 'string' && properties.name !== '' ? properties.name : resource.name;
   const actions = properties.actions === undefined ? ['CREATE', 'UPDATE'] : strings(properties.actions);
   const waits = properties.signal_transport !== 'NO_SIGNAL';
@@ -52,6 +52,14 @@ export async function targetOf(context: NewRunContext, { resource, properties }:
     });
   }
   return { config: found.config, values, actions, name, waits };
+}
+
+/** A map that came sealed as a whole, as a function made it, is sealed value by value, so that its names can be read. */
+function valuesOf({ service: { secrets } }: NewRunContext, given: Json | undefined): JsonObject {
+  const values = (given ?? {}) as JsonObject;
+  if (typeof values.$sealed !== 'string') return values;
+  const opened = secrets.open<Json>(values) as JsonObject;
+  return Object.fromEntries(Object.entries(opened).map(([name, value]) => [name, secrets.seal(value)]));
 }
 
 /** Of a config that has nothing to do in this action. */

@@ -76,7 +76,8 @@ export class Boots {
   }
 
   #seedOf(node: NodeDocument): BootSeed {
-    const { boot, instance_info: info } = node;
+    const { boot } = node;
+    const info = this.#context.secrets.open(node.instance_info);
     const host = boot ? this.#context.secrets.open(boot.host) : null;
     const access = typeof host === 'object' && host !== null && !Array.isArray(host) ? host : {};
     return {

@@ -107,7 +107,12 @@ export function nodeView(node: NodeDocument): NodeView {
     traits: [...node.traits],
     properties: node.properties,
     instance_id: node.instance_id,
-    instance_info: node.instance_info,
+    // What the machine boots with is between the two.
+    instance_info: {
+      ...node.instance_info,
+      ...('user_data' in node.instance_info && { user_data: '******' }),
+      ...('metadata' in node.instance_info && { metadata: '******' }),
+    },
     maintenance: node.maintenance,
     maintenance_reason: node.maintenance_reason,
     fault: node.fault,

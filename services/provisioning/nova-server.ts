@@ -1,5 +1,6 @@
 /** OS::Nova::Server: a machine of one's own, claimed, booted and given back clean. */
 import { AnnealError, errorTable, fromFailure } from '@anneal/contracts/errors.ts';
+import type { JsonObject } from '@anneal/contracts/json.ts';
 import type { ResourceUpdate } from '@anneal/contracts/resource.ts';
 import type { ServiceContext } from '@anneal/runtime/service.ts';
 import { faultPoint } from '@anneal/runtime/fault.ts';
@@ -39,10 +40,8 @@ export function novaServer(
   };
 
   /** Undefined when others were faster everywhere; they are fewer the next time. */
-  async function claim(
-    server: ServerDocument,
-    properties: Parameters<typeof textOf>[0],
-  ): Promise<NodeDocument | Progress> {
+  async function claim(server: ServerDocument, given: JsonObject): Promise<NodeDocument | Progress> {
+    const properties = context.secrets.open(given);
     const placement = place(wishOf(properties), await records.all());
     for (const candidate of placement.nodes) {
       const change = {
@@ -50,8 +49,7 @@ export function novaServer(
         instance_info: {
           name: server.hostname,
           project: server.project,
-          user_data: textOf(properties, 'user_data'),
-          metadata: objectOf(properties, 'metadata'),
+          ...keptOf(given),
         },
         facts: {},
         boot: null,
@@ -76,29 +74,24 @@ export function novaServer(
     return { kind: 'waiting', message: `waiting for a node: ${why}`, ms: pause, error };
   }
 
-  const complete = (
-    server: ServerDocument,
-    node: NodeDocument,
-    properties: Parameters<typeof textOf>[0],
-    name: string,
-  ): Progress => ({
+  const complete = (server: ServerDocument, node: NodeDocument, given: JsonObject, name: string): Progress => ({
     kind: 'complete',
     physical_id: server.id,
     attributes: serverAttributes({
       id: server.id,
       name,
       node,
-      metadata: objectOf(properties, 'metadata'),
-      tags: properties['tags'] ?? [],
+      metadata: objectOf(given, 'metadata'),
+      tags: given['tags'] ?? [],
     }),
   });
 
   return {
     create: async (server, request) => {
-      const properties = context.secrets.open(request.data.properties);
+      const given = request.data.properties;
       let node = await records.ofInstance(server.id);
       if (!node) {
-        const claimed = await claim(server, properties);
+        const claimed = await claim(server, given);
         if ('kind' in claimed) return claimed;
         node = claimed;
         // A newer request may have come in between, and found nothing to give back.
@@ -110,7 +103,7 @@ export function novaServer(
       }
       switch (node.state) {
         case 'active':
-          return complete(server, node, properties, server.hostname);
+          return complete(server, node, given, server.hostname);
         case 'deploying':
           return { kind: 'waiting', message: `node ${node.name} is being prepared`, ms: 3_600_000 };
         case 'wait call-back':
@@ -147,13 +140,12 @@ export function novaServer(
       }
       const info = {
         ...node.instance_info,
-        metadata: objectOf(properties, 'metadata'),
-        user_data: textOf(properties, 'user_data'),
+        ...keptOf(request.data.properties),
       };
       await records.change(node.id, (current) =>
         current.instance_id === server.id ? { instance_info: info } : undefined,
       );
-      return complete(server, node, properties, textOf(properties, 'name') || server.hostname);
+      return complete(server, node, request.data.properties, textOf(properties, 'name') || server.hostname);
     },
 
     delete: async (server) => {
@@ -187,10 +179,16 @@ export function novaServer(
         };
       }
       const properties = context.secrets.open(request.data.properties);
-      return complete(server, node, properties, textOf(properties, 'name') || server.hostname);
+      return complete(server, node, request.data.properties, textOf(properties, 'name') || server.hostname);
     },
   };
 }
+
+/** What the machine is given at its boot. Kept as it came: what is sealed is opened for the machine alone. */
+const keptOf = (given: JsonObject): JsonObject => ({
+  user_data: given['user_data'] ?? '',
+  metadata: given['metadata'] ?? {},
+});
 
 function failureOf(node: NodeDocument): AnnealError {
   return node.last_error

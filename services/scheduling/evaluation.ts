@@ -1,6 +1,6 @@
 /**
  * Evaluates what a plan leaves open, for the core: properties of resources before they are worked on, and outputs when they
- * are read. Secrets are opened here, and a property that could show one is sealed as a whole before it leaves.
+ * are read. Secrets are opened here, and what could show one is sealed again before it leaves.
  */
 import { toFailure, type Failure } from '@anneal/contracts/errors.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
@@ -79,6 +79,27 @@ export function createEvaluation(parameters: {
     return false;
   };
 
+  /** Seals what could show a secret, as small a part as can be told: what stands beside it in a map or list stays readable. */
+  const sealParts = (expression: Expression, value: Json, parts: { plan: Plan; peer: Peer }): Json => {
+    if (!readsSecret(expression, parts.plan, parts.peer)) return value;
+    if (expression.kind === 'map' && typeof value === 'object' && value !== null && !Array.isArray(value)) {
+      const written = new Map(expression.entries.map((entry) => [entry.key, entry.value]));
+      return Object.fromEntries(
+        Object.entries(value).map(([key, item]) => {
+          const part = written.get(key);
+          return [key, part ? sealParts(part, item, parts) : item];
+        }),
+      );
+    }
+    if (expression.kind === 'list' && Array.isArray(value) && value.length === expression.items.length) {
+      return value.map((item, index) => {
+        const part = expression.items[index];
+        return part ? sealParts(part, item, parts) : item;
+      });
+    }
+    return secrets.seal(value);
+  };
+
   const resolve: Tools['resolve'] = ({ plan, resource, stack, peer }): Resolution => {
     try {
       const scope = scopeOf(plan, stack, peer);
@@ -88,7 +109,7 @@ export function createEvaluation(parameters: {
       const properties: JsonObject = { ...resolved.properties };
       for (const [name, expression] of Object.entries(resource.properties)) {
         const value = properties[name];
-        if (value !== undefined && readsSecret(expression, plan, peer)) properties[name] = secrets.seal(value);
+        if (value !== undefined) properties[name] = sealParts(expression, value, { plan, peer });
       }
       if (!resource.metadata) return { ok: true, properties };
       const metadata = evaluate(resource.metadata, scope, `resources.${resource.name}.metadata`);

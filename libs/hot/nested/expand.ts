@@ -89,7 +89,7 @@ function expand(resource: PlanResource, template: NestedTemplate, expansion: Exp
         scope: childScope,
         tree,
         depth: depth + 1,
-            mistakes: inner,
+        mistakes: inner,
       });
   for (const mistake of inner.all()) addTo(mistakes, inside(mistake, name, template.file));
   if (!body) return undefined;

@@ -36,7 +36,7 @@ export function readStackBody(body: JsonObject): StackRequest {
   const request: StackRequest = {
     template: readDocument(body['template'], 'template', wrong),
     environments: readEnvironments(body, files, wrong),
-    files,
+    files: withoutEnvironments(files, body['environment_files']),
     parameters: absent(body['parameters'])
       ? {}
       : isObject(body['parameters'])
@@ -94,6 +94,11 @@ function readEnvironments(body: JsonObject, files: Record<string, string>, wrong
   const environment = readDocument(body['environment'], 'environment', wrong);
   const empty = environment === undefined || (isObject(environment) && Object.keys(environment).length === 0);
   return empty || environment === '' ? [] : [environment];
+}
+
+/** Environments may hold secrets; merged they are kept sealed, so the texts that they came in are not kept as files too. */
+function withoutEnvironments(files: Record<string, string>, names: Json | undefined): Record<string, string> {
+  return Object.fromEntries(Object.entries(files).filter(([name]) => !(Array.isArray(names) && names.includes(name))));
 }
 
 function readNames(value: Json | undefined, path: string, wrong: Wrong): string[] {
