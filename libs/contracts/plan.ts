@@ -46,6 +46,28 @@ export const planParameterSchema = z.object({
 });
 export type PlanParameter = z.infer<typeof planParameterSchema>;
 
+/** Of a resource that is made as a stack of its own: what that stack is made of, besides the resource's properties. */
+export const planNestedSchema = z.object({
+  /** `template`: a file, or a type that the registry maps to one. `group`: its template follows from its properties. */
+  kind: z.enum(['template', 'group']),
+  /** The type as the template names it. The registry is asked for it again when the nested stack is compiled. */
+  type: z.string(),
+  /** Content hash of all templates, files and sections of the environment that reach it; when it differs, there is an update. */
+  digest: z.string(),
+  /** What the stack around it reads: `[attribute, …path]`, as far as it is written out. */
+  reads: z.array(z.array(json)),
+});
+export type PlanNested = z.infer<typeof planNestedSchema>;
+
+export const lifecycleHookSchema = z.object({
+  transition: z.enum(['launching', 'terminating', 'updating']),
+  /** In seconds. */
+  heartbeat_timeout: z.number().positive(),
+  global_timeout: z.number().positive().optional(),
+  default_result: z.enum(['continue', 'abandon']),
+});
+export type LifecycleHook = z.infer<typeof lifecycleHookSchema>;
+
 export const planResourceSchema = z.object({
   name: z.string(),
   type: z.string(),
@@ -58,6 +80,12 @@ export const planResourceSchema = z.object({
   update_policy: expressionSchema.optional(),
   external_id: expressionSchema.optional(),
   description: z.string().optional(),
+  nested: planNestedSchema.optional(),
+  /** Where it waits for someone outside: `pre-create`, `post-update` …; globs of the environment applied. */
+  hooks: z.array(z.string()).optional(),
+  /** `update`, `replace`: what may not be done to it. */
+  restricted_actions: z.array(z.string()).optional(),
+  lifecycle_hooks: z.array(lifecycleHookSchema).optional(),
   source: sourceSchema.optional(),
 });
 export type PlanResource = z.infer<typeof planResourceSchema>;
@@ -70,6 +98,19 @@ export const planOutputSchema = z.object({
 });
 export type PlanOutput = z.infer<typeof planOutputSchema>;
 
+/** How the members of a group are created or changed: at most `batch_size` at a time, the next batch after a pause. */
+export const planRollingSchema = z.object({
+  /** In the order in which they are worked on. */
+  members: z.array(z.string()),
+  batch_size: z.number().int().positive(),
+  /** So many are left alone at any time. */
+  min_in_service: z.number().int().nonnegative(),
+  pause_seconds: z.number().nonnegative(),
+  /** Made first so that enough stay in service, and gone at the end: they are in no later plan. */
+  temporary: z.array(z.string()).optional(),
+});
+export type PlanRolling = z.infer<typeof planRollingSchema>;
+
 export const planSchema = z.object({
   format: z.literal(1),
   /** The value of heat_template_version: functions differ between versions. */
@@ -78,5 +119,6 @@ export const planSchema = z.object({
   parameters: z.record(z.string(), planParameterSchema),
   resources: z.record(z.string(), planResourceSchema),
   outputs: z.record(z.string(), planOutputSchema),
+  rolling: planRollingSchema.optional(),
 });
 export type Plan = z.infer<typeof planSchema>;

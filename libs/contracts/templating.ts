@@ -44,6 +44,37 @@ export const templateCompile = call('template.compile', 'Compile a template to a
   answer: compileAnswerSchema,
 });
 
+export const compileNestedQuestionSchema = z.object({
+  project: z.string(),
+  /** Of the nested stack. */
+  stack_id: z.string(),
+  stack_name: z.string(),
+  /** Of the stack around it: content hashes. */
+  environment: z.string(),
+  files: z.string(),
+  /** The resource that it stands for. */
+  resource: z.string(),
+  type: z.string(),
+  /** Of a group: the template of its members, made from its properties. Absent: the registry says which file. */
+  template: jsonObject.optional(),
+  /** Of the resource, resolved; sealed values become hidden parameters. */
+  properties: jsonObject,
+  /** What `resource_facade` reads. */
+  facade: z.object({ metadata: json, deletion_policy: z.string(), update_policy: json }),
+  /** How deep it stands; the root is 0. */
+  depth: z.number().int().positive(),
+  /** Resources of the tree that are not in it. */
+  resources_outside: z.number().int().nonnegative(),
+});
+export type CompileNestedQuestion = z.infer<typeof compileNestedQuestionSchema>;
+
+/** Refused with InvalidTemplate and every mistake. */
+export const templateCompileNested = call(
+  'template.compile_nested',
+  'Compile the template of a nested stack, now that the properties of its resource are known.',
+  { question: compileNestedQuestionSchema, answer: compileAnswerSchema },
+);
+
 export const templateValidate = call('template.validate', 'Check a template; answer as Heat’s validate does.', {
   question: compileQuestionSchema,
   /** Heat's form: Description, Parameters, ParameterGroups, Environment. */
