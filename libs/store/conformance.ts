@@ -1,7 +1,9 @@
 /** What every store must do, whoever stands behind the port. An adapter's `*.contract.ts` runs it. */
 import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
+import { isDeepStrictEqual } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openStore } from './open.ts';
 import { DuplicateError, type BulkOperation, type Collection, type Document, type Store } from './port.ts';
@@ -302,6 +304,55 @@ export function storeConformance(name: string, harness: StoreHarness): void {
       await samples.insert({ id: 'a', group: 'x', owner });
       const [found] = await samples.find({ where: { 'owner.name': 'Ada' } });
       expect(JSON.stringify(found).includes(text)).toBe(true);
+    });
+
+    it(
+      'holds a document that cannot be compressed to what a database takes at once, and writes over it',
+      { timeout: 180_000 },
+      async () => {
+        const large = (): { name: string; text: string } => ({
+          name: 'Ada',
+          text: randomBytes(9 * 1024 * 1024).toString('base64'),
+        });
+        const [first, second, third] = [large(), large(), large()];
+        const other = await (await open()).collection<Sample>(definition);
+        const given = await samples.insert({ id: 'a', group: 'x', owner: first });
+        expect(isDeepStrictEqual(await other.get('a'), given)).toBe(true);
+        expect(await samples.replace({ id: 'a', group: 'x', owner: second }, 7)).toBeUndefined();
+        expect(isDeepStrictEqual(await other.get('a'), given)).toBe(true);
+        await other.replace({ id: 'a', group: 'x', owner: second }, 1);
+        await samples.bulk([{ kind: 'put', document: { id: 'a', group: 'x', owner: third } }]);
+        const [found] = await other.find({ where: { group: 'x' } });
+        expect(isDeepStrictEqual(found, { id: 'a', version: 3, group: 'x', owner: third })).toBe(true);
+        await other.bulk([{ kind: 'put', document: { id: 'a', group: 'y' } }]);
+        expect(await samples.get('a')).toEqual({ id: 'a', version: 4, group: 'y' });
+        expect(await samples.remove('a', 4)).toBe(true);
+      },
+    );
+
+    it('removes many at once, and tells of each what became of it', async () => {
+      await fill(Array.from({ length: 3000 }, (_, index) => index));
+      const outcomes = await samples.bulk(
+        Array.from({ length: 4000 }, (_, index) => ({
+          kind: 'remove' as const,
+          id: `g${index}`,
+          ...(index % 3 === 0 && { version: index % 2 === 0 ? 1 : 2 }),
+        })),
+      );
+      const wrong = outcomes.filter((outcome, index) => {
+        const stale = index % 3 === 0 && index % 2 === 1;
+        return outcome !== (index >= 3000 ? 'absent' : stale ? 'stale' : 'done');
+      });
+      expect(wrong).toEqual([]);
+      expect(await samples.count({ group: 'g' })).toBe(500);
+    });
+
+    it('holds a blob that no database takes in one document', async () => {
+      const bytes = randomBytes(20 * 1024 * 1024);
+      const hash = await store.blobs.put(bytes);
+      expect(await store.blobs.put(bytes)).toBe(hash);
+      const found = await (await open()).blobs.get(hash);
+      expect(Buffer.compare(found ?? new Uint8Array(), bytes)).toBe(0);
     });
 
     it('names blobs by their content, whatever the bytes, once', async () => {

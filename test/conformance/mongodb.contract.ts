@@ -1,7 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { storeConformance } from '@anneal/store/conformance.ts';
 import { dropDatabase } from '@anneal/store/mongodb/drop.ts';
-import { afterAll, expect, it } from 'vitest';
+import { openStore } from '@anneal/store/open.ts';
+import type { Document } from '@anneal/store/port.ts';
+import { afterAll, describe, expect, it } from 'vitest';
 import type { BackendServer } from '../backends/backend.ts';
 import { databaseUrl, findMongodb } from '../backends/mongodb.ts';
 
@@ -15,10 +17,46 @@ else runOn(server);
 
 function runOn(started: BackendServer): void {
   afterAll(() => started.stop());
-  storeConformance('MongoDB', {
-    async fresh() {
-      const own = databaseUrl(started.url, `anneal_test_${randomBytes(6).toString('hex')}`);
-      return { url: own, dispose: () => dropDatabase(own) };
-    },
+  const fresh = async () => {
+    const own = databaseUrl(started.url, `anneal_test_${randomBytes(6).toString('hex')}`);
+    return { url: own, dispose: () => dropDatabase(own) };
+  };
+  storeConformance('MongoDB', { fresh });
+
+  describe('a document that lies in pieces', () => {
+    const text = (mebibytes: number): string => randomBytes(mebibytes * 1024 * 1024).toString('base64');
+
+    it('leaves none behind when it is refused or written anew', { timeout: 180_000 }, async () => {
+      const { url, dispose } = await fresh();
+      const store = await openStore({ url });
+      const large = await store.collection<Document & { text: string }>({ name: 'test_large', indexes: [] });
+      // The pieces themselves, looked at as if they were documents of the port.
+      const pieces = await store.collection({ name: 'document_pieces', indexes: [] });
+      await large.insert({ id: 'a', text: text(9) });
+      expect(await pieces.count({})).toBe(2);
+      await expect(large.insert({ id: 'a', text: text(9) })).rejects.toMatchObject({ fields: ['id'] });
+      await large.replace({ id: 'a', text: 'small' }, 1);
+      expect(await pieces.count({})).toBe(0);
+      await store.close();
+      await dispose();
+    });
+
+    it(
+      'is refused when nobody could hold it in memory, and its neighbours are written',
+      { timeout: 180_000 },
+      async () => {
+        const { url, dispose } = await fresh();
+        const store = await openStore({ url });
+        const large = await store.collection<Document & { text: string }>({ name: 'test_large', indexes: [] });
+        const [refused] = await Promise.allSettled([
+          large.insert({ id: 'a', text: text(66) }),
+          large.insert({ id: 'b', text: 'small' }),
+        ]);
+        expect(refused).toMatchObject({ status: 'rejected', reason: { code: 'TooLarge' } });
+        expect((await large.getMany(['a', 'b'])).map(({ id }) => id)).toEqual(['b']);
+        await store.close();
+        await dispose();
+      },
+    );
   });
 }

@@ -11,9 +11,11 @@ import {
   type Query,
 } from '../port.ts';
 import { assertServed } from '../served.ts';
+import type { Bodies } from './bodies.ts';
 import type { Operation, Result } from './operation.ts';
 import { filterOf, sortOf } from './query.ts';
-import { documentOf, keyOf, keysOf, type Keys, type Stored, textOf } from './stored.ts';
+import { keyOf, keysOf, type Keys, type Stored, textOf } from './stored.ts';
+import { MissingPieces } from './pieces.ts';
 import type { WriteQueue } from './writes.ts';
 
 /** What all collections of one store share. */
@@ -32,6 +34,7 @@ export class MongoCollection<T extends Document> implements Collection<T> {
   readonly #definition: CollectionDefinition;
   readonly #fields: () => readonly string[];
   readonly #writes: WriteQueue;
+  readonly #bodies: Bodies;
   readonly #shared: Shared;
 
   constructor(parameters: {
@@ -40,12 +43,14 @@ export class MongoCollection<T extends Document> implements Collection<T> {
     /** All paths that anyone in this process has an index on: every write must fill them. */
     fields: () => readonly string[];
     writes: WriteQueue;
+    bodies: Bodies;
     shared: Shared;
   }) {
     this.#driver = parameters.driver;
     this.#definition = parameters.definition;
     this.#fields = parameters.fields;
     this.#writes = parameters.writes;
+    this.#bodies = parameters.bodies;
     this.#shared = parameters.shared;
   }
 
@@ -56,8 +61,11 @@ export class MongoCollection<T extends Document> implements Collection<T> {
   }
 
   async get(id: string): Promise<T | undefined> {
-    const found = await this.#read(() => this.#driver.findOne({ _id: id }));
-    return found ? documentOf<T>(found) : undefined;
+    const [found] = await this.#documents(async () => {
+      const stored = await this.#driver.findOne({ _id: id });
+      return stored ? [stored] : [];
+    });
+    return found;
   }
 
   async getMany(ids: readonly string[]): Promise<T[]> {
@@ -66,9 +74,8 @@ export class MongoCollection<T extends Document> implements Collection<T> {
     for (let start = 0; start < wanted.length; start += idsAtOnce) {
       const some = wanted.slice(start, start + idsAtOnce);
       const only = some.length === 1 ? some[0] : undefined;
-      for (const stored of await this.#read(() => this.#driver.find({ _id: only ?? { $in: some } }).toArray())) {
-        found.set(stored._id, await documentOf<T>(stored));
-      }
+      const documents = await this.#documents(() => this.#driver.find({ _id: only ?? { $in: some } }).toArray());
+      for (const document of documents) found.set(document.id, document);
     }
     return wanted.flatMap((id) => found.get(id) ?? []);
   }
@@ -77,11 +84,10 @@ export class MongoCollection<T extends Document> implements Collection<T> {
     assertServed(this.#definition, query);
     const limit = query.limit === undefined ? undefined : Math.max(0, Math.trunc(query.limit));
     if (limit === 0) return [];
-    const found = await this.#read(() => {
+    return this.#documents(() => {
       const cursor = this.#driver.find(filterOf(query.where) as Filter<Stored>).sort(sortOf(query));
       return (limit === undefined ? cursor : cursor.limit(limit)).toArray();
     });
-    return Promise.all(found.map((stored) => documentOf<T>(stored)));
   }
 
   async count(where: Query['where']): Promise<number> {
@@ -126,6 +132,18 @@ export class MongoCollection<T extends Document> implements Collection<T> {
       await this.#writes.settled();
       return run();
     });
+  }
+
+  /** One that was written anew between the answer and the reading of its pieces is asked for again. */
+  async #documents(run: () => Promise<Stored[]>): Promise<T[]> {
+    for (let attempt = 1; ; attempt += 1) {
+      const found = await this.#read(run);
+      try {
+        return await this.#shared.guard(() => Promise.all(found.map((stored) => this.#bodies.documentOf<T>(stored))));
+      } catch (error) {
+        if (attempt === 5 || !(error instanceof MissingPieces)) throw error;
+      }
+    }
   }
 
   #operation(operation: BulkOperation<T>): Operation {

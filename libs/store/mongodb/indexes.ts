@@ -12,7 +12,8 @@ import { AnnealError } from '@anneal/contracts/errors.ts';
 import { type Collection as Driver, type Db, MongoServerError } from 'mongodb';
 import type { IndexDefinition } from '../port.ts';
 import { duplicateIn } from './failure.ts';
-import { documentOf, keyOf, keysOf, type Stored } from './stored.ts';
+import type { Bodies } from './bodies.ts';
+import { keyOf, keysOf, type Stored } from './stored.ts';
 
 /** How documents lie in the collections. It grows when an older program could not read them. */
 const layout = 1;
@@ -32,9 +33,10 @@ export async function makeIndexes(parameters: {
   db: Db;
   name: string;
   indexes: readonly IndexDefinition[];
+  bodies: Bodies;
 }): Promise<void> {
   const { db, name, indexes } = parameters;
-  await fillFields(db, name, fieldsOf(indexes));
+  await fillFields(parameters, fieldsOf(indexes));
   const driver = db.collection<Stored>(name);
   const wanted = new Map(indexes.map((index) => [indexName(index), index]));
   const present = await presentIndexes(driver);
@@ -76,7 +78,10 @@ async function makeIndex(driver: Driver<Stored>, name: string, index: IndexDefin
 }
 
 /** I1. */
-async function fillFields(db: Db, name: string, fields: readonly string[]): Promise<void> {
+async function fillFields(
+  { db, name, bodies }: { db: Db; name: string; bodies: Bodies },
+  fields: readonly string[],
+): Promise<void> {
   const schemas = db.collection<Schema>('anneal_schema');
   for (;;) {
     const schema = await schemas.findOne({ _id: name });
@@ -88,7 +93,7 @@ async function fillFields(db: Db, name: string, fields: readonly string[]): Prom
     }
     const missing = fields.filter((field) => !schema?.fields.includes(field));
     if (schema && missing.length === 0) return;
-    if (missing.length > 0) await fill(db.collection<Stored>(name), missing);
+    if (missing.length > 0) await fill(db.collection<Stored>(name), bodies, missing);
     const next = { layout, fields: [...(schema?.fields ?? []), ...missing] };
     if (schema) {
       const { version } = schema;
@@ -102,7 +107,7 @@ async function fillFields(db: Db, name: string, fields: readonly string[]): Prom
 }
 
 /** I2: a document that changes meanwhile is looked at again. */
-async function fill(driver: Driver<Stored>, fields: readonly string[]): Promise<void> {
+async function fill(driver: Driver<Stored>, bodies: Bodies, fields: readonly string[]): Promise<void> {
   const lacking = { $or: fields.map((field) => ({ [keyOf(field)]: { $exists: false } })) };
   for (;;) {
     const some = await driver.find(lacking).limit(500).toArray();
@@ -111,7 +116,7 @@ async function fill(driver: Driver<Stored>, fields: readonly string[]): Promise<
       some.map(async (stored) => ({
         updateOne: {
           filter: { _id: stored._id, version: stored.version },
-          update: { $set: keysOf(await documentOf(stored), fields) },
+          update: { $set: keysOf(await bodies.documentOf(stored), fields) },
         },
       })),
     );

@@ -9,56 +9,71 @@
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { AnyBulkWriteOperation, Collection as Driver } from 'mongodb';
+import type { Bodies, Body } from './bodies.ts';
 import { duplicateIn, isPassing, refusedIn } from './failure.ts';
 import type { Operation, Result } from './operation.ts';
 import type { BulkOutcome } from '../port.ts';
 import { type Family, familyOf } from './plan.ts';
-import { bodyOf, type Stored } from './stored.ts';
+import type { Stored } from './stored.ts';
 
 type Report = (operation: Operation, result: Result) => void;
 type Some = readonly Operation[];
 /** Reports what it knows; gives back what is left to look at. */
 type Send = (some: Some) => Promise<Some>;
 
+/** Up to so many removals are a command each: of several in one, MongoDB tells only how many there were. */
+const fewRemovals = 4;
+/** So many ids are named in a command. */
+const idsAtOnce = 2000;
+
 const done: Result = { outcome: 'done' };
 const nothing: Some = [];
 
 export async function runStep(parameters: {
   driver: Driver<Stored>;
+  bodies: Bodies;
   operations: Some;
   /** How long it is tried again. */
   patienceMs: number;
   report: Report;
 }): Promise<void> {
-  const { driver, operations, report } = parameters;
+  const { driver, bodies: made, operations } = parameters;
   const deadline = performance.now() + parameters.patienceMs;
-  const bodies = new Map<Operation, Stored['body']>();
+  const bodies = new Map<Operation, Body>();
+  const obsolete: ReturnType<Bodies['obsolete']> = [];
+  const report: Report = (operation, result) => {
+    obsolete.push(...made.obsolete(operation, bodies.get(operation) ?? { body: '' }, result));
+    parameters.report(operation, result);
+  };
   for (const operation of operations) {
     try {
-      bodies.set(operation, operation.kind === 'remove' ? '' : await bodyOf(operation.text, operation.id));
+      bodies.set(operation, await made.of(operation));
     } catch (error) {
       report(operation, { error });
     }
   }
   const step = new Step({ driver, bodies, report, deadline });
   const family = (name: Family): Operation[] => [...bodies.keys()].filter((each) => familyOf(each) === name);
+  const removals = family('remove');
   await Promise.all([
     step.run(family('insert'), (some) => step.insert(some)),
     step.run(family('update'), (some) => step.update(some)),
-    // One by one: of several in a command, MongoDB tells only how many there were.
-    ...family('remove').map((each) => step.run([each], () => step.remove(each))),
+    ...(removals.length <= fewRemovals
+      ? removals.map((each) => step.run([each], () => step.remove(each)))
+      : [step.run(removals, (some) => step.removeMany(some))]),
   ]);
+  if (obsolete.length > 0) await made.remove(obsolete);
 }
 
 class Step {
   readonly #driver: Driver<Stored>;
-  readonly #bodies: ReadonlyMap<Operation, Stored['body']>;
+  readonly #bodies: ReadonlyMap<Operation, Body>;
   readonly #report: Report;
   readonly #deadline: number;
 
   constructor(parameters: {
     driver: Driver<Stored>;
-    bodies: ReadonlyMap<Operation, Stored['body']>;
+    bodies: ReadonlyMap<Operation, Body>;
     report: Report;
     deadline: number;
   }) {
@@ -138,13 +153,35 @@ class Step {
     return nothing;
   }
 
+  /**
+   * Looks first, since the answer does not tell which were there. One that goes between the look and the command is no
+   * longer there, which is what was wanted; that it was another who removed it is not known (W3).
+   */
+  async removeMany(some: Some): Promise<Some> {
+    const byId = await this.#find(some);
+    const there = some.filter(({ id, version }) => {
+      const found = byId.get(id);
+      return found !== undefined && (version ?? found.version) === found.version;
+    });
+    const byVersion = Map.groupBy(there, ({ version }) => version);
+    let removed = 0;
+    for (const [version, operations] of byVersion) {
+      for (let start = 0; start < operations.length; start += idsAtOnce) {
+        const ids = operations.slice(start, start + idsAtOnce).map(({ id }) => id);
+        const command = { _id: { $in: ids }, ...(version !== undefined && { version }) };
+        removed += (await this.#driver.deleteMany(command)).deletedCount;
+      }
+    }
+    const sent = new Set(there);
+    for (const operation of some) {
+      if (!sent.has(operation)) this.#report(operation, { outcome: byId.has(operation.id) ? 'stale' : 'absent' });
+    }
+    return removed < there.length ? there : this.#done(there);
+  }
+
   /** W1: reports what the documents tell; gives back what has not been done. */
   async #look(some: Some): Promise<Operation[]> {
-    const found = await this.#driver
-      .find({ _id: some.length === 1 && some[0] ? some[0].id : { $in: some.map(({ id }) => id) } })
-      .project<Pick<Stored, '_id' | 'version' | 'write'>>({ version: 1, write: 1 })
-      .toArray();
-    const byId = new Map(found.map((document) => [document._id, document]));
+    const byId = await this.#find(some);
     return some.filter((operation) => {
       const outcome = seen(operation, byId.get(operation.id));
       if (outcome) this.#report(operation, { outcome });
@@ -152,12 +189,24 @@ class Step {
     });
   }
 
+  async #find(some: Some): Promise<Map<string, Seen>> {
+    const byId = new Map<string, Seen>();
+    for (let start = 0; start < some.length; start += idsAtOnce) {
+      const ids = some.slice(start, start + idsAtOnce).map(({ id }) => id);
+      const found = this.#driver
+        .find({ _id: ids.length === 1 && ids[0] !== undefined ? ids[0] : { $in: ids } })
+        .project<Seen>({ version: 1, write: 1 });
+      for (const document of await found.toArray()) byId.set(document._id, document);
+    }
+    return byId;
+  }
+
   async #isThere(id: string): Promise<boolean> {
     return (await this.#driver.findOne({ _id: id }, { projection: { _id: 1 } })) !== null;
   }
 
   #content(operation: Operation): Omit<Stored, '_id' | 'version'> {
-    return { ...operation.keys, write: operation.write, body: this.#bodies.get(operation) ?? '' };
+    return { ...operation.keys, write: operation.write, ...(this.#bodies.get(operation) ?? { body: '' }) };
   }
 
   #change(operation: Operation): AnyBulkWriteOperation<Stored> {
@@ -186,11 +235,10 @@ class Step {
   }
 }
 
+type Seen = Pick<Stored, '_id' | 'version' | 'write'>;
+
 /** The outcome of an operation as its document shows it; undefined when it has not been done and still can be. */
-function seen(
-  { kind, version, write }: Operation,
-  found: Pick<Stored, 'version' | 'write'> | undefined,
-): BulkOutcome | undefined {
+function seen({ kind, version, write }: Operation, found: Seen | undefined): BulkOutcome | undefined {
   if (kind !== 'remove' && found?.write === write) return 'done';
   switch (kind) {
     case 'put':

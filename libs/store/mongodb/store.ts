@@ -8,6 +8,7 @@ import { MongoClient, ReadConcern } from 'mongodb';
 import { checkDefinition } from '../definition.ts';
 import type { Collection, CollectionDefinition, Document, IndexDefinition, Store } from '../port.ts';
 import { blobsOn } from './blobs.ts';
+import { Bodies } from './bodies.ts';
 import { MongoCollection, type Shared } from './collection.ts';
 import { asAnneal } from './failure.ts';
 import { fieldsOf, makeIndexes } from './indexes.ts';
@@ -20,6 +21,7 @@ import { WriteQueue } from './writes.ts';
 interface Known {
   readonly indexes: Map<string, IndexDefinition>;
   readonly writes: WriteQueue;
+  readonly bodies: Bodies;
   fields: readonly string[];
   ready: Promise<void>;
 }
@@ -54,11 +56,13 @@ export async function openMongoStore(url: string): Promise<Store> {
     const found = collections.get(name);
     if (found) return found;
     const indexes = new Map<string, IndexDefinition>();
+    const bodies = new Bodies({ db, patienceMs });
     const queue = new WriteQueue({
       tied: () => [...indexes.values()].some(({ unique }) => unique),
-      runStep: (operations, report) => runStep({ driver: db.collection<Stored>(name), operations, patienceMs, report }),
+      runStep: (operations, report) =>
+        runStep({ driver: db.collection<Stored>(name), bodies, operations, patienceMs, report }),
     });
-    const known: Known = { indexes, writes: queue, fields: [], ready: Promise.resolve() };
+    const known: Known = { indexes, bodies, writes: queue, fields: [], ready: Promise.resolve() };
     collections.set(name, known);
     return known;
   };
@@ -72,7 +76,9 @@ export async function openMongoStore(url: string): Promise<Store> {
       // One after the other: what one makes the next must not make again.
       const made = known.ready
         .catch(() => undefined)
-        .then(() => makeIndexes({ db, name: definition.name, indexes: [...known.indexes.values()] }));
+        .then(() =>
+          makeIndexes({ db, name: definition.name, indexes: [...known.indexes.values()], bodies: known.bodies }),
+        );
       known.ready = made;
       await guard(() => made);
       return new MongoCollection<T>({
@@ -80,6 +86,7 @@ export async function openMongoStore(url: string): Promise<Store> {
         definition,
         fields: () => known.fields,
         writes: known.writes,
+        bodies: known.bodies,
         shared,
       });
     },

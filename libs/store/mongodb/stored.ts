@@ -4,30 +4,22 @@
  * The text keeps every key as it is (`$sealed`, keys with dots or NUL, any depth), which MongoDB's own documents do not,
  * and is written and read several times faster than nested BSON.
  */
-import { promisify } from 'node:util';
-import { constants, gunzip, gzip } from 'node:zlib';
-import { AnnealError } from '@anneal/contracts/errors.ts';
-import { Binary } from 'mongodb';
-import type { Document, IndexValue } from '../port.ts';
+import type { Binary } from 'mongodb';
+import type { IndexValue } from '../port.ts';
 
 export interface Stored {
   _id: string;
   version: number;
   /** Which write made this version: a writer that lost the answer finds out whether it was its own. */
   write: string;
-  /** Plain up to a megabyte, compressed above. */
+  /** See bodies.ts. */
   body: string | Binary;
+  pieces?: number;
   [key: `by_${string}`]: string | number | null;
 }
 
 /** The values of the indexed paths. */
 export type Keys = Record<`by_${string}`, string | number | null>;
-
-/** MongoDB takes 16 MiB a document; the rest is for ids and index values. */
-const largestBody = 15.5 * 1024 * 1024;
-const compressFrom = 1024 * 1024;
-const zip = promisify(gzip);
-const unzip = promisify(gunzip);
 
 /** The name of an indexed path in the stored document. A dot would make MongoDB look into a sub-document. */
 export const keyOf = (field: string): '_id' | `by_${string}` =>
@@ -69,23 +61,3 @@ function asKey(value: unknown): string | number | null {
 /** The version lives beside the body; one that a caller spread into its draft must not be kept. */
 export const textOf = (document: object): string =>
   JSON.stringify('version' in document ? { ...document, version: undefined } : document);
-
-/** @throws AnnealError TooLarge for what does not fit even compressed. */
-export async function bodyOf(text: string, name: string): Promise<string | Binary> {
-  const size = Buffer.byteLength(text);
-  if (size < compressFrom) return text;
-  const packed = await zip(text, { level: constants.Z_BEST_SPEED });
-  if (packed.length > largestBody) {
-    throw new AnnealError(
-      'TooLarge',
-      `${name} has ${size} bytes, ${packed.length} compressed; MongoDB keeps up to ${largestBody} in a document.`,
-    );
-  }
-  return new Binary(packed);
-}
-
-export async function documentOf<T extends Document>(stored: Pick<Stored, 'version' | 'body'>): Promise<T> {
-  const { body } = stored;
-  const text = typeof body === 'string' ? body : (await unzip(body.value())).toString();
-  return Object.assign(JSON.parse(text) as T, { version: stored.version });
-}

@@ -1,0 +1,88 @@
+/**
+ * The JSON of documents as MongoDB keeps it: plain up to a megabyte, compressed above, in pieces where even that does not
+ * fit into one document.
+ *
+ * L1 Pieces belong to one write. They are there before the document that names them, and go after a later write of the
+ *    same document was done, or after their own was refused. A reader that comes between reads the document again.
+ * L2 What a writer leaves behind that dies between the two are pieces that nobody names: space, and nothing else.
+ */
+import { promisify } from 'node:util';
+import { constants, gunzip, gzip } from 'node:zlib';
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import { Binary, type Db } from 'mongodb';
+import type { Document } from '../port.ts';
+import type { Operation, Result } from './operation.ts';
+import { MissingPieces, Pieces, pieceSize } from './pieces.ts';
+import type { Stored } from './stored.ts';
+
+export type Body = Pick<Stored, 'body' | 'pieces'>;
+
+interface InPieces {
+  readonly write: string;
+  readonly pieces: number;
+}
+
+const compressFrom = 1024 * 1024;
+/** A document is held in memory as a whole by whoever reads or writes it. */
+const largest = 64 * 1024 * 1024;
+const zip = promisify(gzip);
+const unzip = promisify(gunzip);
+
+export class Bodies {
+  readonly #pieces: Pieces;
+  /** Documents that were in pieces when this process last read or wrote them. */
+  readonly #known = new Map<string, InPieces>();
+
+  constructor(parameters: { db: Db; patienceMs: number }) {
+    this.#pieces = new Pieces({ ...parameters, collection: 'document_pieces' });
+  }
+
+  /** @throws AnnealError TooLarge */
+  async of({ kind, text, id, write }: Operation): Promise<Body> {
+    if (kind === 'remove') return { body: '' };
+    const size = Buffer.byteLength(text);
+    if (size < compressFrom) return { body: text };
+    const packed = await zip(text, { level: constants.Z_BEST_SPEED });
+    if (packed.length <= pieceSize) return { body: new Binary(packed) };
+    if (packed.length > largest) {
+      throw new AnnealError(
+        'TooLarge',
+        `${id} has ${size} bytes, ${packed.length} compressed; the store keeps up to ${largest} of a document.`,
+      );
+    }
+    return { body: '', pieces: await this.#pieces.put(write, packed) };
+  }
+
+  /** @throws AnnealError Unavailable when the document was written anew meanwhile. */
+  async documentOf<T extends Document>(stored: Stored): Promise<T> {
+    return Object.assign(JSON.parse(await this.#textOf(stored)) as T, { version: stored.version });
+  }
+
+  async #textOf({ _id, body, write, pieces }: Stored): Promise<string> {
+    // A put leaves the count of an earlier version standing, but no text is empty.
+    if (body === '' && pieces !== undefined) {
+      this.#known.set(_id, { write, pieces });
+      const packed = await this.#pieces.get(write, pieces);
+      if (!packed) throw new MissingPieces(`the document ${_id}`);
+      return (await unzip(packed)).toString();
+    }
+    return typeof body === 'string' ? body : (await unzip(body.value())).toString();
+  }
+
+  /** L1: what the outcome of a write leaves without a document. */
+  obsolete({ id, write }: Operation, { pieces }: Body, result: Result): InPieces[] {
+    const own = pieces === undefined ? [] : [{ write, pieces }];
+    // It may have been done.
+    if ('error' in result) return [];
+    if (result.outcome !== 'done') return own;
+    const before = this.#known.get(id);
+    if (own[0]) this.#known.set(id, own[0]);
+    else this.#known.delete(id);
+    return before && before.write !== write ? [before] : [];
+  }
+
+  async remove(some: readonly InPieces[]): Promise<void> {
+    // L2: nothing depends on it.
+    await Promise.allSettled(some.map(({ write, pieces }) => this.#pieces.remove(write, pieces)));
+  }
+}

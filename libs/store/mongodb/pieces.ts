@@ -1,0 +1,67 @@
+/**
+ * What does not fit into one document of MongoDB, 16 MiB, lies beside it in pieces. They are written before the document
+ * that names them, so that one that can be read is whole; they never change, their name says whose they are. Pieces
+ * without a document are what a writer left behind that died.
+ */
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import { Binary, type Collection as Driver, type Db, MongoServerError } from 'mongodb';
+import { patiently } from './failure.ts';
+
+interface Piece {
+  _id: string;
+  content: Binary;
+}
+
+export const pieceSize = 8 * 1024 * 1024;
+
+export class Pieces {
+  readonly #driver: Driver<Piece>;
+  readonly #patienceMs: number;
+
+  constructor(parameters: { db: Db; collection: string; patienceMs: number }) {
+    this.#driver = parameters.db.collection<Piece>(parameters.collection);
+    this.#patienceMs = parameters.patienceMs;
+  }
+
+  /** Gives how many there are. */
+  async put(name: string, bytes: Uint8Array): Promise<number> {
+    const count = Math.ceil(bytes.length / pieceSize);
+    for (let index = 0; index < count; index += 1) {
+      const content = new Binary(bytes.subarray(index * pieceSize, (index + 1) * pieceSize));
+      await once(() => this.#driver.insertOne({ _id: idOf(name, index), content }), this.#patienceMs);
+    }
+    return count;
+  }
+
+  /** Undefined when one is not there. */
+  async get(name: string, count: number): Promise<Uint8Array | undefined> {
+    const parts: Uint8Array[] = [];
+    for (let index = 0; index < count; index += 1) {
+      const piece = await this.#driver.findOne({ _id: idOf(name, index) });
+      if (!piece) return undefined;
+      parts.push(piece.content.value());
+    }
+    return Buffer.concat(parts);
+  }
+
+  async remove(name: string, count: number): Promise<void> {
+    await this.#driver.deleteMany({ _id: { $in: Array.from({ length: count }, (_, index) => idOf(name, index)) } });
+  }
+}
+
+const idOf = (name: string, index: number): string => `${name}/${index}`;
+
+/** What has this name already has this content. */
+export async function once(insert: () => Promise<unknown>, patienceMs: number): Promise<void> {
+  try {
+    await patiently(insert, patienceMs);
+  } catch (error) {
+    if (!(error instanceof MongoServerError) || error.code !== 11_000) throw error;
+  }
+}
+
+export class MissingPieces extends AnnealError {
+  constructor(what: string) {
+    super('Unavailable', `A part of ${what} is not in the store.`);
+  }
+}
