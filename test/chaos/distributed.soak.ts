@@ -1,11 +1,19 @@
+/**
+ * What the project promises of a distributed Anneal: while stacks of twenty hosts are made and deleted, every service is
+ * killed in turn, the database and the broker are killed and started on their data; every stack ends right, and every
+ * script has run exactly once, in order.
+ */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
-import { brokers, findBackends, startDistributed, type Distributed } from '../e2e/distributed.ts';
+import { brokers, findBackends, startDistributed, type Fleet } from '../e2e/distributed.ts';
+import { startSupervised } from '../e2e/distributed-supervised.ts';
 import { bundle, deleted, settled } from '../e2e/server.ts';
 import { faultsOfTrace, fleet } from '../e2e/templates.ts';
+import { randomOf, seedOf } from './random.ts';
 
 /** A question to a process that has just died is answered 503, to be asked again; what was done already is well. */
 async function patiently(ask: () => Promise<unknown>): Promise<void> {
@@ -27,62 +35,117 @@ async function patiently(ask: () => Promise<unknown>): Promise<void> {
   );
 }
 
-const shape = { hosts: 6, configsPerHost: 4, work: 'sleep 0.3' };
+const shape = { hosts: 20, configsPerHost: 4, work: 'sleep 2' };
+const settleMs = 240_000;
+
+type Harm = (fleet: Fleet) => Promise<void>;
+
+/** One process after the other, each as soon as the one before it was started again, whether it is ready or not. */
+const killServices: Harm = async (server) => {
+  for (const { name, pid } of await server.processes()) {
+    process.kill(pid, 'SIGKILL');
+    await eventually(
+      async () => {
+        const now = (await server.processes()).find((each) => each.name === name);
+        return now && now.pid !== pid ? true : undefined;
+      },
+      { within: 30_000, what: `${name} being started again` },
+    );
+    await delay(700);
+  }
+};
+const restartDatabase: Harm = async ({ database }) => {
+  await database.kill();
+  await database.start();
+};
+const restartBroker: Harm = async ({ broker }) => {
+  await broker.kill();
+  await broker.start();
+};
 
 for (const { name, find, survivesKill } of brokers) {
-  const backends = await findBackends(find);
-  describe.skipIf(!backends)(`processes of their own on ${name} and MongoDB`, () => {
-    let server: Distributed;
-    beforeAll(async () => {
-      server = await startDistributed({ ...backends!, lab: shape.hosts });
-    }, 180_000);
-    afterAll(() => server?.dispose());
+  for (const [keeper, start] of [
+    ['anneal serve', startDistributed],
+    ['a supervisor from outside', startSupervised],
+  ] as const) {
+    const backends = await findBackends(find);
+    describe.skipIf(!backends)(`processes of their own on ${name} and MongoDB, kept by ${keeper}`, () => {
+      let server: Fleet;
+      beforeAll(async () => {
+        server = await start({ ...backends!, lab: shape.hosts });
+      }, 180_000);
+      afterAll(() => server?.dispose(), 60_000);
 
-    /** Creates a fleet, lets something bad happen in the middle of it, and looks whether everything ended right. */
-    const survives = async (stack: string, harm: () => Promise<void>): Promise<void> => {
-      const trace = join(server.data, `trace-${stack}`);
-      await patiently(() => server.client.stacks.create({ name: stack, bundle: bundle(fleet({ ...shape, trace })) }));
-      await eventually(async () => ((await readFile(trace, 'utf8').catch(() => '')) === '' ? undefined : true), {
-        within: 60_000,
-        what: 'the first config having run',
-      });
-      await harm();
-      expect((await settled(server, stack, 150_000)).stack_status).toBe('CREATE_COMPLETE');
-      expect(faultsOfTrace(await readFile(trace, 'utf8'), shape)).toEqual([]);
-      await patiently(() => server.client.stacks.delete({ stack }));
-      await deleted(server, stack, 150_000);
-    };
-
-    it('kill -9 of every service process in turn: every script ran exactly once, in order', async () => {
-      await survives('services', async () => {
-        for (const { name: process_, pid } of await server.processes()) {
-          process.kill(pid, 'SIGKILL');
-          await eventually(
-            async () => {
-              const now = (await server.processes()).find((entry) => entry.name === process_);
-              return now && now.pid !== pid ? true : undefined;
-            },
-            { within: 30_000, what: `${process_} being started again` },
-          );
-        }
-      });
-    });
-
-    it.runIf(survivesKill)(
-      'kill -9 of the broker, and its start on the same data: every script ran exactly once, in order',
-      async () => {
-        await survives('broker', async () => {
-          await server.broker.kill();
-          await server.broker.start();
+      /** Makes and deletes a fleet, lets something bad happen in the middle of each, and looks whether all ended right. */
+      const survives = async (stack: string, harm: Harm): Promise<void> => {
+        const trace = join(server.data, `trace-${stack}`);
+        const ran = (): Promise<string> => readFile(trace, 'utf8').catch(() => '');
+        await patiently(() => server.client.stacks.create({ name: stack, bundle: bundle(fleet({ ...shape, trace })) }));
+        await eventually(async () => ((await ran()) === '' ? undefined : true), {
+          within: 120_000,
+          what: 'the first config having run',
+          last: () => server.output(),
         });
-      },
-    );
+        await harm(server);
+        const made = await settled(server, stack, settleMs);
+        expect({ status: made.stack_status, reason: made.stack_status_reason }).toMatchObject({
+          status: 'CREATE_COMPLETE',
+        });
+        expect(faultsOfTrace(await ran(), shape)).toEqual([]);
+        await patiently(() => server.client.stacks.delete({ stack }));
+        await harm(server);
+        await deleted(server, stack, settleMs);
+        expect(faultsOfTrace(await ran(), shape)).toEqual([]);
+        await eventually(
+          async () => {
+            const nodes = await server.client.nodes.list().catch(() => []);
+            const free = nodes.filter(({ provision_state }) => provision_state === 'available');
+            return free.length === shape.hosts ? true : undefined;
+          },
+          { within: 60_000, what: 'all nodes being available', last: () => server.output() },
+        );
+      };
 
-    it('kill -9 of the database, and its start on the same data: every script ran exactly once, in order', async () => {
-      await survives('database', async () => {
-        await server.database.kill();
-        await server.database.start();
+      it('kill -9 of every service process in turn', () => survives('services', killServices), 600_000);
+
+      it(
+        'kill -9 of the database, and its start on the same data',
+        () => survives('database', restartDatabase),
+        600_000,
+      );
+
+      it.runIf(survivesKill)(
+        'kill -9 of the broker, and its start on the same data',
+        () => survives('broker', restartBroker),
+        600_000,
+      );
+
+      const seed = seedOf(Math.floor(Date.now() / 1000));
+      it(`all of it at random moments (seed ${seed})`, { timeout: 900_000 }, async () => {
+        const random = randomOf(seed);
+        const harms: Harm[] = [
+          restartDatabase,
+          ...(survivesKill ? [restartBroker] : []),
+          ...Array.from({ length: 4 }, (): Harm => async (fleet_) => {
+            const processes = await fleet_.processes();
+            const victim = processes[Math.floor(random() * processes.length)];
+            // It may be between its death and its start.
+            if (victim?.pid) {
+              try {
+                process.kill(victim.pid, 'SIGKILL');
+              } catch {
+                // Dead already.
+              }
+            }
+          }),
+        ];
+        await survives('random', async (fleet_) => {
+          for (let round = 0; round < 10; round += 1) {
+            await delay(random() * 1500);
+            await harms[Math.floor(random() * harms.length)]?.(fleet_);
+          }
+        });
       });
     });
-  });
+  }
 }

@@ -4,23 +4,13 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { bundle, deleted, settled, startServer, type TestServer } from '../e2e/server.ts';
 import { faultsOfTrace, fleet } from '../e2e/templates.ts';
+import { randomOf } from './random.ts';
 
 let server: TestServer;
 beforeAll(async () => {
   server = await startServer({ lab: 4 });
 }, 120_000);
 afterAll(() => server?.dispose());
-
-/** Mulberry32: what the seed names is what happens. */
-function randomOf(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
-}
 
 describe('kill -9 of the server', () => {
   it('in the middle of a slow script: the script goes on, is not run twice, and the stack completes after the restart', async () => {

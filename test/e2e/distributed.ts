@@ -5,7 +5,7 @@ import { findMongodb } from '../backends/mongodb.ts';
 import { findNats } from '../backends/nats.ts';
 import { findRabbitmq } from '../backends/rabbitmq.ts';
 import type { BackendServer, FindBackend } from '../backends/backend.ts';
-import { startServer, type TestServer } from './server.ts';
+import { startServer, type TestServer, type Watched } from './server.ts';
 
 export const brokers: readonly { name: string; find: FindBackend; survivesKill: boolean }[] = [
   // After a kill -9, quorum queues of RabbitMQ 3.10 may take no commands for a minute and more: libs/bus/rabbitmq/README.md.
@@ -13,16 +13,31 @@ export const brokers: readonly { name: string; find: FindBackend; survivesKill: 
   { name: 'NATS', find: findNats, survivesKill: true },
 ];
 
-export interface Distributed extends TestServer {
+export interface Backends {
   readonly broker: BackendServer;
   readonly database: BackendServer;
-  processes(): Promise<{ name: string; service: string; pid: number }[]>;
+}
+
+export interface ServiceProcess {
+  readonly name: string;
+  readonly service: string;
+  readonly pid: number;
+  readonly health_port: number;
+}
+
+/** Services in processes of their own, whoever keeps them alive. */
+export interface Fleet extends Watched, Backends {
+  readonly data: string;
+  processes(): Promise<ServiceProcess[]>;
+  dispose(): Promise<void>;
+}
+
+export interface Distributed extends TestServer, Fleet {
+  dispose(): Promise<void>;
 }
 
 /** Undefined, with the reason on standard error, where a backend cannot be had. */
-export async function findBackends(
-  find: FindBackend,
-): Promise<{ broker: BackendServer; database: BackendServer } | undefined> {
+export async function findBackends(find: FindBackend): Promise<Backends | undefined> {
   const [broker, database] = await Promise.all([find(), findMongodb()]);
   if (!('missing' in broker) && !('missing' in database)) return { broker, database };
   const missing: string[] = [];
@@ -36,11 +51,8 @@ export async function findBackends(
   return undefined;
 }
 
-export async function startDistributed(options: {
-  broker: BackendServer;
-  database: BackendServer;
-  lab: number;
-}): Promise<Distributed> {
+/** `anneal serve --separate` starts them and keeps them alive. */
+export async function startDistributed(options: Backends & { lab: number }): Promise<Distributed> {
   const { broker, database, lab } = options;
   const server = await startServer({
     lab,
@@ -63,12 +75,7 @@ export async function startDistributed(options: {
     },
     broker,
     database,
-    processes: async () =>
-      JSON.parse(await readFile(join(server.data, 'processes.json'), 'utf8')) as {
-        name: string;
-        service: string;
-        pid: number;
-      }[],
+    processes: async () => JSON.parse(await readFile(join(server.data, 'processes.json'), 'utf8')) as ServiceProcess[],
     async dispose() {
       await server.dispose();
       await broker.stop();

@@ -31,6 +31,9 @@ export interface TestServer {
   output(): string;
 }
 
+/** What it takes to watch a stack. */
+export type Watched = Pick<TestServer, 'client' | 'output'>;
+
 export interface TestServerOptions {
   lab: number;
   env?: Record<string, string>;
@@ -63,7 +66,7 @@ export async function startServer(options: TestServerOptions): Promise<TestServe
       {
         cwd: repository,
         stdio: ['ignore', 'pipe', 'pipe'],
-        env: { ...process.env, ANNEAL_LOG_LEVEL: 'warn', ...options.env },
+        env: { ...ownEnvironment(), ANNEAL_LOG_LEVEL: 'warn', ...options.env },
       },
     );
     child = started;
@@ -138,7 +141,7 @@ export async function startServer(options: TestServerOptions): Promise<TestServe
       new Promise((resolve) => {
         const command = spawn(process.execPath, ['services/cli/main.ts', ...words], {
           cwd: repository,
-          env: { ...process.env, ANNEAL_DATA: data, NO_COLOR: '1' },
+          env: { ...ownEnvironment(), ANNEAL_DATA: data, NO_COLOR: '1' },
         });
         let stdout = '';
         let stderr = '';
@@ -169,6 +172,10 @@ export async function startServer(options: TestServerOptions): Promise<TestServe
   };
 }
 
+/** The settings of the tests, and of whoever runs them, are not those of the server: it refuses names that it does not know. */
+export const ownEnvironment = (): NodeJS.ProcessEnv =>
+  Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(ANNEAL|OS)_/.test(name)));
+
 function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
@@ -179,7 +186,7 @@ function isAlive(pid: number): boolean {
 }
 
 /** Waits until a stack is no longer in progress. Survives a server that is away for a while. */
-export async function settled(server: TestServer, stack: string, within = 60_000): Promise<Stack> {
+export async function settled(server: Watched, stack: string, within = 60_000): Promise<Stack> {
   let last: unknown;
   return eventually(
     async () => {
@@ -197,7 +204,7 @@ export async function settled(server: TestServer, stack: string, within = 60_000
 }
 
 /** Waits until a stack can no longer be found by its name. */
-export async function deleted(server: TestServer, stack: string, within = 60_000): Promise<void> {
+export async function deleted(server: Watched, stack: string, within = 60_000): Promise<void> {
   let last: unknown;
   await eventually(
     async () => {

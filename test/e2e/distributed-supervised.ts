@@ -1,0 +1,122 @@
+/**
+ * Every service a process of its own, kept alive from outside as systemd or Kubernetes would: what dies is started again
+ * a moment later, and nobody tells the others. The lab runs beside them.
+ */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { prepareCredentials } from '@anneal/cli/serve/credentials.ts';
+import { enrolMachines } from '@anneal/cli/serve/enrol.ts';
+import { startLab } from '@anneal/cli/serve/lab.ts';
+import { connect } from '@anneal/client/connect.ts';
+import { eventually } from '@anneal/runtime/testing.ts';
+import { freePort } from '../backends/free-port.ts';
+import { ownEnvironment, repository } from './server.ts';
+import type { Backends, Fleet, ServiceProcess } from './distributed.ts';
+
+const services = [
+  'templating',
+  'scheduling',
+  'scheduling',
+  'provisioning',
+  'configuration',
+  'configuration',
+  'notification',
+  'gateway',
+];
+const restartMs = 300;
+
+export async function startSupervised(options: Backends & { lab: number }): Promise<Fleet> {
+  const { broker, database } = options;
+  const data = await mkdtemp(join(tmpdir(), 'anneal-e2e-'));
+  const port = await freePort();
+  const url = `http://127.0.0.1:${port}`;
+  const login = await prepareCredentials({ dataDirectory: data, url, password: undefined });
+  const environment = {
+    ...ownEnvironment(),
+    ANNEAL_LOG_LEVEL: 'warn',
+    ANNEAL_LOG_FORMAT: 'json',
+    ANNEAL_DATA: data,
+    ANNEAL_BUS_URL: broker.url,
+    ANNEAL_STORE_URL: database.url,
+    ANNEAL_GATEWAY_URL: url,
+    ANNEAL_GATEWAY_PORT: String(port),
+    ANNEAL_GATEWAY_ADMIN_PASSWORD: login.password,
+  };
+  const lines: string[] = [];
+  const running = new Map<string, { service: string; healthPort: number; child: ChildProcess }>();
+  const stopping = new AbortController();
+
+  const keep = async (name: string, service: string): Promise<void> => {
+    const healthPort = await freePort();
+    while (!stopping.signal.aborted) {
+      const child = spawn(process.execPath, [join('services', service, 'main.ts')], {
+        cwd: repository,
+        stdio: ['ignore', 'pipe', 'pipe'],
+        env: { ...environment, ANNEAL_HEALTH_PORT: String(healthPort) },
+      });
+      running.set(name, { service, healthPort, child });
+      for (const stream of [child.stdout, child.stderr]) {
+        stream.on('data', (chunk: Buffer) => {
+          lines.push(`${name}: ${chunk.toString()}`);
+          if (lines.length > 500) lines.splice(0, 250);
+        });
+      }
+      await once(child, 'exit');
+      await delay(restartMs, undefined, { signal: stopping.signal }).catch(() => undefined);
+    }
+  };
+  const kept = services.map((service, index) =>
+    keep(`${service}-${services.slice(0, index).filter((other) => other === service).length + 1}`, service),
+  );
+
+  const answering = async () =>
+    connect({
+      authUrl: login.auth_url,
+      username: login.username,
+      password: login.password,
+      project: login.project_name,
+    }).catch(() => undefined);
+  const output = (): string => lines.join('').slice(-6000);
+  const client = await eventually(answering, { within: 60_000, what: 'the gateway answering', last: output });
+  const lab = await startLab({
+    folder: join(data, 'lab'),
+    machines: options.lab,
+    environment: process.env,
+    signal: stopping.signal,
+  });
+  await enrolMachines({ client, lab });
+  await eventually(
+    async () =>
+      (await client.nodes.list()).filter(({ provision_state }) => provision_state === 'available').length >= options.lab
+        ? true
+        : undefined,
+    { within: 60_000, what: `${options.lab} nodes being available`, last: output },
+  );
+  return {
+    data,
+    client,
+    broker,
+    database,
+    output,
+    processes: async () =>
+      [...running].map(([name, { service, healthPort, child }]): ServiceProcess => ({
+        name,
+        service,
+        pid: child.pid ?? 0,
+        health_port: healthPort,
+      })),
+    async dispose() {
+      stopping.abort();
+      for (const { child } of running.values()) child.kill('SIGTERM');
+      await Promise.all(kept);
+      await lab.stop();
+      await broker.stop();
+      await database.stop();
+      await rm(data, { recursive: true, force: true, maxRetries: 5 });
+    },
+  };
+}
