@@ -31,7 +31,18 @@ export type StackEventData = z.infer<typeof stackEventData>;
 export type ResourceEventData = z.infer<typeof resourceEventData>;
 
 const stages = ['started', 'completed', 'failed'] as const;
-const verbs = ['create', 'update', 'delete', 'rollback', 'check', 'suspend', 'resume'] as const;
+const verbs = [
+  'create',
+  'update',
+  'delete',
+  'rollback',
+  'check',
+  'suspend',
+  'resume',
+  'snapshot',
+  'restore',
+  'adopt',
+] as const;
 type Stage = (typeof stages)[number];
 type Verb = (typeof verbs)[number];
 
@@ -52,6 +63,23 @@ const familyOf = <T>(noun: string, data: z.ZodType<T>) =>
 /** `stackEvent['create.completed']` */
 export const stackEvent = familyOf('stack', stackEventData);
 export const resourceEvent = familyOf('resource', resourceEventData);
+
+const lifecycleData = resourceEventData.omit({ seconds: true, failure: true }).extend({
+  hook: z.string(),
+  transition: z.string(),
+  /** Proves, to a heartbeat or a completion, that it is this wait which is meant. */
+  token: z.string(),
+  deadline: z.iso.datetime(),
+  default_result: z.string(),
+});
+export type LifecycleEventData = z.infer<typeof lifecycleData>;
+export const lifecycleEvent = {
+  waiting: event(
+    'resource.lifecycle.waiting',
+    'A resource waits for someone outside before it goes on: complete its hook, or send heartbeats while you are at it.',
+    lifecycleData,
+  ),
+};
 
 const deploymentData = z.object({
   deployment_id: z.string(),

@@ -48,8 +48,11 @@ export type PlanParameter = z.infer<typeof planParameterSchema>;
 
 /** Of a resource that is made as a stack of its own: what that stack is made of, besides the resource's properties. */
 export const planNestedSchema = z.object({
-  /** `template`: a file, or a type that the registry maps to one. `group`: its template follows from its properties. */
-  kind: z.enum(['template', 'group']),
+  /**
+   * `template`: a file, or a type that the registry maps to one. `group`: the template of its members follows from its
+   * properties. `stack`: its template is one of its properties.
+   */
+  kind: z.enum(['template', 'group', 'stack']),
   /** The type as the template names it. The registry is asked for it again when the nested stack is compiled. */
   type: z.string(),
   /** Content hash of all templates, files and sections of the environment that reach it; when it differs, there is an update. */
@@ -86,6 +89,11 @@ export const planResourceSchema = z.object({
   /** `update`, `replace`: what may not be done to it. */
   restricted_actions: z.array(z.string()).optional(),
   lifecycle_hooks: z.array(lifecycleHookSchema).optional(),
+  /**
+   * Content hash of this entry and of the parameters that it reads, where it stands in the template left out: while it is
+   * the same, and what it requires is untouched, the resource need not be evaluated again.
+   */
+  digest: z.string().optional(),
   source: sourceSchema.optional(),
 });
 export type PlanResource = z.infer<typeof planResourceSchema>;

@@ -56,6 +56,8 @@ export const resourceTypeSchema = z.object({
   open_properties: z.boolean().optional(),
   /** What reading `{get_resource}` gives: the physical id, or this attribute. */
   reference: z.string().optional(),
+  /** What its provider serves besides create, update and delete. */
+  actions: z.array(z.enum(['check', 'suspend', 'resume', 'snapshot'])).optional(),
   /** Seconds that one action of this type may take without progress before it is called stalled. */
   budget_seconds: z.number().positive().optional(),
 });

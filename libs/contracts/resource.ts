@@ -13,8 +13,38 @@ import { failureSchema } from './errors.ts';
 import { json, jsonObject } from './json.ts';
 import { resourceTypeSchema } from './resource-type.ts';
 
-export const resourceActions = ['create', 'update', 'delete', 'check', 'signal'] as const;
+export const resourceActions = [
+  'create',
+  'update',
+  'delete',
+  'check',
+  'suspend',
+  'resume',
+  'snapshot',
+  'cancel',
+  'signal',
+] as const;
 export type ResourceAction = (typeof resourceActions)[number];
+
+/** What a nested stack needs besides the properties of its resource: only in requests to a nested stack. */
+export const nestedRequestSchema = z.object({
+  kind: z.enum(['template', 'group']),
+  /** Content hash of all that it is made of. */
+  source: z.string(),
+  /** What the stack around it reads: `[attribute, …path]`. */
+  reads: z.array(z.array(json)),
+  root: z.string(),
+  /** Of the nested stack; the root is 0. */
+  depth: z.number().int().positive(),
+  owner: z.string(),
+  /** Of the stack around it: content hashes. */
+  environment: z.string(),
+  files: z.string(),
+  facade: z.object({ metadata: json, deletion_policy: z.string(), update_policy: json }),
+  /** Resources of the tree that are not in it. */
+  resources_outside: z.number().int().nonnegative(),
+});
+export type NestedRequest = z.infer<typeof nestedRequestSchema>;
 
 const request = z.object({
   resource: z.object({
@@ -37,6 +67,10 @@ const request = z.object({
   properties: jsonObject,
   /** Attributes as last reported. */
   attributes: jsonObject,
+  /** Of a deletion: forget it and leave what is there; of a creation: take over what this describes. */
+  abandon: z.boolean().optional(),
+  adopt: jsonObject.optional(),
+  nested: nestedRequestSchema.optional(),
 });
 export const resourceRequestSchema = request;
 export type ResourceRequest = z.infer<typeof resourceRequestSchema>;
@@ -54,7 +88,20 @@ export const resourceCreate = message('resource.create', 'Create the physical ob
 export const resourceUpdate = message('resource.update', 'Change it in place.', resourceUpdateSchema);
 export const resourceDelete = message('resource.delete', 'Delete it; absent already is success.', request);
 export const resourceCheck = message('resource.check', 'Compare it with what is really there.', request);
+export const resourceSuspend = message('resource.suspend', 'Stop it, and keep all that it has.', request);
+export const resourceResume = message('resource.resume', 'Let it run again after it was suspended.', request);
+export const resourceSnapshot = message('resource.snapshot', 'Keep a copy of what it is now.', request);
+/** Only nested stacks are asked; the fence is that of the request to end. The answer to that request follows. */
+export const resourceCancel = message('resource.cancel', 'End what it is doing, as it stands.', request);
 export const resourceSignal = message('resource.signal', 'Hand a signal from outside to it.', resourceSignalSchema);
+
+/** A property that is not, in the real world, what was applied. */
+export const driftSchema = z.object({ property: z.string(), expected: json, actual: json });
+export type Drift = z.infer<typeof driftSchema>;
+
+/** A leaf that failed, by its path from where it is told: `a`, or `a.resources.b` in a nested stack. */
+export const leafFailureSchema = z.object({ resource: z.string(), type: z.string(), failure: failureSchema });
+export type LeafFailure = z.infer<typeof leafFailureSchema>;
 
 export const resourceResponseSchema = z.object({
   resource_id: z.string(),
@@ -70,6 +117,14 @@ export const resourceResponseSchema = z.object({
   error: failureSchema.optional(),
   /** Of a failed update: the provider can only do this by a new object. */
   replace: z.boolean().optional(),
+  /** Of a check: what differs. With `failed` it is unhealthy as well; empty: nothing differs. */
+  drift: z.array(driftSchema).optional(),
+  /** Of a snapshot: what a restoration needs. */
+  snapshot: jsonObject.optional(),
+  /** Of a nested stack that failed: its leaves, the first cause first. */
+  failures: z.array(leafFailureSchema).max(100).optional(),
+  /** Of a nested stack: grows with every answer, which may come unasked when its attributes have changed. */
+  sequence: z.number().int().optional(),
 });
 export type ResourceResponse = z.infer<typeof resourceResponseSchema>;
 

@@ -3,10 +3,35 @@ import { z } from 'zod';
 import { call, message } from './define.ts';
 import { failureSchema } from './errors.ts';
 import { json, jsonObject } from './json.ts';
+import { driftSchema, leafFailureSchema } from './resource.ts';
 
-export const stackActions = ['CREATE', 'UPDATE', 'DELETE', 'ROLLBACK', 'CHECK', 'SUSPEND', 'RESUME'] as const;
+export const stackActions = [
+  'CREATE',
+  'UPDATE',
+  'DELETE',
+  'ROLLBACK',
+  'CHECK',
+  'SUSPEND',
+  'RESUME',
+  'SNAPSHOT',
+  'RESTORE',
+  'ADOPT',
+] as const;
 export const statuses = ['IN_PROGRESS', 'COMPLETE', 'FAILED'] as const;
-export const resourceStates = ['INIT', 'CREATE', 'UPDATE', 'DELETE', 'CHECK', 'SUSPEND', 'RESUME'] as const;
+export const resourceStates = [
+  'INIT',
+  'CREATE',
+  'UPDATE',
+  'DELETE',
+  'CHECK',
+  'SUSPEND',
+  'RESUME',
+  'SNAPSHOT',
+  'ADOPT',
+] as const;
+/** What becomes of a create or an update that fails: it stays so, goes back to what was last complete, or waits for a word. */
+export const failurePolicies = ['keep', 'rollback', 'pause'] as const;
+export type FailurePolicy = (typeof failurePolicies)[number];
 
 export const conditionSchema = z.object({
   type: z.string(),
@@ -31,9 +56,13 @@ export const stackViewSchema = z.object({
   updated_at: z.iso.datetime().nullable(),
   deleted_at: z.iso.datetime().nullable(),
   timeout_minutes: z.number().nullable(),
-  disable_rollback: z.boolean(),
+  on_failure: z.enum(failurePolicies),
   tags: z.array(z.string()),
+  /** Ids of the stacks around a nested one; a stack of its own is its own root. */
   parent: z.string().nullable(),
+  parent_resource: z.string().nullable(),
+  root: z.string(),
+  depth: z.number().int(),
   /** The traversal that is running or ran last. */
   traversal: z.string(),
   version: z.number().int(),
@@ -48,7 +77,7 @@ export const stackViewSchema = z.object({
     .array(z.object({ key: z.string(), description: z.string(), value: json, error: z.string().optional() }))
     .optional(),
   /** Leaves that failed, the first cause first. */
-  failures: z.array(z.object({ resource: z.string(), type: z.string(), failure: failureSchema })),
+  failures: z.array(leafFailureSchema),
 });
 export type StackView = z.infer<typeof stackViewSchema>;
 
@@ -76,6 +105,17 @@ export const resourceViewSchema = z.object({
   properties: jsonObject.optional(),
   metadata: jsonObject.optional(),
   failure: failureSchema.optional(),
+  /** What the last check found to differ from what was applied. */
+  drift: z.array(driftSchema).optional(),
+  /** Where it waits for someone outside. */
+  hook: z
+    .object({
+      name: z.string(),
+      since: z.iso.datetime(),
+      kind: z.enum(['hook', 'lifecycle']),
+      deadline: z.iso.datetime().nullable(),
+    })
+    .optional(),
 });
 export type ResourceView = z.infer<typeof resourceViewSchema>;
 
@@ -116,8 +156,10 @@ export const stackCreate = call('stack.create', 'Record a new stack and start it
     project: z.string(),
     owner: z.string(),
     timeout_minutes: z.number().int().positive().nullable(),
-    disable_rollback: z.boolean(),
+    on_failure: z.enum(failurePolicies),
     tags: z.array(z.string()),
+    /** By resource: what is taken over instead of being created, in the form in which a stack is abandoned. */
+    adopt: jsonObject.optional(),
     ...accepted,
   }),
   answer: stackViewSchema,
@@ -128,8 +170,12 @@ export const stackUpdate = call('stack.update', 'Start a traversal towards anoth
     id: z.string(),
     project: z.string(),
     timeout_minutes: z.number().int().positive().nullable().optional(),
-    disable_rollback: z.boolean().optional(),
+    on_failure: z.enum(failurePolicies).optional(),
     tags: z.array(z.string()).optional(),
+    /** Look at what is really there first, and update what differs. */
+    converge: z.boolean().optional(),
+    /** The hash of a plan that was shown: refused when what it was made from has moved. */
+    plan_hash: z.string().optional(),
     ...accepted,
   }),
   answer: stackViewSchema,
@@ -138,6 +184,73 @@ export const stackUpdate = call('stack.update', 'Start a traversal towards anoth
 export const stackDelete = call('stack.delete', 'Start a traversal towards nothing. Accepted in every state.', {
   question: z.object({ id: z.string(), project: z.string() }),
   answer: stackViewSchema,
+});
+
+/** What can be asked of a stack besides create, update and delete. Each but the cancellation is a traversal. */
+export const stackActSchema = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('check') }),
+  z.object({ kind: z.literal('suspend') }),
+  z.object({ kind: z.literal('resume') }),
+  /** Without rollback it stays as it stands, FAILED. */
+  z.object({ kind: z.literal('cancel'), rollback: z.boolean() }),
+  z.object({ kind: z.literal('rollback') }),
+  /** What failed, once more. */
+  z.object({ kind: z.literal('retry') }),
+  z.object({ kind: z.literal('snapshot'), id: z.string(), name: z.string() }),
+  z.object({ kind: z.literal('restore'), snapshot: z.string() }),
+  /** Delete the stack, and leave everything that it made. */
+  z.object({ kind: z.literal('abandon') }),
+]);
+export type StackAct = z.infer<typeof stackActSchema>;
+
+export const stackAct = call('stack.act', 'Start another action of a stack.', {
+  question: which.extend({ action: stackActSchema }),
+  answer: stackViewSchema,
+});
+
+export const resourceActSchema = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('mark'), unhealthy: z.boolean(), reason: z.string().max(4096) }),
+  /** Accept a failed resource as it is. */
+  z.object({ kind: z.literal('skip') }),
+  z.object({ kind: z.literal('clear hook'), hook: z.string() }),
+  z.object({ kind: z.literal('heartbeat'), hook: z.string(), token: z.string() }),
+  z.object({
+    kind: z.literal('complete hook'),
+    hook: z.string(),
+    token: z.string(),
+    result: z.enum(['continue', 'abandon']),
+  }),
+]);
+export type ResourceAct = z.infer<typeof resourceActSchema>;
+
+export const resourceAct = call('resource.act', 'Say something about one resource of a stack.', {
+  question: which.extend({ resource: z.string(), action: resourceActSchema }),
+  answer: z.object({}),
+});
+
+export const snapshotSchema = z.object({
+  id: z.string(),
+  name: z.string(),
+  stack_id: z.string(),
+  status: z.enum(statuses),
+  reason: z.string(),
+  created_at: z.iso.datetime(),
+  /** In the form in which a stack is abandoned; only when one is shown. */
+  data: jsonObject.optional(),
+});
+export type Snapshot = z.infer<typeof snapshotSchema>;
+
+export const snapshotList = call('snapshot.list', 'The snapshots of a stack.', {
+  question: which,
+  answer: z.object({ snapshots: z.array(snapshotSchema) }),
+});
+export const snapshotShow = call('snapshot.show', 'One snapshot.', {
+  question: which.extend({ snapshot: z.string() }),
+  answer: snapshotSchema,
+});
+export const snapshotDelete = call('snapshot.delete', 'Forget a snapshot.', {
+  question: which.extend({ snapshot: z.string() }),
+  answer: z.object({}),
 });
 
 export const stackShow = call('stack.show', 'One stack.', {

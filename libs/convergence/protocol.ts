@@ -3,22 +3,40 @@ import type { AnnealError, Failure } from '@anneal/contracts/errors.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { Plan, PlanResource } from '@anneal/contracts/plan.ts';
 import type { ResourceResponse } from '@anneal/contracts/resource.ts';
-import type { StackEvent } from '@anneal/contracts/scheduling.ts';
-import type { ResourceDocument, StackDocument, Target } from './state.ts';
+import type { FailurePolicy, ResourceAct, StackEvent } from '@anneal/contracts/scheduling.ts';
+import type { ParentLink, ResourceDocument, SnapshotRef, StackDocument, Status, Target, VisitAction } from './state.ts';
+
+/** Only in inputs of a nested stack: the request of the resource that it stands for. */
+export type FromParent = { readonly parent?: ParentLink | undefined };
 
 /** `id` is the same when the same input comes again. */
 export type Input =
-  | { readonly kind: 'create'; readonly id: string; readonly plan: Plan }
-  | {
+  | ({ readonly kind: 'create'; readonly id: string; readonly plan: Plan } & FromParent)
+  | ({
       readonly kind: 'update';
       readonly id: string;
+      /** Absent: an update. */
+      readonly as?: 'UPDATE' | 'RESTORE' | undefined;
       readonly plan: Plan;
       readonly target: Target;
       readonly timeout_minutes?: number | null | undefined;
-      readonly disable_rollback?: boolean | undefined;
+      readonly on_failure?: FailurePolicy | undefined;
       readonly tags?: readonly string[] | undefined;
-    }
-  | { readonly kind: 'delete'; readonly id: string }
+      /** Look at what is really there before anything is compared. */
+      readonly observe?: boolean | undefined;
+      /** Absent: as it was. */
+      readonly group?: JsonObject | null | undefined;
+    } & FromParent)
+  /** `abandon`: nothing outside is touched. */
+  | ({ readonly kind: 'delete'; readonly id: string; readonly abandon?: boolean | undefined } & FromParent)
+  | ({ readonly kind: 'visit'; readonly id: string; readonly action: VisitAction } & FromParent)
+  | { readonly kind: 'visit'; readonly id: string; readonly action: 'SNAPSHOT'; readonly snapshot: SnapshotRef }
+  /** Towards what was last complete. `plan` is that plan, and empty when there is none. */
+  | { readonly kind: 'rollback'; readonly id: string; readonly plan: Plan; readonly cancel: boolean }
+  | ({ readonly kind: 'cancel'; readonly id: string } & FromParent)
+  /** `plan`: of the target. */
+  | { readonly kind: 'retry'; readonly id: string; readonly plan: Plan }
+  | { readonly kind: 'resource'; readonly id: string; readonly resource: string; readonly action: ResourceAct }
   | { readonly kind: 'response'; readonly id: string; readonly response: ResourceResponse }
   | { readonly kind: 'timer'; readonly id: string; readonly timer: string; readonly traversal: string }
   | { readonly kind: 'signal'; readonly id: string; readonly resource: string; readonly signal: Json };
@@ -26,7 +44,18 @@ export type Input =
 export type Effect =
   /** Send the pending request of this resource to its provider; all it says is in the resource's document. */
   | { readonly kind: 'request'; readonly resource: string; readonly fence: number }
+  /** Tell the nested stack to end the pending request as it stands. */
+  | { readonly kind: 'cancel'; readonly resource: string; readonly fence: number }
   | { readonly kind: 'signal'; readonly resource: string; readonly id: string; readonly signal: Json }
+  /** Answer the request of the stack around this one; attributes and failures are in the documents. */
+  | {
+      readonly kind: 'answer';
+      readonly parent: ParentLink;
+      readonly status: 'complete' | 'failed';
+      readonly failure: Failure | null;
+    }
+  /** Write down how a snapshot is going. */
+  | { readonly kind: 'snapshot'; readonly snapshot: SnapshotRef; readonly status: Status; readonly reason: string }
   | { readonly kind: 'timer'; readonly timer: string; readonly at: string; readonly traversal: string }
   | { readonly kind: 'cancel timer'; readonly timer: string; readonly traversal: string };
 
@@ -37,6 +66,14 @@ export interface EventRecord extends StackEvent {
   readonly object_version: number;
   readonly traversal: string;
   readonly seconds?: number;
+  /** Of a resource that waits for a lifecycle hook. */
+  readonly lifecycle?: {
+    readonly hook: string;
+    readonly transition: string;
+    readonly token: string;
+    readonly deadline: string;
+    readonly default_result: string;
+  };
 }
 
 /** What one record of the journal holds: whole documents, never differences. */
@@ -56,7 +93,12 @@ export type Comparison =
   | { readonly verdict: 'update' | 'replace'; readonly changed: readonly string[] };
 
 export type Resolution =
-  | { readonly ok: true; readonly properties: JsonObject; readonly metadata?: Json | undefined }
+  | {
+      readonly ok: true;
+      readonly properties: JsonObject;
+      readonly metadata?: Json | undefined;
+      readonly external_id?: string | undefined;
+    }
   | { readonly ok: false; readonly failure: Failure };
 
 /** What the core needs to know and cannot: given by the shell, deterministic for one input. */
@@ -75,6 +117,10 @@ export interface Tools {
   readonly compare: (parameters: { type: string; before: JsonObject; after: JsonObject }) => Comparison;
   /** Whether a resource of this type that failed an update is made anew, rather than updated again. */
   readonly replaceFailed: (type: string) => boolean;
+  /** Whether the provider of this type serves such a request; what it does not serve only changes the state. */
+  readonly serves: (type: string, action: 'check' | 'suspend' | 'resume' | 'snapshot') => boolean;
+  /** How many requests of a stack may be in flight. */
+  readonly limit: number;
   /** How long a deletion waits for what still runs before it takes over, in milliseconds. */
   readonly graceMs: number;
 }

@@ -9,8 +9,9 @@
  */
 import type { Failure } from '@anneal/contracts/errors.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
-import type { Plan } from '@anneal/contracts/plan.ts';
-import type { resourceStates, stackActions, statuses } from '@anneal/contracts/scheduling.ts';
+import type { LifecycleHook, Plan } from '@anneal/contracts/plan.ts';
+import type { Drift, LeafFailure, ResourceAction } from '@anneal/contracts/resource.ts';
+import type { FailurePolicy, resourceStates, stackActions, statuses } from '@anneal/contracts/scheduling.ts';
 
 export type StackAction = (typeof stackActions)[number];
 export type ResourceState = (typeof resourceStates)[number];
@@ -25,14 +26,28 @@ export interface Target {
   readonly description: string;
 }
 
-export interface LeafFailure {
-  readonly resource: string;
-  readonly type: string;
-  readonly failure: Failure;
-}
+/** Actions that send one request to each resource, and bring nothing to a plan. */
+export const visitActions = ['CHECK', 'SUSPEND', 'RESUME', 'SNAPSHOT'] as const;
+export type VisitAction = (typeof visitActions)[number];
 
 /** See the header of `step.ts` for what each phase means. */
-export type Phase = 'idle' | 'converging' | 'draining';
+export type Phase = 'idle' | 'converging' | 'draining' | 'paused';
+
+/** Which request of which resource a nested stack answers. */
+export interface ParentLink {
+  readonly stack_id: string;
+  readonly resource_id: string;
+  readonly resource_name: string;
+  readonly action: ResourceAction;
+  readonly fence: number;
+  /** The nested stack has as long as the one around it. */
+  readonly deadline: string;
+}
+
+export interface SnapshotRef {
+  readonly id: string;
+  readonly name: string;
+}
 
 export interface StackDocument {
   readonly id: string;
@@ -50,24 +65,43 @@ export interface StackDocument {
   readonly updated_at: string | null;
   readonly deleted_at: string | null;
   readonly timeout_minutes: number | null;
-  readonly disable_rollback: boolean;
+  readonly on_failure: FailurePolicy;
   readonly tags: readonly string[];
-  readonly parent: string | null;
+  /** Null of a stack of its own. */
+  readonly parent: ParentLink | null;
+  readonly root: string;
+  readonly depth: number;
   readonly traversal: string;
   readonly deadline: string | null;
   readonly target: Target;
   /** The last target that was reached: what a rollback returns to. */
   readonly complete: Target | null;
   readonly failures: readonly LeafFailure[];
+  /** By resource: what an adoption takes over. */
+  readonly adopt: JsonObject | null;
+  /** The running traversal touches nothing outside. */
+  readonly abandoned: boolean;
+  /** The running traversal looks at what is really there first. */
+  readonly observe: boolean;
+  /** The snapshot that is being made. */
+  readonly snapshot: SnapshotRef | null;
+  /** The batch of a rolling update that is being worked on, and until when the next one waits. */
+  readonly batch: { readonly members: readonly string[]; readonly until: string | null } | null;
+  /** Of a group: what its members are made from. The core only keeps it. */
+  readonly group: JsonObject | null;
+  /** Counts changes of what resources show to others: see `shown_at` and `seen_at` of resources. */
+  readonly clock: number;
   /** The sequence of its last event. */
   readonly event_sequence: number;
   /** Ids of the inputs that a repeat of must not run twice, the newest last; bounded. */
   readonly recent: readonly string[];
 }
 
+export type RequestAction = Exclude<ResourceAction, 'signal' | 'cancel'>;
+
 /** A request that a provider has not answered to the end. */
 export interface PendingRequest {
-  readonly action: 'create' | 'update' | 'delete';
+  readonly action: RequestAction;
   readonly fence: number;
   readonly traversal: string;
   readonly deadline: string;
@@ -76,6 +110,27 @@ export interface PendingRequest {
   readonly changed: readonly string[];
   /** What it requires once this is done. While it runs, the resource requires these and those from before. */
   readonly requires: readonly string[];
+  /** Of the plan: see `ResourceDocument`. */
+  readonly digest: string | null;
+  readonly source: string | null;
+  readonly seen_at: number;
+  /** How often it was tried before, and when it is sent again, after a conflict. */
+  readonly attempts: number;
+  readonly not_before: string | null;
+}
+
+/** A resource that waits for someone outside. */
+export interface Waiting {
+  readonly name: string;
+  readonly kind: 'hook' | 'lifecycle';
+  readonly since: string;
+  /** Proves that it is this wait which is meant. */
+  readonly token: string;
+  readonly traversal: string;
+  readonly deadline: string | null;
+  /** Heartbeats cannot move the deadline beyond this. */
+  readonly last: string | null;
+  readonly default: 'continue' | 'abandon' | null;
 }
 
 /** One incarnation of a resource. A replacement is another one, with the same name. */
@@ -104,6 +159,26 @@ export interface ResourceDocument {
   readonly replaces: string | null;
   readonly replaced_by: string | null;
   readonly deletion_policy: 'Delete' | 'Retain' | 'Snapshot';
+  /** The object belongs to someone else: it is neither made, changed nor deleted. */
+  readonly external: boolean;
+  /** Of a nested stack: the hash of what it was made of, as last applied with success. Null: no nested stack. */
+  readonly source: string | null;
+  /** The digest of the entry of the plan that was last applied. */
+  readonly digest: string | null;
+  /** The stack's clock when what it shows to others last changed, and when it last looked at what others show. */
+  readonly shown_at: number;
+  readonly seen_at: number;
+  /** The last answer of a nested stack. */
+  readonly sequence: number;
+  /** The plan towards which it is taken as it is, though it failed. */
+  readonly skipped: string | null;
+  readonly hook: Waiting | null;
+  /** Hooks that were passed, and in which traversal. */
+  readonly passed: { readonly traversal: string; readonly hooks: readonly string[] } | null;
+  readonly hooks: readonly string[];
+  readonly lifecycle_hooks: readonly LifecycleHook[];
+  readonly drift: readonly Drift[];
+  readonly snapshot: JsonObject | null;
   /** The plan and the traversal in which it was last changed. */
   readonly plan: string;
   readonly traversal: string;
@@ -138,6 +213,53 @@ export interface State {
   readonly inFlight: Set<string>;
   /** Incarnations that nothing in the plan wants any more: the clean-up nodes. */
   readonly doomed: Set<string>;
+}
+
+/** The document of a stack that nothing was done for yet. */
+export function newStack(given: {
+  readonly id: string;
+  readonly name: string;
+  readonly live_name: string;
+  readonly project: string;
+  readonly owner: string;
+  readonly created_at: string;
+  readonly timeout_minutes: number | null;
+  readonly on_failure: FailurePolicy;
+  readonly tags: readonly string[];
+  readonly target: Target;
+  readonly adopt?: JsonObject | null;
+  readonly parent?: ParentLink;
+  readonly root?: string;
+  readonly depth?: number;
+  readonly group?: JsonObject | null;
+}): StackDocument {
+  const action = given.adopt ? 'ADOPT' : 'CREATE';
+  return {
+    ...given,
+    version: 1,
+    action,
+    status: 'IN_PROGRESS',
+    reason: `Stack ${action} started`,
+    phase: 'idle',
+    updated_at: null,
+    deleted_at: null,
+    parent: given.parent ?? null,
+    root: given.root ?? given.id,
+    depth: given.depth ?? 0,
+    traversal: '',
+    deadline: null,
+    complete: null,
+    failures: [],
+    adopt: given.adopt ?? null,
+    abandoned: false,
+    observe: false,
+    snapshot: null,
+    batch: null,
+    group: given.group ?? null,
+    clock: 0,
+    event_sequence: 0,
+    recent: [],
+  };
 }
 
 export function emptyPlan(): Plan {

@@ -90,5 +90,8 @@ function take(transaction: Transaction, input: Input): void {
       if (input.traversal !== transaction.state.stack.traversal) return;
       if (input.timer === 'deadline') timeOut(transaction);
       if (input.timer === 'grace') endGrace(transaction);
+      return;
+    default:
+      throw new AnnealError('NotSupported', `The action ${input.kind} is not supported.`);
   }
 }

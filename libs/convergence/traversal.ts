@@ -47,7 +47,7 @@ export function beginUpdate(transaction: Transaction, input: Extract<Input, { ki
     target: input.target,
     updated_at: transaction.now,
     ...(input.timeout_minutes !== undefined && { timeout_minutes: input.timeout_minutes }),
-    ...(input.disable_rollback !== undefined && { disable_rollback: input.disable_rollback }),
+    ...(input.on_failure !== undefined && { on_failure: input.on_failure }),
     ...(input.tags !== undefined && { tags: input.tags }),
   });
   begin(transaction, 'UPDATE', input.plan);

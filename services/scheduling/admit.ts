@@ -2,6 +2,7 @@
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { stackCreate } from '@anneal/contracts/scheduling.ts';
+import { newStack } from '@anneal/convergence/state.ts';
 import { DuplicateError } from '@anneal/store/port.ts';
 import type { z } from 'zod';
 import { targetOf } from './arrival.ts';
@@ -25,31 +26,20 @@ export async function admit(
   try {
     // A stack whose plan cannot be read could not even be deleted: it is refused before it exists.
     await plans.get(data.plan);
-    await stacks.insert({
+    const { version: _, ...stack } = newStack({
       id: data.id,
       name: data.name,
       live_name: liveName(data.project, data.name),
       project: data.project,
       owner: data.owner,
-      action: 'CREATE',
-      status: 'IN_PROGRESS',
-      reason: 'Stack CREATE started',
-      phase: 'idle',
       created_at: now().toISOString(),
-      updated_at: null,
-      deleted_at: null,
       timeout_minutes: data.timeout_minutes,
-      disable_rollback: data.disable_rollback,
+      on_failure: data.on_failure,
       tags: data.tags,
-      parent: null,
-      traversal: '',
-      deadline: null,
       target: targetOf(data),
-      complete: null,
-      failures: [],
-      event_sequence: 0,
-      recent: [],
+      adopt: data.adopt ?? null,
     });
+    await stacks.insert(stack);
     return undefined;
   } catch (error) {
     if (error instanceof AnnealError && error.kind === 'final') return error;

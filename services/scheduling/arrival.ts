@@ -59,8 +59,9 @@ export async function toInput(parameters: {
         plan: await plans.get(data.plan),
         target: targetOf(data),
         timeout_minutes: data.timeout_minutes,
-        disable_rollback: data.disable_rollback,
+        on_failure: data.on_failure,
         tags: data.tags,
+        observe: data.converge,
       };
     }
     case stackDelete.type:

@@ -16,7 +16,7 @@ import type { Secrets } from '@anneal/runtime/secrets.ts';
 import { derivedId } from './ids.ts';
 
 export interface Evaluation {
-  toolsAt(parameters: { now: number; graceMs: number }): Tools;
+  toolsAt(parameters: { now: number; graceMs: number; limit: number }): Tools;
   outputs(parameters: {
     plan: Plan;
     stack: StackDocument;
@@ -132,9 +132,11 @@ export function createEvaluation(parameters: {
   };
 
   return {
-    toolsAt: ({ now, graceMs }) => ({
+    toolsAt: ({ now, graceMs, limit }) => ({
       now,
       graceMs,
+      limit,
+      serves: (type, action) => typeOf(type)?.actions?.includes(action) ?? false,
       newId: derivedId,
       resolve,
       compare,

@@ -22,7 +22,7 @@ import { shardOf } from './shard-of.ts';
 export const schedulingService = defineService({
   name: 'scheduling',
   settings,
-  async start(context, { shards, batch, cachedStacks, graceSeconds, routeSeconds }) {
+  async start(context, { shards, batch, cachedStacks, graceSeconds, routeSeconds, stackRequests }) {
     const { bus, log, mint, store } = context;
     const collections = await openCollections(store);
     const plans = createPlans({ store });
@@ -74,7 +74,7 @@ export const schedulingService = defineService({
           batch,
           cachedStacks,
           routeMs: routeSeconds * 1000,
-          toolsAt: (time) => evaluation.toolsAt({ now: time, graceMs: graceSeconds * 1000 }),
+          toolsAt: (time) => evaluation.toolsAt({ now: time, graceMs: graceSeconds * 1000, limit: stackRequests }),
         }),
       ),
     );

@@ -35,6 +35,12 @@ export const settings = defineSettings({
     meaning: 'How long the deletion of a stack waits for actions that still run before it takes over.',
     cost: 'Longer leaves more actions finished; shorter deletes a busy stack sooner.',
   },
+  stackRequests: {
+    env: 'ANNEAL_SCHEDULING_STACK_REQUESTS',
+    schema: whole(1000),
+    meaning: 'How many requests of one stack may be with providers at once; the others wait for their turn.',
+    cost: 'More is faster for large stacks, and lets one stack fill the queues of providers.',
+  },
   routeSeconds: {
     env: 'ANNEAL_SCHEDULING_ROUTE_SECONDS',
     schema: whole(30),

@@ -48,7 +48,14 @@ export interface Harness {
   dispose(): Promise<void>;
 }
 
-export const testSettings = { shards: 2, batch: 256, cachedStacks: 16, graceSeconds: 0, routeSeconds: 1 };
+export const testSettings = {
+  shards: 2,
+  batch: 256,
+  cachedStacks: 16,
+  graceSeconds: 0,
+  routeSeconds: 1,
+  stackRequests: 1000,
+};
 
 export async function openHarness(
   options: { context?: TestContext; settings?: Partial<typeof testSettings> } = {},
@@ -74,7 +81,7 @@ export async function openHarness(
         project,
         owner: 'admin',
         timeout_minutes: more.timeout_minutes ?? null,
-        disable_rollback: true,
+        on_failure: 'keep',
         tags: [],
         ...(await accepted(plan)),
       }),

@@ -6,7 +6,7 @@ import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { Plan, PlanResource } from '@anneal/contracts/plan.ts';
 import type { ResourceResponse } from '@anneal/contracts/resource.ts';
 import type { Tools } from '@anneal/convergence/protocol.ts';
-import type { ResourceDocument, StackDocument } from '@anneal/convergence/state.ts';
+import { newStack as blankStack, type ResourceDocument, type StackDocument } from '@anneal/convergence/state.ts';
 
 /** mulberry32: the whole run follows from one number. */
 export function createRandom(seed: number): (below: number) => number {
@@ -65,6 +65,8 @@ export function toolsAt(now: number, options: { replaceFailed?: boolean } = {}):
   return {
     now,
     graceMs: 5000,
+    serves: () => true,
+    limit: 1000,
     newId: (input, count) => `${input}/${count}`,
     replaceFailed: () => options.replaceFailed ?? true,
     resolve: ({ resource, peer }) => {
@@ -94,35 +96,19 @@ export function toolsAt(now: number, options: { replaceFailed?: boolean } = {}):
   };
 }
 
-export function newStack(id: string): StackDocument {
-  const at = new Date(0).toISOString();
-  return {
+export const newStack = (id: string): StackDocument =>
+  blankStack({
     id,
-    version: 1,
     name: id,
     live_name: `p/${id}`,
     project: 'p',
     owner: 'o',
-    action: 'CREATE',
-    status: 'IN_PROGRESS',
-    reason: '',
-    phase: 'idle',
-    created_at: at,
-    updated_at: null,
-    deleted_at: null,
+    created_at: new Date(0).toISOString(),
     timeout_minutes: null,
-    disable_rollback: true,
+    on_failure: 'keep',
     tags: [],
-    parent: null,
-    traversal: '',
-    deadline: null,
     target: { plan: '0', template: '', environment: '', files: '', description: '' },
-    complete: null,
-    failures: [],
-    event_sequence: 0,
-    recent: [],
-  };
-}
+  });
 
 /** What a provider answers when all is well. */
 export function goodResponse(resource: ResourceDocument): ResourceResponse {

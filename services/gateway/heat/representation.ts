@@ -65,7 +65,7 @@ export function stackBody(root: Root, stack: StackView): object {
     description,
     template_description: description,
     capabilities: [],
-    disable_rollback: stack.disable_rollback,
+    disable_rollback: stack.on_failure !== 'rollback',
     timeout_mins: stack.timeout_minutes,
     stack_owner: stack.owner,
     parent: stack.parent,
