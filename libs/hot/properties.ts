@@ -233,7 +233,7 @@ export function compareProperties({
   replace: string[];
 } {
   const names = [...new Set([...Object.keys(before), ...Object.keys(after)])].sort();
-  const changed = names.filter((name) => !same(own(before, name), own(after, name)));
+  const changed = names.filter((name) => !sameJson(own(before, name), own(after, name)));
   const replace = type.open_properties
     ? []
     : changed.filter((name) => !(Object.hasOwn(type.properties, name) && type.properties[name]?.update_allowed));
@@ -243,14 +243,19 @@ export function compareProperties({
 const own = (map: JsonObject, name: string): Json | undefined => (Object.hasOwn(map, name) ? map[name] : undefined);
 
 /** Deep equality of JSON; the order of keys does not count. */
-function same(a: Json | undefined, b: Json | undefined): boolean {
+export function sameJson(a: Json | undefined, b: Json | undefined): boolean {
   if (a === b) return true;
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;
   if (Array.isArray(a) || Array.isArray(b)) {
     return (
-      Array.isArray(a) && Array.isArray(b) && a.length === b.length && a.every((item, index) => same(item, b[index]))
+      Array.isArray(a) &&
+      Array.isArray(b) &&
+      a.length === b.length &&
+      a.every((item, index) => sameJson(item, b[index]))
     );
   }
   const keys = Object.keys(a);
-  return keys.length === Object.keys(b).length && keys.every((key) => Object.hasOwn(b, key) && same(a[key], b[key]));
+  return (
+    keys.length === Object.keys(b).length && keys.every((key) => Object.hasOwn(b, key) && sameJson(a[key], b[key]))
+  );
 }

@@ -139,6 +139,14 @@ export class Registry {
     items.set('resources', { kind: 'level', items: below });
     return new Registry({ kind: 'level', items });
   }
+
+  /** With a type that stands for another, unless it is spoken of already. */
+  withAlias(name: string, target: string): Registry {
+    const { items } = this.#root;
+    if (items.has(name)) return this;
+    const mapping: Mapping = { kind: 'mapping', path: [name], value: target, at: undefined };
+    return new Registry({ kind: 'level', items: new Map([...items, [name, mapping]]) });
+  }
 }
 
 function level(): Level {

@@ -4,16 +4,18 @@ import type { PlanParameter } from '@anneal/contracts/plan.ts';
 import type { Scope } from './evaluate.ts';
 import { isObject, toRecord } from './node.ts';
 import { type Partial, settled, unknown } from './unknown.ts';
+import { walk } from './walk.ts';
 
 /** The key under which the attributes of a resource hold what `get_resource` gives. */
 export const idKey = '__id__';
 /** The key under which those of a template resource hold the attributes of the resources inside. */
 export const resourcesKey = '__resources__';
 
-/** The outputs of a nested stack, and what is known of its resources. */
+/** What a nested stack shows to the stack around it. */
 export interface NestedScope {
-  output(name: string): Partial;
-  readonly scope: StackScope;
+  read(attribute: string, path: readonly Json[]): Partial;
+  /** What it says itself that it is referred to by. */
+  reference?(): Partial;
 }
 
 /** Of the resource that a nested stack stands for, what `resource_facade` reads. */
@@ -58,8 +60,7 @@ export class StackScope implements Scope {
   reference(name: string): Json | undefined {
     const given = this.#of(name)?.[idKey];
     if (given !== undefined) return given;
-    // A nested stack may say itself what it is referred to by.
-    const said = this.#nested.get(name)?.output('OS::stack_id');
+    const said = this.#nested.get(name)?.reference?.();
     const value = said === undefined ? undefined : settled(said);
     return value === unknown || value === null ? undefined : value;
   }
@@ -73,34 +74,17 @@ export class StackScope implements Scope {
     const given = this.#of(resource);
     if (given && Object.hasOwn(given, attribute)) return undefined;
     const nested = this.#nested.get(resource);
-    if (!nested) return unknown;
-    const inner = /^resource\.(.+)$/.exec(attribute)?.[1];
-    if (inner === undefined) return walk(nested.output(attribute), path);
-    const [first, ...rest] = path;
-    if (first === undefined) return nested.scope.reference(inner) ?? unknown;
-    if (typeof first !== 'string') return null;
-    const read = nested.scope.read(inner, first, rest);
-    return read === undefined ? walk(nested.scope.attribute(inner)?.[first] ?? null, rest) : read;
+    return nested ? nested.read(attribute, path) : unknown;
+  }
+
+  /** As {@link read}, from inside: what is given wins, and what nobody knows is unknown. */
+  readInside(resource: string, attribute: string, path: readonly Json[]): Partial {
+    const read = this.read(resource, attribute, path);
+    return read === undefined ? walk(this.attribute(resource)?.[attribute] ?? null, path) : read;
   }
 
   #of(name: string): JsonObject | undefined {
     const given = Object.hasOwn(this.#given, name) ? this.#given[name] : undefined;
     return isObject(given) ? given : undefined;
   }
-}
-
-/** As `get_attr` walks: what is not there is null, indexes are integers. */
-function walk(value: Partial, path: readonly Json[]): Partial {
-  let at = value;
-  for (const step of path) {
-    if (at === unknown) return unknown;
-    if (Array.isArray(at)) at = (typeof step === 'number' ? at.at(step) : undefined) ?? null;
-    else if (typeof at === 'object' && at !== null) {
-      const map: { readonly [key: string]: Partial } = at;
-      const key = typeof step === 'object' ? undefined : String(step);
-      at = (key !== undefined && Object.hasOwn(map, key) ? map[key] : undefined) ?? null;
-    } else if (typeof at === 'string' && typeof step === 'number') at = at.at(step) ?? null;
-    else return null;
-  }
-  return at;
 }

@@ -1,20 +1,20 @@
-/** Compiles the nested stacks of a stack, in the order of its dependencies, so that outputs of one can be read by the next. */
+/**
+ * Compiles the nested stacks of a stack, templates and groups, in the order of its dependencies, so that what one gives
+ * can be read by the next.
+ */
 import type { Mistake } from '@anneal/contracts/errors.ts';
-import type { Json, JsonObject } from '@anneal/contracts/json.ts';
-import type { Expression, PlanResource } from '@anneal/contracts/plan.ts';
+import type { Json } from '@anneal/contracts/json.ts';
+import type { Expression, PlanParameter, PlanResource } from '@anneal/contracts/plan.ts';
 import { evaluateParts } from '../evaluate.ts';
-import { asEntries } from '../front.ts';
+import { groupKind } from '../groups/kind.ts';
 import { join, Mistakes } from '../mistakes.ts';
-import { toRecord } from '../node.ts';
 import { levelsOf } from '../order.ts';
-import { resolveParameters } from '../parameters.ts';
-import { resolveProperties } from '../properties.ts';
-import { pseudoParameters } from '../pseudo.ts';
 import { StackScope } from '../stack-scope.ts';
 import type { Body, NestedStack, ResolvedTypes, StackInput } from '../tree.ts';
-import { type Partial, settled, unknown } from '../unknown.ts';
-import type { NestedTemplate } from './library.ts';
-import { passProperties } from './pass.ts';
+import { settled, unknown } from '../unknown.ts';
+import type { Child } from './child.ts';
+import { groupChild } from './group.ts';
+import { templateChild } from './template.ts';
 
 /** As Heat: the root, and five levels below it. */
 const deepest = 5;
@@ -26,102 +26,81 @@ interface Expansion extends ResolvedTypes {
 }
 
 export function expandNested(expansion: Expansion): Map<string, NestedStack> {
-  const { resources, templateOf } = expansion;
+  const { resources, templateOf, typeOf } = expansion;
   const nested = new Map<string, NestedStack>();
-  if (templateOf.size === 0) return nested;
+  const isNested = ({ name }: PlanResource): boolean =>
+    templateOf.has(name) || groupKind(typeOf.get(name)?.type ?? '') !== undefined;
+  if (!resources.some(isNested)) return nested;
   const byName = new Map(resources.map((resource) => [resource.name, resource]));
   for (const name of levelsOf(resources).flat()) {
     const resource = byName.get(name);
-    const template = templateOf.get(name);
-    const child = resource && template && expand(resource, template, expansion);
+    const child = resource && isNested(resource) && expand(resource, expansion);
     if (child) nested.set(name, child);
   }
   return nested;
 }
 
-function expand(resource: PlanResource, template: NestedTemplate, expansion: Expansion): NestedStack | undefined {
-  const { stack, foundOf, compile } = expansion;
-  const { tree, depth, scope, environment, mistakes, identity } = stack;
+function expand(resource: PlanResource, expansion: Expansion): NestedStack | undefined {
+  const { stack, templateOf, typeOf, foundOf } = expansion;
+  const { tree, depth, mistakes } = stack;
   const { name } = resource;
-  const path = `resources.${name}`;
-  const found = foundOf.get(name);
-  if (found?.kind !== 'template') return undefined;
+  const template = templateOf.get(name);
   if (depth >= deepest) {
-    const message = `RequestLimitExceeded: ${path}<${template.file}>: Request limit exceeded: Recursion depth exceeds ${deepest}.`;
+    const path = `resources.${name}`;
+    const message = `RequestLimitExceeded: ${path}<${template?.file ?? name}>: Request limit exceeded: Recursion depth exceeds ${deepest}.`;
     mistakes.add({ code: 'TooDeep', message, path, at: resource.source });
     return undefined;
   }
   // The limit on the tree has been reported; what stands for billions is not worked through.
   if (tree.maxResources >= 0 && tree.count.resources > tree.maxResources) return undefined;
   const inner = new Mistakes();
-  for (const mistake of template.mistakes) addTo(inner, mistake);
-  const parameters = template.mistakes.length > 0 ? {} : parametersOf(resource, template, stack);
-  const registry = environment.registry.inside(name, found.mapping);
-  const childEnvironment = { ...environment, registry, parameters: asEntries(parameters ?? {}) };
-  const childIdentity = { stackName: `${identity.stackName}-${name}`, stackId: '', projectId: identity.projectId };
-  const { values } = resolveParameters({
-    schemas: template.schemas,
-    environment: childEnvironment,
-    pseudo: pseudoParameters(template.read.dialect, childIdentity),
-    previous: undefined,
-    // What is not known yet is not missing; that a property is missing has been said.
-    missingAllowed: true,
-    mistakes: inner,
-  });
+  const found = foundOf.get(name);
+  const type = typeOf.get(name);
+  let child: Child | undefined;
+  if (template && found?.kind === 'template') child = templateChild({ resource, template, found, stack, inner });
+  else if (type) child = groupChild({ resource, type, resources: expansion.resources, typeOf, stack, inner });
+  if (!child) return undefined;
+  const compiled = inner.any ? undefined : compileChild(resource, child, expansion, inner);
+  for (const mistake of child.report(inner.all())) addTo(mistakes, inside(mistake, name, child.file), resource);
+  if (!compiled) return undefined;
+  stack.scope.addNested(name, child.show(compiled));
+  return { file: child.file, parameters: child.parameters, body: compiled };
+}
+
+function compileChild(
+  resource: PlanResource,
+  child: Child,
+  { stack, compile }: Expansion,
+  mistakes: Mistakes,
+): Body | undefined {
+  const { tree, depth, scope } = stack;
+  const { read, schemas, values, environment, identity, open } = child;
   const childScope = new StackScope({
-    version: template.read.version,
+    version: read.version,
     values,
-    given: scope.givenInside(name),
+    given: scope.givenInside(resource.name),
     facade: {
       metadata: partOf(resource.metadata, scope),
       deletion_policy: resource.deletion_policy ?? 'Delete',
       update_policy: partOf(resource.update_policy, scope),
     },
   });
-  const body = inner.any
-    ? undefined
-    : compile({
-        read: template.read,
-        schemas: template.schemas,
-        values,
-        environment: childEnvironment,
-        identity: childIdentity,
-        scope: childScope,
-        tree,
-        depth: depth + 1,
-        mistakes: inner,
-      });
-  for (const mistake of inner.all()) addTo(mistakes, inside(mistake, name, template.file));
-  if (!body) return undefined;
-  const read = new Map<string, Partial>();
-  const output = (key: string): Partial => {
-    const value = read.get(key) ?? readOutput(body, key);
-    read.set(key, value);
-    return value;
+  const withOpen: Record<string, PlanParameter> = {
+    ...values,
+    ...(open !== undefined && { [open]: { type: 'json', value: null, hidden: false } }),
   };
-  scope.addNested(name, { scope: childScope, output });
-  return { file: template.file, parameters: parameters ?? {}, body };
-}
-
-/** Of the properties that are known; what is wrong with them has been said when the resource was compiled. */
-function parametersOf(resource: PlanResource, { type }: NestedTemplate, stack: StackInput): JsonObject | undefined {
-  const { mistakes, scope } = stack;
-  const { properties, mistakes: wrong } = resolveProperties({ resource, type, scope, isTemplate: true });
-  const base = `resources.${resource.name}.properties`;
-  const hidden = new Set([...stack.schemas.values()].filter((schema) => schema.hidden).map(({ name }) => name));
-  if (wrong.length > 0) {
-    // Values that only the nested stacks before it have shown.
-    if (!mistakes.any) for (const { steps: _, ...mistake } of wrong) addTo(mistakes, mistake, resource);
-    return undefined;
-  }
-  const given = toRecord(Object.entries(properties).filter(([name]) => Object.hasOwn(resource.properties, name)));
-  const passed = passProperties(given, type);
-  if ('parameters' in passed) return passed.parameters;
-  const path = join(base, passed.property);
-  const problem = hidden.size > 0 ? 'its value cannot be passed to the nested stack' : passed.problem;
-  const message = `Property error: ${path}: ${problem}`;
-  mistakes.add({ code: 'WrongPropertyType', message, path, at: resource.source });
-  return undefined;
+  return compile({
+    read,
+    schemas,
+    // Known by name and without a value: whatever reads it is unknown.
+    values: withOpen,
+    environment,
+    identity,
+    scope: childScope,
+    tree,
+    depth: depth + 1,
+    mistakes,
+  });
 }
 
 /** Nothing written reads as an empty map; what is not known yet stays open. */
@@ -131,23 +110,12 @@ function partOf(expression: Expression | undefined, scope: StackScope): Json | u
   return value === unknown ? undefined : value;
 }
 
-function readOutput({ plan, scope }: Body, name: string): Partial {
-  const output = Object.hasOwn(plan.outputs, name) ? plan.outputs[name] : undefined;
-  if (!output) return null;
-  try {
-    return evaluateParts(output.value, scope, `outputs.${name}.value`);
-  } catch {
-    // It is said when the nested stack itself is worked out.
-    return unknown;
-  }
-}
-
 function inside(mistake: Mistake, name: string, file: string): Mistake {
   const place = `resources.${name}<${file}>`;
   return { ...mistake, message: `${place}: ${mistake.message}`, path: join(place, mistake.path) };
 }
 
-function addTo(mistakes: Mistakes, { line, column, file, ...mistake }: Mistake, resource?: PlanResource): void {
-  const at = line === undefined || column === undefined ? resource?.source : { line, column, ...(file && { file }) };
+function addTo(mistakes: Mistakes, { line, column, file, ...mistake }: Mistake, resource: PlanResource): void {
+  const at = line === undefined || column === undefined ? resource.source : { line, column, ...(file && { file }) };
   mistakes.add({ ...mistake, at });
 }

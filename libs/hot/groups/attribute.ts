@@ -1,0 +1,79 @@
+/** What `get_attr` reads from a group: of all members at once, of one of them, or of the group itself. */
+import type { Json } from '@anneal/contracts/json.ts';
+import { pythonText } from '../python.ts';
+import { type Partial, unknown } from '../unknown.ts';
+import { walk } from '../walk.ts';
+import { groupKind, memberAttribute } from './kind.ts';
+
+export interface Members {
+  /** In the order of the group: by number, by age (those that failed left out), or as the servers are written. */
+  readonly names: readonly string[];
+  reference(name: string): Partial;
+  attribute(name: string, attribute: string, path: readonly Json[]): Partial;
+}
+
+export type GroupValue = { readonly value: Partial } | { readonly problem: string };
+
+export interface ReadGroup {
+  /** The group's name and type. */
+  readonly group: string;
+  readonly type: string;
+  readonly members: Members;
+  /** Names that are not given again (ResourceGroup). */
+  readonly skipped?: readonly string[];
+  readonly attribute: string;
+  readonly path: readonly Json[];
+}
+
+export function readGroup(parameters: ReadGroup): GroupValue {
+  const { type, members, attribute, path } = parameters;
+  const kind = groupKind(type);
+  const { names } = members;
+  const all = (name: string, below: readonly Json[]): { [member: string]: Partial } =>
+    Object.fromEntries(names.map((member) => [member, members.attribute(member, name, below)]));
+  const references = (): Partial[] => names.map((member) => members.reference(member));
+  if (kind === 'deployments') return { value: walk(all(memberAttribute(attribute), []), path) };
+  if (kind === 'instances') {
+    return attribute === 'InstanceList'
+      ? { value: addresses(Object.values(all('PublicIp', []))) }
+      : incorrect(parameters);
+  }
+  if (attribute === 'current_size' && kind === 'scaling') return { value: names.length };
+  if (attribute.startsWith('resource.')) return readMember(parameters);
+  if (attribute === 'refs') return { value: walk(references(), path) };
+  if (attribute === 'refs_map' && kind !== 'chain') {
+    return { value: walk(Object.fromEntries(names.map((member) => [member, members.reference(member)])), path) };
+  }
+  if (attribute === 'removed_rsrc_list' && kind === 'numbered') return { value: [...(parameters.skipped ?? [])] };
+  const isMap = attribute === (kind === 'scaling' ? 'outputs' : 'attributes');
+  const isList = kind === 'scaling' && attribute === 'outputs_list';
+  if (isMap || isList) {
+    const [name, ...below] = path;
+    if (typeof name !== 'string') return incorrect(parameters);
+    return { value: isList ? Object.values(all(name, below)) : all(name, below) };
+  }
+  return kind === 'scaling' ? incorrect(parameters) : { value: Object.values(all(attribute, path)) };
+}
+
+/** `resource.N` is the reference of a member, `resource.N.name` or a path after it one of its attributes. */
+function readMember({ group, type, members, attribute, path }: ReadGroup): GroupValue {
+  const [wanted = '', ...inner] = attribute.slice('resource.'.length).split(/\.(.*)/s, 2);
+  const { names } = members;
+  const isPosition = groupKind(type) === 'scaling';
+  const name = isPosition ? names.at(/^-?\d+$/.test(wanted) ? Number(wanted) : names.length) : wanted;
+  if (name === undefined || !names.includes(name)) {
+    return { problem: `Member '${wanted}' not found in group resource '${group}'.` };
+  }
+  const [first, ...below] = [...inner, ...path];
+  if (first === undefined) return { value: members.reference(name) };
+  return { value: members.attribute(name, pythonText(first), below) };
+}
+
+function addresses(values: readonly Partial[]): Partial {
+  if (values.includes(unknown)) return unknown;
+  return values.map((value) => (typeof value === 'string' && value !== '' ? value : '0.0.0.0')).join(',') || null;
+}
+
+const incorrect = ({ group, attribute }: ReadGroup): GroupValue => ({
+  problem: `The Referenced Attribute (${group} ${attribute}) is incorrect.`,
+});

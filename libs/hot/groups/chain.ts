@@ -1,0 +1,20 @@
+/** ResourceChain: one member for each type in a list, each made after the one before it. */
+import type { JsonObject } from '@anneal/contracts/json.ts';
+import { isObject } from '../node.ts';
+import type { Member } from './member.ts';
+
+/** `window` is how many members of a concurrent chain may be made at a time. */
+export function chainMembers({ properties, window = 1 }: { properties: JsonObject; window?: number }): Member[] {
+  const { resources, concurrent, resource_properties: given } = properties;
+  const types = Array.isArray(resources) ? resources : [];
+  const step = concurrent === true ? Math.max(1, window) : 1;
+  return types.map((type, index): Member => {
+    const before = index - step;
+    const definition: JsonObject = {
+      type,
+      ...(isObject(given) && { properties: given }),
+      ...(before >= 0 && { depends_on: [String(before)] }),
+    };
+    return { name: String(index), definition };
+  });
+}

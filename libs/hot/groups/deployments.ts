@@ -1,0 +1,31 @@
+/** SoftwareDeploymentGroup and StructuredDeploymentGroup: the same deployment on every server of a map. */
+import type { JsonObject } from '@anneal/contracts/json.ts';
+import { isObject, toRecord } from '../node.ts';
+
+const singular: Readonly<Record<string, string>> = {
+  'OS::Heat::SoftwareDeploymentGroup': 'OS::Heat::SoftwareDeployment',
+  'OS::Heat::SoftwareDeployments': 'OS::Heat::SoftwareDeployment',
+  'OS::Heat::StructuredDeploymentGroup': 'OS::Heat::StructuredDeployment',
+  'OS::Heat::StructuredDeployments': 'OS::Heat::StructuredDeployment',
+};
+
+/** Members are named as the servers are in the map. */
+export function deploymentNames(properties: JsonObject): string[] {
+  return isObject(properties['servers']) ? Object.keys(properties['servers']) : [];
+}
+
+export function deploymentDefinition({
+  type,
+  properties,
+  name,
+}: {
+  /** Of the group. */
+  type: string;
+  properties: JsonObject;
+  name: string;
+}): JsonObject {
+  const { servers, ...rest } = properties;
+  const given = Object.entries(rest).filter(([, value]) => value !== null);
+  const server = isObject(servers) ? (servers[name] ?? null) : null;
+  return { type: singular[type] ?? '', properties: { ...toRecord(given), server } };
+}

@@ -1,0 +1,43 @@
+/** The members that a group begins with, whatever its kind. */
+import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+import { chainMembers } from './chain.ts';
+import { deploymentDefinition, deploymentNames } from './deployments.ts';
+import { groupKind } from './kind.ts';
+import type { Member } from './member.ts';
+import { memberNames, nextSkipped, numberedDefinition } from './numbered.ts';
+import { firstSize, instanceDefinition, scalingDefinition } from './scaling.ts';
+
+export interface FirstMembers {
+  /** Of the group. */
+  readonly type: string;
+  /** Worked out, defaults filled in. */
+  readonly properties: JsonObject;
+  /** For the members of groups that scale, by position. */
+  readonly newName: (position: number) => string;
+  /** The launch configuration of an instance group, and what the group is referred to by. */
+  readonly configuration?: { readonly properties: JsonObject; readonly metadata?: JsonObject | undefined } | undefined;
+  readonly reference?: Json;
+}
+
+export function firstMembers(parameters: FirstMembers): Member[] {
+  const { type, properties, newName, configuration = { properties: {} }, reference = null } = parameters;
+  const kind = groupKind(type);
+  if (kind === undefined) return [];
+  if (kind === 'chain') return chainMembers({ properties });
+  if (kind === 'deployments') {
+    return deploymentNames(properties).map((name) => ({
+      name,
+      definition: deploymentDefinition({ type, properties, name }),
+    }));
+  }
+  if (kind === 'numbered') {
+    const skipped = new Set(nextSkipped({ properties, skipped: new Set(), references: undefined }));
+    const names = memberNames({ count: Number(properties['count'] ?? 1), skipped });
+    return names.map((name) => ({ name, definition: numberedDefinition({ properties, name }) }));
+  }
+  const definition =
+    kind === 'scaling'
+      ? scalingDefinition(properties)
+      : instanceDefinition({ properties, configuration, group: reference });
+  return Array.from({ length: firstSize(kind, properties) }, (_, index) => ({ name: newName(index), definition }));
+}

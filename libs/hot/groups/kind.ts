@@ -1,0 +1,35 @@
+/** The kinds of groups, by how their members are named, made and read. */
+
+/**
+ * `numbered`: members 0, 1, 2 …; `chain`: the same, each after the one before it; `deployments`: one for each server, named
+ * as the server is; `scaling` and `instances`: under names without meaning, the oldest goes first.
+ */
+export type GroupKind = 'numbered' | 'chain' | 'deployments' | 'scaling' | 'instances';
+
+const kinds: ReadonlyMap<string, GroupKind> = new Map([
+  ['OS::Heat::ResourceGroup', 'numbered'],
+  ['OS::Heat::ResourceChain', 'chain'],
+  ['OS::Heat::SoftwareDeploymentGroup', 'deployments'],
+  ['OS::Heat::SoftwareDeployments', 'deployments'],
+  ['OS::Heat::StructuredDeploymentGroup', 'deployments'],
+  ['OS::Heat::StructuredDeployments', 'deployments'],
+  ['OS::Heat::AutoScalingGroup', 'scaling'],
+  ['OS::Heat::InstanceGroup', 'instances'],
+  ['AWS::AutoScaling::AutoScalingGroup', 'instances'],
+]);
+
+/** Undefined: the type is no group. */
+export function groupKind(type: string): GroupKind | undefined {
+  return kinds.get(type);
+}
+
+const plurals: ReadonlyMap<string, string> = new Map([
+  ['deploy_stdouts', 'deploy_stdout'],
+  ['deploy_stderrs', 'deploy_stderr'],
+  ['deploy_status_codes', 'deploy_status_code'],
+]);
+
+/** What an attribute of a group of deployments is called at each of them. */
+export function memberAttribute(attribute: string): string {
+  return plurals.get(attribute) ?? attribute;
+}

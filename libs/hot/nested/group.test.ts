@@ -1,0 +1,94 @@
+import { describe, expect, it } from 'vitest';
+import { render, type RenderParameters } from '../render.ts';
+import { knownTypes } from '../types/known.ts';
+
+const answer = (template: string, more: Partial<RenderParameters> = {}) =>
+  render({ template, stackName: 's', stackId: '', projectId: 'p', types: knownTypes, ...more });
+const withGroup = (definition: string, outputs: string, count = '2') => `
+heat_template_version: rocky
+resources:
+  first: {type: 'OS::Heat::RandomString'}
+  group:
+    type: OS::Heat::ResourceGroup
+    properties:
+      count: ${count}
+      resource_def: ${definition}
+outputs: ${outputs}
+`;
+
+describe('groups', () => {
+  it('are worked out to their members, and read through them', () => {
+    const template = withGroup(
+      "{type: 'OS::Heat::Value', properties: {value: v%index%}}",
+      "{refs: {value: {get_attr: [group, refs]}}, x: {value: {get_attr: [group, 'resource.1.value']}}}",
+    );
+    const attributes = { group: { __resources__: { 0: { __id__: 'a' }, 1: { __id__: 'b', value: 'v1' } } } };
+    expect(answer(template, { attributes })).toMatchObject({
+      rendered: {
+        resources: {
+          group: { nested: { resources: { 0: { properties: { value: 'v0' } }, 1: { properties: { value: 'v1' } } } } },
+        },
+        outputs: { refs: ['a', 'b'], x: 'v1' },
+      },
+    });
+    expect(answer(template)).toMatchObject({
+      rendered: { outputs: { refs: [{ $unknown: true }, { $unknown: true }], x: { $unknown: true } } },
+    });
+  });
+
+  it('keep what is not known in its place', () => {
+    const value = '{get_attr: [first, value]}';
+    const template = withGroup(
+      `{type: 'OS::Heat::Value', properties: {value: [%index%, ${value}]}}`.replace('%index%', "'%index%'"),
+      '{}',
+    );
+    expect(answer(template)).toMatchObject({
+      rendered: {
+        resources: { group: { nested: { resources: { 1: { properties: { value: ['1', { $unknown: true }] } } } } } },
+      },
+    });
+  });
+
+  it('whose size is not known yet stay closed', () => {
+    const template = withGroup(
+      "{type: 'OS::Heat::None'}",
+      '{refs: {value: {get_attr: [group, refs]}}}',
+      '{get_attr: [first, value]}',
+    );
+    expect(answer(template)).toMatchObject({ rendered: { outputs: { refs: { $unknown: true } } } });
+  });
+
+  it('say a mistake in their definition once, where it is written', () => {
+    const template = withGroup("{type: 'OS::Heat::RandomString', properties: {lenght: 3}}", '{}', '20');
+    expect(answer(template)).toMatchObject({
+      mistakes: [
+        {
+          code: 'UnknownProperty',
+          path: 'resources.group<nested_stack>.resources.0.properties.lenght',
+          line: 9,
+          nearest: 'length',
+        },
+      ],
+    });
+  });
+
+  it('of no members say nothing of their definition', () => {
+    const template = withGroup("{type: 'No::Such::Type'}", '{refs: {value: {get_attr: [group, refs]}}}', '0');
+    expect(answer(template)).toMatchObject({ rendered: { outputs: { refs: [] } } });
+  });
+
+  it('hold templates, which find what the environment says', () => {
+    const template = withGroup(
+      "{type: 'My::Type', properties: {name: n%index%}}",
+      '{o: {value: {get_attr: [group, out]}}}',
+    );
+    const files = {
+      'm.yaml': `heat_template_version: rocky
+parameters: {name: {type: string}}
+outputs: {out: {value: {get_param: name}}}
+`,
+    };
+    const environments = ['resource_registry: {My::Type: m.yaml}'];
+    expect(answer(template, { files, environments })).toMatchObject({ rendered: { outputs: { o: ['n0', 'n1'] } } });
+  });
+});

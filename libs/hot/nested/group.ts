@@ -1,0 +1,165 @@
+/** A group as a nested stack: its members, as far as what they are made of is known. */
+import type { Mistake } from '@anneal/contracts/errors.ts';
+import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+import type { PlanResource, Source } from '@anneal/contracts/plan.ts';
+import type { ResourceType } from '@anneal/contracts/resource-type.ts';
+import { readGroup } from '../groups/attribute.ts';
+import { firstMembers } from '../groups/group.ts';
+import { groupKind } from '../groups/kind.ts';
+import { memberTemplate } from '../groups/member.ts';
+import { scaledResource, scaledResourceTarget } from '../groups/scaling.ts';
+import type { Mistakes } from '../mistakes.ts';
+import { isObject, type Node, toRecord } from '../node.ts';
+import { resolveProperties } from '../properties.ts';
+import { pseudoParameters } from '../pseudo.ts';
+import { referencesOf } from '../references.ts';
+import type { NestedScope } from '../stack-scope.ts';
+import { readTemplate } from '../template.ts';
+import type { Body, StackInput } from '../tree.ts';
+import { type Partial, unknown } from '../unknown.ts';
+import { type Child, childIdentity } from './child.ts';
+
+/** Stands in the members for whatever is not known yet. No template can name a parameter so and have it read. */
+const openName = '$unknown';
+/** Heat's word for a template that no file holds. */
+const file = 'nested_stack';
+
+interface GroupResource {
+  readonly resource: PlanResource;
+  readonly type: ResourceType;
+  /** All of the stack: a launch configuration stands among them. */
+  readonly resources: readonly PlanResource[];
+  readonly typeOf: ReadonlyMap<string, ResourceType>;
+  readonly stack: StackInput;
+  readonly inner: Mistakes;
+}
+
+/** Undefined when nobody can say yet how many members there are, or of what type. */
+export function groupChild(group: GroupResource): Child | undefined {
+  const { resource, type, stack, inner } = group;
+  const { name } = resource;
+  const { all, mistakes } = resolveProperties({ resource, type, scope: stack.scope });
+  const configuration = configurationOf(group);
+  if (mistakes.length > 0 || configuration === 'unknown' || isOpen(type.type, all)) return undefined;
+  const members = firstMembers({
+    type: type.type,
+    properties: toRecord(Object.entries(all).map(([key, value]) => [key, opened(value)])),
+    newName: String,
+    configuration,
+    reference: stack.scope.reference(name) ?? opened(unknown),
+  });
+  if (members.some(({ definition }) => isObject(definition['type']))) return undefined;
+  const read = readTemplate({ content: memberTemplate({ type: type.type, members }), mistakes: inner });
+  if (!read) return undefined;
+  const { environment } = stack;
+  const registry = environment.registry.inside(name, undefined);
+  const identity = childIdentity(stack, name);
+  return {
+    file,
+    read,
+    schemas: new Map(),
+    parameters: {},
+    values: Object.fromEntries(
+      Object.entries(pseudoParameters(read.dialect, identity)).map(([key, value]) => [
+        key,
+        { type: 'string', value, hidden: false },
+      ]),
+    ),
+    environment: {
+      ...environment,
+      registry:
+        groupKind(type.type) === 'instances' ? registry.withAlias(scaledResource, scaledResourceTarget) : registry,
+      parameters: new Map(),
+    },
+    identity,
+    open: openName,
+    report: (found) => oncePerDefinition(found).map((mistake) => placed(mistake, group)),
+    show: (body) => membersOf(body, { group: name, type: type.type, names: members.map((member) => member.name) }),
+  };
+}
+
+function opened(value: Partial): Json {
+  if (value === unknown) return { get_param: openName };
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map(opened);
+  return toRecord(Object.entries(value).map(([key, item]) => [key, opened(item)]));
+}
+
+/** Whether what says how many members there are is not known yet. */
+function isOpen(type: string, all: Readonly<Record<string, Partial>>): boolean {
+  const counts = {
+    numbered: ['count', 'resource_def', 'index_var', 'removal_policies'],
+    chain: ['resources', 'concurrent'],
+    deployments: ['servers'],
+    scaling: ['resource', 'desired_capacity', 'min_size'],
+    instances: ['Size', 'DesiredCapacity', 'MinSize'],
+  }[groupKind(type) ?? 'numbered'];
+  return counts.some((name) => all[name] === unknown);
+}
+
+function membersOf(
+  body: Body,
+  { group, type, names }: { group: string; type: string; names: readonly string[] },
+): NestedScope {
+  const members = {
+    names,
+    reference: (name: string): Partial => body.scope.reference(name) ?? unknown,
+    attribute: (name: string, attribute: string, path: readonly Json[]): Partial =>
+      body.scope.readInside(name, attribute, path),
+  };
+  return {
+    read(attribute, path) {
+      const read = readGroup({ group, type, members, attribute, path });
+      // A member that is not there may come with an update; until then it reads as nothing.
+      return 'value' in read ? read.value : null;
+    },
+  };
+}
+
+/** Of an instance group: its launch configuration, which it must name by a reference. */
+function configurationOf({
+  resource,
+  type,
+  resources,
+  typeOf,
+  stack,
+}: GroupResource): { properties: JsonObject; metadata?: JsonObject } | 'unknown' | undefined {
+  if (groupKind(type.type) !== 'instances') return undefined;
+  const expression = resource.properties['LaunchConfigurationName'];
+  const [name] = expression ? referencesOf(expression).resources : [];
+  const found = resources.find((other) => other.name === name);
+  const foundType = found && typeOf.get(found.name);
+  if (!found || !foundType) return 'unknown';
+  const { all } = resolveProperties({ resource: found, type: foundType, scope: stack.scope });
+  const given = Object.entries(all).filter(([key]) => Object.hasOwn(found.properties, key));
+  return { properties: toRecord(given.map(([key, value]) => [key, opened(value)])) };
+}
+
+/** All members come from one definition, so that what is wrong with it is wrong with each; it is said once. */
+function oncePerDefinition(mistakes: readonly Mistake[]): Mistake[] {
+  const said = new Set<string>();
+  return mistakes.filter(({ code, path }) => {
+    const key = `${code} ${path.replace(/^resources\.[^.]*/, '')}`;
+    return !said.has(key) && said.add(key);
+  });
+}
+
+/** Members have no text of their own: the place is that of the definition in the group, as near as it is written out. */
+function placed(mistake: Mistake, { resource, type, stack }: GroupResource): Mistake {
+  const definition = { numbered: 'resource_def', scaling: 'resource', chain: '', deployments: '', instances: '' };
+  const [, , ...below] = mistake.path.split('.');
+  let at: Source | undefined = resource.source;
+  let node: Node | undefined = stack.read.root.entries.get('resources')?.value;
+  for (const step of [resource.name, 'properties', definition[groupKind(type.type) ?? 'chain'], ...below]) {
+    const entry: Node | undefined =
+      node?.kind === 'map'
+        ? node.entries.get(step)?.value
+        : node?.kind === 'list'
+          ? node.items[Number(step)]
+          : undefined;
+    if (!entry) break;
+    at = entry.at ?? at;
+    node = entry;
+  }
+  return { ...mistake, ...at };
+}

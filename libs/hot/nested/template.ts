@@ -1,0 +1,111 @@
+/** A template resource as a nested stack: its properties are the parameters, its outputs the attributes. */
+import type { JsonObject } from '@anneal/contracts/json.ts';
+import type { PlanResource } from '@anneal/contracts/plan.ts';
+import { evaluateParts } from '../evaluate.ts';
+import { asEntries } from '../front.ts';
+import { join, type Mistakes } from '../mistakes.ts';
+import { toRecord } from '../node.ts';
+import { resolveParameters } from '../parameters.ts';
+import { resolveProperties } from '../properties.ts';
+import { pseudoParameters } from '../pseudo.ts';
+import type { Found } from '../registry.ts';
+import type { NestedScope } from '../stack-scope.ts';
+import type { Body, StackInput } from '../tree.ts';
+import { type Partial, unknown } from '../unknown.ts';
+import { walk } from '../walk.ts';
+import { type Child, childIdentity } from './child.ts';
+import type { NestedTemplate } from './library.ts';
+import { passProperties } from './pass.ts';
+
+interface TemplateResource {
+  readonly resource: PlanResource;
+  readonly template: NestedTemplate;
+  readonly found: Extract<Found, { kind: 'template' }>;
+  readonly stack: StackInput;
+  readonly inner: Mistakes;
+}
+
+export function templateChild({ resource, template, found, stack, inner }: TemplateResource): Child {
+  const { environment } = stack;
+  const { read, schemas, file } = template;
+  for (const { line, column, file: at, ...mistake } of template.mistakes) {
+    const isPlaced = line !== undefined && column !== undefined;
+    inner.add({ ...mistake, at: isPlaced ? { line, column, ...(at !== undefined && { file: at }) } : undefined });
+  }
+  const parameters = template.mistakes.length > 0 ? {} : (parametersOf(resource, template, stack) ?? {});
+  const registry = environment.registry.inside(resource.name, found.mapping);
+  const inside = { ...environment, registry, parameters: asEntries(parameters) };
+  const identity = childIdentity(stack, resource.name);
+  const { values } = resolveParameters({
+    schemas,
+    environment: inside,
+    pseudo: pseudoParameters(read.dialect, identity),
+    previous: undefined,
+    // What is not known yet is not missing; that a property is missing has been said.
+    missingAllowed: true,
+    mistakes: inner,
+  });
+  return {
+    file,
+    read,
+    schemas,
+    parameters,
+    values,
+    environment: inside,
+    identity,
+    report: (mistakes) => mistakes,
+    show: outputsOf,
+  };
+}
+
+/** Of the properties that are known; what is wrong with them has been said when the resource was compiled. */
+function parametersOf(resource: PlanResource, { type }: NestedTemplate, stack: StackInput): JsonObject | undefined {
+  const { mistakes, scope } = stack;
+  const { properties, mistakes: wrong } = resolveProperties({ resource, type, scope, isTemplate: true });
+  const base = `resources.${resource.name}.properties`;
+  const isHidden = [...stack.schemas.values()].some(({ hidden }) => hidden);
+  if (wrong.length > 0) {
+    // Values that only the nested stacks before it have shown.
+    if (!mistakes.any) for (const { steps: _, ...mistake } of wrong) mistakes.add({ ...mistake, at: resource.source });
+    return undefined;
+  }
+  const given = toRecord(Object.entries(properties).filter(([name]) => Object.hasOwn(resource.properties, name)));
+  const passed = passProperties(given, type);
+  if ('parameters' in passed) return passed.parameters;
+  const path = join(base, passed.property);
+  const problem = isHidden ? 'its value cannot be passed to the nested stack' : passed.problem;
+  const message = `Property error: ${path}: ${problem}`;
+  mistakes.add({ code: 'WrongPropertyType', message, path, at: resource.source });
+  return undefined;
+}
+
+/** Each output is worked out once, however often it is read. */
+function outputsOf(body: Body): NestedScope {
+  const known = new Map<string, Partial>();
+  const output = (name: string): Partial => {
+    const value = known.get(name) ?? readOutput(body, name);
+    known.set(name, value);
+    return value;
+  };
+  return {
+    reference: () => output('OS::stack_id'),
+    read(attribute, path) {
+      const inner = /^resource\.(.+)$/.exec(attribute)?.[1];
+      if (inner === undefined) return walk(output(attribute), path);
+      const [first, ...rest] = path;
+      if (first === undefined) return body.scope.reference(inner) ?? unknown;
+      return typeof first === 'string' ? body.scope.readInside(inner, first, rest) : null;
+    },
+  };
+}
+
+function readOutput({ plan, scope }: Body, name: string): Partial {
+  const output = Object.hasOwn(plan.outputs, name) ? plan.outputs[name] : undefined;
+  if (!output) return null;
+  try {
+    return evaluateParts(output.value, scope, `outputs.${name}.value`);
+  } catch {
+    // It is said when the nested stack itself is worked out.
+    return unknown;
+  }
+}
