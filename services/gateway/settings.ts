@@ -1,9 +1,28 @@
 /** What the gateway can be told from outside. */
+import { isIP } from 'node:net';
 import { defineSettings } from '@anneal/runtime/settings.ts';
 import { z } from 'zod';
 
 const whole = (fallback: number, least: number, most: number) =>
   z.coerce.number().int().min(least).max(most).default(fallback);
+
+/** The names stand for the ranges of addresses that every machine has. */
+const isRange = (text: string): boolean => {
+  if (['loopback', 'linklocal', 'uniquelocal'].includes(text)) return true;
+  const [address = '', bits, ...more] = text.split('/');
+  const most = isIP(address) === 4 ? 32 : 128;
+  return (
+    isIP(address) > 0 && more.length === 0 && (bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= most))
+  );
+};
+const ranges = z
+  .string()
+  .transform((text) => text.split(',').map((each) => each.trim()))
+  .refine(
+    (list) => list.every(isRange),
+    'must be addresses or ranges such as 10.0.0.0/8, or loopback, with commas between',
+  )
+  .optional();
 
 export const gatewaySettings = defineSettings({
   host: {
@@ -15,6 +34,13 @@ export const gatewaySettings = defineSettings({
     env: 'ANNEAL_GATEWAY_PORT',
     schema: whole(8470, 0, 65_535),
     meaning: 'The port to listen on; 0 takes a free one.',
+  },
+  trustedProxies: {
+    env: 'ANNEAL_GATEWAY_TRUSTED_PROXIES',
+    schema: ranges,
+    meaning:
+      'Addresses of the proxies in front, e.g. `10.0.0.0/8,127.0.0.1`. From them alone X-Forwarded-For, -Proto and -Host are believed, so that links and the catalog name the address that clients use. Default: nobody.',
+    cost: 'Whoever can send from such an address can choose what links say and which address failed logins are counted for.',
   },
   adminPassword: {
     env: 'ANNEAL_GATEWAY_ADMIN_PASSWORD',

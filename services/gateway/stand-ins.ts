@@ -68,6 +68,8 @@ export const host = {
 
 export interface Behind {
   readonly compiled: CompileQuestion[];
+  /** The same, as they came over the bus. */
+  readonly sent: string[];
   readonly signals: Json[];
   readonly reports: Json[];
   /** Puts a message into a queue, as the configuration service would. */
@@ -80,6 +82,7 @@ export interface Behind {
 export async function standIn(context: ServiceContext): Promise<Behind> {
   const { bus, store, mint } = context;
   const compiled: CompileQuestion[] = [];
+  const sent: string[] = [];
   const signals: Json[] = [];
   const reports: Json[] = [];
   const stacks = new Map<string, StackView>();
@@ -223,7 +226,8 @@ export async function standIn(context: ServiceContext): Promise<Behind> {
 
   const templating = [
     answer(context, templateCompile, async ({ data }) => {
-      compiled.push(data);
+      sent.push(JSON.stringify(data));
+      compiled.push(context.secrets.open(data as Json) as unknown as CompileQuestion);
       if (JSON.stringify(data.template ?? '').includes('OS::No::Such')) {
         throw new AnnealError('InvalidTemplate', 'The Resource Type (OS::No::Such) could not be found.', {
           mistakes: [
@@ -449,6 +453,7 @@ export async function standIn(context: ServiceContext): Promise<Behind> {
   const consumers = await Promise.all(all.map(([name, routes]) => bus.consume(requestsQueue(name), route(routes))));
   return {
     compiled,
+    sent,
     signals,
     reports,
     post: async (queue, body) => void (await post(queue, [{ body, ttl: 600 }])),

@@ -14,9 +14,17 @@ export interface Sources {
 }
 
 export async function readQuestion(
-  question: CompileQuestion,
+  asked: CompileQuestion,
   { blobs, secrets, types, maxResources }: Sources & { types: readonly ResourceType[]; maxResources: number },
 ): Promise<CompileParameters> {
+  // What was given travels sealed, as any of it may be secret.
+  const question = {
+    ...asked,
+    environments: asked.environments.map((each) => secrets.open<string | JsonObject>(each)),
+    parameters: Object.fromEntries(
+      Object.entries(asked.parameters).map(([name, value]) => [name, secrets.open(value)]),
+    ),
+  };
   const { existing } = question;
   const read = async (hash: string, what: string): Promise<JsonObject> => {
     const text = await blobs.getText(hash);

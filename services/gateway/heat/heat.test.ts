@@ -55,6 +55,22 @@ describe('a stack', () => {
     });
   });
 
+  it('is asked for over the bus with nothing readable of what may be secret', async () => {
+    await gateway.call('POST', `${root}/stacks`, {
+      stack_name: 'secretive',
+      template,
+      parameters: { size: '2', whisper: 'between us' },
+      environment: { parameters: { whisper: 'nobody else' } },
+    });
+    const sent = gateway.behind.sent.at(-1) ?? '';
+    expect(sent).toContain('secretive');
+    expect(sent).not.toMatch(/between us|nobody else/);
+    expect(gateway.behind.compiled.at(-1)).toMatchObject({
+      parameters: { size: '2', whisper: 'between us' },
+      environments: [{ parameters: { whisper: 'nobody else' } }],
+    });
+  });
+
   it('is shown with every field that Heat has', async () => {
     const id = await created('ref');
     const { json } = await follow('GET', '/stacks/ref');

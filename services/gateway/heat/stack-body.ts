@@ -2,6 +2,7 @@
 import type { CompileQuestion } from '@anneal/contracts/templating.ts';
 import { AnnealError, type Mistake } from '@anneal/contracts/errors.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+import type { Secrets } from '@anneal/runtime/secrets.ts';
 import { heatError } from './wording.ts';
 
 export interface StackRequest {
@@ -153,6 +154,17 @@ const parameterOf = (name: Json): string => (typeof name === 'string' ? name.sli
 
 export function requireTemplate({ template }: StackRequest): void {
   if (template === undefined) throw new AnnealError('InvalidRequest', 'No template specified');
+}
+
+/** What a client gives for a stack may be secret, and only the template tells which: none of it travels in the clear. */
+export function sealGiven(question: CompileQuestion, secrets: Secrets): CompileQuestion {
+  return {
+    ...question,
+    environments: question.environments.map((environment) => secrets.seal(environment)),
+    parameters: Object.fromEntries(
+      Object.entries(question.parameters).map(([name, value]) => [name, secrets.seal(value)]),
+    ),
+  };
 }
 
 export function toQuestion(

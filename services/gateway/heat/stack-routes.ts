@@ -3,25 +3,31 @@ import { randomUUID } from 'node:crypto';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { stackCreate, stackDelete, stackUpdate } from '@anneal/contracts/scheduling.ts';
 import { templateCompile, templateValidate, type CompileQuestion } from '@anneal/contracts/templating.ts';
+import type { Secrets } from '@anneal/runtime/secrets.ts';
 import type { FastifyInstance } from 'fastify';
 import type { Ask } from '../ask.ts';
 import { objectBody, queryBoolean } from '../http/body.ts';
 import { callerOf, projectOf } from '../identity/caller.ts';
 import { lookupPaths, redirect, rootOf, stackAt, stackMissing } from './find-stack.ts';
 import { stackHref } from './representation.ts';
-import { readStackBody, readStackName, requireTemplate, toQuestion } from './stack-body.ts';
+import { readStackBody, readStackName, requireTemplate, sealGiven, toQuestion } from './stack-body.ts';
 import { heatError, plainBody } from './wording.ts';
 
 export interface StackRouteOptions {
   ask: Ask;
   compileTimeoutMs: number;
+  secrets: Secrets;
 }
 
 const at = '/:project/stacks/:name/:id';
 
-export function stackRoutes(scope: FastifyInstance, { ask, compileTimeoutMs }: StackRouteOptions): void {
-  const compile = (data: CompileQuestion) =>
-    ask('templating', templateCompile, { data, project: data.project, timeoutMs: compileTimeoutMs });
+export function stackRoutes(scope: FastifyInstance, { ask, compileTimeoutMs, secrets }: StackRouteOptions): void {
+  const about = (question: CompileQuestion) => ({
+    data: sealGiven(question, secrets),
+    project: question.project,
+    timeoutMs: compileTimeoutMs,
+  });
+  const compile = (question: CompileQuestion) => ask('templating', templateCompile, about(question));
 
   scope.post('/:project/stacks', async (request, reply) => {
     const body = objectBody(request);
@@ -100,8 +106,8 @@ export function stackRoutes(scope: FastifyInstance, { ask, compileTimeoutMs }: S
     queryBoolean(request, 'show_nested');
     const wanted = readStackBody(objectBody(request));
     requireTemplate(wanted);
-    const data = toQuestion(wanted, { project: projectOf(request), stackName: 'validated', stackId: '' });
-    return ask('templating', templateValidate, { data, project: data.project, timeoutMs: compileTimeoutMs });
+    const question = toQuestion(wanted, { project: projectOf(request), stackName: 'validated', stackId: '' });
+    return ask('templating', templateValidate, about(question));
   });
 
   // ---- a stack by its name (or only its id): the way to its canonical address

@@ -39,6 +39,7 @@ export function buildServer(options: ServerOptions): FastifyInstance {
   const app = Fastify({
     logger: false,
     bodyLimit: settings.bodyLimit,
+    trustProxy: settings.trustedProxies ?? false,
     exposeHeadRoutes: false,
     genReqId: () => `req-${newId()}`,
     // Names of stacks and resources may have 255 characters, three times that when escaped.

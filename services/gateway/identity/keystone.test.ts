@@ -187,3 +187,31 @@ it('a new password in the settings replaces the old one, and without any the old
     await other.stop();
   }
 });
+
+describe('behind a proxy', () => {
+  const forwarded = { 'x-forwarded-proto': 'https', 'x-forwarded-host': 'cloud.example', 'x-auth-token': '' };
+  const self = async (behind: TestGateway): Promise<string> => {
+    const { json } = await behind.call('GET', '/identity/v3', undefined, forwarded);
+    return (json as unknown as { version: { links: { href: string }[] } }).version.links[0]?.href ?? '';
+  };
+
+  it('links name the address that clients use, only where the proxy is trusted', async () => {
+    expect(await self(gateway)).toBe(`${gateway.url}/identity/v3/`);
+    for (const [proxies, expected] of [
+      ['10.0.0.0/8', 'the gateway'],
+      ['10.0.0.0/8, 127.0.0.1', 'https://cloud.example/identity/v3/'],
+      ['loopback', 'https://cloud.example/identity/v3/'],
+    ] as const) {
+      const behind = await startTestGateway({ ANNEAL_GATEWAY_TRUSTED_PROXIES: proxies });
+      expect(await self(behind)).toBe(expected === 'the gateway' ? `${behind.url}/identity/v3/` : expected);
+      await behind.stop();
+    }
+  });
+
+  it('an address that is none is refused at the start', async () => {
+    for (const wrong of ['everybody', '10.0.0.0/33', '10.0.0.0/8/8', '']) {
+      const starting = startTestGateway({ ANNEAL_GATEWAY_TRUSTED_PROXIES: `127.0.0.1,${wrong}` });
+      await expect(starting).rejects.toMatchObject({ code: 'InvalidRequest' });
+    }
+  });
+});
