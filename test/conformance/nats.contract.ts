@@ -1,5 +1,6 @@
 /** The bus on a real NATS server: the whole suite. */
 import { silent, testRegistry } from '@anneal/bus/conformance-messages.ts';
+import { busRestartConformance } from '@anneal/bus/conformance-restart.ts';
 import { busConformance, type OpenedBus } from '@anneal/bus/conformance.ts';
 import { createBus } from '@anneal/bus/bus.ts';
 import { dropNatsPrefix } from '@anneal/bus/nats/drop.ts';
@@ -58,4 +59,5 @@ const open = async ({ url, storeUrl }: { url: string; storeUrl: string }): Promi
 describe.skipIf(server === undefined)('the bus on a real NATS server', () => {
   afterAll(() => server?.stop());
   busConformance('NATS JetStream', { fresh, open });
+  if (server?.mayBeKilled === true) busRestartConformance('NATS JetStream', { fresh, open }, server);
 });

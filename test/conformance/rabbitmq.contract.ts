@@ -1,6 +1,7 @@
 /** The bus on a real RabbitMQ: what every bus must do, between processes too. */
 import { createBus } from '@anneal/bus/bus.ts';
 import { happened, mint, silent, testRegistry, work } from '@anneal/bus/conformance-messages.ts';
+import { busRestartConformance } from '@anneal/bus/conformance-restart.ts';
 import { busConformance, type OpenedBus } from '@anneal/bus/conformance.ts';
 import type { Bus, Delivery } from '@anneal/bus/port.ts';
 import { openRabbitmqBroker } from '@anneal/bus/rabbitmq/open.ts';
@@ -74,6 +75,7 @@ describe.skipIf(missing !== undefined)('RabbitMQ', () => {
   afterAll(() => server.stop());
 
   busConformance('RabbitMQ', { fresh, open });
+  if (missing === undefined && server.mayBeKilled) busRestartConformance('RabbitMQ', { fresh, open }, server);
 
   describe('between processes', () => {
     let place: Place;

@@ -18,6 +18,11 @@ interface Advisory {
 }
 
 const againMs = 1_000;
+/**
+ * Said of what was removed while a consumer still had it in its books: it was acknowledged, and a server that was killed
+ * remembers the removal and not the acknowledgement; or an operator purged it. Either way nothing is lost.
+ */
+const removedBefore = 'Unacknowledged message was deleted';
 
 export async function consumeAdvisories(parts: ConsumptionParts): Promise<Consumption> {
   const { link } = parts;
@@ -55,6 +60,7 @@ async function bury({ link, graveyard, now }: ConsumptionParts, bytes: string | 
     return;
   }
   const { stream = '', consumer = '', stream_seq: seq = 0, deliveries = 0, reason } = advisory;
+  if (reason === removedBefore) return;
   const queue = nameOf(consumer);
   const message = await link.at(stream, seq);
   const text = reason === undefined ? `The server gave up after ${deliveries} deliveries.` : `Terminated: ${reason}.`;

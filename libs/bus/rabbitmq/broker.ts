@@ -9,6 +9,7 @@ import type { Broker, BrokerConsumer, BusLog, Intake, Packet } from '../broker.t
 import { matcherOf } from '../pattern.ts';
 import type { DeadLetters } from '../port.ts';
 import { Asker } from './channel.ts';
+import { Declarer } from './declare.ts';
 import { Graveyard } from './dead-letters.ts';
 import { Due } from './due.ts';
 import { Inbox } from './inbox.ts';
@@ -46,6 +47,7 @@ export class RabbitmqBroker implements Broker {
   readonly #parts: Parts;
   readonly #publisher: Publisher;
   readonly #asker: Asker;
+  readonly #declarer: Declarer;
   readonly #inbox: Inbox;
   readonly #retries: Retries;
   readonly #graveyard: Graveyard;
@@ -59,6 +61,7 @@ export class RabbitmqBroker implements Broker {
     this.#graveyard = made.graveyard;
     this.#inbox = made.inbox;
     this.#asker = new Asker(consuming);
+    this.#declarer = new Declarer({ link: consuming, asker: this.#asker, names, log: parts.log });
     this.#retries = new Retries({ names, asker: this.#asker, publisher: made.publisher, registry, newId, now });
     this.deadLetters = made.graveyard;
     new Due({
@@ -176,7 +179,7 @@ export class RabbitmqBroker implements Broker {
     const prepare = async (channel: Channel): Promise<string> => {
       const name = names.queue(queue);
       await channel.assertExchange(names.events, 'topic', { durable: true });
-      await channel.assertQueue(name, names.queueOptions(queue));
+      await this.#declarer.make(name, names.queueOptions(queue));
       for (const pattern of patterns) await channel.bindQueue(name, names.events, pattern);
       for (const stale of await registry.addGroup(queue, patterns)) {
         await channel.unbindQueue(name, names.events, stale);
@@ -268,6 +271,7 @@ export class RabbitmqBroker implements Broker {
   }
 
   async #lock(channel: Channel, name: string): Promise<string> {
+    await this.#declarer.make(name, this.#parts.names.lockOptions);
     const { messageCount } = await channel.assertQueue(name, this.#parts.names.lockOptions);
     // One too many does no harm: the one active consumer of the tokens has one of them in hand.
     if (messageCount === 0) channel.sendToQueue(name, Buffer.alloc(0), { persistent: true });
@@ -310,19 +314,8 @@ export class RabbitmqBroker implements Broker {
   }
 
   async #declare(queue: string): Promise<void> {
-    const { names, registry, log } = this.#parts;
-    const name = names.queue(queue);
-    await Promise.all([
-      this.#asker
-        .ask((channel) => channel.assertQueue(name, names.queueOptions(queue)))
-        .catch(async (error: unknown) => {
-          if ((error as { code?: unknown }).code !== 406) throw error;
-          // Somebody made it otherwise. It is used as it is.
-          log.warn({ queue, reason: reasonOf(error) }, 'A queue has other arguments than ours.');
-          await this.#asker.ask((channel) => channel.checkQueue(name));
-        }),
-      registry.add(queue),
-    ]);
+    const { names, registry } = this.#parts;
+    await Promise.all([this.#declarer.make(names.queue(queue), names.queueOptions(queue)), registry.add(queue)]);
   }
 
   #letterTo(queue: string, packet: Packet): Letter {

@@ -101,6 +101,15 @@ export class Names {
     };
   }
 
+  /** Made and removed at once; `declare.ts` says why. */
+  passing(id: string): string {
+    return `${this.#prefix}anneal.passing.${id}`;
+  }
+
+  get passingOptions(): Options.AssertQueue {
+    return { durable: true, arguments: { 'x-queue-type': 'quorum', 'x-expires': idleMs } };
+  }
+
   /** Its messages go to `due` when their time has come. */
   retryOptions(level: number): Options.AssertQueue {
     return {

@@ -1,9 +1,8 @@
-/** The bus on NATS JetStream when the server is killed and started again, when processes die, and when strangers meddle. */
-import { happened, mint, silent, sum, testRegistry, work } from '@anneal/bus/conformance-messages.ts';
+/** The bus on NATS JetStream when processes join, leave and die, and when strangers meddle. */
+import { mint, silent, testRegistry, work } from '@anneal/bus/conformance-messages.ts';
 import { Link } from '@anneal/bus/nats/link.ts';
 import { openBus } from '@anneal/bus/open.ts';
 import type { Bus, Delivery } from '@anneal/bus/port.ts';
-import { answer, route } from '@anneal/bus/route.ts';
 import { openStore } from '@anneal/store/open.ts';
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
@@ -22,7 +21,6 @@ const q = 'test.q';
 const soon = { timeout: 20_000, interval: 20 };
 const numbers = (n: number): number[] => Array.from({ length: n }, (_, index) => index);
 const nOf = ({ message }: Delivery): number => (message.data as { n: number }).n;
-const pause = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 1));
 
 describe.skipIf(server === undefined)('a bus on a NATS server of its own', () => {
   let url: string;
@@ -49,25 +47,10 @@ describe.skipIf(server === undefined)('a bus on a NATS server of its own', () =>
     });
     return bus;
   };
-  const restart = async (): Promise<void> => {
-    await server?.kill();
-    await server?.start();
-  };
   const todo = (n: number) => mint(work, { data: { n } });
-  /** As a service does: what was refused is sent again. */
-  const insist = async (send: () => Promise<void>): Promise<void> => {
-    for (;;) {
-      try {
-        await send();
-        return;
-      } catch {
-        await pause();
-      }
-    }
-  };
 
   beforeEach(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'anneal-nats-restart-'));
+    folder = await mkdtemp(join(tmpdir(), 'anneal-nats-processes-'));
     storeUrl = `sqlite:${join(folder, 'store.db')}`;
     url = `${server?.url}?prefix=test-${randomUUID().slice(0, 8)}`;
   });
@@ -77,80 +60,6 @@ describe.skipIf(server === undefined)('a bus on a NATS server of its own', () =>
     await rm(folder, { recursive: true, force: true });
   });
   afterAll(() => server?.stop());
-
-  it('loses nothing and gets nothing stuck when the server is killed twice amid sending and handling', async () => {
-    const [sender, taker] = [await open(), await open()];
-    const seen = new Set<number>();
-    await taker.consume(q, async (delivery) => {
-      await pause();
-      seen.add(nOf(delivery));
-    });
-    const sending = (async () => {
-      for (let n = 0; n < 3000; n += 25) {
-        const messages = numbers(25).map((each) => todo(n + each));
-        await insist(() => sender.send({ queue: q, messages }));
-      }
-    })();
-    await vi.waitFor(() => expect(seen.size).toBeGreaterThan(300), soon);
-    await restart();
-    await vi.waitFor(() => expect(seen.size).toBeGreaterThan(1500), soon);
-    await restart();
-    await sending;
-    await vi.waitFor(() => expect(seen.size).toBe(3000), soon);
-    await vi.waitFor(async () => expect(await taker.queues.measure(q)).toMatchObject({ depth: 0, inFlight: 0 }), soon);
-    expect(await taker.deadLetters.list({ limit: 1 })).toEqual([]);
-  });
-
-  it('says that it takes no messages while the server is away, and takes them after', async () => {
-    const bus = await open();
-    await bus.check();
-    await server?.kill();
-    await vi.waitFor(() => expect(bus.check()).rejects.toMatchObject({ code: 'Unavailable' }), soon);
-    const sent = bus.send({ queue: q, messages: [todo(1)] });
-    sent.catch(() => undefined);
-    await server?.start();
-    await vi.waitFor(() => bus.check(), soon);
-    await insist(() => sent.catch(() => bus.send({ queue: q, messages: [todo(1)] })));
-    expect(await bus.queues.measure(q)).toMatchObject({ depth: 1 });
-  });
-
-  it('goes on with events in order, retries, dead letters, questions and the one active consumer', async () => {
-    const bus = await open();
-    const events: number[] = [];
-    await bus.subscribe(['test.#'], async (delivery) => void events.push(nOf(delivery)), { group: 'test' });
-    const heard: number[] = [];
-    await bus.subscribe(['test.#'], async (delivery) => void heard.push(nOf(delivery)));
-    await bus.consume(
-      'test.asked',
-      route([answer({ bus, mint }, sum, async ({ data }) => ({ sum: data.a + data.b }))]),
-    );
-    const attempts: number[] = [];
-    const failing = async ({ attempt }: Delivery): Promise<void> => {
-      attempts.push(attempt);
-      throw new Error('not yet');
-    };
-    await bus.consume('test.failing', failing, { maxAttempts: 3, backoff: () => 700 });
-    const single: number[] = [];
-    await bus.consume('test.single', async (delivery) => void single.push(nOf(delivery)), { singleActive: true });
-    await bus.publish([mint(happened, { data: { n: 0 }, subject: 's' })]);
-    await bus.send({ queue: 'test.failing', messages: [todo(1)] });
-    await vi.waitFor(() => expect([attempts, events]).toEqual([[1], [0]]), soon);
-    await restart();
-    for (const n of [1, 2, 3]) await insist(() => bus.publish([mint(happened, { data: { n }, subject: 's' })]));
-    await insist(() => bus.send({ queue: 'test.single', messages: [todo(5)] }));
-    await vi.waitFor(() => expect(new Set(events)).toEqual(new Set([0, 1, 2, 3])), soon);
-    await vi.waitFor(() => expect(single).toContain(5), soon);
-    const ask = () => bus.request({ queue: 'test.asked', call: sum, message: mint(sum, { data: { a: 1, b: 2 } }) });
-    expect(await ask()).toEqual({ sum: 3 });
-    await vi.waitFor(async () => expect(await bus.deadLetters.list({ limit: 5 })).toHaveLength(1), soon);
-    await restart();
-    await vi.waitFor(() => bus.check(), soon);
-    expect(await bus.deadLetters.list({ limit: 5 })).toMatchObject([
-      { queue: 'test.failing', attempts: 3, history: [{}, {}, {}] },
-    ]);
-    await insist(() => bus.publish([mint(happened, { data: { n: 9 }, subject: 's' })]));
-    await vi.waitFor(() => expect(heard).toContain(9), soon);
-  });
 
   it('the next is active within ten seconds when the process that was is killed, and begins with what it had', async () => {
     const victim = spawn(process.execPath, [new URL('nats-holder.ts', import.meta.url).pathname, url, storeUrl], {
