@@ -5,7 +5,7 @@
  * Sealing is deterministic (the nonce is a MAC of the content): the same secret gives the same text, so that comparing
  * two sealed properties tells whether the secret changed. That an equal secret is recognisable is the price.
  */
-import { createCipheriv, createDecipheriv, createHash, createHmac, hkdfSync } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createHash, createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 
@@ -15,6 +15,10 @@ export interface Secrets {
   open<T extends Json>(value: T): T;
   /** A copy in which every sealed value is `******`. */
   mask<T extends Json>(value: T): T;
+  /** A MAC of the text, for grants that their holder shows again. */
+  sign(text: string): string;
+  /** Whether one of the keys made this MAC of the text. */
+  isSigned(text: string, mac: string): boolean;
 }
 
 const mark = '$sealed';
@@ -27,6 +31,7 @@ export function createSecrets(keys: readonly Uint8Array[]): Secrets {
     id: createHash('sha256').update(key).digest('hex').slice(0, 8),
     encryption: Buffer.from(hkdfSync('sha256', key, '', 'anneal encryption', 32)),
     authentication: Buffer.from(hkdfSync('sha256', key, '', 'anneal nonce', 32)),
+    signature: Buffer.from(hkdfSync('sha256', key, '', 'anneal signature', 32)),
   }));
   const [current] = ring;
   if (!current) throw new AnnealError('InvalidRequest', 'Secrets need at least one key.');
@@ -56,8 +61,18 @@ export function createSecrets(keys: readonly Uint8Array[]): Secrets {
     },
     open: (value) => replaceSealed(value, openOne) as typeof value,
     mask: (value) => replaceSealed(value, () => '******') as typeof value,
+    sign: (text) => macOf(current.signature, text).toString('base64url'),
+    isSigned(text, mac) {
+      const given = Buffer.from(mac, 'base64url');
+      return ring.some(({ signature }) => {
+        const expected = macOf(signature, text);
+        return given.length === expected.length && timingSafeEqual(given, expected);
+      });
+    },
   };
 }
+
+const macOf = (key: Buffer, text: string): Buffer => createHmac('sha256', key).update(text).digest();
 
 function replaceSealed(value: Json, replace: (text: string) => Json): Json {
   if (typeof value !== 'object' || value === null) return value;

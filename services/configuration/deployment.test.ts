@@ -7,6 +7,7 @@ import {
   hostDelete,
   queueMessages,
 } from '@anneal/contracts/configuration.ts';
+import type { JsonObject } from '@anneal/contracts/json.ts';
 import { createTestContext } from '@anneal/runtime/testing.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { claimed, createRig, project, type Rig } from './fixture.ts';
@@ -315,5 +316,56 @@ describe('a start', () => {
     expect(await third.claim(host.id)).toBeUndefined();
     await third.stop();
     await context.dispose();
+  });
+});
+
+describe('configs that are made of their properties', () => {
+  const made = async (type: string, properties: JsonObject): Promise<string> => {
+    const { resource } = await rig.request('create', { type, properties });
+    await rig.final(resource.id);
+    return resource.id;
+  };
+
+  it('are filled with the values of a structured deployment', async () => {
+    const host = await rig.host('web');
+    const config = await made('OS::Heat::StructuredConfig', {
+      group: 'json-file',
+      inputs: [{ name: 'port', type: 'Number', default: 80 }],
+      config: { '/etc/x.json': { port: { get_input: 'port' }, who: { get_input: 'who' } } },
+    });
+    await rig.request('create', {
+      type: 'OS::Heat::StructuredDeployment',
+      properties: { config, server: host.id, input_values: { who: 'me' }, actions: ['CREATE', 'UPDATE'] },
+    });
+    const { request } = await claimed(rig, host.id);
+    expect(request).toMatchObject({ group: 'json-file', config: { '/etc/x.json': { port: 80, who: 'me' } } });
+  });
+
+  it('are refused by a strict deployment that lacks a value', async () => {
+    const host = await rig.host('web');
+    const config = await made('OS::Heat::StructuredConfig', { config: { a: { get_input: 'b' } } });
+    const { resource } = await rig.request('create', {
+      type: 'OS::Heat::StructuredDeployment',
+      properties: { config, server: host.id, input_values_validate: 'STRICT' },
+    });
+    expect(await rig.final(resource.id)).toMatchObject({
+      status: 'failed',
+      error: { message: 'The Parameter (b) was not provided.' },
+    });
+  });
+
+  it('are one message for cloud-init, from texts and from configs, sealed when a part is secret', async () => {
+    const cloud = await made('OS::Heat::CloudConfig', {
+      cloud_config: { users: [{ name: 'x' }], password: rig.context.secrets.seal('s3cret') },
+    });
+    const { resource } = await rig.request('create', {
+      type: 'OS::Heat::MultipartMime',
+      properties: { parts: [{ config: cloud }, { config: '#!/bin/sh', subtype: 'x-shellscript' }] },
+    });
+    const { attributes } = await rig.final(resource.id);
+    expect(JSON.stringify(attributes)).not.toContain('s3cret');
+    const text = rig.context.secrets.open(attributes?.['config'] ?? null);
+    expect(text).toContain('#cloud-config\npassword: s3cret\nusers:\n- name: x\n');
+    expect(text).toContain('text/x-shellscript');
   });
 });

@@ -7,6 +7,7 @@
 import { createHash } from 'node:crypto';
 import type { HostRequest } from '@anneal/contracts/configuration.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+import { stringify } from 'yaml';
 
 export interface ConfigInput {
   readonly name: string;
@@ -37,7 +38,7 @@ const isObject = (value: Json | undefined): value is JsonObject =>
 const isText = (value: Json): boolean =>
   typeof value === 'string' || (isObject(value) && typeof value.$sealed === 'string');
 const text = (value: Json | undefined, fallback: string): string => (typeof value === 'string' ? value : fallback);
-const items = (value: Json | undefined): JsonObject[] => (Array.isArray(value) ? value.filter(isObject) : []);
+export const items = (value: Json | undefined): JsonObject[] => (Array.isArray(value) ? value.filter(isObject) : []);
 export const strings = (value: Json | undefined): string[] =>
   (Array.isArray(value) ? value : value === undefined || value === null ? [] : [value]).filter(
     (item): item is string => typeof item === 'string' && item !== '',
@@ -57,7 +58,7 @@ const readOutputs = (value: Json | undefined): ConfigOutput[] =>
     error_output: output.error_output === true,
   }));
 
-/** The config that the properties of a SoftwareConfig, SoftwareComponent or OrderedConfig describe. */
+/** The config that the properties of a type of config, or of an OrderedConfig, describe. */
 export function readConfig(type: string, properties: JsonObject): StoredConfig {
   const common = {
     inputs: readInputs(properties.inputs),
@@ -77,10 +78,16 @@ export function readConfig(type: string, properties: JsonObject): StoredConfig {
         config: script ?? given,
       };
     }
+    case 'OS::Heat::CloudConfig':
+      return { ...common, open_outputs: false, group: 'Heat::Ungrouped', config: cloudConfig(properties.cloud_config) };
     default:
       return { ...common, open_outputs: false, group: text(properties.group, 'Heat::Ungrouped'), config: given };
   }
 }
+
+/** As cloud-init reads it, with sorted keys so that the same map is the same text. */
+const cloudConfig = (map: Json | undefined): string =>
+  `#cloud-config\n${stringify(map ?? {}, { sortMapEntries: true, indentSeq: false, version: '1.1', lineWidth: 80 })}`;
 
 export const emptyConfig: StoredConfig = {
   group: 'Heat::Ungrouped',

@@ -19,6 +19,7 @@ import {
 import { attributesOf } from './outcome.ts';
 import { skipping, type RunContext } from './run.ts';
 import { respond, tell } from './say.ts';
+import { fillIn } from './structured.ts';
 
 export interface NewRunContext extends RunContext {
   readonly deploymentTimeoutMs: number;
@@ -51,7 +52,19 @@ export async function targetOf(context: NewRunContext, { resource, properties }:
       mistakes: [{ code: 'NotFound', path: `resources.${resource.name}.properties.config`, message: 'no such config' }],
     });
   }
-  return { config: found.config, values, actions, name, waits };
+  const config =
+    resource.type === 'OS::Heat::StructuredDeployment' ? filledIn(found.config, values, properties) : found.config;
+  return { config, values, actions, name, waits };
+}
+
+function filledIn(config: StoredConfig, values: JsonObject, properties: JsonObject): StoredConfig {
+  const inputs = new Map([
+    ...config.inputs.flatMap(({ name, default: value }): [string, Json][] => (value === null ? [] : [[name, value]])),
+    ...Object.entries(values),
+  ]);
+  const key = typeof properties.input_key === 'string' ? properties.input_key : 'get_input';
+  const strict = properties.input_values_validate === 'STRICT';
+  return { ...config, config: fillIn(config.config, { inputs, key, strict }) };
 }
 
 /** A map that came sealed as a whole, as a function made it, is sealed value by value, so that its names can be read. */

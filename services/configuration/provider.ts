@@ -11,7 +11,8 @@ import type { JsonObject } from '@anneal/contracts/json.ts';
 import type { ResourceAction, ResourceRequest } from '@anneal/contracts/resource.ts';
 import { DuplicateError, type Draft } from '@anneal/store/port.ts';
 import type { DeploymentState, ResourceDocument } from './collections.ts';
-import { digestOf, readConfig, replacedBy } from './derive.ts';
+import { digestOf, replacedBy } from './derive.ts';
+import { configOf } from './made-config.ts';
 import { afterThoseBefore, restingState, startRun, targetOf, type NewRunContext, type Target } from './new-run.ts';
 import { attributesOf } from './outcome.ts';
 import { carryOut, withdraw } from './run.ts';
@@ -23,8 +24,18 @@ export interface ProviderContext extends NewRunContext {
 type Request = Envelope<ResourceRequest>;
 type Action = Exclude<ResourceAction, 'signal'>;
 
-const configTypes = new Set(['OS::Heat::SoftwareConfig', 'OS::Heat::SoftwareComponent']);
-const deploymentTypes = new Set(['OS::Heat::SoftwareDeployment', 'OS::Heat::OrderedConfig']);
+const configTypes = new Set([
+  'OS::Heat::SoftwareConfig',
+  'OS::Heat::StructuredConfig',
+  'OS::Heat::SoftwareComponent',
+  'OS::Heat::CloudConfig',
+  'OS::Heat::MultipartMime',
+]);
+const deploymentTypes = new Set([
+  'OS::Heat::SoftwareDeployment',
+  'OS::Heat::StructuredDeployment',
+  'OS::Heat::OrderedConfig',
+]);
 
 const kindOf = (type: string): ResourceDocument['kind'] => {
   if (configTypes.has(type)) return 'config';
@@ -150,17 +161,17 @@ async function decide(
 const removal = ({ queues }: ProviderContext, action: Action): number | null =>
   action === 'delete' ? queues.now() : null;
 
-function decideConfig(
+async function decideConfig(
   context: ProviderContext,
   base: Draft<ResourceDocument>,
   action: Action,
   { resource, properties }: ResourceRequest,
-): Draft<ResourceDocument> {
-  const config = action === 'delete' ? base.config : readConfig(resource.type, properties);
+): Promise<Draft<ResourceDocument>> {
+  const config = action === 'delete' ? base.config : await configOf(context, resource.type, properties);
   const attributes: JsonObject =
     resource.type === 'OS::Heat::SoftwareComponent'
       ? { configs: properties.configs ?? [] }
-      : { config: properties.config ?? '' };
+      : { config: config?.config ?? '' };
   return respond(
     context,
     { ...base, config, removed_at: removal(context, action) },

@@ -45,8 +45,8 @@ export const gatewayService = defineService({
       ask,
       wakeups,
       stopping: stopping.signal,
-      authenticate: createAuthenticate({ tokens, ask, now }),
-      keystone: { ask, password, tokens, lifetimeMs, region: settings.region, now },
+      authenticate: createAuthenticate({ tokens, secrets: context.secrets, ask, now }),
+      keystone: { ask, secrets: context.secrets, password, tokens, lifetimeMs, region: settings.region, now },
       version: manifest.version,
     });
     const unused = unusedConnections(app);

@@ -4,7 +4,7 @@ import type { ResourceDocument, StackDocument } from '@anneal/convergence/state.
 import type { ProviderAnnouncement } from '@anneal/contracts/resource.ts';
 import type { Collection, Document, Store } from '@anneal/store/port.ts';
 import type { JournalDocument } from './journal.ts';
-import type { WorkDocument } from './provider/work.ts';
+import type { WorkDocument } from './provider/answering.ts';
 
 export type EventDocument = EventRecord & Document;
 export interface ProviderDocument extends Document {
@@ -44,7 +44,7 @@ export async function openCollections(store: Store): Promise<Collections> {
       // There are a handful, and all of them are read at once.
       indexes: [],
     }),
-    store.collection<WorkDocument>({ name: 'scheduling_work', indexes: [] }),
+    store.collection<WorkDocument>({ name: 'scheduling_work', indexes: [{ fields: ['handle'] }] }),
   ]);
   return { stacks, resources, events, journal, providers, work };
 }

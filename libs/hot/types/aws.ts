@@ -97,16 +97,6 @@ export const awsTypes: ResourceType[] = [
     open_attributes: true,
   },
   {
-    type: 'AWS::CloudFormation::WaitCondition',
-    properties: {
-      Handle: { type: 'String', required: true },
-      Timeout: { type: 'Integer', required: true, constraints: [{ range: { min: 1, max: 43200 } }] },
-      Count: { type: 'Integer', default: 1, update_allowed: true, constraints: [{ range: { min: 1 } }] },
-    },
-    attributes: { Data: { type: 'String' } },
-  },
-  { type: 'AWS::CloudFormation::WaitConditionHandle', properties: {}, attributes: {} },
-  {
     type: 'AWS::EC2::EIP',
     properties: {
       Domain: { type: 'String', constraints: [{ allowed_values: ['vpc'] }] },

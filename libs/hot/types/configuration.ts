@@ -153,6 +153,79 @@ const orderedConfig: ResourceType = {
   open_attributes: true,
 };
 
+const structuredConfig: ResourceType = {
+  type: 'OS::Heat::StructuredConfig',
+  description: 'A config that is a map, with its inputs and outputs, for deployments to use.',
+  properties: {
+    group: { type: 'String', default: 'Heat::Ungrouped', description: 'The tool that applies it.' },
+    config: { type: 'Map', description: 'The config itself.' },
+    options: { type: 'Map', description: 'Options of the tool.' },
+    inputs: inputs(false),
+    outputs: outputs(false),
+  },
+  attributes: { config: { type: 'String', description: 'The config itself.' }, show },
+  budget_seconds: 60,
+};
+
+const cloudConfig: ResourceType = {
+  type: 'OS::Heat::CloudConfig',
+  description: 'A config for cloud-init, from a map.',
+  properties: { cloud_config: { type: 'Map', description: 'What cloud-init shall do.' } },
+  attributes: { config: { type: 'String', description: 'The config itself.' }, show },
+  budget_seconds: 60,
+};
+
+const multipartMime: ResourceType = {
+  type: 'OS::Heat::MultipartMime',
+  description: 'Several configs as one message, for cloud-init.',
+  properties: {
+    group: { type: 'String', default: 'Heat::Ungrouped', description: 'The tool that applies it.' },
+    parts: {
+      type: 'List',
+      default: [],
+      description: 'The configs, in order.',
+      schema: {
+        '*': {
+          type: 'Map',
+          schema: {
+            config: { type: 'String', required: true, description: 'The text, or the id of a config.' },
+            filename: { type: 'String', description: 'A name for the part.' },
+            type: {
+              type: 'String',
+              default: 'text',
+              description: 'Of a `multipart` config the parts are taken over.',
+              constraints: [{ allowed_values: ['text', 'multipart'] }],
+            },
+            subtype: { type: 'String', description: 'What kind of text it is; else told by the name.' },
+          },
+        },
+      },
+    },
+  },
+  attributes: { config: { type: 'String', description: 'The message.' }, show },
+  budget_seconds: 60,
+};
+
+const structuredDeployment: ResourceType = {
+  ...softwareDeployment,
+  type: 'OS::Heat::StructuredDeployment',
+  description: 'One config that is a map, with values put into it, on one host.',
+  properties: {
+    ...softwareDeployment.properties,
+    input_key: {
+      type: 'String',
+      default: 'get_input',
+      description: 'A map with this key alone stands for the input that it names.',
+    },
+    input_values_validate: {
+      type: 'String',
+      default: 'LAX',
+      description: 'What is not given is null, or with STRICT refused.',
+      constraints: [{ allowed_values: ['LAX', 'STRICT'] }],
+    },
+  },
+};
+
 const queueServer: ResourceType = {
   type: 'OS::Marconi::QueueServer',
   description: 'The server of the host queues. The system has one already, so nothing is made: it tells where it is.',
@@ -174,6 +247,10 @@ export const configurationTypes: ResourceType[] = [
   softwareConfig,
   softwareComponent,
   softwareDeployment,
+  structuredConfig,
+  structuredDeployment,
+  cloudConfig,
+  multipartMime,
   orderedConfig,
   queueServer,
 ];

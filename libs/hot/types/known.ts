@@ -10,7 +10,7 @@ import { mistralTypes } from './mistral.ts';
 import { provisioningTypes } from './provisioning.ts';
 import { schedulingTypes } from './scheduling.ts';
 import { softwareConfigTypes } from './software-config.ts';
-import { waitConditionTypes } from './wait-condition.ts';
+import { swiftSignalTypes } from './wait-condition.ts';
 import { zaqarTypes } from './zaqar.ts';
 
 export const knownTypes: readonly ResourceType[] = [
@@ -24,6 +24,6 @@ export const knownTypes: readonly ResourceType[] = [
   ...provisioningTypes,
   ...schedulingTypes,
   ...softwareConfigTypes,
-  ...waitConditionTypes,
+  ...swiftSignalTypes,
   ...zaqarTypes,
 ];

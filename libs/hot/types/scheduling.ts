@@ -1,5 +1,6 @@
 /** The types that hold values and help tests; the scheduling service serves them itself. */
 import type { PropertySchema, ResourceType } from '@anneal/contracts/resource-type.ts';
+import { waitConditionTypes } from './wait-condition.ts';
 
 const seconds = (description: string): PropertySchema => ({
   type: 'Number',
@@ -151,4 +152,4 @@ const delay: ResourceType = {
   attributes: {},
 };
 
-export const schedulingTypes: ResourceType[] = [value, randomString, none, testResource, delay];
+export const schedulingTypes: ResourceType[] = [value, randomString, none, testResource, delay, ...waitConditionTypes];

@@ -1,49 +1,85 @@
-/** Wait conditions and their handles: schemas, so that templates that name them can be checked offline. */
-import type { ResourceType } from '@anneal/contracts/resource-type.ts';
+/** Wait conditions and their handles; those that signal through an object store are known for work without a server only. */
+import type { PropertySchema, ResourceType } from '@anneal/contracts/resource-type.ts';
 
+const timeoutRange = [{ range: { min: 1, max: 43200 } }];
+const transports = ['CFN_SIGNAL', 'TEMP_URL_SIGNAL', 'HEAT_SIGNAL', 'NO_SIGNAL', 'ZAQAR_SIGNAL', 'TOKEN_SIGNAL'];
+
+const handle: PropertySchema = { type: 'String', required: true, description: 'The handle that is signalled.' };
+const timeout: PropertySchema = {
+  type: 'Number',
+  required: true,
+  constraints: timeoutRange,
+  description: 'How many seconds to wait.',
+};
+const count: PropertySchema = {
+  type: 'Integer',
+  default: 1,
+  update_allowed: true,
+  constraints: [{ range: { min: 1 } }],
+  description: 'How many signals with ids of their own are enough.',
+};
+const data = { type: 'String', description: 'What the signals carried, by their id, as JSON text.' };
+
+/** Run by the scheduling service. */
 export const waitConditionTypes: ResourceType[] = [
   {
     type: 'OS::Heat::WaitCondition',
-    properties: {
-      handle: { type: 'String', required: true },
-      timeout: { type: 'Number', required: true, constraints: [{ range: { min: 1, max: 43200 } }] },
-      count: { type: 'Integer', default: 1, update_allowed: true, constraints: [{ range: { min: 1 } }] },
-    },
-    attributes: { data: { type: 'String' } },
+    description:
+      'Waits until its handle was signalled often enough; a signal of failure, or too long a wait, fails it.',
+    properties: { handle, timeout, count },
+    attributes: { data },
+    budget_seconds: 43200,
   },
   {
     type: 'OS::Heat::WaitConditionHandle',
+    description: 'What programs outside signal, to let a wait condition go on.',
     properties: {
       signal_transport: {
         type: 'String',
         default: 'TOKEN_SIGNAL',
-        constraints: [
-          {
-            allowed_values: [
-              'CFN_SIGNAL',
-              'TEMP_URL_SIGNAL',
-              'HEAT_SIGNAL',
-              'NO_SIGNAL',
-              'ZAQAR_SIGNAL',
-              'TOKEN_SIGNAL',
-            ],
-          },
-        ],
+        description: 'How the handle is signalled.',
+        constraints: [{ allowed_values: transports }],
       },
     },
     attributes: {
-      token: { type: 'String' },
-      endpoint: { type: 'String' },
-      curl_cli: { type: 'String' },
-      signal: { type: 'String' },
+      token: { type: 'String', description: 'For TOKEN_SIGNAL: what to send as X-Auth-Token.' },
+      endpoint: { type: 'String', description: 'Where to send a signal.' },
+      curl_cli: { type: 'String', description: 'For TOKEN_SIGNAL: a curl command; add the body with --data-binary.' },
+      signal: { type: 'String', description: 'All that the transport needs, as JSON text.' },
     },
   },
-  { type: 'OS::Heat::UpdateWaitConditionHandle', properties: {}, attributes: {} },
+  {
+    type: 'OS::Heat::UpdateWaitConditionHandle',
+    description: 'A handle that each update of the stack replaces, so that old signals are void.',
+    properties: {},
+    attributes: {},
+    reference: 'url',
+  },
+  {
+    type: 'AWS::CloudFormation::WaitCondition',
+    properties: {
+      Handle: handle,
+      Timeout: { ...timeout, type: 'Integer' },
+      Count: count,
+    },
+    attributes: { Data: data },
+    budget_seconds: 43200,
+  },
+  {
+    type: 'AWS::CloudFormation::WaitConditionHandle',
+    description: 'Its reference is an address to which a signal is put.',
+    properties: {},
+    attributes: {},
+    reference: 'url',
+  },
+];
+
+export const swiftSignalTypes: ResourceType[] = [
   {
     type: 'OS::Heat::SwiftSignal',
     properties: {
-      handle: { type: 'String', required: true },
-      timeout: { type: 'Number', required: true, constraints: [{ range: { min: 1, max: 43200 } }] },
+      handle,
+      timeout,
       count: { type: 'Integer', default: 1, constraints: [{ range: { min: 1, max: 1000 } }] },
     },
     attributes: { data: { type: 'String' } },

@@ -9,11 +9,14 @@ import {
   type StackEvent,
   type StackView,
 } from '@anneal/contracts/scheduling.ts';
+import type { SignalGrant } from '@anneal/runtime/signal-grant.ts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Ask } from '../ask.ts';
 import { queryBoolean, queryNumber, queryValue, queryValues, type Query } from '../http/body.ts';
-import { rootOf, stackAt } from './find-stack.ts';
+import { callerOf } from '../identity/caller.ts';
+import { rootOf, stackAt, type StackPath } from './find-stack.ts';
 import { eventBody, resourceBody } from './representation.ts';
+import { signalByGrant } from './signal.ts';
 import { heatError } from './wording.ts';
 
 const at = '/:project/stacks/:name/:id';
@@ -87,12 +90,29 @@ export function resourceRoutes(scope: FastifyInstance, { ask }: { ask: Ask }): v
     return { resource: resourceBody(rootOf(request), resource, { detail: true, shown: true }) };
   });
 
-  scope.get<ResourcePath>(`${at}/resources/:resource/metadata`, async (request) => {
+  const signallers = { config: { signallers: true } } as const;
+
+  /** A signaller reaches the resource that its grant is for, and no other. */
+  const grantOf = (request: FastifyRequest<ResourcePath>): SignalGrant | undefined => {
+    const caller = callerOf(request);
+    if (caller.kind !== 'signaller') return undefined;
+    const { id, resource } = request.params as unknown as StackPath & ResourcePath['Params'];
+    if (caller.grant.stack_id === id && caller.grant.resource_name === resource) return caller.grant;
+    throw new AnnealError('Forbidden', `This token may only signal the resource ${caller.name}.`);
+  };
+
+  scope.get<ResourcePath>(`${at}/resources/:resource/metadata`, signallers, async (request) => {
+    grantOf(request);
     const [, resource] = await resourceAt(request);
     return { metadata: resource.metadata ?? {} };
   });
 
-  scope.post<ResourcePath>(`${at}/resources/:resource/signal`, async (request, reply) => {
+  scope.post<ResourcePath>(`${at}/resources/:resource/signal`, signallers, async (request, reply) => {
+    const grant = grantOf(request);
+    if (grant) {
+      await signalByGrant(ask, grant, (request.body as Json | undefined) ?? null);
+      return reply.type('application/json').send('null');
+    }
     const [stack, resource] = await resourceAt(request);
     await ask('scheduling', stackSignal, {
       project: stack.project,

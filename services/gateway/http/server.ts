@@ -7,6 +7,7 @@ import { createStreams } from '../api/event-stream.ts';
 import { apiWording } from '../api/wording.ts';
 import type { Ask } from '../ask.ts';
 import { bootFamily } from '../boot/boot-routes.ts';
+import { cfnFamily, cfnPrefix } from '../cfn/family.ts';
 import { heatFamily, heatPrefix } from '../heat/family.ts';
 import type { Authenticate } from '../identity/caller.ts';
 import { requireToken } from '../identity/caller.ts';
@@ -113,6 +114,7 @@ export function buildServer(options: ServerOptions): FastifyInstance {
     }),
   );
   family(ironicPrefix, (scope) => ironicFamily(scope, { ask, newId, authenticate, report }));
+  family(cfnPrefix, (scope) => cfnFamily(scope, { ask, secrets, wording: apiWording, report }));
   family('/boot/v1', (scope) => bootFamily(scope, { ask, now, wording: apiWording, report }));
   family(apiPrefix, (scope) =>
     apiFamily(scope, {

@@ -1,9 +1,11 @@
 /**
- * Who is asking. A token is a user's, or the configuration service knows it as a host's. A host may do nothing but what a
- * route explicitly opens to hosts.
+ * Who is asking. A token is a user's, or a grant to signal a resource, or the configuration service knows it as a host's.
+ * A host may do nothing but what a route explicitly opens to hosts, and so with signallers.
  */
 import { hostAuthenticate } from '@anneal/contracts/configuration.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
+import type { Secrets } from '@anneal/runtime/secrets.ts';
+import { readSignalToken, type SignalGrant } from '@anneal/runtime/signal-grant.ts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Ask } from '../ask.ts';
 import { adminUser } from './principals.ts';
@@ -26,7 +28,15 @@ export interface HostCaller {
   readonly responsesQueue: string;
 }
 
-export type Caller = UserCaller | HostCaller;
+/** Whoever was handed a grant to signal one resource. */
+export interface SignallerCaller {
+  readonly kind: 'signaller';
+  readonly name: string;
+  readonly project: string;
+  readonly grant: SignalGrant;
+}
+
+export type Caller = UserCaller | HostCaller | SignallerCaller;
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -37,6 +47,8 @@ declare module 'fastify' {
     public?: boolean;
     /** Hosts may use it too. */
     hosts?: boolean;
+    /** Signallers may use it too, for the resource that their grant is for. */
+    signallers?: boolean;
   }
 }
 
@@ -49,10 +61,12 @@ const mostCached = 20_000;
 
 export function createAuthenticate({
   tokens,
+  secrets,
   ask,
   now,
 }: {
   tokens: Tokens;
+  secrets: Secrets;
   ask: Ask;
   now: () => number;
 }): Authenticate {
@@ -69,6 +83,8 @@ export function createAuthenticate({
 
   return async (text) => {
     if (text.length > 4096) return undefined;
+    const grant = readSignalToken(secrets, text);
+    if (grant) return { kind: 'signaller', name: grant.resource_name, project: grant.project, grant };
     const cached = cache.get(text);
     if (cached && cached.until > now()) return cached.caller;
     const token = await tokens.find(text);
@@ -109,6 +125,9 @@ export function requireToken(
         'Forbidden',
         `The token of host ${caller.name} may only take requests from its own queue and post to its own responses.`,
       );
+    }
+    if (caller.kind === 'signaller' && config.signallers !== true) {
+      throw new AnnealError('Forbidden', `This token may only signal the resource ${caller.name}.`);
     }
     request.caller = caller;
   });

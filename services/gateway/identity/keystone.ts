@@ -1,5 +1,6 @@
 /** The tokens and the catalog, in Keystone v3's form: as much as keystoneauth, the openstack command and curl ask for. */
 import { AnnealError } from '@anneal/contracts/errors.ts';
+import type { Secrets } from '@anneal/runtime/secrets.ts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Ask } from '../ask.ts';
@@ -64,6 +65,7 @@ export const keystoneWording: FamilyWording = {
 
 export interface KeystoneOptions {
   ask: Ask;
+  secrets: Secrets;
   /** Of a token, in milliseconds. */
   lifetimeMs: number;
   password: Password;
@@ -73,7 +75,7 @@ export interface KeystoneOptions {
 }
 
 export function keystoneRoutes(scope: FastifyInstance, options: KeystoneOptions): void {
-  const { ask, lifetimeMs, password, tokens, region, now } = options;
+  const { lifetimeMs, password, tokens, region, now } = options;
   const attempts = new Attempts({ now, what: 'Logging in', free: 5, longestWaitMs: 60_000 });
   const open = { config: { public: true } } as const;
 
@@ -119,7 +121,7 @@ export function keystoneRoutes(scope: FastifyInstance, options: KeystoneOptions)
       (user.name === undefined || user.name === adminUser.name) &&
       (user.id !== undefined || (user.name !== undefined && inDomain(user.domain)));
     if (!known && user.id !== undefined) {
-      const host = await hostLogin(ask, { id: user.id, token: user.password });
+      const host = await hostLogin(options, { id: user.id, token: user.password });
       if (host) return host;
     }
     const remembered = password.remembers(user.password);
@@ -212,7 +214,7 @@ export function keystoneRoutes(scope: FastifyInstance, options: KeystoneOptions)
       throw new AnnealError('NotFound', `Could not find ${singular}: ${request.params.id}.`);
     });
   }
-  scope.get('/v3/auth/catalog', { config: { hosts: true } }, (request) => {
+  scope.get('/v3/auth/catalog', { config: { hosts: true, signallers: true } }, (request) => {
     const { project } = callerOf(request);
     return { catalog: catalogFor({ base: baseUrl(request), project, region }), links: links(request, 'auth/catalog') };
   });

@@ -7,7 +7,7 @@
  */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { FastifyRequest } from 'fastify';
-import { callerOf, projectOf, type HostCaller } from '../identity/caller.ts';
+import { callerOf, projectOf, type HostCaller, type SignallerCaller } from '../identity/caller.ts';
 import { nameOf } from './queue-alias.ts';
 import { zaqarError } from './wording.ts';
 
@@ -48,6 +48,13 @@ export function queueOfHost(host: HostCaller, name: string, use: Use): string {
     'Forbidden',
     `Host ${host.name} may take from ${requestsQueue} and post to ${responsesQueue}; it may not ${use === 'take' ? 'take from' : use === 'post' ? 'post to' : 'manage'} ${name}.`,
   );
+}
+
+/** The queue of a signaller is its resource: what is posted there is a signal, and nothing is kept. */
+export function signalQueueOf(request: FastifyRequest, { grant }: SignallerCaller): string {
+  const { queue } = request.params as { queue: string };
+  if (nameOf(queue) === grant.resource_id) return grant.resource_id;
+  throw new AnnealError('Forbidden', `This token may only post to the queue ${grant.resource_id}.`);
 }
 
 const uuid = /^[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}$/i;

@@ -6,20 +6,28 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Ask } from '../ask.ts';
 import { queryBoolean, queryValue } from '../http/body.ts';
 import { callerOf } from '../identity/caller.ts';
-import { clientId, queueFor, type QueueAccess } from './access.ts';
+import { signalByGrant } from '../heat/signal.ts';
+import { clientId, queueFor, signalQueueOf, type QueueAccess } from './access.ts';
 import { messageBody, postedMessages, queueHref, type Dialect } from './dialect.ts';
 import { isForm, readResponseForm } from './response-form.ts';
 import { limitOf, messageTtlOf, popOf } from './limits.ts';
 import { zaqarError } from './wording.ts';
 
 const hosts = { config: { hosts: true } } as const;
+const posters = { config: { hosts: true, signallers: true } } as const;
 const mostPosted = 100;
 
 export function messageRoutes(scope: FastifyInstance, { ask, dialect }: { ask: Ask; dialect: Dialect }): void {
   const all = '/queues/:queue/messages';
   const one = `${all}/:message`;
 
-  scope.post(all, hosts, async (request, reply) => {
+  scope.post(all, posters, async (request, reply) => {
+    const caller = callerOf(request);
+    if (caller.kind === 'signaller') {
+      const queue = signalQueueOf(request, caller);
+      for (const { body } of readMessages(dialect, request)) await signalByGrant(ask, caller.grant, body);
+      return reply.code(201).send({ resources: [`${queueHref(dialect, queue)}/messages`] });
+    }
     const { project, queue } = queueFor(request, 'post');
     const messages = isForm(request) ? [await readResponseForm(request)] : readMessages(dialect, request);
     const { ids } = await ask('configuration', queuePost, {

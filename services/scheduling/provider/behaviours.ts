@@ -14,7 +14,7 @@ export interface ActionRequest extends ResourceRequest {
 }
 
 export type Result =
-  | { readonly ok: true; readonly physicalId?: string; readonly attributes?: JsonObject }
+  | { readonly ok: true; readonly physicalId?: string; readonly attributes?: JsonObject; readonly message?: string }
   | { readonly ok: false; readonly failure: Failure; readonly replace?: boolean };
 
 export interface Behaviour {

@@ -6,28 +6,15 @@
  * W3 An answer that a repeat could change (a random one) is in the document before it is sent.
  */
 import type { Envelope } from '@anneal/contracts/envelope.ts';
-import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
-import {
-  resourceResponse,
-  type ResourceAction,
-  type ResourceRequest,
-  type ResourceResponse,
-} from '@anneal/contracts/resource.ts';
+import type { ResourceAction, ResourceRequest } from '@anneal/contracts/resource.ts';
 import { faultPoint } from '@anneal/runtime/fault.ts';
 import type { ServiceContext } from '@anneal/runtime/service.ts';
-import { DuplicateError, type Collection, type Document } from '@anneal/store/port.ts';
+import type { Collection } from '@anneal/store/port.ts';
 import type { Timer, Timers } from '@anneal/store/timers.ts';
+import { createAnswering, responseTo, timerOf, type WorkDocument } from './answering.ts';
 import { behaviourOf, type ActionRequest, type Result } from './behaviours.ts';
-
-export interface WorkDocument extends Document {
-  readonly fence: number;
-  readonly action: ResourceAction;
-  /** What was asked, while it waits; null once answered. */
-  readonly request: { readonly message: Omit<Envelope, 'data'>; readonly data: JsonObject } | null;
-  readonly due_at: string | null;
-  readonly response: ResourceResponse | null;
-}
+import { createWaitConditions } from './wait-condition.ts';
 
 export interface Worker {
   /** Takes a request of any action. */
@@ -42,51 +29,9 @@ export function createWorker(parameters: {
   timers: () => Timers;
 }): Worker {
   const { context, work, timers } = parameters;
-  const { bus, mint, now, secrets } = context;
-
-  const respond = async (message: Envelope, response: ResourceResponse): Promise<void> => {
-    if (message.replyto === undefined) return;
-    await bus.send({
-      queue: message.replyto,
-      messages: [
-        mint(resourceResponse, {
-          // A repeat of the answer has the same id.
-          id: `${message.id}:${response.status}`,
-          subject: response.resource_id,
-          cause: message,
-          data: response,
-        }),
-      ],
-    });
-  };
-
-  const responseTo = (action: ResourceAction, data: ResourceRequest, result: Result): ResourceResponse => ({
-    resource_id: data.resource.id,
-    stack_id: data.stack.id,
-    action,
-    fence: data.fence,
-    ...(result.ok
-      ? {
-          status: 'complete',
-          ...(result.physicalId !== undefined && { physical_id: result.physicalId }),
-          ...(result.attributes && { attributes: result.attributes }),
-        }
-      : { status: 'failed', error: result.failure, ...(result.replace && { replace: true }) }),
-  });
-
-  const keep = async (last: WorkDocument | undefined, draft: Omit<WorkDocument, 'version'>): Promise<void> => {
-    if (last) {
-      if (await work.replace(draft, last.version)) return;
-    } else {
-      try {
-        await work.insert(draft);
-        return;
-      } catch (error) {
-        if (!(error instanceof DuplicateError)) throw error;
-      }
-    }
-    throw new AnnealError('Unavailable', `The work on resource ${draft.id} has moved on; it is read again.`);
-  };
+  const { now, secrets } = context;
+  const { respond, keep } = createAnswering({ context, work });
+  const waitConditions = createWaitConditions({ context, work, timers });
 
   const finish = async (
     last: WorkDocument | undefined,
@@ -108,6 +53,10 @@ export function createWorker(parameters: {
   return {
     async take(action, message) {
       const { data } = message;
+      if (waitConditions.serves(data.resource.type)) {
+        await waitConditions.take(action, message);
+        return;
+      }
       const behaviour = behaviourOf(data.resource.type);
       const request: ActionRequest = { ...data, action, secrets };
       if (!behaviour) {
@@ -151,6 +100,10 @@ export function createWorker(parameters: {
       const last = await work.get(resource);
       if (!last?.request || last.fence !== fence) return;
       const data = last.request.data as unknown as ResourceRequest;
+      if (waitConditions.serves(data.resource.type)) {
+        await waitConditions.expire(last);
+        return;
+      }
       const message = { ...last.request.message, data } as Envelope<ResourceRequest>;
       const request: ActionRequest = { ...data, action: last.action, secrets };
       const result = behaviourOf(data.resource.type)?.run(request);
@@ -171,9 +124,3 @@ export function createWorker(parameters: {
     },
   };
 }
-
-const timerOf = (resource: string, fence: number, dueAt: string): Timer => ({
-  id: `${resource}:${fence}`,
-  dueAt: Date.parse(dueAt),
-  data: { resource, fence },
-});

@@ -1,0 +1,54 @@
+/**
+ * A grant to signal one resource, and nothing else: what a wait condition handle, a scaling policy or a deployment hands to
+ * whoever shall call. It is signed, not stored: whoever has the keys of the deployment can tell that it was given. It stands
+ * for one incarnation of the resource; a replacement has another.
+ */
+import { z } from 'zod';
+import type { Secrets } from './secrets.ts';
+
+const grantSchema = z.object({
+  project: z.string(),
+  stack_id: z.string(),
+  stack_name: z.string(),
+  resource_id: z.string(),
+  resource_name: z.string(),
+});
+export type SignalGrant = z.infer<typeof grantSchema>;
+
+const prefix = 'signal';
+
+/** Safe in headers and queries. */
+export function signalToken(secrets: Secrets, grant: SignalGrant): string {
+  const body = Buffer.from(JSON.stringify(grantSchema.parse(grant))).toString('base64url');
+  return `${prefix}.${body}.${secrets.sign(body)}`;
+}
+
+/** Undefined: this is no grant of ours. */
+export function readSignalToken(secrets: Secrets, text: string): SignalGrant | undefined {
+  const [kind, body, mac, ...rest] = text.split('.');
+  if (kind !== prefix || body === undefined || mac === undefined || rest.length > 0) return undefined;
+  if (!secrets.isSigned(body, mac)) return undefined;
+  return grantSchema.parse(JSON.parse(Buffer.from(body, 'base64url').toString()));
+}
+
+/** Where a resource is signalled through the API of stacks, with a token. */
+export function signalEndpoint(gatewayUrl: string, grant: SignalGrant): string {
+  const path = [grant.project, 'stacks', grant.stack_name, grant.stack_id, 'resources', grant.resource_name, 'signal'];
+  return `${gatewayUrl}/orchestration/v1/${path.map(encodeURIComponent).join('/')}`;
+}
+
+/** Where it is signalled by whoever has the address: POST to `signal`, PUT to `waitcondition`. */
+export function signedSignalUrl(
+  gatewayUrl: string,
+  parameters: { secrets: Secrets; grant: SignalGrant; as: 'signal' | 'waitcondition' },
+): string {
+  const { secrets, grant, as } = parameters;
+  const arn = `arn:openstack:heat::${grant.project}:stacks/${grant.stack_name}/${grant.stack_id}/resources/${grant.resource_name}`;
+  return `${gatewayUrl}/cfn/v1/${as}/${encodeURIComponent(arn)}?Signature=${signalToken(secrets, grant)}`;
+}
+
+/** The grant that an address of `signedSignalUrl` carries. */
+export function grantOfUrl(secrets: Secrets, url: string): SignalGrant | undefined {
+  const token = URL.parse(url)?.searchParams.get('Signature');
+  return token == null ? undefined : readSignalToken(secrets, token);
+}

@@ -1,0 +1,48 @@
+/**
+ * OS::Heat::MultipartMime: several configs as one MIME message, for cloud-init. Pure; the same parts make the same text, so
+ * the boundary comes from the content.
+ */
+import { createHash } from 'node:crypto';
+
+export interface MimePart {
+  readonly content: string;
+  readonly filename: string | null;
+  readonly subtype: string | null;
+  /** The content is a multipart message itself, and its parts take its place. */
+  readonly unpack: boolean;
+}
+
+export function multipartMime(parts: readonly MimePart[]): string {
+  const entities = parts.flatMap((part) => (part.unpack ? unpacked(part.content) : [entityOf(part)]));
+  const digest = createHash('sha256').update(entities.join('\n')).digest('hex');
+  const boundary = `===============${digest.slice(0, 32)}==`;
+  const head = `Content-Type: multipart/mixed; boundary="${boundary}"\nMIME-Version: 1.0\n\n`;
+  return `${head}${entities.map((entity) => `--${boundary}\n${entity}\n`).join('')}--${boundary}--\n`;
+}
+
+function entityOf({ content, filename, subtype }: MimePart): string {
+  // eslint-disable-next-line no-control-regex
+  const ascii = /^[\x00-\x7f]*$/.test(content);
+  const kind = subtype ?? filename?.replace(/\.[^.]*$/, '') ?? 'plain';
+  const lines = [
+    `Content-Type: text/${headerText(kind)}; charset="${ascii ? 'us-ascii' : 'utf-8'}"`,
+    'MIME-Version: 1.0',
+    `Content-Transfer-Encoding: ${ascii ? '7bit' : 'base64'}`,
+    ...(filename === null ? [] : [`Content-Disposition: attachment; filename="${headerText(filename)}"`]),
+  ];
+  const base64 = () => Buffer.from(content).toString('base64').replace(/.{76}/g, '$&\n');
+  return `${lines.join('\n')}\n\n${ascii ? content : base64()}`;
+}
+
+/** Nothing that a name holds may begin another header or leave its quotes. */
+const headerText = (text: string): string => text.replaceAll(/["\\\r\n]/g, '_');
+
+/** What is no multipart message is one part as it stands. */
+function unpacked(message: string): string[] {
+  const [head = '', ...rest] = message.split(/\r?\n\r?\n/);
+  const boundary = /^content-type:\s*multipart\/[^;]+;[^]*?boundary="?([^";\r\n]+)"?/im.exec(head)?.[1];
+  if (boundary === undefined) return [message];
+  const body = `\n${rest.join('\n\n')}`.replaceAll('\r\n', '\n');
+  const [, ...sections] = body.split(`\n--${boundary}`);
+  return sections.filter((section) => !section.startsWith('--')).map((section) => section.replace(/^[ \t]*\n/, ''));
+}

@@ -1,0 +1,38 @@
+/** Configs that are maps: inputs are put into them before a host sees them. Pure. */
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+
+/**
+ * Each map whose only key is `key` stands for the input that it names. What is not given is null, or with `strict` refused.
+ *
+ * @throws AnnealError InvalidRequest that names the inputs that are missing
+ */
+export function fillIn(
+  config: Json,
+  { inputs, key, strict }: { inputs: ReadonlyMap<string, Json>; key: string; strict: boolean },
+): Json {
+  const missing = new Set<string>();
+  const fill = (value: Json): Json => {
+    if (Array.isArray(value)) return value.map(fill);
+    if (typeof value !== 'object' || value === null) return value;
+    const entries = Object.entries(value);
+    const [only] = entries;
+    if (entries.length === 1 && only?.[0] === key && typeof only[1] === 'string') {
+      const given = inputs.get(only[1]);
+      if (given === undefined) missing.add(only[1]);
+      return given ?? null;
+    }
+    return Object.fromEntries(entries.map(([name, item]): [string, Json] => [name, fill(item)])) satisfies JsonObject;
+  };
+  const filled = fill(config);
+  if (strict && missing.size > 0) {
+    const [first] = missing;
+    const mistakes = [...missing].map((name) => ({
+      code: 'MissingInput',
+      path: `input_values.${name}`,
+      message: `The Parameter (${name}) was not provided.`,
+    }));
+    throw new AnnealError('InvalidRequest', `The Parameter (${first ?? ''}) was not provided.`, { mistakes });
+  }
+  return filled;
+}

@@ -1,0 +1,87 @@
+/** What a wait condition handle was told, and what that means for those who wait. Pure. */
+import type { Failure } from '@anneal/contracts/errors.ts';
+import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+
+export interface Signal {
+  readonly status: 'SUCCESS' | 'FAILURE';
+  readonly reason: string;
+  readonly data: Json;
+  /** The message that brought it: a repeat of one without an id of its own is not another signal. */
+  readonly message: string;
+}
+export type Signals = Readonly<Record<string, Signal>>;
+
+type Read =
+  | { readonly ok: true; readonly signals: Signals; readonly signal: Signal }
+  | { readonly ok: false; readonly failure: Failure };
+
+const refused = (message: string): Read => ({ ok: false, failure: { code: 'InvalidRequest', message } });
+const isObject = (value: Json): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** CloudFormation wants all four, Heat any of them. */
+const aws = { status: 'Status', reason: 'Reason', data: 'Data', id: 'UniqueId' } as const;
+const heat = { status: 'status', reason: 'reason', data: 'data', id: 'id' } as const;
+
+/** Adds a signal as its sender worded it. One with an id that was there before takes its place. */
+export function addSignal(
+  signals: Signals,
+  { body, message, dialect }: { body: Json; message: string; dialect: 'aws' | 'heat' },
+): Read {
+  const given = body === null || body === '' ? {} : body;
+  if (!isObject(given)) return refused('Metadata format invalid: a signal is a map.');
+  const names = dialect === 'aws' ? aws : heat;
+  const unknown = Object.keys(given).filter((key) => !Object.values<string>(names).includes(key));
+  const missing = dialect === 'aws' ? Object.values(names).filter((key) => !Object.hasOwn(given, key)) : [];
+  if (unknown.length > 0 || missing.length > 0) {
+    const parts = [
+      unknown.length > 0 && `${unknown.join(', ')} is not known; a signal has ${Object.values(names).join(', ')}`,
+      missing.length > 0 && `${missing.join(', ')} is missing`,
+    ];
+    return refused(`Metadata format invalid: ${parts.filter(Boolean).join('; ')}.`);
+  }
+  const status = given[names.status] ?? 'SUCCESS';
+  if (status !== 'SUCCESS' && status !== 'FAILURE') {
+    return refused(`Metadata format invalid: ${names.status} is SUCCESS or FAILURE, not ${JSON.stringify(status)}.`);
+  }
+  const repeated = Object.values(signals).find((signal) => signal.message === message);
+  if (repeated) return { ok: true, signals, signal: repeated };
+  const number = Object.keys(signals).length + 1;
+  const id = given[names.id] ?? String(number);
+  if (typeof id !== 'string' && typeof id !== 'number') {
+    return refused(`Metadata format invalid: ${names.id} is a text or a number.`);
+  }
+  const reason = given[names.reason] ?? `Signal ${number} received`;
+  const signal: Signal = {
+    status,
+    reason: typeof reason === 'string' ? reason : JSON.stringify(reason),
+    data: given[names.data] ?? null,
+    message,
+  };
+  return { ok: true, signal, signals: { ...signals, [String(id)]: signal } };
+}
+
+/** Undefined: go on waiting. */
+export function judgeSignals(
+  signals: Signals,
+  { count }: { count: number },
+): { readonly ok: true } | { readonly ok: false; readonly failure: Failure } | undefined {
+  const all = Object.values(signals);
+  const failed = all.filter(({ status }) => status === 'FAILURE');
+  if (failed.length > 0) {
+    return { ok: false, failure: { code: 'WaitConditionFailure', message: failed.map(reasonOf).join(';') } };
+  }
+  return all.length >= count ? { ok: true } : undefined;
+}
+
+export function timeoutOf(signals: Signals, { count }: { count: number }): Failure {
+  const all = Object.values(signals);
+  const reasons = all.length > 0 ? ` - ${all.map(reasonOf).join(';')}` : '';
+  return { code: 'WaitConditionTimeout', message: `${all.length} of ${count} received${reasons}` };
+}
+
+/** As templates read it: a text. */
+export const dataText = (signals: Signals): string =>
+  JSON.stringify(Object.fromEntries(Object.entries(signals).map(([id, { data }]) => [id, data])));
+
+const reasonOf = ({ reason }: Signal): string => reason;

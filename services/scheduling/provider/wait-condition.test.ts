@@ -1,0 +1,122 @@
+import { stackEvents, stackResources, stackSignal } from '@anneal/contracts/scheduling.ts';
+import type { Json } from '@anneal/contracts/json.ts';
+import type { Expression } from '@anneal/contracts/plan.ts';
+import { readSignalToken, grantOfUrl } from '@anneal/runtime/signal-grant.ts';
+import { eventually } from '@anneal/runtime/testing.ts';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { callOf, literal, openHarness, planWith, project, resource, type Harness } from '../testing.ts';
+
+let harness: Harness;
+beforeEach(async () => {
+  harness = await openHarness();
+});
+afterEach(() => harness.dispose());
+
+const plan = (condition: Record<string, Expression>, handle: Record<string, Expression> = {}) =>
+  planWith([
+    resource('h', handle, { type: 'OS::Heat::WaitConditionHandle' }),
+    resource(
+      'w',
+      { handle: callOf('get_resource', 'h'), timeout: literal(600), ...condition },
+      { type: 'OS::Heat::WaitCondition', requires: ['h'] },
+    ),
+  ]);
+const show = async (stack: string, name: string) => {
+  const { resources } = await harness.ask(stackResources, { project, stack, name, detail: true });
+  return resources[0];
+};
+const signal = (stack: string, body: Json, name = 'h') =>
+  harness.ask(stackSignal, { project, stack, resource: name, signal: body });
+const waiting = (stack: string) =>
+  eventually(async () => ((await show(stack, 'w'))?.status === 'IN_PROGRESS' ? true : undefined));
+
+describe('a wait condition', () => {
+  it('waits until its handle was signalled often enough, and gives what the signals carried', async () => {
+    const { id } = await harness.create('s', plan({ count: literal(2) }));
+    await waiting(id);
+    await signal(id, { id: 'a', data: 'one' });
+    await signal(id, { id: 'a', data: 'two' });
+    expect((await show(id, 'w'))?.status).toBe('IN_PROGRESS');
+    await signal(id, { id: 'b' });
+    expect(await harness.settled(id)).toMatchObject({ status: 'COMPLETE' });
+    expect((await show(id, 'w'))?.attributes).toEqual({ data: '{"a":"two","b":null}' });
+  });
+
+  it('goes on at once when the signals came before it', async () => {
+    const handleOnly = planWith([resource('h', {}, { type: 'OS::Heat::WaitConditionHandle' })]);
+    const { id } = await harness.create('s', handleOnly);
+    await harness.settled(id);
+    await signal(id, null);
+    await eventually(async () => {
+      const { events } = await harness.ask(stackEvents, {
+        project,
+        stack: id,
+        descending: true,
+      });
+      return events.find(({ action }) => action === 'SIGNAL');
+    });
+    await harness.update(id, plan({}));
+    expect(await harness.settled(id)).toMatchObject({ action: 'UPDATE', status: 'COMPLETE' });
+  });
+
+  it('fails with the reason when a signal says so', async () => {
+    const { id } = await harness.create('s', plan({}));
+    await waiting(id);
+    await signal(id, { status: 'FAILURE', reason: 'no disk' });
+    expect(await harness.settled(id)).toMatchObject({
+      status: 'FAILED',
+      reason: 'Resource CREATE failed: WaitConditionFailure: resources.w: no disk',
+    });
+  });
+
+  it('fails when its time is over', async () => {
+    const { id } = await harness.create('s', plan({ timeout: literal(1) }));
+    expect(await harness.settled(id)).toMatchObject({
+      reason: 'Resource CREATE failed: WaitConditionTimeout: resources.w: 0 of 1 received',
+    });
+  });
+
+  it('needs no signal where nobody sends one', async () => {
+    const { id } = await harness.create('s', plan({}, { signal_transport: literal('NO_SIGNAL') }));
+    expect(await harness.settled(id)).toMatchObject({ status: 'COMPLETE' });
+  });
+
+  it('is not moved by a signal that is none', async () => {
+    const { id } = await harness.create('s', plan({}));
+    await waiting(id);
+    await signal(id, { nonsense: 1 });
+    await signal(id, {});
+    expect(await harness.settled(id)).toMatchObject({ status: 'COMPLETE' });
+  });
+});
+
+describe('a handle', () => {
+  it('hands out a grant for itself, sealed at rest', async () => {
+    const { id } = await harness.create(
+      's',
+      planWith([resource('h', {}, { type: 'OS::Heat::WaitConditionHandle' })], {
+        outputs: {
+          curl: { name: 'curl', value: callOf('get_attr', 'h', 'curl_cli') },
+          t: { name: 't', value: callOf('get_attr', 'h', 'token') },
+        },
+      }),
+    );
+    const { outputs } = await harness.settled(id);
+    const token = outputs?.find(({ key }) => key === 't')?.value as string;
+    const handle = await show(id, 'h');
+    expect(readSignalToken(harness.context.secrets, token)).toMatchObject({ stack_id: id, resource_id: handle?.id });
+    expect(outputs?.find(({ key }) => key === 'curl')?.value).toContain(`/stacks/s/${id}/resources/h/signal`);
+    expect(JSON.stringify(handle?.attributes)).not.toContain(token);
+  });
+
+  it('of CloudFormation is an address', async () => {
+    const { id } = await harness.create(
+      's',
+      planWith([resource('h', {}, { type: 'AWS::CloudFormation::WaitConditionHandle' })], {
+        outputs: { url: { name: 'url', value: callOf('get_resource', 'h') } },
+      }),
+    );
+    const { outputs } = await harness.settled(id);
+    expect(grantOfUrl(harness.context.secrets, outputs?.[0]?.value as string)).toMatchObject({ resource_name: 'h' });
+  });
+});
