@@ -23,16 +23,18 @@ export class PatternTooSlow extends Error {}
 
 export class Pattern {
   readonly source: string;
+  readonly flags: string;
   readonly names: ReadonlyMap<string, number>;
   readonly #program: Program;
-  readonly #groups: number;
+  readonly groups: number;
 
   /** @throws SyntaxError */
   constructor(source: string, flags = '') {
     const parsed = parsePattern(source, flags);
     this.source = source;
+    this.flags = flags;
     this.names = parsed.names;
-    this.#groups = parsed.groups;
+    this.groups = parsed.groups;
     this.#program = compileProgram(parsed);
   }
 
@@ -58,7 +60,7 @@ export class Pattern {
       const [start = -1, end = -1] = [slots[index * 2], slots[index * 2 + 1]];
       return start < 0 || end < 0 ? undefined : { text: characters.slice(start, end).join(''), start, end };
     };
-    const groups = Array.from({ length: this.#groups }, (_, index) => span(index + 1));
+    const groups = Array.from({ length: this.groups }, (_, index) => span(index + 1));
     return { text: '', start: 0, end: 0, ...span(0), groups };
   }
 }

@@ -30,12 +30,18 @@ export interface Machine {
   step(): void;
   evaluate(tree: Tree, names: Names): Value;
   /** Calls by name, on values. */
-  call(name: string, items: readonly Value[], options?: { method?: boolean; names?: Names }): Value;
+  call(name: string, items: readonly Value[], options?: CallOptions): Value;
   /** Refuses more elements than are allowed, at once or while they are read. */
   limited(value: Value): Value;
   /** Refuses a value that needs too much memory. */
   weigh(value: Value): Value;
   readonly limits: Limits;
+}
+
+export interface CallOptions {
+  readonly method?: boolean;
+  readonly names?: Names;
+  readonly named?: ReadonlyMap<string, Value>;
 }
 
 export interface Limits {
@@ -72,6 +78,8 @@ export interface CallParameters {
   readonly receiver: Value | undefined;
   readonly items: readonly Argument[] | readonly Value[];
   readonly evaluated: boolean;
+  /** Named arguments, where the others are values too. */
+  readonly named?: ReadonlyMap<string, Value>;
   readonly names: Names;
   readonly machine: Machine;
   readonly child: (parent: Names) => Names;
@@ -123,11 +131,11 @@ const lazyNames = (candidate: Candidate, named: ReadonlyMap<string, Given>): str
   [...named.keys()].filter((name) => isLazy(parameterNamed(candidate, name)?.kind ?? 'any')).join(',');
 
 function given(
-  { receiver, items, evaluated }: CallParameters,
+  { receiver, items, evaluated, named: values }: CallParameters,
   rules: boolean,
 ): { places: Given[]; named: Map<string, Given> } {
   const places: Given[] = receiver === undefined ? [] : [{ value: receiver }];
-  const named = new Map<string, Given>();
+  const named = new Map<string, Given>(Array.from(values ?? [], ([name, value]) => [name, { value }]));
   for (const item of items) {
     if (evaluated) places.push({ value: item as Value });
     else if (item === undefined) places.push(undefined);

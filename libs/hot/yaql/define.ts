@@ -2,7 +2,7 @@
 import type { Call, Definition } from './call.ts';
 import { fault } from './fault.ts';
 import { signature } from './signature.ts';
-import { type Dict, iterate, type Listing, type Value } from './value.ts';
+import { Dict, isListing, iterate, type Listing, type Value } from './value.ts';
 
 /** `method` stands after a dot, `function` does not, `both` may. `rules`: it takes `a => b` as arguments in place. */
 export type Manner = 'function' | 'method' | 'both';
@@ -28,6 +28,13 @@ export const numeric = (value: Value | undefined): number | bigint => value as n
 
 /** Characters, not UTF-16 units: positions count as Python counts them. */
 export const characters = (value: string): string[] => Array.from(value);
+
+/** What Python's iteration gives: the characters of a string and the keys of a map too. */
+export function elements(value: Value): Value[] | undefined {
+  if (isListing(value)) return list(value);
+  if (value instanceof Dict) return Array.from(value.entries(), ([key]) => key);
+  return typeof value === 'string' ? characters(value) : undefined;
+}
 
 export function empty(): never {
   return fault('The collection is empty');

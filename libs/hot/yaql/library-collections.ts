@@ -1,8 +1,20 @@
 /** Lists, maps and sets: making them, taking from them, changing copies of them. */
 import type { Call, Definition } from './call.ts';
-import { define, list, listing, map, whole } from './define.ts';
+import { define, elements, list, listing, map, whole } from './define.ts';
 import { fault } from './fault.ts';
-import { asSet, Dict, includes, isListing, Once, Rule, SetValue, type Value, View } from './value.ts';
+import {
+  asSet,
+  changeable,
+  Dict,
+  equal,
+  includes,
+  isListing,
+  Once,
+  Rule,
+  SetValue,
+  type Value,
+  View,
+} from './value.ts';
 
 /** What can be read once is taken apart; lists in it stay lists. */
 function* spread(items: Iterable<Value>): Generator<Value> {
@@ -32,14 +44,7 @@ const pairs = (rules: readonly Value[]): [Value, Value][] =>
   rules.map((rule) => (rule instanceof Rule ? [rule.source, rule.destination] : fault('Not a pair')));
 
 function pairOf(item: Value): [Value, Value] {
-  const parts =
-    typeof item === 'string'
-      ? Array.from(item)
-      : isListing(item)
-        ? [...listing(item)]
-        : item instanceof Dict
-          ? Array.from(item.entries(), ([key]) => key)
-          : [];
+  const parts = elements(item) ?? [];
   const [key, value] = parts;
   return key === undefined || value === undefined ? fault('A map is made of pairs') : [key, value];
 }
@@ -86,7 +91,7 @@ function* inserted(
 function insertInList(items: Value[], position: number, value: Value): Value[] {
   const copy = [...items];
   copy.splice(position < 0 ? Math.max(0, copy.length + position) : position, 0, value);
-  return copy;
+  return changeable(copy);
 }
 
 const without = (dict: Dict, keys: Iterable<Value>): Dict => {
@@ -177,20 +182,30 @@ const maps: Definition[] = [
   define('deleteAll', 'method', 'dict:dict, keys:listing', ([dict, keys]) => without(map(dict), listing(keys))),
 ];
 
+function contains(items: Value, value: Value): boolean {
+  if (items instanceof View && items.kind === 'items') {
+    const pair = elements(value) ?? [];
+    const [key, item] = pair;
+    if (key === undefined || item === undefined || pair.length > 2) return fault('Only a pair can be an item of a map');
+    const found = items.dict.get(key);
+    return found !== undefined && equal(found, item);
+  }
+  const asOne = asSet(items);
+  return asOne ? asOne.has(value) : includes(listing(items), value);
+}
+
 const lists: Definition[] = [
   define('list', 'function', '*args:any', (items) => [...spread(items)]),
   define('#list', 'function', '*args:any', (items) => items),
   define('flatten', 'method', 'collection:listing', ([items], call) => once(() => flatten(listing(items), call))),
   define('toList', 'method', 'collection:listing', ([items]) => list(items)),
   define('#indexer', 'function', 'list:list, index:int', ([items, index]) => at(items as Value[], whole(index))),
-  define('#operator_in', 'function', 'value:any, collection:listing', ([value = null, items = null]) => {
-    const asOne = asSet(items);
-    return asOne ? asOne.has(value) : includes(listing(items), value);
-  }),
-  define('contains', 'method', 'collection:listing, value:any', ([items = null, value = null]) => {
-    const asOne = asSet(items);
-    return asOne ? asOne.has(value) : includes(listing(items), value);
-  }),
+  define('#operator_in', 'function', 'value:any, collection:listing', ([value = null, items = null]) =>
+    contains(items, value),
+  ),
+  define('contains', 'method', 'collection:listing, value:any', ([items = null, value = null]) =>
+    contains(items, value),
+  ),
   define('#operator_+', 'function', 'left:listing, right:listing', ([a, b]) => plus(a, b)),
   define('#operator_*', 'function', 'left:list, right:int', ([a, b], call) => timesList(a as Value[], whole(b), call)),
   define('#operator_*', 'function', 'left:int, right:list', ([a, b], call) => timesList(b as Value[], whole(a), call)),
@@ -229,21 +244,21 @@ const sets: Definition[] = [
   define('set', 'function', '*args:any', (items) => new SetValue(spread(items))),
   define('toSet', 'method', 'collection:listing', ([items]) => new SetValue(listing(items))),
   define('len', 'both', 'set:set', ([a]) => BigInt(set(a).size)),
-  define('add', 'method', 'set:set, *values:any', ([a, ...values]) => new SetValue([...set(a).items(), ...values])),
-  define('remove', 'method', 'set:set, *values:any', ([a, ...values]) => difference(set(a), new SetValue(values))),
-  define('union', 'method', 'left:set, right:set', ([a, b]) => new SetValue([...set(a).items(), ...set(b).items()])),
+  define('add', 'method', 'set:frozen, *values:any', ([a, ...values]) => new SetValue([...set(a).items(), ...values])),
+  define('remove', 'method', 'set:frozen, *values:any', ([a, ...values]) => difference(set(a), new SetValue(values))),
+  define('union', 'method', 'left:frozen, right:set', ([a, b]) => new SetValue([...set(a).items(), ...set(b).items()])),
   define(
     'intersect',
     'method',
-    'left:set, right:set',
+    'left:frozen, right:set',
     ([a, b]) => new SetValue([...set(a).items()].filter((item) => set(b).has(item))),
   ),
-  define('difference', 'method', 'left:set, right:set', ([a, b]) => difference(set(a), set(b))),
-  define('#operator_-', 'function', 'left:set, right:set', ([a, b]) => difference(set(a), set(b))),
+  define('difference', 'method', 'left:frozen, right:set', ([a, b]) => difference(set(a), set(b))),
+  define('#operator_-', 'function', 'left:frozen, right:set', ([a, b]) => difference(set(a), set(b))),
   define(
     'symmetricDifference',
     'method',
-    'left:set, right:set',
+    'left:frozen, right:set',
     ([a, b]) => new SetValue([...difference(set(a), set(b)).items(), ...difference(set(b), set(a)).items()]),
   ),
 ];

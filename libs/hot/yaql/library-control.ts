@@ -83,19 +83,18 @@ export const controlFunctions: Definition[] = [
     const kept = obj instanceof Once ? list(obj) : obj;
     return truth(call.lambda(1)(kept)) ? kept : fault(typeof message === 'string' ? message : 'Assertion failed');
   }),
-  define('call', 'function', 'name:string, args:list, kwargs:dict', ([name, items, extra], { machine }) => {
-    if (map(extra).size > 0) fault('call() with named arguments is not served');
-    return machine.call(text(name), items as Value[]);
+  define('call', 'function', 'name:string, args:list, kwargs:dict, receiver:any=nothing', (values, call) => {
+    const [name, items, extra, receiver = null] = values;
+    const method = call.given(3);
+    const keywords = Array.from(map(extra).entries()).flatMap(([key, value]): [string, Value][] =>
+      typeof key === 'string' ? [[key, value]] : [],
+    );
+    return call.machine.call(text(name), [...(method ? [receiver] : []), ...(items as Value[])], {
+      method,
+      names: call.names,
+      named: new Map(keywords),
+    });
   }),
-  define(
-    'call',
-    'method',
-    'receiver:any, name:string, args:list, kwargs:dict',
-    ([receiver = null, name, items, extra], { machine }) => {
-      if (map(extra).size > 0) fault('call() with named arguments is not served');
-      return machine.call(text(name), [receiver, ...(items as Value[])], { method: true });
-    },
-  ),
 ];
 
 function firstOf(items: Value | undefined, most: number): Value[] {

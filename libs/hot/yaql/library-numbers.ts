@@ -144,10 +144,8 @@ const comparison = (order: Order): Definition[] => {
   ];
 };
 
-const bits = (name: string, run: (a: bigint, b: bigint) => bigint): Definition =>
-  define(name, 'function', 'left:int, right:int', ([a, b]) =>
-    run(BigInt(a as bigint | boolean), BigInt(b as bigint | boolean)),
-  );
+const bits = (name: string, run: (a: bigint, b: bigint) => bigint, takes = 'left:int, right:int'): Definition =>
+  define(name, 'function', takes, ([a, b]) => run(BigInt(a as bigint | boolean), BigInt(b as bigint | boolean)));
 
 export const numberFunctions: Definition[] = [
   define('#operator_+', 'function', 'left:number, right:number', ([a, b]) =>
@@ -193,9 +191,11 @@ export const numberFunctions: Definition[] = [
   bits('bitwiseOr', (a, b) => a | b),
   bits('bitwiseXor', (a, b) => a ^ b),
   define('bitwiseNot', 'function', 'arg:int', ([a]) => ~BigInt(a as bigint | boolean)),
-  bits('shiftBitsRight', (a, b) => (b < 0n ? fault('negative shift count') : a >> b)),
-  bits('shiftBitsLeft', (a, b) =>
-    b < 0n ? fault('negative shift count') : b > widest ? fault('The number is too large') : a << b,
+  bits('shiftBitsRight', (a, b) => (b < 0n ? fault('negative shift count') : a >> b), 'value:int, bitsNumber:int'),
+  bits(
+    'shiftBitsLeft',
+    (a, b) => (b < 0n ? fault('negative shift count') : b > widest ? fault('The number is too large') : a << b),
+    'value:int, bitsNumber:int',
   ),
   define('max', 'function', 'a:any, b:any', ([a = null, b = null], { machine }) =>
     machine.call('#operator_>', [b, a]) === true ? b : a,

@@ -1,8 +1,20 @@
 /** Questions to sequences. Most are worked out only as far as somebody reads them. */
 import type { Call, Definition, Lambda } from './call.ts';
-import { define, empty, list, listing, map, whole } from './define.ts';
+import { define, elements, empty, list, listing, map, whole } from './define.ts';
 import { fault, YaqlFault } from './fault.ts';
-import { Dict, equal, isListing, keyOf, Once, Ordering, type OrderingField, truth, type Value } from './value.ts';
+import {
+  changeable,
+  Dict,
+  equal,
+  isListing,
+  keyOf,
+  Once,
+  Ordering,
+  Remembered,
+  type OrderingField,
+  truth,
+  type Value,
+} from './value.ts';
 
 const lazily = (source: () => Iterable<Value>): Once =>
   new Once({
@@ -42,7 +54,7 @@ export function* distinct(items: Iterable<Value>, key: Lambda | undefined): Gene
   }
 }
 function* numbered(items: Iterable<Value>, start: bigint): Generator<Value> {
-  for (const item of items) yield [start++, item];
+  for (const item of items) yield changeable([start++, item]);
 }
 function* counting(start: bigint, stop: bigint | undefined, step: bigint, { machine }: Call): Generator<Value> {
   if (step === 0n && stop !== undefined) fault('range() arg 3 must not be zero');
@@ -83,26 +95,6 @@ function* join(
   const others = Array.isArray(right) ? right : new Remembered(right);
   for (const item of left) {
     for (const other of others) if (truth(predicate(item, other))) yield selector(item, other);
-  }
-}
-/** Read once underneath, and as often as one likes from here. */
-class Remembered {
-  readonly #items: Value[] = [];
-  readonly #iterator: Iterator<Value>;
-
-  constructor(source: Iterable<Value>) {
-    this.#iterator = source[Symbol.iterator]();
-  }
-
-  *[Symbol.iterator](): Iterator<Value> {
-    for (let index = 0; ; index += 1) {
-      if (index === this.#items.length) {
-        const { value, done } = this.#iterator.next();
-        if (done) return;
-        this.#items.push(value);
-      }
-      yield this.#items[index] ?? null;
-    }
   }
 }
 function* takeWhile(items: Iterable<Value>, predicate: Lambda): Generator<Value> {
@@ -182,8 +174,7 @@ function* generateMany(initial: Value, decycle: boolean, depthFirst: boolean, ca
     seen?.add(keyOf(at));
     yield call.given(2) ? call.lambda(2)(at) : at;
     const produced = call.lambda(1)(at);
-    if (!isListing(produced)) fault('The producer must give a collection');
-    const more = list(produced);
+    const more = elements(produced) ?? fault('The producer must give a collection');
     queue = depthFirst ? [...more, ...queue] : [...queue, ...more];
     if (queue.length > 10_000) fault('Expression consumed too much memory');
   }
@@ -220,7 +211,7 @@ function groups(call: Call, items: Iterable<Value>): Once {
     const id = keyOf(key);
     const group = found.get(id);
     if (group) group[1].push(value);
-    else found.set(id, [key, [value]]);
+    else found.set(id, [key, changeable([value])]);
   }
   const rows = [...found.values()];
   return lazily(() => (call.given(3) ? aggregated(rows, call.lambda(3)) : rows));
@@ -361,7 +352,9 @@ export const queryFunctions: Definition[] = [
   ),
   define('len', 'both', 'collection:once', ([items], call) => count(listing(items), call)),
   define('count', 'method', 'collection:listing', ([items], call) => count(listing(items), call)),
-  define('memorize', 'method', 'collection:listing', ([items = null]) => (items instanceof Once ? list(items) : items)),
+  define('memorize', 'method', 'collection:listing', ([items = null]) =>
+    items instanceof Once ? new Remembered(items) : items,
+  ),
   folding('sum', '#operator_+'),
   folding('max', 'max'),
   folding('min', 'min'),
@@ -455,10 +448,10 @@ export const queryFunctions: Definition[] = [
   define('sliceWhere', 'method', 'collection:listing, predicate:lambda', ([items], call) =>
     lazily(() => sliceWhere(list(items), call.lambda(1))),
   ),
-  define('splitAt', 'method', 'collection:listing, index:int', ([items, at]) => [
-    list(items).slice(0, whole(at)),
-    list(items).slice(whole(at)),
-  ]),
+  define('splitAt', 'method', 'collection:listing, index:int', ([items, at]) => {
+    const all = list(items);
+    return changeable([all.slice(0, whole(at)), all.slice(whole(at))]);
+  }),
   ...aliased(
     ['aggregate', 'reduce'],
     'method',
@@ -495,7 +488,7 @@ export const queryFunctions: Definition[] = [
       lazily(() => generateMany(initial, decycle === true, depth === true, call)),
   ),
   define('defaultIfEmpty', 'method', 'collection:listing, default:listing', ([items = null, other = null]) => {
-    const all = items instanceof Once || items instanceof Ordering ? list(items) : items;
-    return list(all).length === 0 ? other : all;
+    const all = items instanceof Once ? new Remembered(items) : items;
+    return first(listing(all)) === undefined ? other : all;
   }),
 ];

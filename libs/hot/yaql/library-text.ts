@@ -1,15 +1,15 @@
-/** Functions on strings and regular expressions. Positions count characters. */
-import { Pattern, type Match } from '../pattern/pattern.ts';
+/** Functions on strings. Positions count characters. */
 import { pythonQuoted } from '../python.ts';
 import type { Call, Definition } from './call.ts';
 import { characters, define, listing, map, text, whole } from './define.ts';
 import { fault } from './fault.ts';
-import { Names } from './names.ts';
-import { Dict, Once, representation, type Value } from './value.ts';
+import { Moment, Span } from './moment.ts';
+import { changeable, representation, type Value } from './value.ts';
 
 export function toText(value: Value): string {
   if (value === null) return 'null';
   if (typeof value === 'boolean') return String(value);
+  if (value instanceof Moment || value instanceof Span) return value.toString();
   return typeof value === 'string' ? value : representation(value, pythonQuoted);
 }
 
@@ -32,14 +32,16 @@ function split(value: string, separator: Value | undefined, most: number, fromRi
   const by = text(separator);
   if (by === '') return fault('empty separator');
   const parts = value.split(by);
-  if (most < 0 || parts.length - 1 <= most) return parts;
-  return fromRight
-    ? [parts.slice(0, parts.length - most).join(by), ...parts.slice(parts.length - most)]
-    : [...parts.slice(0, most), parts.slice(most).join(by)];
+  if (most < 0 || parts.length - 1 <= most) return changeable(parts);
+  return changeable(
+    fromRight
+      ? [parts.slice(0, parts.length - most).join(by), ...parts.slice(parts.length - most)]
+      : [...parts.slice(0, most), parts.slice(most).join(by)],
+  );
 }
 function splitBlank(value: string, most: number, fromRight: boolean): Value {
   const words = value.split(new RegExp(`${blank.source}+`)).filter((word) => word !== '');
-  if (most < 0 || words.length - 1 <= most) return words;
+  if (most < 0 || words.length - 1 <= most) return changeable(words);
   const found: string[] = [];
   let rest = fromRight ? strip(value, null, 'right') : strip(value, null, 'left');
   for (let count = 0; count < most; count += 1) {
@@ -49,7 +51,7 @@ function splitBlank(value: string, most: number, fromRight: boolean): Value {
       ? strip(rest.slice(0, rest.length - word.length), null, 'right')
       : strip(rest.slice(word.length), null, 'left');
   }
-  return fromRight ? [rest, ...found.reverse()] : [...found, rest];
+  return changeable(fromRight ? [rest, ...found.reverse()] : [...found, rest]);
 }
 
 /** Python's `replace`: an empty old string stands between all characters. */
@@ -96,7 +98,29 @@ function repeated(value: string, count: number, { machine }: Call): Value {
   return value.repeat(Math.max(0, count));
 }
 
-const plainText: Definition[] = [
+const lowerAscii = 'abcdefghijklmnopqrstuvwxyz';
+const upperAscii = lowerAscii.toUpperCase();
+const digits = '0123456789';
+const punctuation = '!"#$%&\'()*+,-./:;<=>?@[\\]^_`{|}~';
+const whitespace = ' \t\n\r\v\f';
+/** What `characters` can give, by the names of its arguments. */
+const characterSets: readonly (readonly [string, string | undefined])[] = [
+  ['digits', digits],
+  ['hexdigits', `${digits}abcdefABCDEF`],
+  ['asciiLowercase', lowerAscii],
+  ['asciiUppercase', upperAscii],
+  ['asciiLetters', lowerAscii + upperAscii],
+  // Python 3 has none of these three, and yaql fails when it is asked for them.
+  ['letters', undefined],
+  ['octdigits', '01234567'],
+  ['punctuation', punctuation],
+  ['printable', digits + lowerAscii + upperAscii + punctuation + whitespace],
+  ['lowercase', undefined],
+  ['uppercase', undefined],
+  ['whitespace', whitespace],
+];
+
+export const textFunctions: Definition[] = [
   define('concat', 'function', '*args:string', (parts) => parts.map(text).join('')),
   define('#operator_+', 'function', '*args:string', (parts) => parts.map(text).join('')),
   define('#operator_*', 'function', 'left:string, right:int', ([a, b], call) => repeated(text(a), whole(b), call)),
@@ -153,6 +177,17 @@ const plainText: Definition[] = [
     find(text(a), text(sub), whole(start), Infinity, true),
   ),
   define('lastIndexOf', 'method', 'string:string, sub:string, start:int, length:int', ranged(true)),
+  define('characters', 'function', characterSets.map(([name]) => `${name}:bool=false`).join(', '), (wanted) => [
+    ...new Set(
+      characterSets.flatMap(([name, set], index) =>
+        wanted[index] !== true
+          ? []
+          : set === undefined
+            ? fault(`There is no set of characters "${name}"`)
+            : characters(set),
+      ),
+    ),
+  ]),
   define('toCharArray', 'method', 'string:string', ([a]) => characters(text(a))),
   define('isString', 'function', 'arg:any', ([a]) => typeof a === 'string'),
   define('startsWith', 'method', 'string:string, *prefixes:string', ([a, ...prefixes]) =>
@@ -162,183 +197,3 @@ const plainText: Definition[] = [
     suffixes.some((suffix) => text(a).endsWith(text(suffix))),
   ),
 ];
-
-const compiled = (pattern: Value | undefined, flags = ''): Pattern => {
-  try {
-    return new Pattern(text(pattern), flags);
-  } catch (error) {
-    return fault(`The regular expression is not valid: ${(error as Error).message}`);
-  }
-};
-const pattern = (value: Value | undefined): Pattern => value as Pattern;
-
-function* matchesOf(by: Pattern, value: string, { machine }: Call): Generator<Match> {
-  const units = characters(value);
-  for (let from = 0; from <= units.length;) {
-    machine.step();
-    const found = by.search(value, from);
-    if (!found) return;
-    yield found;
-    from = found.end > found.start ? found.end : found.end + 1;
-  }
-}
-
-/** `$1` is the whole match, `$2` the first group. */
-function published(by: Pattern, found: Match, parent: Names): Names {
-  const names = new Names(parent);
-  // yaql itself fails on named groups here.
-  if (by.names.size > 0) fault('Named groups cannot be published to a selector');
-  for (const [index, group] of [found, ...found.groups].entries()) {
-    names.set(
-      String(index + 1),
-      new Dict([
-        ['value', group?.text ?? null],
-        ['start', BigInt(group?.start ?? -1)],
-        ['end', BigInt(group?.end ?? -1)],
-      ]),
-    );
-  }
-  return names;
-}
-
-function substitute(by: Pattern, value: string, count: number, call: Call, put: (found: Match) => string): string {
-  const units = characters(value);
-  const limit = count === 0 ? Infinity : count;
-  let [result, from, done] = ['', 0, 0];
-  for (const found of matchesOf(by, value, call)) {
-    if (done >= limit) break;
-    result += units.slice(from, found.start).join('') + put(found);
-    from = found.end;
-    done += 1;
-  }
-  return result + units.slice(from).join('');
-}
-
-function splitBy(by: Pattern, value: string, most: number, call: Call): Value {
-  const units = characters(value);
-  const limit = most === 0 ? Infinity : most;
-  const parts: Value[] = [];
-  let from = 0;
-  for (const found of matchesOf(by, value, call)) {
-    if (limit <= 0) break;
-    parts.push(units.slice(from, found.start).join(''), ...found.groups.map((group) => group?.text ?? null));
-    from = found.end;
-    if (parts.length >= limit * (1 + found.groups.length)) break;
-  }
-  return [...parts, units.slice(from).join('')];
-}
-
-const replaceBy = (
-  by: Value | undefined,
-  value: Value | undefined,
-  index: number,
-  count: Value | undefined,
-  call: Call,
-): Value =>
-  substitute(pattern(by), text(value), whole(count), call, (found) => {
-    const replacement = call.within(index, published(pattern(by), found, call.names));
-    return typeof replacement === 'string' ? replacement : fault('The replacement must be a string');
-  });
-
-const patterns: Definition[] = [
-  define(
-    'regex',
-    'function',
-    'pattern:string, ignoreCase:bool?=false, multiLine:bool?=false, dotAll:bool?=false',
-    ([a, i, m, s]) => compiled(a, `${i === true ? 'i' : ''}${m === true ? 'm' : ''}${s === true ? 's' : ''}`),
-  ),
-  define(
-    'matches',
-    'method',
-    'regexp:pattern, string:string',
-    ([by, a]) => pattern(by).search(text(a), 0) !== undefined,
-  ),
-  define(
-    'matches',
-    'method',
-    'string:string, regexp:string',
-    ([a, by]) => compiled(by).search(text(a), 0) !== undefined,
-  ),
-  define(
-    '#operator_=~',
-    'function',
-    'string:string, regexp:pattern',
-    ([a, by]) => pattern(by).search(text(a), 0) !== undefined,
-  ),
-  define(
-    '#operator_=~',
-    'function',
-    'string:string, pattern:string',
-    ([a, by]) => compiled(by).search(text(a), 0) !== undefined,
-  ),
-  define(
-    '#operator_!~',
-    'function',
-    'string:string, regexp:pattern',
-    ([a, by]) => pattern(by).search(text(a), 0) === undefined,
-  ),
-  define(
-    '#operator_!~',
-    'function',
-    'string:string, pattern:string',
-    ([a, by]) => compiled(by).search(text(a), 0) === undefined,
-  ),
-  define('search', 'method', 'regexp:pattern, string:string, selector:lambda=null', ([by, a], call) => {
-    const found = pattern(by).search(text(a), 0);
-    if (!found) return null;
-    return call.given(2) ? call.within(2, published(pattern(by), found, call.names)) : found.text;
-  }),
-  define(
-    'searchAll',
-    'method',
-    'regexp:pattern, string:string, selector:lambda=null',
-    ([by, a], call) =>
-      new Once(
-        (function* () {
-          for (const found of matchesOf(pattern(by), text(a), call)) {
-            yield call.given(2) ? call.within(2, published(pattern(by), found, call.names)) : found.text;
-          }
-        })(),
-      ),
-  ),
-  define('split', 'method', 'regexp:pattern, string:string, maxSplit:int=0', ([by, a, most], call) =>
-    splitBy(pattern(by), text(a), whole(most), call),
-  ),
-  define('split', 'method', 'string:string, regexp:pattern, maxSplit:int=0', ([a, by, most], call) =>
-    splitBy(pattern(by), text(a), whole(most), call),
-  ),
-  define('replace', 'method', 'regexp:pattern, string:string, repl:string, count:int=0', ([by, a, put, count], call) =>
-    substitute(pattern(by), text(a), whole(count), call, (found) => expand(text(put), found, pattern(by))),
-  ),
-  define('replace', 'method', 'string:string, regexp:pattern, repl:string, count:int=0', ([a, by, put, count], call) =>
-    substitute(pattern(by), text(a), whole(count), call, (found) => expand(text(put), found, pattern(by))),
-  ),
-  define('replaceBy', 'method', 'regexp:pattern, string:string, repl:lambda, count:int=0', ([by, a, , count], call) =>
-    replaceBy(by, a, 2, count, call),
-  ),
-  define('replaceBy', 'method', 'string:string, regexp:pattern, repl:lambda, count:int=0', ([a, by, , count], call) =>
-    replaceBy(by, a, 2, count, call),
-  ),
-  define('escapeRegex', 'function', 'string:string', ([a]) => text(a).replace(/[\s#$&()*+\-.?[\\\]^{|}~]/g, '\\$&')),
-  define('isRegex', 'function', 'value:any', ([a]) => a instanceof Pattern),
-];
-
-/** `\1` and `\g<name>` stand for groups. */
-function expand(template: string, found: Match, by: Pattern): string {
-  return template.replace(
-    /\\(?:g<(\w+)>|([0-9]{1,2})|([abfnrtv\\])|([A-Za-z]))/g,
-    (_, named?: string, digits?: string, letter?: string) => {
-      if (letter !== undefined)
-        return letter === '\\'
-          ? '\\'
-          : ({ a: '\u0007', b: '\b', f: '\f', n: '\n', r: '\r', t: '\t', v: '\v' }[letter] ?? letter);
-      const key = named ?? digits;
-      if (key === undefined) return fault('bad escape in the replacement');
-      const index = /^\d+$/.test(key) ? Number(key) : (by.names.get(key) ?? fault(`unknown group name '${key}'`));
-      if (index > found.groups.length) return fault(`invalid group reference ${index}`);
-      return index === 0 ? found.text : (found.groups[index - 1]?.text ?? '');
-    },
-  );
-}
-
-export const textFunctions: Definition[] = [...plainText, ...patterns];

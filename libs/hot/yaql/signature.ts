@@ -2,9 +2,10 @@
  * Which arguments a function takes, written beside it as text: `string:string, separator:string?=null, *rest:any`.
  * A `?` after the type accepts null, a value after `=` stands for an argument that is not given.
  */
+import { Moment, Span } from './moment.ts';
 import { Pattern } from '../pattern/pattern.ts';
 import type { Tree } from './syntax.ts';
-import { asSet, Dict, isListing, Once, Ordering, Rule, type Value } from './value.ts';
+import { asSet, Dict, isListing, Once, Ordering, Rule, SetValue, type Value } from './value.ts';
 import { Names } from './names.ts';
 
 const kinds = [
@@ -22,10 +23,14 @@ const kinds = [
   'once',
   'dict',
   'set',
+  /** A set that is not the keys or items of a map. */
+  'frozen',
   'pattern',
   'ordering',
   'rule',
   'names',
+  'moment',
+  'span',
   /** Worked out by the function itself, as often as it likes. */
   'lambda',
   /** `a => b`, worked out by the function itself. */
@@ -122,6 +127,8 @@ export function fits(kind: Kind, nullable: boolean, value: Value): boolean {
       return value instanceof Dict;
     case 'set':
       return asSet(value) !== undefined;
+    case 'frozen':
+      return value instanceof SetValue;
     case 'pattern':
       return value instanceof Pattern;
     case 'ordering':
@@ -130,6 +137,10 @@ export function fits(kind: Kind, nullable: boolean, value: Value): boolean {
       return value instanceof Rule;
     case 'names':
       return value instanceof Names;
+    case 'moment':
+      return value instanceof Moment;
+    case 'span':
+      return value instanceof Span;
   }
 }
 

@@ -2,9 +2,10 @@
  * The values of expressions, which are Python's: integers (bigint here) are not floats (number here), 1 and 1.0 and true
  * are one key of a map, and what a function like `where` gives can be read once only.
  */
-import type { Pattern } from '../pattern/pattern.ts';
+import { Pattern } from '../pattern/pattern.ts';
 import { floatText } from '../python.ts';
 import { fault } from './fault.ts';
+import { Moment, Span } from './moment.ts';
 import type { Names } from './names.ts';
 
 export type Value =
@@ -21,7 +22,9 @@ export type Value =
   | Rule
   | Names
   | Pattern
-  | Ordering;
+  | Ordering
+  | Moment
+  | Span;
 
 /** What two equal values share. @throws YaqlFault for what can be changed, and so cannot be a key. */
 export function keyOf(value: Value): string {
@@ -30,15 +33,41 @@ export function keyOf(value: Value): string {
   if (typeof value === 'boolean') return value ? '1' : '0';
   if (typeof value === 'bigint') return value.toString();
   if (typeof value === 'number') return Number.isInteger(value) ? BigInt(value).toString() : String(value);
-  if (Array.isArray(value)) return `[${value.map((item) => escaped(keyOf(item))).join(',')}]`;
+  if (Array.isArray(value)) {
+    if (isChangeable(value)) return fault('A list that was made by a function cannot be a key');
+    return `[${value.map((item) => escaped(keyOf(item))).join(',')}]`;
+  }
   if (value instanceof Dict) {
     const parts = Array.from(value.entries(), ([key, item]) => `${escaped(keyOf(key))}:${escaped(keyOf(item))}`);
     return `{${parts.sort().join(',')}}`;
   }
   if (value instanceof SetValue) return `<${Array.from(value.items(), keyOf).map(escaped).sort().join(',')}>`;
-  return fault(`${kindOf(value)} cannot be a key`);
+  if (value instanceof Moment) return `@${value.instant}`;
+  if (value instanceof Span) return `~${value.micros}`;
+  // What keys and items of a map give are sets, which can change with the map in Python.
+  if (value instanceof View && value.kind !== 'values') return fault(`${kindOf(value)} cannot be a key`);
+  return identityOf(value);
+}
+/** Everything else is a key as itself. */
+const identities = new WeakMap<object, string>();
+let identified = 0;
+function identityOf(value: object): string {
+  const known = identities.get(value) ?? `#${(identified += 1)}`;
+  identities.set(value, known);
+  return known;
 }
 const escaped = (key: string): string => key.replace(/[\\,:\]}>]/g, '\\$&');
+
+/**
+ * Lists of the data and of the expression are Python's tuples; a few functions give Python's lists, which cannot be keys
+ * and equal no tuple.
+ */
+const lists = new WeakSet<Value[]>();
+export function changeable(items: Value[]): Value[] {
+  lists.add(items);
+  return items;
+}
+const isChangeable = (items: Value[]): boolean => lists.has(items);
 
 /** A map that keeps the order in which its keys came. */
 export class Dict {
@@ -103,6 +132,27 @@ export class Once {
   [Symbol.iterator](): Iterator<Value> {
     // Without `return`, so that who stops reading does not end it: the rest can be read later.
     return { next: () => this.#iterator.next() };
+  }
+}
+
+/** Worked out while it is first read, and read as often as one likes. */
+export class Remembered extends Once {
+  readonly #items: Value[] = [];
+
+  override [Symbol.iterator](): Iterator<Value> {
+    let index = 0;
+    const source = super[Symbol.iterator]();
+    return {
+      next: () => {
+        if (index === this.#items.length) {
+          const { value, done } = source.next();
+          if (done) return { value: undefined, done: true };
+          this.#items.push(value);
+        }
+        index += 1;
+        return { value: this.#items[index - 1] ?? null, done: false };
+      },
+    };
   }
 }
 
@@ -175,6 +225,7 @@ export const iterate = (value: Listing): Iterable<Value> => (value instanceof Se
 
 export function truth(value: Value): boolean {
   if (value === null || value === false || value === '' || value === 0n || value === 0) return false;
+  if (value instanceof Span) return value.micros !== 0n;
   if (Array.isArray(value)) return value.length > 0;
   if (value instanceof Dict || value instanceof SetValue) return value.size > 0;
   return value instanceof View ? value.dict.size > 0 : true;
@@ -191,7 +242,11 @@ export function equal(a: Value, b: Value): boolean {
   // oxlint-disable-next-line eqeqeq -- an integer and a float of one value are equal
   if (isNumeric(a) && isNumeric(b)) return numeric(a) == numeric(b);
   if (Array.isArray(a) && Array.isArray(b)) {
-    return a.length === b.length && a.every((item, index) => equal(item, b[index] ?? null));
+    return (
+      a.length === b.length &&
+      isChangeable(a) === isChangeable(b) &&
+      a.every((item, index) => equal(item, b[index] ?? null))
+    );
   }
   if (a instanceof Dict && b instanceof Dict) {
     if (a.size !== b.size) return false;
@@ -201,6 +256,8 @@ export function equal(a: Value, b: Value): boolean {
     }
     return true;
   }
+  if (a instanceof Moment && b instanceof Moment) return a.instant === b.instant;
+  if (a instanceof Span && b instanceof Span) return a.micros === b.micros;
   const left = asSet(a);
   const right = asSet(b);
   if (!left || !right) return false;
@@ -227,7 +284,16 @@ export function kindOf(value: Value): string {
   if (Array.isArray(value)) return 'a list';
   if (value instanceof Dict) return 'a map';
   if (value instanceof SetValue) return 'a set';
+  if (value instanceof Moment) return 'a datetime';
+  if (value instanceof Span) return 'a timespan';
   return isListing(value) ? 'a sequence' : 'an object';
+}
+
+const viewNames = { keys: 'KeysView', values: 'ValuesView', items: 'ItemsView' };
+const flagNames = { i: 're.IGNORECASE', m: 're.MULTILINE', s: 're.DOTALL' };
+function patternText({ source, flags }: Pattern, quote: (text: string) => string): string {
+  const names = Object.entries(flagNames).flatMap(([flag, name]) => (flags.includes(flag) ? name : []));
+  return `re.compile(${[quote(source), ...(names.length > 0 ? [names.join('|')] : [])].join(', ')})`;
 }
 
 /** Python's `repr`. */
@@ -238,6 +304,7 @@ export function representation(value: Value, quote: (text: string) => string): s
   if (typeof value === 'bigint') return value.toString();
   if (typeof value === 'number') return floatText(value);
   if (typeof value === 'string') return quote(value);
+  if (Array.isArray(value) && isChangeable(value)) return `[${value.map(inner).join(', ')}]`;
   if (Array.isArray(value)) return `(${value.map(inner).join(', ')}${value.length === 1 ? ',' : ''})`;
   if (value instanceof Dict) {
     return `{${Array.from(value.entries(), ([key, item]) => `${inner(key)}: ${inner(item)}`).join(', ')}}`;
@@ -245,6 +312,7 @@ export function representation(value: Value, quote: (text: string) => string): s
   if (value instanceof SetValue) {
     return value.size === 0 ? 'frozenset()' : `frozenset({${Array.from(value.items(), inner).join(', ')}})`;
   }
-  if (value instanceof View) return `dict_${value.kind}([${Array.from(value, inner).join(', ')}])`;
+  if (value instanceof View) return `${viewNames[value.kind]}(${inner(value.dict)})`;
+  if (value instanceof Pattern) return patternText(value, quote);
   return fault(`${kindOf(value)} has no text`);
 }

@@ -4,14 +4,17 @@
  */
 import type { Json } from '@anneal/contracts/json.ts';
 import { PatternTooSlow } from '../pattern/pattern.ts';
-import { call as callFunction, type Definition, type Limits, type Machine } from './call.ts';
+import { call as callFunction, type CallOptions, type Definition, type Limits, type Machine } from './call.ts';
 import { fromJson, toJson } from './convert.ts';
 import { fault } from './fault.ts';
 import { collectionFunctions } from './library-collections.ts';
 import { controlFunctions } from './library-control.ts';
 import { numberFunctions } from './library-numbers.ts';
+import { patternFunctions } from './library-patterns.ts';
 import { queryFunctions } from './library-queries.ts';
 import { textFunctions } from './library-text.ts';
+import { partOf, timeFunctions } from './library-time.ts';
+import { Moment, Span } from './moment.ts';
 import { Names } from './names.ts';
 import type { Tree } from './syntax.ts';
 import { Dict, isListing, iterate, kindOf, Once, Rule, SetValue, truth, type Value, View } from './value.ts';
@@ -29,9 +32,11 @@ const functions = new Map<string, Definition[]>();
 for (const definition of [
   ...numberFunctions,
   ...textFunctions,
+  ...patternFunctions,
   ...collectionFunctions,
   ...queryFunctions,
   ...controlFunctions,
+  ...timeFunctions,
 ]) {
   const kind = definition.as === 'method' ? ['.'] : definition.as === 'function' ? [''] : ['.', ''];
   for (const prefix of kind) {
@@ -163,6 +168,8 @@ class Evaluator implements Machine {
   /** Of a list: that of each of its elements. */
   #property(from: Value, name: string): Value {
     if (from instanceof Dict) return from.get(name) ?? (from.has(name) ? null : fault(`KeyError: '${name}'`));
+    if (from instanceof Moment || from instanceof Span)
+      return partOf(from, name) ?? fault(`Unable to resolve property ${name} of ${kindOf(from)}`);
     if (!isListing(from)) return fault(`Unable to resolve property ${name} of ${kindOf(from)}`);
     const limited = iterate(this.limited(from) as Once);
     const each = (item: Value): Value => this.#deeper(() => this.#property(item, name));
@@ -176,9 +183,11 @@ class Evaluator implements Machine {
   call(
     name: string,
     items: readonly Value[],
-    { method = false, names = new Names() }: { method?: boolean; names?: Names } = {},
+    { method = false, names = new Names(), named = new Map() }: CallOptions = {},
   ): Value {
     this.step();
+    const defined = method ? undefined : names.defined(name);
+    if (defined) return this.#deeper(() => defined(items, named));
     const [receiver, ...rest] = method ? items : [undefined, ...items];
     const candidates = functions.get(`${method ? '.' : ''}${name}`) ?? [];
     return this.#deeper(() =>
@@ -188,6 +197,7 @@ class Evaluator implements Machine {
         receiver,
         items: rest as Value[],
         evaluated: true,
+        named,
         names,
         machine: this,
         child,
