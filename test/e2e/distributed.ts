@@ -7,10 +7,9 @@ import { findRabbitmq } from '../backends/rabbitmq.ts';
 import type { BackendServer, FindBackend } from '../backends/backend.ts';
 import { startServer, type TestServer, type Watched } from './server.ts';
 
-export const brokers: readonly { name: string; find: FindBackend; survivesKill: boolean }[] = [
-  // After a kill -9, quorum queues of RabbitMQ 3.10 may take no commands for a minute and more: libs/bus/rabbitmq/README.md.
-  { name: 'RabbitMQ', find: findRabbitmq, survivesKill: false },
-  { name: 'NATS', find: findNats, survivesKill: true },
+export const brokers: readonly { name: string; find: FindBackend }[] = [
+  { name: 'RabbitMQ', find: findRabbitmq },
+  { name: 'NATS', find: findNats },
 ];
 
 export interface Backends {
