@@ -107,6 +107,10 @@ export const resourceViewSchema = z.object({
   failure: failureSchema.optional(),
   /** What the last check found to differ from what was applied. */
   drift: z.array(driftSchema).optional(),
+  /** The stack that it is made as, if it is one. */
+  nested_stack: z.object({ id: z.string(), name: z.string() }).optional(),
+  /** Of a resource in a nested stack: the resource around it. */
+  parent_resource: z.string().optional(),
   /** Where it waits for someone outside. */
   hook: z
     .object({
@@ -253,6 +257,57 @@ export const snapshotDelete = call('snapshot.delete', 'Forget a snapshot.', {
   answer: z.object({}),
 });
 
+export const stackExport = call('stack.export', 'A stack in the form in which it can be adopted again.', {
+  question: which,
+  answer: jsonObject,
+});
+
+/** One resource of a plan, as it would be after it is applied, and why. */
+export const plannedChangeSchema = z.object({
+  /** From the root of the stack: `a`, or `a.resources.b`. */
+  resource: z.string(),
+  type: z.string(),
+  change: z.enum(['unchanged', 'update', 'replace', 'maybe update', 'maybe replace', 'create', 'delete']),
+  /** What differs; `known` is false where the new value comes from something that is yet to be made or changed. */
+  properties: z.array(
+    z.object({
+      property: z.string(),
+      before: json.optional(),
+      after: json.optional(),
+      known: z.boolean(),
+      /** Its change takes a new resource. */
+      replaces: z.boolean(),
+    }),
+  ),
+  /** 1 is done first; what has the same number may be done at the same time. */
+  step: z.number().int(),
+});
+export type PlannedChange = z.infer<typeof plannedChangeSchema>;
+
+export const stackPreview = call('stack.preview', 'What an update would do; nothing is changed.', {
+  /** Without `id`: what a new stack would be made of. */
+  question: z.object({ id: z.string().optional(), project: z.string(), ...accepted }),
+  answer: z.object({
+    /** Of the stack as it is and of what it would become: an update with this hash is refused once either differs. */
+    hash: z.string(),
+    changes: z.array(plannedChangeSchema),
+  }),
+});
+
+export const stackWhy = call('stack.why', 'Why nothing is happening: from the stack to what it waits for.', {
+  question: which.extend({ resource: z.string().optional() }),
+  answer: z.object({
+    /** One sentence. */
+    summary: z.string(),
+    /** From the outermost to the cause. */
+    chain: z.array(
+      z.object({ object: z.string(), state: z.string(), reason: z.string(), since: z.string().nullable() }),
+    ),
+    /** What can be done about it. */
+    exits: z.array(z.string()),
+  }),
+});
+
 export const stackShow = call('stack.show', 'One stack.', {
   question: which.extend({ outputs: z.boolean() }),
   answer: stackViewSchema,
@@ -269,6 +324,8 @@ export const stackList = call('stack.list', 'Stacks of a project, newest first.'
     /** E.g. CREATE_COMPLETE, or COMPLETE. */
     states: z.array(z.string()).optional(),
     deleted: z.boolean().optional(),
+    /** Nested stacks too. */
+    nested: z.boolean().optional(),
   }),
   answer: z.object({ stacks: z.array(stackViewSchema) }),
 });
@@ -277,6 +334,8 @@ export const stackResources = call('stack.resources', 'The resources of a stack.
   question: which.extend({
     name: z.string().optional(),
     detail: z.boolean(),
+    /** How many levels of nested stacks to go down; 0 is none. */
+    nested_depth: z.number().int().nonnegative().optional(),
   }),
   answer: z.object({ stack: stackViewSchema, resources: z.array(resourceViewSchema) }),
 });
@@ -288,6 +347,7 @@ export const stackEvents = call('stack.events', 'The events of a stack, in order
     limit: z.number().int().positive().max(1000).optional(),
     descending: z.boolean(),
     resource: z.string().optional(),
+    nested_depth: z.number().int().nonnegative().optional(),
   }),
   answer: z.object({ stack: stackViewSchema, events: z.array(stackEventSchema) }),
 });
