@@ -28,7 +28,7 @@ export type ResourceAction = (typeof resourceActions)[number];
 
 /** What a nested stack needs besides the properties of its resource: only in requests to a nested stack. */
 export const nestedRequestSchema = z.object({
-  kind: z.enum(['template', 'group']),
+  kind: z.enum(['template', 'group', 'stack']),
   /** Content hash of all that it is made of. */
   source: z.string(),
   /** What the stack around it reads: `[attribute, …path]`. */

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { call } from './define.ts';
 import { json, jsonObject } from './json.ts';
+import { planRollingSchema } from './plan.ts';
 import { resourceTypeSchema } from './resource-type.ts';
 
 /** A template as clients send it: text, or already parsed. */
@@ -57,6 +58,8 @@ export const compileNestedQuestionSchema = z.object({
   type: z.string(),
   /** Of a group: the template of its members, made from its properties. Absent: the registry says which file. */
   template: jsonObject.optional(),
+  /** Of a group: goes into the plan. */
+  rolling: planRollingSchema.optional(),
   /** Of the resource, resolved; sealed values become hidden parameters. */
   properties: jsonObject,
   /** What `resource_facade` reads. */

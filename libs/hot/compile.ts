@@ -6,9 +6,11 @@ import type { Mistake } from '@anneal/contracts/errors.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import type { Plan, PlanParameter } from '@anneal/contracts/plan.ts';
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
-import type { EnvironmentDocument } from './environment.ts';
+import type { Environment, EnvironmentDocument } from './environment.ts';
 import { type Front, readFront } from './front.ts';
 import { Mistakes } from './mistakes.ts';
+import { Digests } from './nested/digest.ts';
+import type { TemplateLibrary } from './nested/library.ts';
 import { toJson } from './node.ts';
 import { compileStack } from './stack.ts';
 import { StackScope } from './stack-scope.ts';
@@ -32,16 +34,20 @@ export interface CompileParameters {
   readonly maxResources?: number;
   /** Names of stored parameters that the template may have lost since (PATCH); they are dropped in silence. */
   readonly droppable?: ReadonlySet<string>;
-  /**
-   * What becomes of a resource that is a template. Default `refused`: the engine does not run nested stacks yet, and to
-   * say so beats a stack that stands still. Without an engine (render, plan) they are `compiled`. The one switch.
-   */
-  readonly nestedStacks?: 'refused' | 'compiled';
+  /** Templates that were read before, of the same files and defaults. */
+  readonly library?: TemplateLibrary;
 }
 
 export type Compiled =
-  /** `environment` is the merged one, `template` the template as an object. */
-  | { readonly plan: Plan; readonly environment: JsonObject; readonly template: JsonObject }
+  | {
+      readonly plan: Plan;
+      /** The merged one. */
+      readonly environment: JsonObject;
+      /** As an object. */
+      readonly template: JsonObject;
+      /** Parameters that a template among the files hides: the environment may hold their defaults. */
+      readonly hiddenInside: ReadonlySet<string>;
+    }
   | { readonly mistakes: Mistake[] };
 
 export function compile(parameters: CompileParameters): Compiled {
@@ -50,15 +56,20 @@ export function compile(parameters: CompileParameters): Compiled {
   const body = front && compileBody({ ...parameters, front, mistakes });
   if (mistakes.any || !front || !body) return { mistakes: mistakes.all() };
   const template = toJson(front.read.source) as JsonObject;
-  return { plan: body.plan, environment: front.environment.merged, template };
+  const hiddenInside = hasDefaults(front.environment) ? front.library.hiddenParameters() : new Set<string>();
+  return { plan: body.plan, environment: front.environment.merged, template, hiddenInside };
 }
 
-/** The root stack and, where they are compiled, all that are nested in it. */
+export const hasDefaults = ({ defaults }: Environment): boolean => defaults.size > 0;
+
+/** The root stack and all that are nested in it. */
 export function compileBody(
   options: CompileParameters & { front: Front; mistakes: Mistakes; attributes?: JsonObject },
 ): Body | undefined {
-  const { front, mistakes, attributes, maxResources = 1000, nestedStacks = 'refused' } = options;
+  const { front, mistakes, attributes, maxResources = 1000 } = options;
   const { read, schemas, values, environment, library } = front;
+  const files = new Map(Object.entries(options.files ?? {}));
+  const types = new Map(options.types.map((type) => [type.type, type]));
   return compileStack({
     read,
     schemas,
@@ -70,10 +81,11 @@ export function compileBody(
     depth: 0,
     tree: {
       library,
-      nestedStacks,
+      nestedStacks: 'compiled',
       maxResources,
-      files: new Map(Object.entries(options.files ?? {})),
-      types: new Map(options.types.map((type) => [type.type, type])),
+      files,
+      types,
+      digests: new Digests({ library, files, types, defaults: environment.defaults }),
       count: { resources: 0 },
     },
   });

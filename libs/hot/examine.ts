@@ -14,6 +14,6 @@ export interface Examined {
 export function examine(options: CompileParameters): Examined | { readonly mistakes: Mistake[] } {
   const mistakes = new Mistakes();
   const front = readFront({ ...options, mistakes, missingAllowed: true });
-  const body = front && compileBody({ nestedStacks: 'compiled', ...options, front, mistakes });
+  const body = front && compileBody({ ...options, front, mistakes });
   return body && !mistakes.any ? { body, outline: outline(body.plan) } : { mistakes: mistakes.all() };
 }

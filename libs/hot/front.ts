@@ -26,7 +26,7 @@ export function readFront(
 ): Front | undefined {
   const { mistakes } = options;
   const read = readTemplate({ content: options.template, mistakes });
-  const library = new TemplateLibrary(options.files ?? {});
+  const library = options.library ?? new TemplateLibrary(options.files ?? {});
   const section = read && sectionNode(read, 'parameters');
   const schemas = read && section && readParameterSchemas({ section, version: read.version, mistakes });
   const parameterType = (name: string) => schemas?.get(name)?.type ?? library.parameterType(name);

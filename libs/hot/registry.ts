@@ -6,11 +6,11 @@
  * entries for the resource by name before general ones; then by the plain order of the key, in which `*` stands before
  * every letter. A mapping that leads nowhere is passed over.
  */
-import type { Json } from '@anneal/contracts/json.ts';
-import type { Source } from '@anneal/contracts/plan.ts';
+import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+import { type LifecycleHook, lifecycleHookSchema, type Source } from '@anneal/contracts/plan.ts';
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
 import { join, type Mistakes, nearestName } from './mistakes.ts';
-import { type Entry, isNull, kindOfNode, type Node, toJson } from './node.ts';
+import { type Entry, isNull, isObject, kindOfNode, type Node, toJson, toRecord } from './node.ts';
 
 const hookNames = ['pre-create', 'pre-update', 'pre-delete', 'post-create', 'post-update', 'post-delete'];
 const restrictableActions = ['update', 'replace'];
@@ -51,6 +51,7 @@ export interface Wanted {
 
 export class Registry {
   readonly #root: Level;
+  readonly #inside = new Map<string, Registry>();
 
   private constructor(root: Level) {
     this.#root = root;
@@ -117,12 +118,29 @@ export class Registry {
     return this.#statements(resource, 'restricted_actions');
   }
 
+  lifecycleHooks(resource: string): LifecycleHook[] {
+    return this.#said(resource, 'lifecycle_hooks').flatMap((value) => lifecycleHookSchema.safeParse(value).data ?? []);
+  }
+
   #statements(resource: string, name: string): string[] {
-    const said = [...this.#resources()].flatMap(([pattern, item]) => {
+    return [...new Set(this.#said(resource, name).filter((value) => typeof value === 'string'))];
+  }
+
+  #said(resource: string, name: string): Json[] {
+    return [...this.#resources()].flatMap(([pattern, item]) => {
       const statement = item.kind === 'level' && fits(pattern, resource) ? item.items.get(name) : undefined;
       return statement?.kind === 'statement' ? statement.value : [];
     });
-    return [...new Set(said.filter((value) => typeof value === 'string'))];
+  }
+
+  /** As an environment has it: what is read back is the same. */
+  toJson(): JsonObject {
+    return levelJson(this.#root);
+  }
+
+  /** What is said of resources by their names. */
+  special(): JsonObject {
+    return levelJson({ kind: 'level', items: new Map(this.#resources()) });
   }
 
   /** What a nested stack inherits: all but what led to it, and of the entries by resource name those below its own. */
@@ -136,8 +154,14 @@ export class Registry {
     };
     for (const [pattern, item] of this.#resources()) if (fits(pattern, resource)) adopt(item);
     adopt(this.#resources().get(resource));
+    // Most resources have nothing of their own: those of one type share one registry, and what is worked out from it.
+    const key = mapping?.path.length === 1 ? (mapping.path[0] ?? '') : '';
+    const shared = below.size === 0 ? this.#inside.get(key) : undefined;
+    if (shared) return shared;
     items.set('resources', { kind: 'level', items: below });
-    return new Registry({ kind: 'level', items });
+    const registry = new Registry({ kind: 'level', items });
+    if (below.size === 0) this.#inside.set(key, registry);
+    return registry;
   }
 
   /** With a type that stands for another, unless it is spoken of already. */
@@ -147,6 +171,14 @@ export class Registry {
     const mapping: Mapping = { kind: 'mapping', path: [name], value: target, at: undefined };
     return new Registry({ kind: 'level', items: new Map([...items, [name, mapping]]) });
   }
+}
+
+function levelJson({ items }: Level): JsonObject {
+  const entries = Array.from(items, ([key, item]): [string, Json] => [
+    key,
+    item.kind === 'level' ? levelJson(item) : item.value,
+  ]);
+  return toRecord(entries.filter(([, value]) => !isObject(value) || Object.keys(value).length > 0));
 }
 
 function level(): Level {
@@ -199,6 +231,8 @@ function load(parameters: {
     } else if (isNull(value)) remove(into, key);
     else if (key === 'hooks' || key === 'restricted_actions') {
       readStatement({ into, key, value, place, mistakes, at: value.at ?? at });
+    } else if (key === 'lifecycle_hooks') {
+      readLifecycleHooks({ into, value, place, mistakes, at: value.at ?? at });
     } else if (value.kind === 'map') {
       const inner = level();
       const before = into.items.get(key);
@@ -252,4 +286,29 @@ function readStatement(parameters: {
     mistakes.add({ code: 'InvalidRegistry', message, path: place, at, found, nearest, expected: known.join(', ') });
   }
   into.items.set(key, { kind: 'statement', value: items });
+}
+
+/** Waits that listeners may use, with a time to live and what follows when it has passed. */
+function readLifecycleHooks(parameters: {
+  into: Level;
+  value: Node;
+  place: string;
+  mistakes: Mistakes;
+  at: Source | undefined;
+}): void {
+  const { into, value, place, mistakes, at } = parameters;
+  const json = toJson(value);
+  const items = Array.isArray(json) ? json : [json];
+  for (const [index, item] of items.entries()) {
+    for (const { path, message } of lifecycleHookSchema.safeParse(item).error?.issues ?? []) {
+      const where = join([place, index, ...path].join('.'), '').replace(/\.$/, '');
+      mistakes.add({
+        code: 'InvalidRegistry',
+        message: `Invalid lifecycle hook: ${where}: ${message}`,
+        path: where,
+        at,
+      });
+    }
+  }
+  into.items.set('lifecycle_hooks', { kind: 'statement', value: items });
 }

@@ -42,11 +42,6 @@ export function findType(name: string, entry: Entry, context: TypeContext): Reso
     return undefined;
   }
   if (found.kind === 'type') return { type: found.type, found, template: undefined };
-  if (tree.nestedStacks === 'refused') {
-    const message = `Nested stacks are not run yet: ${name} is of the template ${found.file}`;
-    mistakes.add({ code: 'NotSupported', message, path: typePath, at, expected: 'a resource type', found: type });
-    return undefined;
-  }
   const template = tree.library.get(found.file, environment.defaults);
   if (!template) {
     const names = [...tree.library.names()];

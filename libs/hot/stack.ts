@@ -5,6 +5,7 @@ import type { ResourceType } from '@anneal/contracts/resource-type.ts';
 import { Build } from './build.ts';
 import { findCycles } from './cycle.ts';
 import { join, type Mistakes } from './mistakes.ts';
+import { describeResources, withReads } from './nested/describe.ts';
 import { expandNested } from './nested/expand.ts';
 import type { NestedTemplate } from './nested/library.ts';
 import { type Entry, toRecord } from './node.ts';
@@ -42,18 +43,21 @@ export function compileStack(input: StackInput): Body | undefined {
   );
   const types = resolveTypes(entries, enabled, { environment, tree, mistakes });
   const context: ResourceContext = { ...types, version, dialect, mistakes, build, scope, hidden, enabled };
-  const resources = Array.from(entries)
+  const compiled = Array.from(entries)
     .filter(([name]) => enabled.get(name))
     .flatMap(([name, entry]) => compileResource(name, entry, context) ?? []);
-  const isAcyclic = refuseCycles(resources, entries, mistakes);
+  const writtenTypes = writtenTypesOf(entries);
+  const isAcyclic = refuseCycles(compiled, entries, mistakes);
   const nested =
     isAcyclic && tree.nestedStacks === 'compiled'
-      ? expandNested({ ...types, resources, stack: input, compile: compileStack })
+      ? expandNested({ ...types, resources: compiled, stack: input, compile: compileStack })
       : new Map<string, NestedStack>();
   const outputs = Array.from(sectionEntries(read, 'outputs', mistakes)).flatMap(
     ([name, entry]) => compileOutput(name, entry, context) ?? [],
   );
   if (mistakes.any) return undefined;
+  const resources = describeResources(compiled, { ...types, writtenTypes, stack: input });
+  if (tree.nestedStacks === 'described') refuseTooMany(0, input);
   const plan: Plan = {
     format: 1,
     template_version: version,
@@ -66,8 +70,15 @@ export function compileStack(input: StackInput): Body | undefined {
     const use = { kind: 'scalar', value: name, at: undefined } as const;
     return [name, build.conditions.use(use, `conditions.${name}`) ?? null];
   });
-  const writtenTypes = writtenTypesOf(entries);
-  return { plan, conditions: toRecord(verdicts), writtenTypes, types: types.typeOf, nested, scope, schemas };
+  return {
+    plan: withReads(plan, scope),
+    conditions: toRecord(verdicts),
+    writtenTypes,
+    types: types.typeOf,
+    nested,
+    scope,
+    schemas,
+  };
 }
 
 function resolveTypes(
@@ -98,16 +109,22 @@ function writtenTypesOf(entries: ReadonlyMap<string, Entry>): Map<string, string
   return types;
 }
 
-function checkNames(entries: ReadonlyMap<string, Entry>, { tree, schemas, mistakes, depth }: StackInput): void {
+/** On the whole tree, which `more` resources are added to. */
+function refuseTooMany(more: number, { tree, depth, mistakes }: StackInput): void {
   const { count, maxResources } = tree;
-  count.resources += entries.size;
-  if (maxResources >= 0 && count.resources > maxResources) {
-    const here = depth === 0 ? `the template has ${entries.size}` : `with its nested stacks it has ${count.resources}`;
-    const message = `You have reached the maximum resources per stack, ${maxResources}: ${here}.`;
-    const expected = `at most ${maxResources}`;
-    const found = String(count.resources);
-    mistakes.add({ code: 'TooManyResources', message, path: 'resources', at: undefined, expected, found });
-  }
+  count.resources += more;
+  if (maxResources < 0 || count.resources <= maxResources) return;
+  const isAlone = depth === 0 && count.resources === more;
+  const here = isAlone ? `the template has ${more}` : `with its nested stacks it has ${count.resources}`;
+  const message = `You have reached the maximum resources per stack, ${maxResources}: ${here}.`;
+  const expected = `at most ${maxResources}`;
+  const found = String(count.resources);
+  mistakes.add({ code: 'TooManyResources', message, path: 'resources', at: undefined, expected, found });
+}
+
+function checkNames(entries: ReadonlyMap<string, Entry>, input: StackInput): void {
+  const { schemas, mistakes } = input;
+  refuseTooMany(entries.size, input);
   for (const [name, { at }] of entries) {
     const path = join('resources', name);
     if (name.includes('/'))

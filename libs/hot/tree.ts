@@ -4,6 +4,7 @@ import type { Plan, PlanParameter } from '@anneal/contracts/plan.ts';
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
 import type { Environment } from './environment.ts';
 import type { Mistakes } from './mistakes.ts';
+import type { Digests } from './nested/digest.ts';
 import type { NestedTemplate, TemplateLibrary } from './nested/library.ts';
 import type { ParameterSchema } from './parameter-schema.ts';
 import type { StackIdentity } from './pseudo.ts';
@@ -16,7 +17,9 @@ export interface Tree {
   readonly library: TemplateLibrary;
   readonly types: ReadonlyMap<string, ResourceType>;
   readonly files: ReadonlyMap<string, string>;
-  readonly nestedStacks: 'refused' | 'compiled';
+  /** `compiled`: all the way down. `described`: one stack of a tree is compiled; those in it follow when they are made. */
+  readonly nestedStacks: 'compiled' | 'described';
+  readonly digests: Digests;
   readonly maxResources: number;
   readonly count: { resources: number };
 }
@@ -41,7 +44,7 @@ export interface Body {
   /** The type of each resource as the template has it, before the registry. */
   readonly writtenTypes: ReadonlyMap<string, string>;
   readonly types: ReadonlyMap<string, ResourceType>;
-  /** By the name of the resource; empty where they are refused. */
+  /** By the name of the resource; empty where they are only described. */
   readonly nested: ReadonlyMap<string, NestedStack>;
   readonly scope: StackScope;
   readonly schemas: ReadonlyMap<string, ParameterSchema>;

@@ -3,7 +3,9 @@ import { AnnealError, type Mistake } from '@anneal/contracts/errors.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { Plan, PlanParameter } from '@anneal/contracts/plan.ts';
 import type { CompileAnswer } from '@anneal/contracts/templating.ts';
-import { compile, type CompileParameters } from '@anneal/hot/compile.ts';
+import { compile, type Compiled, type CompileParameters } from '@anneal/hot/compile.ts';
+import { withDigests } from '@anneal/hot/entry-digest.ts';
+import { compileNested, type CompileNested } from '@anneal/hot/nested/compile-nested.ts';
 import { replaceHidden, validate } from '@anneal/hot/validate.ts';
 import type { Secrets } from '@anneal/runtime/secrets.ts';
 import type { Sources } from './question.ts';
@@ -13,21 +15,35 @@ export async function compileAndStore(
   parameters: CompileParameters,
   { blobs, secrets }: Sources,
 ): Promise<CompileAnswer> {
-  const compiled = compile(parameters);
+  return keep(compile(parameters), parameters.files ?? {}, { blobs, secrets });
+}
+
+/** @throws AnnealError InvalidTemplate with every mistake; then nothing is stored. */
+export async function compileNestedAndStore(parameters: CompileNested, sources: Sources): Promise<CompileAnswer> {
+  return keep(compileNested(parameters), parameters.files, sources);
+}
+
+async function keep(
+  compiled: Compiled,
+  files: Readonly<Record<string, string>>,
+  { blobs, secrets }: Sources,
+): Promise<CompileAnswer> {
   if ('mistakes' in compiled) throw refused(compiled.mistakes);
-  const { plan, environment } = sealHidden({ plan: compiled.plan, environment: compiled.environment, secrets });
+  const sealed = sealHidden({ ...compiled, secrets });
+  const { environment } = sealed;
+  const plan = withDigests(sealed.plan);
   const put = (value: unknown): Promise<string> => blobs.put(JSON.stringify(value));
-  const [planHash, template, environmentHash, files] = await Promise.all([
+  const [planHash, template, environmentHash, filesHash] = await Promise.all([
     put(plan),
     put(compiled.template),
     put(environment),
-    put(parameters.files ?? {}),
+    put(files),
   ]);
   return {
     plan: planHash,
     template,
     environment: environmentHash,
-    files,
+    files: filesHash,
     description: plan.description,
     resource_count: Object.keys(plan.resources).length,
   };
@@ -47,19 +63,25 @@ function refused(mistakes: readonly Mistake[]): AnnealError {
   return new AnnealError('InvalidTemplate', message, { mistakes });
 }
 
-function sealHidden({ plan, environment, secrets }: { plan: Plan; environment: JsonObject; secrets: Secrets }): {
+function sealHidden({
+  plan,
+  environment,
+  hiddenInside,
+  secrets,
+}: {
   plan: Plan;
   environment: JsonObject;
-} {
-  const hidden = new Set(
-    Object.entries(plan.parameters).flatMap(([name, parameter]) => (parameter.hidden ? [name] : [])),
-  );
+  hiddenInside: ReadonlySet<string>;
+  secrets: Secrets;
+}): { plan: Plan; environment: JsonObject } {
+  const own = Object.entries(plan.parameters).flatMap(([name, parameter]) => (parameter.hidden ? [name] : []));
+  const hidden = new Set([...own, ...hiddenInside]);
   if (hidden.size === 0) return { plan, environment };
   const seal = (value: Json): Json => secrets.seal(value);
   const parameters = Object.fromEntries(
     Object.entries(plan.parameters).map(([name, parameter]): [string, PlanParameter] => [
       name,
-      hidden.has(name) ? { ...parameter, value: seal(parameter.value) } : parameter,
+      parameter.hidden ? { ...parameter, value: seal(parameter.value) } : parameter,
     ]),
   );
   return { plan: { ...plan, parameters }, environment: replaceHidden(environment, (name) => hidden.has(name), seal) };

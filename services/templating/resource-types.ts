@@ -2,6 +2,7 @@
 import type { ProviderAnnouncement } from '@anneal/contracts/resource.ts';
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
 import { configurationTypes } from '@anneal/hot/types/configuration.ts';
+import { nestedTypes, scalingTypes } from '@anneal/hot/types/nested.ts';
 import { provisioningTypes } from '@anneal/hot/types/provisioning.ts';
 import { schedulingTypes } from '@anneal/hot/types/scheduling.ts';
 import type { Collection, Document, Store } from '@anneal/store/port.ts';
@@ -24,7 +25,7 @@ const served = (types: readonly ResourceType[], provider: string): ServedType[] 
   types.map((type) => ({ ...type, provider }));
 
 const builtIn: readonly ServedType[] = [
-  ...served(schedulingTypes, 'anneal.scheduling'),
+  ...served([...schedulingTypes, ...nestedTypes, ...scalingTypes], 'anneal.scheduling'),
   ...served(provisioningTypes, 'anneal.provisioning'),
   ...served(configurationTypes, 'anneal.configuration'),
 ];

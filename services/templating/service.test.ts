@@ -6,8 +6,10 @@ import { providerAnnounced } from '@anneal/contracts/resource.ts';
 import {
   type CompileAnswer,
   type CompileQuestion,
+  type CompileNestedQuestion,
   resourceTypeList,
   templateCompile,
+  templateCompileNested,
   templateValidate,
 } from '@anneal/contracts/templating.ts';
 import { readSettings } from '@anneal/runtime/settings.ts';
@@ -161,5 +163,137 @@ describe('the templating service', () => {
       .poll(async () => (await list()).find(({ type }) => type === 'My::Type'))
       .toMatchObject({ provider: 'a', description: 'one' });
     expect((await list()).find(({ type }) => type === 'OS::Heat::Value')?.provider).toBe('anneal.scheduling');
+  });
+});
+
+describe('a nested stack', () => {
+  const files = {
+    'member.yaml': `
+heat_template_version: 2018-08-31
+parameters:
+  name: {type: string}
+  password: {type: string, default: none}
+  size: {type: number, default: 1}
+resources:
+  v: {type: OS::Heat::Value, properties: {value: [{get_param: name}, {get_param: password}, {get_param: size}]}}
+outputs:
+  all: {value: {get_attr: [v, value]}}
+`,
+    'script.sh': 'echo',
+    'unused.sh': 'echo nothing',
+  };
+  const around = `
+heat_template_version: 2018-08-31
+resources:
+  one: {type: My::Member, properties: {name: {get_file: script.sh}}}
+  group:
+    type: OS::Heat::ResourceGroup
+    properties: {count: 2, resource_def: {type: My::Member, properties: {name: '%index%'}}}
+outputs:
+  a: {value: {get_attr: [one, all, 0]}}
+  b: {value: {get_attr: [group, attributes, all]}}
+`;
+  const environment = { resource_registry: { 'My::Member': 'member.yaml' }, parameter_defaults: { size: 7 } };
+  const rootWith = (more: { files?: Record<string, string>; environment?: typeof environment } = {}) =>
+    ask({ template: around, files: more.files ?? files, environments: [more.environment ?? environment] });
+  const nestedOf = async (hash: string): Promise<Record<string, unknown>> =>
+    Object.fromEntries(
+      Object.values(((await read(hash)) as Plan).resources).map(({ name, nested }) => [name, nested?.digest]),
+    );
+  const askNested = async (more: Partial<CompileNestedQuestion>): Promise<CompileAnswer> => {
+    const root = await rootWith();
+    const data: CompileNestedQuestion = {
+      project,
+      stack_id: 'child',
+      stack_name: 's-one-1',
+      environment: root.environment,
+      files: root.files,
+      resource: 'one',
+      type: 'My::Member',
+      properties: { name: 'n' },
+      facade: { metadata: {}, deletion_policy: 'Delete', update_policy: {} },
+      depth: 1,
+      resources_outside: 0,
+      ...more,
+    };
+    return context.bus.request({
+      queue,
+      call: templateCompileNested,
+      message: context.mint(templateCompileNested, { data, project }),
+    });
+  };
+
+  it('is named in the plan of the stack around it, with what is read of it', async () => {
+    const plan = (await read((await rootWith()).plan)) as Plan;
+    expect(plan.resources['one']).toMatchObject({
+      type: 'My::Member',
+      nested: { kind: 'template', type: 'My::Member', reads: [['all', 0]] },
+    });
+    expect(plan.resources['group']?.nested).toMatchObject({ kind: 'group', reads: [['attributes', 'all']] });
+  });
+
+  it('has another digest exactly when something that it is made of differs', async () => {
+    const before = await nestedOf((await rootWith()).plan);
+    expect(before['one']).toBeTypeOf('string');
+    const same = await rootWith({ files: { ...files, 'unused.sh': 'other', 'script.sh': 'other' } });
+    expect(await nestedOf(same.plan)).toEqual(before);
+    const changed = await rootWith({ files: { ...files, 'member.yaml': `${files['member.yaml']}\n# more` } });
+    const defaults = await rootWith({ environment: { ...environment, parameter_defaults: { size: 8 } } });
+    for (const { plan } of [changed, defaults]) {
+      const after = await nestedOf(plan);
+      expect(after['one']).not.toBe(before['one']);
+      expect(after['group']).not.toBe(before['group']);
+    }
+  });
+
+  it('is compiled with its properties as parameters and the defaults of the environment', async () => {
+    const answer = await askNested({});
+    expect(((await read(answer.plan)) as Plan).parameters).toMatchObject({
+      name: { value: 'n' },
+      password: { value: 'none' },
+      size: { value: 7 },
+      'OS::stack_name': { value: 's-one-1' },
+    });
+    expect(await read(answer.environment)).toEqual({ parameters: { name: 'n' }, parameter_defaults: { size: 7 } });
+  });
+
+  it('keeps a secret that it is given', async () => {
+    const answer = await askNested({ properties: { name: 'n', password: context.secrets.seal('hush') } });
+    const texts = await Promise.all(
+      [answer.plan, answer.environment, answer.template].map((hash) => context.store.blobs.getText(hash)),
+    );
+    expect(texts.join('')).not.toContain('hush');
+    const { password } = ((await read(answer.plan)) as Plan).parameters;
+    expect(password?.hidden).toBe(true);
+    expect(context.secrets.open(password?.value ?? null)).toBe('hush');
+  });
+
+  it('of a group is compiled from the template of its members, with their secrets as hidden parameters', async () => {
+    const member = (name: string) => ({
+      type: 'My::Member',
+      properties: { name, password: context.secrets.seal('hush') },
+    });
+    const answer = await askNested({
+      resource: 'group',
+      type: 'OS::Heat::ResourceGroup',
+      template: { heat_template_version: '2015-04-30', resources: { '0': member('0'), '1': member('1') } },
+    });
+    const text = await context.store.blobs.getText(answer.plan);
+    expect(text).not.toContain('hush');
+    const plan = JSON.parse(text ?? '') as Plan;
+    expect(Object.keys(plan.resources)).toEqual(['0', '1']);
+    expect(plan.resources['0']?.nested).toMatchObject({ kind: 'template', digest: expect.any(String) });
+    expect(await read(answer.environment)).toMatchObject({ resource_registry: environment.resource_registry });
+  });
+
+  it('is refused with every mistake, too deep, or with too many resources', async () => {
+    await expect(askNested({ properties: { size: 'x', other: 1 } })).rejects.toMatchObject({
+      code: 'InvalidTemplate',
+      mistakes: [{ path: 'parameters.other' }, { path: 'parameters.name' }, { path: 'parameters.size' }],
+    });
+    await expect(askNested({ depth: 6 })).rejects.toMatchObject({ mistakes: [{ code: 'TooDeep' }] });
+    await expect(askNested({ resources_outside: 20_000 })).rejects.toMatchObject({
+      mistakes: [{ code: 'TooManyResources' }],
+    });
   });
 });

@@ -6,11 +6,13 @@ import {
   type CompileQuestion,
   resourceTypeList,
   templateCompile,
+  templateCompileNested,
   templateValidate,
 } from '@anneal/contracts/templating.ts';
 import type { CompileParameters } from '@anneal/hot/compile.ts';
 import { defineService } from '@anneal/runtime/service.ts';
-import { compileAndStore, validateTemplate } from './compile.ts';
+import { compileAndStore, compileNestedAndStore, validateTemplate } from './compile.ts';
+import { createNestedQuestions } from './nested-question.ts';
 import { readQuestion } from './question.ts';
 import { openResourceTypes } from './resource-types.ts';
 import { templatingSettings } from './settings.ts';
@@ -22,12 +24,16 @@ export const templatingService = defineService({
     const { store, secrets } = context;
     const types = await openResourceTypes(store);
     const sources = { blobs: store.blobs, secrets };
+    const nested = createNestedQuestions(sources);
     const read = async (question: CompileQuestion): Promise<CompileParameters> =>
       readQuestion(question, { ...sources, maxResources, types: await types.list() });
     const consumer = await context.bus.consume(
       requestsQueue('templating'),
       route([
         answer(context, templateCompile, async ({ data }) => compileAndStore(await read(data), sources)),
+        answer(context, templateCompileNested, async ({ data }) =>
+          compileNestedAndStore(await nested.read(data, { types: await types.list(), maxResources }), sources),
+        ),
         answer(context, templateValidate, async ({ data }) => validateTemplate(await read(data))),
         answer(context, resourceTypeList, async () => ({ types: await types.list() })),
         on(providerAnnounced, async ({ data }) => {

@@ -4,8 +4,8 @@ import { z } from 'zod';
 export const templatingSettings = defineSettings({
   maxResources: {
     env: 'ANNEAL_TEMPLATING_MAX_RESOURCES',
-    schema: z.coerce.number().int().min(-1).default(1000),
-    meaning: 'The most resources that one template may have; -1 is no limit.',
+    schema: z.coerce.number().int().min(-1).default(20_000),
+    meaning: 'The most resources that a stack and all that are nested in it may have; -1 is no limit.',
     cost: 'More lets one stack take more of the memory and time of every service.',
   },
   concurrency: {

@@ -1,5 +1,6 @@
 /** The templates among the files, each read once however many resources are made of it. */
 import type { Mistake } from '@anneal/contracts/errors.ts';
+import type { JsonObject } from '@anneal/contracts/json.ts';
 import type { PropertySchema, ResourceType } from '@anneal/contracts/resource-type.ts';
 import type { Environment } from '../environment.ts';
 import { Mistakes } from '../mistakes.ts';
@@ -29,7 +30,7 @@ const propertyTypes: Readonly<Record<ParameterType, PropertySchema['type']>> = {
 export class TemplateLibrary {
   readonly #files: ReadonlyMap<string, string>;
   readonly #read = new Map<string, NestedTemplate | undefined>();
-  #parameterTypes: Map<string, ParameterType> | undefined;
+  #parameters: { types: Map<string, ParameterType>; hidden: Set<string> } | undefined;
 
   constructor(files: Readonly<Record<string, string>>) {
     this.#files = new Map(Object.entries(files));
@@ -47,45 +48,74 @@ export class TemplateLibrary {
 
   /** Of any template among the files; text that is no template is passed over. */
   parameterType(name: string): ParameterType | undefined {
-    this.#parameterTypes ??= this.#allParameterTypes();
-    return this.#parameterTypes.get(name);
+    return this.#allParameters().types.get(name);
   }
 
-  #allParameterTypes(): Map<string, ParameterType> {
+  /** Hidden in any template among the files. */
+  hiddenParameters(): ReadonlySet<string> {
+    return this.#allParameters().hidden;
+  }
+
+  #allParameters(): { types: Map<string, ParameterType>; hidden: Set<string> } {
+    if (this.#parameters) return this.#parameters;
     const types = new Map<string, ParameterType>();
+    const hiddenNames = new Set<string>();
     for (const [file, content] of this.#files) {
       const mistakes = new Mistakes();
       const read = readTemplate({ content, file, mistakes });
       if (!read || mistakes.any) continue;
       const section = sectionNode(read, 'parameters');
       const schemas = readParameterSchemas({ section, version: read.version, mistakes });
-      for (const [name, { type }] of schemas) types.set(name, type);
+      for (const [name, { type, hidden }] of schemas) {
+        types.set(name, type);
+        if (hidden) hiddenNames.add(name);
+      }
     }
-    return types;
+    return (this.#parameters = { types, hidden: hiddenNames });
   }
 
   #load(file: string, defaults: Environment['defaults']): NestedTemplate | undefined {
     const content = this.#files.get(file);
-    if (content === undefined) return undefined;
-    const mistakes = new Mistakes();
-    const read = readTemplate({ content, file, mistakes });
-    if (!read) return { ...empty, file, mistakes: mistakes.all() };
-    const section = sectionNode(read, 'parameters');
-    const schemas = readParameterSchemas({ section, version: read.version, mistakes });
-    const properties = Array.from(schemas.values(), (schema): [string, PropertySchema] => [
-      schema.name,
-      propertyOf(schema, defaults),
-    ]);
-    const outputs = Array.from(sectionEntries(read, 'outputs', mistakes).keys(), (name) => [name, {}] as const);
-    const type: ResourceType = {
-      type: file,
-      description: read.description,
-      properties: Object.fromEntries(properties),
-      attributes: Object.fromEntries(outputs),
-    };
-    return { file, read, schemas, type, mistakes: mistakes.all() };
+    return content === undefined ? undefined : load({ content, file, defaults });
   }
 }
+
+/** A template that no file holds. */
+export function readNested(content: string | JsonObject): NestedTemplate {
+  return load({ content, file: undefined, defaults: new Map() });
+}
+
+function load({
+  content,
+  file,
+  defaults,
+}: {
+  content: string | JsonObject;
+  file: string | undefined;
+  defaults: Environment['defaults'];
+}): NestedTemplate {
+  const mistakes = new Mistakes();
+  const name = file ?? unnamed;
+  const read = readTemplate({ content, file, mistakes });
+  if (!read) return { ...empty, file: name, mistakes: mistakes.all() };
+  const section = sectionNode(read, 'parameters');
+  const schemas = readParameterSchemas({ section, version: read.version, mistakes });
+  const properties = Array.from(schemas.values(), (schema): [string, PropertySchema] => [
+    schema.name,
+    propertyOf(schema, defaults),
+  ]);
+  const outputs = Array.from(sectionEntries(read, 'outputs', mistakes).keys(), (output) => [output, {}] as const);
+  const type: ResourceType = {
+    type: name,
+    description: read.description,
+    properties: Object.fromEntries(properties),
+    attributes: Object.fromEntries(outputs),
+  };
+  return { file: name, read, schemas, type, mistakes: mistakes.all() };
+}
+
+/** Heat's word for such a one. */
+const unnamed = 'nested_stack';
 
 const empty = {
   read: {

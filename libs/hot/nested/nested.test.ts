@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { render, type RenderParameters } from '../render.ts';
-import { mistakesOf, types } from '../testing.ts';
+import { types } from '../testing.ts';
 
 const inner = `
 heat_template_version: rocky
@@ -77,13 +77,6 @@ describe('nested templates', () => {
         { message: 'Provider requires property name unknown in facade OS::Heat::RandomString' },
         { message: 'Attribute value for facade OS::Heat::RandomString missing in provider' },
       ],
-    });
-  });
-
-  it('are refused where nothing runs them yet', () => {
-    expect(mistakesOf(outer('{name: a}'), { files: { 'inner.yaml': inner } })[0]).toMatchObject({
-      code: 'NotSupported',
-      message: 'Nested stacks are not run yet: n is of the template inner.yaml',
     });
   });
 });

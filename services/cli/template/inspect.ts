@@ -23,7 +23,7 @@ async function load(file: string, options: InspectOptions, context: CliContext):
 /** In Heat's form. */
 export async function validateOffline(file: string, options: InspectOptions, context: CliContext) {
   const loaded = await loadTemplate(file, options, context.cwd);
-  const validated = validate({ nestedStacks: 'compiled', ...loaded });
+  const validated = validate(loaded);
   return 'mistakes' in validated ? refuse(validated.mistakes, options.output, context) : validated.answer;
 }
 

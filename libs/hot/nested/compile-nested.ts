@@ -1,0 +1,214 @@
+/**
+ * Compiles one nested stack when it is about to be made: the properties of its resource are known, and what is nested in it
+ * follows in its turn. Its environment is that of the stack around it, as far as it reaches inside.
+ */
+import type { JsonObject } from '@anneal/contracts/json.ts';
+import type { PlanRolling } from '@anneal/contracts/plan.ts';
+import type { ResourceType } from '@anneal/contracts/resource-type.ts';
+import { type Compiled, hasDefaults } from '../compile.ts';
+import { type Environment, readEnvironments } from '../environment.ts';
+import { asEntries } from '../front.ts';
+import { groupKind } from '../groups/kind.ts';
+import { scaledResource, scaledResourceTarget } from '../groups/scaling.ts';
+import { join, listed, Mistakes, nearestName } from '../mistakes.ts';
+import { isObject, toJson } from '../node.ts';
+import type { ParameterSchema } from '../parameter-schema.ts';
+import { resolveParameters } from '../parameters.ts';
+import { pseudoParameters } from '../pseudo.ts';
+import { compileStack } from '../stack.ts';
+import { type FacadeParts, StackScope } from '../stack-scope.ts';
+import { Digests } from './digest.ts';
+import { type NestedTemplate, readNested, type TemplateLibrary } from './library.ts';
+import { passProperties } from './pass.ts';
+
+/** Of a group: the template of its members, what its parameters are, and how it is brought about. */
+interface Members {
+  readonly template: JsonObject;
+  readonly parameters: JsonObject;
+  readonly rolling: PlanRolling | undefined;
+}
+
+export interface CompileNested {
+  /** Of the stack around it, opened. */
+  readonly environment: JsonObject;
+  readonly library: TemplateLibrary;
+  readonly files: Readonly<Record<string, string>>;
+  readonly types: readonly ResourceType[];
+  readonly resource: string;
+  /** As the template around it names it. */
+  readonly type: string;
+  readonly members?: Members | undefined;
+  /** Opened. */
+  readonly properties: JsonObject;
+  /** Those that hold a secret: it stays one inside. */
+  readonly hidden: ReadonlySet<string>;
+  readonly facade: FacadeParts;
+  readonly stackName: string;
+  readonly stackId: string;
+  readonly projectId: string;
+  readonly depth: number;
+  /** Of the tree; -1 is no limit. */
+  readonly maxResources: number;
+  readonly resourcesOutside: number;
+}
+
+/** As Heat: the root, and five levels below it. */
+const deepest = 5;
+
+interface Source {
+  readonly template: NestedTemplate;
+  readonly parameters: JsonObject;
+  readonly environment: Environment;
+  readonly hidden: ReadonlySet<string>;
+}
+
+export function compileNested(options: CompileNested): Compiled {
+  const { library, stackName, stackId, projectId, depth, facade } = options;
+  const mistakes = new Mistakes();
+  const source = depth > deepest ? refuseDepth(options, mistakes) : sourceOf(options, mistakes);
+  if (!source || mistakes.any) return { mistakes: mistakes.all() };
+  const { template, parameters } = source;
+  const { read } = template;
+  const identity = { stackName, stackId, projectId };
+  const environment = insideOf(source);
+  const schemas = hide(template.schemas, source.hidden);
+  const { values } = resolveParameters({
+    schemas,
+    environment,
+    pseudo: pseudoParameters(read.dialect, identity),
+    previous: undefined,
+    missingAllowed: false,
+    mistakes,
+  });
+  if (mistakes.any) return { mistakes: mistakes.all() };
+  const files = new Map(Object.entries(options.files));
+  const types = new Map(options.types.map((type) => [type.type, type]));
+  const body = compileStack({
+    read,
+    schemas,
+    values,
+    environment,
+    mistakes,
+    identity,
+    scope: new StackScope({ version: read.version, values, facade }),
+    depth,
+    tree: {
+      library,
+      nestedStacks: 'described',
+      maxResources: options.maxResources,
+      files,
+      types,
+      digests: new Digests({ library, files, types, defaults: environment.defaults }),
+      count: { resources: options.resourcesOutside },
+    },
+  });
+  if (mistakes.any || !body) return { mistakes: mistakes.all() };
+  const { parameters: _, resource_registry: __, ...rest } = environment.merged;
+  const registry = environment.registry.toJson();
+  return {
+    plan: { ...body.plan, ...(options.members?.rolling && { rolling: options.members.rolling }) },
+    template: toJson(read.source) as JsonObject,
+    hiddenInside: hasDefaults(environment) ? library.hiddenParameters() : new Set(),
+    environment: {
+      ...rest,
+      ...(Object.keys(registry).length > 0 && { resource_registry: registry }),
+      ...(Object.keys(parameters).length > 0 && { parameters }),
+    },
+  };
+}
+
+function sourceOf(options: CompileNested, mistakes: Mistakes): Source | undefined {
+  const { library, resource, type, properties, files } = options;
+  const { parameters: _, ...around } = options.environment;
+  const environment = readEnvironments([{ content: around, file: 'environment' }], {
+    mistakes,
+    parameterType: (name) => library.parameterType(name),
+  });
+  const inside = { ...environment, registry: environment.registry.inside(resource, undefined) };
+  if (options.members) {
+    const { registry } = inside;
+    const { template, parameters } = options.members;
+    const isInstances = groupKind(type) === 'instances';
+    return {
+      template: readNested(template),
+      parameters,
+      environment: {
+        ...inside,
+        registry: isInstances ? registry.withAlias(scaledResource, scaledResourceTarget) : registry,
+      },
+      hidden: new Set(),
+    };
+  }
+  if (type === 'OS::Heat::Stack' || type === 'AWS::CloudFormation::Stack') {
+    const { template, TemplateURL: url } = properties;
+    const [text, given] =
+      type === 'OS::Heat::Stack' ? [template, 'parameters'] : [typeof url === 'string' && files[url], 'Parameters'];
+    if (typeof text !== 'string') return refuseFile(typeof url === 'string' ? url : type, options, mistakes);
+    const parameters = properties[given];
+    const passed = isObject(parameters) ? parameters : {};
+    // Which of them is the secret is not told apart.
+    const hidden = new Set(options.hidden.has(given) ? Object.keys(passed) : []);
+    return withoutMistakes({ template: readNested(text), parameters: passed, environment: inside, hidden }, mistakes);
+  }
+  const types = new Map(options.types.map((each) => [each.type, each]));
+  const found = environment.registry.find({ type, resource, types });
+  const template = found?.kind === 'template' ? library.get(found.file, environment.defaults) : undefined;
+  if (found?.kind !== 'template' || !template) {
+    return refuseFile(found?.kind === 'template' ? found.file : type, options, mistakes);
+  }
+  const passed = passProperties(properties, template.type);
+  if ('problem' in passed) {
+    const path = join(`resources.${resource}.properties`, passed.property);
+    const problem = options.hidden.size > 0 ? 'its value cannot be passed to the nested stack' : passed.problem;
+    mistakes.add({ code: 'WrongPropertyType', message: `Property error: ${path}: ${problem}`, path, at: undefined });
+    return undefined;
+  }
+  const registry = environment.registry.inside(resource, found.mapping);
+  const { hidden } = options;
+  return withoutMistakes(
+    { template, parameters: passed.parameters, environment: { ...environment, registry }, hidden },
+    mistakes,
+  );
+}
+
+function withoutMistakes(source: Source, mistakes: Mistakes): Source | undefined {
+  for (const { line, column, file, ...mistake } of source.template.mistakes) {
+    const isPlaced = line !== undefined && column !== undefined;
+    mistakes.add({ ...mistake, at: isPlaced ? { line, column, ...(file !== undefined && { file }) } : undefined });
+  }
+  return source.template.mistakes.length === 0 ? source : undefined;
+}
+
+/** The environment with the parameters that are passed, and no other. */
+function insideOf({ environment, parameters }: Source): Environment {
+  return { ...environment, parameters: asEntries(parameters) };
+}
+
+function hide(
+  schemas: ReadonlyMap<string, ParameterSchema>,
+  hidden: ReadonlySet<string>,
+): ReadonlyMap<string, ParameterSchema> {
+  if (hidden.size === 0) return schemas;
+  return new Map(
+    Array.from(schemas, ([name, schema]) => [name, hidden.has(name) ? { ...schema, hidden: true } : schema]),
+  );
+}
+
+function refuseDepth({ resource }: CompileNested, mistakes: Mistakes): undefined {
+  const path = `resources.${resource}`;
+  const message = `RequestLimitExceeded: ${path}: Request limit exceeded: Recursion depth exceeds ${deepest}.`;
+  mistakes.add({ code: 'TooDeep', message, path, at: undefined });
+}
+
+function refuseFile(file: string, { files, resource }: CompileNested, mistakes: Mistakes): undefined {
+  const names = Object.keys(files);
+  mistakes.add({
+    code: 'MissingFile',
+    message: `Failed to retrieve template data: ${file} is not among the files`,
+    path: join(`resources.${resource}`, 'type'),
+    at: undefined,
+    found: file,
+    nearest: nearestName(file, names),
+    expected: listed(names),
+  });
+}

@@ -1,0 +1,140 @@
+/** What a plan says of a resource that is made as a stack of its own, and of what the environment asks of it. */
+import { createHash } from 'node:crypto';
+import type { Json } from '@anneal/contracts/json.ts';
+import type { Expression, Plan, PlanNested, PlanResource } from '@anneal/contracts/plan.ts';
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import { evaluate, type Scope, unknown } from '../evaluate.ts';
+import { bare } from '../entry-digest.ts';
+import { groupKind } from '../groups/kind.ts';
+import { toRecord } from '../node.ts';
+import { resolveProperties } from '../properties.ts';
+import type { ResolvedTypes, StackInput } from '../tree.ts';
+import { holdsUnknown, type Partial } from '../unknown.ts';
+
+/** A stack whose template stands in its properties. */
+const stackTypes: ReadonlySet<string> = new Set(['OS::Heat::Stack', 'AWS::CloudFormation::Stack']);
+
+export function nestedKind(type: string, isTemplate: boolean): PlanNested['kind'] | undefined {
+  if (isTemplate) return 'template';
+  if (groupKind(type)) return 'group';
+  return stackTypes.has(type) ? 'stack' : undefined;
+}
+
+interface Described extends ResolvedTypes {
+  readonly stack: StackInput;
+  /** By resource, as the template has it, before the registry. */
+  readonly writtenTypes: ReadonlyMap<string, string>;
+}
+
+/** The resources with what else is to be known of each; counts what is nested in them, where that is not counted one by one. */
+export function describeResources(resources: readonly PlanResource[], described: Described): PlanResource[] {
+  const { stack, templateOf, typeOf } = described;
+  const { registry } = stack.environment;
+  return resources.map((resource) => {
+    const hooks = registry.hooks(resource.name);
+    const restricted = registry.restrictedActions(resource.name);
+    const lifecycle = registry.lifecycleHooks(resource.name);
+    const kind = nestedKind(typeOf.get(resource.name)?.type ?? '', templateOf.has(resource.name));
+    return {
+      ...resource,
+      ...(hooks.length > 0 && { hooks }),
+      ...(restricted.length > 0 && { restricted_actions: restricted }),
+      ...(lifecycle.length > 0 && { lifecycle_hooks: lifecycle }),
+      ...(kind && nestedPart(resource, kind, described)),
+    };
+  });
+}
+
+function nestedPart(
+  resource: PlanResource,
+  kind: PlanNested['kind'],
+  { stack, templateOf, typeOf, foundOf, writtenTypes }: Described,
+): Pick<PlanResource, 'nested' | 'type'> {
+  const { name } = resource;
+  const { tree, environment } = stack;
+  const found = foundOf.get(name);
+  const template = templateOf.get(name);
+  const type = template ? (writtenTypes.get(name) ?? resource.type) : resource.type;
+  const registry = environment.registry.inside(name, found?.kind === 'template' ? found.mapping : undefined);
+  const reached = template
+    ? tree.digests.ofFile(template.file, registry)
+    : tree.digests.ofValues(valuesOf(resource, stack, typeOf.get(name)), registry);
+  if (tree.nestedStacks === 'described') tree.count.resources += reached.resources;
+  return { type, nested: { kind, type, digest: reached.digest, reads: [] } };
+}
+
+function valuesOf(
+  resource: PlanResource,
+  { scope }: StackInput,
+  type: ReturnType<ResolvedTypes['typeOf']['get']>,
+): Json[] {
+  if (!type) return [];
+  return Object.values(resolveProperties({ resource, type, scope }).all).map(known);
+}
+
+const known = (value: Partial): Json => {
+  if (value === unknown) return null;
+  if (Array.isArray(value)) return value.map(known);
+  if (typeof value !== 'object' || value === null) return value;
+  return toRecord(Object.entries(value).map(([key, item]) => [key, known(item)]));
+};
+
+/** The plan, in which every nested stack knows what is read of it. */
+export function withReads(plan: Plan, scope: Scope): Plan {
+  const nested = Object.values(plan.resources).filter((resource) => resource.nested);
+  if (nested.length === 0) return plan;
+  const reads = new Map(nested.map(({ name }) => [name, new Map<string, Json[]>()]));
+  const visit = (expression: Expression): void => {
+    if (expression.kind === 'list') for (const item of expression.items) visit(item);
+    else if (expression.kind === 'map') for (const { value } of expression.entries) visit(value);
+    else if (expression.kind === 'call') {
+      if (expression.function === 'get_attr') {
+        const [name, ...path] = writtenOut(expression.arguments, scope);
+        if (typeof name === 'string') reads.get(name)?.set(JSON.stringify(path), path);
+      }
+      visit(expression.arguments);
+    }
+  };
+  for (const { properties, metadata, update_policy: policy } of Object.values(plan.resources)) {
+    for (const property of Object.values(properties)) visit(property);
+    if (metadata) visit(metadata);
+    if (policy) visit(policy);
+  }
+  for (const { value } of Object.values(plan.outputs)) visit(value);
+  const resources = Object.entries(plan.resources).map(([name, resource]): [string, PlanResource] => [
+    name,
+    resource.nested
+      ? { ...resource, nested: readBy(resource.nested, resource, [...(reads.get(name)?.values() ?? [])]) }
+      : resource,
+  ]);
+  return { ...plan, resources: toRecord(resources) };
+}
+
+/** What is read, and what the resource itself says to the stack, make that stack too. */
+function readBy(nested: PlanNested, { metadata, update_policy: policy }: PlanResource, reads: Json[][]): PlanNested {
+  const texts = [nested.digest, reads, metadata && bare(metadata), policy && bare(policy)];
+  return { ...nested, reads, digest: createHash('sha256').update(JSON.stringify(texts)).digest('hex') };
+}
+
+/** The arguments up to the first that is not known before something is made. */
+function writtenOut(argument: Expression, scope: Scope): Json[] {
+  if (argument.kind === 'literal') return Array.isArray(argument.value) ? argument.value : [argument.value];
+  if (argument.kind !== 'list') return [];
+  const found: Json[] = [];
+  for (const item of argument.items) {
+    const value = tryEvaluate(item, scope);
+    if (value === unknown || holdsUnknown(value)) break;
+    found.push(value as Json);
+  }
+  return found;
+}
+
+function tryEvaluate(expression: Expression, scope: Scope): Partial {
+  try {
+    return evaluate(expression, scope);
+  } catch (error) {
+    // It is reported where the expression stands.
+    if (error instanceof AnnealError) return unknown;
+    throw error;
+  }
+}

@@ -1,0 +1,210 @@
+/**
+ * What a nested stack is made of besides the properties of its resource, as one hash: its template, all templates and files
+ * that can be reached from it, what the registry makes of the types in them, and the defaults of their parameters. While
+ * the hash stays the same, the same properties make the same stack.
+ *
+ * What is reached is told by text: a string that is the name of a file, or a type that is mapped to one, counts as used. It
+ * may count too much, never too little.
+ */
+import { createHash } from 'node:crypto';
+import type { Json } from '@anneal/contracts/json.ts';
+import type { ResourceType } from '@anneal/contracts/resource-type.ts';
+import type { Environment } from '../environment.ts';
+import { Mistakes } from '../mistakes.ts';
+import { isObject, type Node, toJson } from '../node.ts';
+import type { Registry } from '../registry.ts';
+import { readTemplate, type Template } from '../template.ts';
+import type { TemplateLibrary } from './library.ts';
+
+export interface Reached {
+  readonly digest: string;
+  /** In all templates that were reached, once for each resource that is made of one: at least so many will there be. */
+  readonly resources: number;
+}
+
+interface Scanned {
+  /** Names of files and types that stand in it. */
+  readonly words: ReadonlySet<string>;
+  /** The types of its resources. */
+  readonly types: readonly string[];
+  /** It reads a file whose name is worked out: any may be the one. */
+  readonly isOpen: boolean;
+  readonly parameters: readonly string[];
+}
+
+export interface DigestContext {
+  readonly library: TemplateLibrary;
+  readonly files: ReadonlyMap<string, string>;
+  readonly types: ReadonlyMap<string, ResourceType>;
+  readonly defaults: Environment['defaults'];
+}
+
+/** Of the templates of one tree, each of which is read once. */
+export class Digests {
+  readonly #context: DigestContext;
+  readonly #scanned = new Map<string, Scanned>();
+  readonly #reached = new WeakMap<Registry, Map<string, Reached>>();
+  #allFiles: string | undefined;
+
+  constructor(context: DigestContext) {
+    this.#context = context;
+  }
+
+  /** Of a template among the files; `registry` is the one that counts inside it. */
+  ofFile(file: string, registry: Registry): Reached {
+    let known = this.#reached.get(registry);
+    if (!known) this.#reached.set(registry, (known = new Map<string, Reached>()));
+    let reached = known.get(file);
+    if (!reached) known.set(file, (reached = this.#reach([this.#scanFile(file)], [file], registry)));
+    return reached;
+  }
+
+  /** Of what is written in values: a definition of members, the text of a template. */
+  ofValues(values: readonly Json[], registry: Registry): Reached {
+    return this.#reach(
+      values.map((value) => this.#scanValue(value)),
+      [],
+      registry,
+    );
+  }
+
+  #reach(roots: readonly Scanned[], names: readonly string[], registry: Registry): Reached {
+    const { files, types, defaults } = this.#context;
+    const parts = new Set<string>(names.map((name) => this.#partOf(name)));
+    const parameters = new Set<string>();
+    const seen = new Set(names);
+    const special = registry.special();
+    const waiting: Scanned[] = [...roots, this.#scanValue(special)];
+    parts.add(`special ${canonical(special)}`);
+    for (let next = waiting.pop(); next; next = waiting.pop()) {
+      for (const name of next.parameters) parameters.add(name);
+      if (next.isOpen) parts.add((this.#allFiles ??= `files ${hash(canonical(Object.fromEntries(files)))}`));
+      for (const word of next.words) {
+        if (seen.has(word)) continue;
+        seen.add(word);
+        const found = files.has(word) ? undefined : registry.find({ type: word, resource: undefined, types });
+        const file = found?.kind === 'template' ? found.file : word;
+        if (found?.kind === 'type' && found.type.type !== word) parts.add(`type ${word} is ${found.type.type}`);
+        if (found?.kind === 'template') parts.add(`type ${word} is ${file}`);
+        if (!files.has(file)) continue;
+        parts.add(this.#partOf(file));
+        waiting.push(this.#scanFile(file));
+      }
+    }
+    for (const name of parameters) {
+      const preset = defaults.get(name);
+      if (preset) parts.add(`default ${name} is ${canonical(toJson(preset.value))}`);
+    }
+    const counted = roots.reduce((sum, root) => sum + this.#count(root, registry, names), 0);
+    return { digest: hash([...parts].sort().join('\n')), resources: counted };
+  }
+
+  /** A file that contains itself is counted once; compiling it says what is wrong. */
+  #count({ types }: Scanned, registry: Registry, way: readonly string[]): number {
+    let sum = 0;
+    for (const type of types) {
+      sum += 1;
+      const found = registry.find({ type, resource: undefined, types: this.#context.types });
+      if (found?.kind !== 'template' || way.includes(found.file) || way.length > deepestCounted) continue;
+      sum += this.#count(this.#scanFile(found.file), registry, [...way, found.file]);
+      if (sum > mostCounted) return sum;
+    }
+    return sum;
+  }
+
+  #partOf(file: string): string {
+    return `file ${file} ${hash(this.#context.files.get(file) ?? '')}`;
+  }
+
+  #scanFile(file: string): Scanned {
+    let scanned = this.#scanned.get(file);
+    if (!scanned) {
+      const template = /\.(?:yaml|yml|json|template)$/.test(file) ? this.#templateOf(file) : undefined;
+      this.#scanned.set(file, (scanned = template ? scanTemplate(template) : nothing));
+    }
+    return scanned;
+  }
+
+  #templateOf(file: string): Template | undefined {
+    const known = this.#context.library.get(file, this.#context.defaults);
+    return known?.mistakes.length === 0 ? known.read : undefined;
+  }
+
+  #scanValue(value: Json): Scanned {
+    const words = new Set<string>();
+    collectValue(value, words);
+    // The text of a whole template, as a remote stack has it.
+    const texts = isObject(value) ? Object.values(value) : [value];
+    const inner = texts.flatMap((text) => {
+      if (typeof text !== 'string' || !text.includes('\n') || !/template_version|TemplateFormatVersion/i.test(text))
+        return [];
+      const template = readTemplate({ content: text, mistakes: new Mistakes() });
+      return template ? [scanTemplate(template)] : [];
+    });
+    for (const each of inner) for (const word of each.words) words.add(word);
+    return {
+      words,
+      types: inner.flatMap(({ types }) => types),
+      isOpen: inner.some(({ isOpen }) => isOpen),
+      parameters: inner.flatMap(({ parameters }) => parameters),
+    };
+  }
+}
+
+const nothing: Scanned = { words: new Set(), types: [], isOpen: false, parameters: [] };
+const deepestCounted = 6;
+const mostCounted = 10_000_000;
+const hash = (text: string): string => createHash('sha256').update(text).digest('hex');
+/** A type or the name of a file is one line; whole scripts are neither. */
+const isWord = (text: string): boolean => text.length < 512 && !text.includes('\n') && /::|[./]/.test(text);
+
+function scanTemplate(template: Template): Scanned {
+  const words = new Set<string>();
+  const state = { isOpen: false };
+  const visit = (node: Node): void => {
+    if (node.kind === 'list') for (const item of node.items) visit(item);
+    else if (node.kind === 'map') {
+      for (const [key, { value }] of node.entries) {
+        if (key === 'get_file') {
+          if (value.kind === 'scalar' && typeof value.value === 'string') words.add(value.value);
+          else state.isOpen = true;
+        }
+        visit(value);
+      }
+    } else if (typeof node.value === 'string' && isWord(node.value)) words.add(node.value);
+  };
+  const section = (name: string): Node | undefined => template.root.entries.get(name)?.value;
+  for (const name of ['parameters', 'resources', 'outputs', 'conditions']) {
+    const node = section(name);
+    if (node) visit(node);
+  }
+  const resources = section('resources');
+  const parameters = section('parameters');
+  return {
+    words,
+    types:
+      resources?.kind === 'map'
+        ? Array.from(resources.entries.values(), ({ value }) => {
+            const type = value.kind === 'map' ? value.entries.get('type')?.value : undefined;
+            return type?.kind === 'scalar' && typeof type.value === 'string' ? type.value : '';
+          })
+        : [],
+    isOpen: state.isOpen,
+    parameters: parameters?.kind === 'map' ? [...parameters.entries.keys()] : [],
+  };
+}
+
+function collectValue(value: Json, words: Set<string>): void {
+  if (typeof value === 'string') {
+    if (isWord(value)) words.add(value);
+  } else if (Array.isArray(value)) for (const item of value) collectValue(item, words);
+  else if (isObject(value)) for (const item of Object.values(value)) collectValue(item, words);
+}
+
+/** The order of keys does not count. */
+function canonical(value: Json): string {
+  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
+  if (!isObject(value)) return JSON.stringify(value);
+  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+  return `{${entries.map(([key, item]) => `${JSON.stringify(key)}:${canonical(item)}`).join(',')}}`;
+}

@@ -1,0 +1,18 @@
+/** The types whose resources are stacks of their own, and those that belong to groups that scale. */
+import type { ResourceType } from '@anneal/contracts/resource-type.ts';
+import { nestedKind } from '../nested/describe.ts';
+import { awsTypes } from './aws.ts';
+import { groupTypes } from './group.ts';
+import { softwareConfigTypes } from './software-config.ts';
+
+const all: readonly ResourceType[] = [...groupTypes, ...awsTypes, ...softwareConfigTypes];
+
+/** The engine runs them itself. */
+export const nestedTypes: readonly ResourceType[] = all.filter(({ type }) => nestedKind(type, false) !== undefined);
+
+/** Policies, and what instances are made after. */
+export const scalingTypes: readonly ResourceType[] = all.filter(({ type }) =>
+  ['OS::Heat::ScalingPolicy', 'AWS::AutoScaling::ScalingPolicy', 'AWS::AutoScaling::LaunchConfiguration'].includes(
+    type,
+  ),
+);

@@ -1,0 +1,93 @@
+/**
+ * From the question for a nested stack to what the compiler takes. A group asks it once per member, each time with the same
+ * environment and files: what was read of them is kept.
+ */
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import type { JsonObject } from '@anneal/contracts/json.ts';
+import type { ResourceType } from '@anneal/contracts/resource-type.ts';
+import type { CompileNestedQuestion } from '@anneal/contracts/templating.ts';
+import type { CompileNested } from '@anneal/hot/nested/compile-nested.ts';
+import { TemplateLibrary } from '@anneal/hot/nested/library.ts';
+import type { Sources } from './question.ts';
+import { hideSecrets } from './secret-members.ts';
+
+export interface NestedQuestions {
+  read(
+    question: CompileNestedQuestion,
+    about: { types: readonly ResourceType[]; maxResources: number },
+  ): Promise<CompileNested>;
+}
+
+/** The files of so many trees, and the environments of so many stacks. */
+const mostKept = 32;
+
+export function createNestedQuestions({ blobs, secrets }: Sources): NestedQuestions {
+  const environments = createKept<JsonObject>();
+  const files = createKept<Record<string, string>>();
+  const libraries = createKept<TemplateLibrary>();
+
+  const read = async (hash: string, what: string): Promise<JsonObject> => {
+    const text = await blobs.getText(hash);
+    if (text === undefined) throw new AnnealError('NotFound', `The ${what} ${hash} is not in the store.`);
+    return JSON.parse(text) as JsonObject;
+  };
+
+  return {
+    async read(question, { types, maxResources }) {
+      const environment = await environments.get(question.environment, async () =>
+        secrets.open(await read(question.environment, 'environment')),
+      );
+      const content = await files.get(
+        question.files,
+        async () => (await read(question.files, 'files')) as Record<string, string>,
+      );
+      // What a template asks for as a resource depends on the defaults besides its text.
+      const defaults = JSON.stringify(environment['parameter_defaults'] ?? null);
+      const library = await libraries.get(`${question.files} ${defaults}`, async () => new TemplateLibrary(content));
+      const properties = secrets.open<JsonObject>(question.properties);
+      const hidden = Object.keys(properties).filter((name) => properties[name] !== question.properties[name]);
+      return {
+        environment,
+        library,
+        files: content,
+        types,
+        resource: question.resource,
+        type: question.type,
+        ...(question.template && {
+          members: { ...hideSecrets(question.template, secrets), rolling: question.rolling },
+        }),
+        properties,
+        hidden: new Set(hidden),
+        facade: secrets.open(question.facade),
+        stackName: question.stack_name,
+        stackId: question.stack_id,
+        projectId: question.project,
+        depth: question.depth,
+        maxResources,
+        resourcesOutside: question.resources_outside,
+      };
+    },
+  };
+}
+
+interface Kept<T> {
+  get(key: string, make: () => Promise<T>): Promise<T>;
+}
+
+/** The most recently used ones. Those who ask for the same at once wait for the same. */
+function createKept<T>(): Kept<T> {
+  const kept = new Map<string, Promise<T>>();
+  return {
+    get(key, make) {
+      const found = kept.get(key) ?? make();
+      kept.delete(key);
+      kept.set(key, found);
+      found.catch(() => kept.delete(key));
+      for (const oldest of kept.keys()) {
+        if (kept.size <= mostKept) break;
+        kept.delete(oldest);
+      }
+      return found;
+    },
+  };
+}
