@@ -1,6 +1,6 @@
 /**
  * Builds the FerretDB of the tests. Its SQLite handler reads a whole collection for nearly every query, which makes
- * thousands of documents unbearably slow; with `patch/` it asks SQLite's indexes first. FerretDB is pinned, so the place
+ * thousands of documents unbearably slow; with `patch/` it asks SQLite's indexes first, the one on ids among them. FerretDB is pinned, so the place
  * where the patch goes is known; should it ever not be found, the build says so.
  */
 import { execFile } from 'node:child_process';
@@ -17,6 +17,8 @@ const own = ['go.mod', 'go.sum', 'main.go', 'front.go'];
 const patch = join('patch', 'pushdown.go');
 const handler = join('internal', 'backends', 'sqlite');
 const queried = /\tvar whereClause string\n\tvar args \[\]any\n[\s\S]*?\n\tq \+= whereClause\n/;
+/** Written unlike the expression of the index on it, so that every look for an id reads the whole collection. */
+const idColumn = /IDColumn = DefaultColumn \+ "->'\$\._id'"/;
 /** Each update of a command keeps its connection until the last is done: a long list waits for itself for ever. */
 const updated = /\t\tresult, err := common\.UpdateDocument\(ctx, c, "update", iter, &u\)\n/;
 
@@ -55,6 +57,7 @@ async function copyUpstream(go: string, folder: string): Promise<void> {
     queried,
     '\twhereClause, args := pushdown(params.Filter)\n\tq += whereClause\n',
   );
+  await change(join(to, handler, 'metadata', 'metadata.go'), idColumn, 'IDColumn = DefaultColumn + `->"_id"`');
   await change(join(to, 'internal', 'handler', 'msg_update.go'), updated, (found) => `${found}\t\tcloser.Close()\n`);
 }
 

@@ -32,9 +32,10 @@ func serve(address, folder string) error {
 	// One that was killed leaves its socket behind.
 	_ = os.Remove(socket)
 	server, err := ferretdb.New(&ferretdb.Config{
-		Listener:  ferretdb.ListenerConfig{Unix: socket},
-		Handler:   "sqlite",
-		SQLiteURL: "file:" + folder + "/",
+		Listener: ferretdb.ListenerConfig{Unix: socket},
+		Handler:  "sqlite",
+		// Commits survive the death of the process, which is what tests do to it, and not the loss of power: ten times the speed.
+		SQLiteURL: "file:" + folder + "/?_pragma=busy_timeout(10000)&_pragma=journal_mode(wal)&_pragma=synchronous(normal)",
 	})
 	if err != nil {
 		return err
