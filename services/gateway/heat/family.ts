@@ -2,16 +2,19 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { baseUrl, pathOf } from '../http/base-url.ts';
 import { projectOf, requireToken, type Authenticate } from '../identity/caller.ts';
+import { actionRoutes } from './action-routes.ts';
+import { createCompiler, type CompilerOptions } from './compile.ts';
+import { previewRoutes } from './preview-routes.ts';
 import { resourceRoutes } from './resource-routes.ts';
 import { softwareRoutes } from './software-routes.ts';
 import { stackReadRoutes, type StackReadOptions } from './stack-reads.ts';
-import { stackRoutes, type StackRouteOptions } from './stack-routes.ts';
+import { stackRoutes } from './stack-routes.ts';
 import { typeRoutes, type TypeRouteOptions } from './type-routes.ts';
 import { heatError, heatWording } from './wording.ts';
 import { readJsonBodies } from '../http/body.ts';
 import { wordErrors } from '../http/family.ts';
 
-export type HeatOptions = StackRouteOptions &
+export type HeatOptions = CompilerOptions &
   StackReadOptions &
   TypeRouteOptions & {
     authenticate: Authenticate;
@@ -53,8 +56,11 @@ export function heatFamily(scope: FastifyInstance, options: HeatOptions): void {
 
   scope.register(
     (v1, _options, done) => {
-      stackRoutes(v1, options);
+      const compiler = createCompiler(options);
+      stackRoutes(v1, { ...options, compiler });
+      previewRoutes(v1, { ...options, compiler });
       stackReadRoutes(v1, options);
+      actionRoutes(v1, options);
       resourceRoutes(v1, options);
       typeRoutes(v1, options);
       softwareRoutes(v1, options);

@@ -108,14 +108,24 @@ export function resourceBody(root: Root, resource: ResourceView, options: { deta
     resource_status: statusOf(resource),
     resource_status_reason: resource.reason,
     resource_type: resource.type,
-    links: [link(resourceHref(root, stack, resource.name), 'self'), link(stackHref(root, stack), 'stack')],
+    links: [
+      link(resourceHref(root, stack, resource.name), 'self'),
+      link(stackHref(root, stack), 'stack'),
+      ...(resource.nested_stack ? [link(stackHref(root, resource.nested_stack), 'nested')] : []),
+    ],
     required_by: resource.required_by,
+    ...(resource.parent_resource !== undefined && { parent_resource: resource.parent_resource }),
     // Lists carry the times too: a progress tree needs them for every resource at once.
     started_at: resource.started_at,
     finished_at: resource.finished_at,
     ...(resource.failure && { failure: resource.failure }),
     ...(options.detail && { description: resource.description, attributes: resource.attributes ?? {} }),
-    ...(options.shown && { failure: resource.failure ?? null, conditions: resource.conditions }),
+    ...(resource.hook && { hook: resource.hook }),
+    ...(options.shown && {
+      failure: resource.failure ?? null,
+      conditions: resource.conditions,
+      ...(resource.drift && { drift: resource.drift }),
+    }),
   };
 }
 

@@ -2,6 +2,7 @@
 import type { Json } from '@anneal/contracts/json.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import {
+  resourceAct,
   stackEvents,
   stackResources,
   stackSignal,
@@ -38,19 +39,36 @@ const resourceFilters: Readonly<Record<string, (resource: ResourceView) => strin
   physical_resource_id: ({ physical_id }) => physical_id ?? '',
 };
 
+const hooks: ReadonlySet<string> = new Set(
+  ['pre', 'post'].flatMap((when) => ['create', 'update', 'delete'].map((action) => `${when}-${action}`)),
+);
+const unsetHook = (body: Json | undefined): string | undefined =>
+  typeof body === 'object' && body !== null && !Array.isArray(body) && typeof body['unset_hook'] === 'string'
+    ? body['unset_hook']
+    : undefined;
+
 export function resourceRoutes(scope: FastifyInstance, { ask }: { ask: Ask }): void {
-  const resourcesOf = async (stack: StackView, name?: string, detail = true): Promise<ResourceView[]> => {
+  const resourcesOf = async (
+    stack: StackView,
+    { name, detail = true, depth = 0 }: { name?: string; detail?: boolean; depth?: number },
+  ): Promise<ResourceView[]> => {
     const { project, id } = stack;
     const { resources } = await ask('scheduling', stackResources, {
       project,
-      data: { project, stack: id, detail, ...(name !== undefined && { name }) },
+      data: {
+        project,
+        stack: id,
+        detail,
+        ...(depth > 0 && { nested_depth: depth }),
+        ...(name !== undefined && { name }),
+      },
     });
     return resources;
   };
   const resourceAt = async (request: FastifyRequest<ResourcePath>): Promise<[StackView, ResourceView]> => {
     const stack = await stackAt(ask, request);
     const name = request.params.resource;
-    const [resource] = await resourcesOf(stack, name).catch((error: unknown) => {
+    const [resource] = await resourcesOf(stack, { name }).catch((error: unknown) => {
       if (error instanceof AnnealError && error.code === 'NotFound') return [];
       throw error;
     });
@@ -60,7 +78,7 @@ export function resourceRoutes(scope: FastifyInstance, { ask }: { ask: Ask }): v
 
   scope.get(`${at}/resources`, async (request) => {
     const detail = queryBoolean(request, 'with_detail') ?? false;
-    queryNumber(request, 'nested_depth', { least: 0, most: 1_000_000 });
+    const depth = queryNumber(request, 'nested_depth', { least: 0, most: 1_000_000 }) ?? 0;
     const unknown = Object.keys(request.query as Query).filter(
       (key) => !(key in resourceFilters) && key !== 'with_detail' && key !== 'nested_depth',
     );
@@ -71,7 +89,7 @@ export function resourceRoutes(scope: FastifyInstance, { ask }: { ask: Ask }): v
       );
     }
     const stack = await stackAt(ask, request);
-    const resources = await resourcesOf(stack, undefined, detail);
+    const resources = await resourcesOf(stack, { detail, depth });
     const fits = (resource: ResourceView): boolean =>
       Object.entries(resourceFilters).every(([key, read]) => {
         const wanted = queryValues(request, key);
@@ -114,6 +132,11 @@ export function resourceRoutes(scope: FastifyInstance, { ask }: { ask: Ask }): v
       return reply.type('application/json').send('null');
     }
     const [stack, resource] = await resourceAt(request);
+    const hook = unsetHook(request.body as Json | undefined);
+    if (hook !== undefined) {
+      await clearHook(stack, resource.name, hook);
+      return reply.type('application/json').send('null');
+    }
     await ask('scheduling', stackSignal, {
       project: stack.project,
       data: {
@@ -126,6 +149,17 @@ export function resourceRoutes(scope: FastifyInstance, { ask }: { ask: Ask }): v
     return reply.type('application/json').send('null');
   });
 
+  const clearHook = async ({ project, id, name }: StackView, resource: string, hook: string): Promise<void> => {
+    const invalid = (message: string): AnnealError => heatError('InvalidRequest', 'InvalidBreakPointHook', message);
+    if (!hooks.has(hook)) throw invalid(`Invalid hook type "${hook}" for stack ${name} resource ${resource}`);
+    const action = { kind: 'clear hook', hook } as const;
+    await ask('scheduling', resourceAct, { project, data: { project, stack: id, resource, action } }).catch(
+      (error: unknown) => {
+        throw error instanceof AnnealError && error.code === 'InvalidRequest' ? invalid(error.message) : error;
+      },
+    );
+  };
+
   // ---- events
 
   const eventFilters: Readonly<Record<string, (event: StackEvent) => string>> = {
@@ -135,7 +169,11 @@ export function resourceRoutes(scope: FastifyInstance, { ask }: { ask: Ask }): v
     resource_action: (event) => event.action,
   };
 
-  async function eventsOf(request: FastifyRequest, stack: StackView, resource?: string): Promise<StackEvent[]> {
+  async function eventsOf(
+    request: FastifyRequest,
+    stack: StackView,
+    { resource, depth = 0 }: { resource?: string; depth?: number },
+  ): Promise<StackEvent[]> {
     const limit = queryNumber(request, 'limit', { least: 0, most: Number.MAX_SAFE_INTEGER }) ?? 0;
     const direction = queryValue(request, 'sort_dir')?.toLowerCase();
     if (direction !== undefined && direction !== 'asc' && direction !== 'desc') {
@@ -160,6 +198,7 @@ export function resourceRoutes(scope: FastifyInstance, { ask }: { ask: Ask }): v
           descending,
           ...(marker !== undefined && { marker }),
           ...(resource !== undefined && { resource }),
+          ...(depth > 0 && { nested_depth: depth }),
         },
       });
       found.push(...events.filter((event) => filters.every((fits) => fits(event))));
@@ -171,17 +210,19 @@ export function resourceRoutes(scope: FastifyInstance, { ask }: { ask: Ask }): v
   }
 
   scope.get(`${at}/events`, async (request) => {
-    const nested = queryNumber(request, 'nested_depth', { least: 0, most: 1_000_000 }) !== undefined;
+    const depth = queryNumber(request, 'nested_depth', { least: 0, most: 1_000_000 });
     const stack = await stackAt(ask, request);
-    const events = await eventsOf(request, stack);
+    const events = await eventsOf(request, stack, { depth: depth ?? 0 });
     const root = rootOf(request);
-    return { events: events.map((event) => eventBody(root, event, nested ? { rootStack: stack } : {})) };
+    return {
+      events: events.map((event) => eventBody(root, event, depth === undefined ? {} : { rootStack: stack })),
+    };
   });
 
   scope.get<ResourcePath>(`${at}/resources/:resource/events`, async (request) => {
     const stack = await stackAt(ask, request);
     const name = request.params.resource;
-    const events = await eventsOf(request, stack, name);
+    const events = await eventsOf(request, stack, { resource: name });
     if (events.length === 0 && queryValue(request, 'marker') === undefined) {
       throw heatError('NotFound', 'HTTPNotFound', `No events found for resource ${name}`);
     }
@@ -196,7 +237,7 @@ export function resourceRoutes(scope: FastifyInstance, { ask }: { ask: Ask }): v
       const stack = await stackAt(ask, request);
       const event = await findEvent(stack, name, id);
       if (!event) throw heatError('NotFound', 'EntityNotFound', `The Event (${id}) could not be found.`);
-      const [resource] = name === stack.name ? [] : await resourcesOf(stack, name).catch(() => []);
+      const [resource] = name === stack.name ? [] : await resourcesOf(stack, { name }).catch(() => []);
       return {
         event: {
           ...eventBody(rootOf(request), event),

@@ -3,6 +3,7 @@ import type { CompileQuestion } from '@anneal/contracts/templating.ts';
 import { AnnealError, type Mistake } from '@anneal/contracts/errors.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { Secrets } from '@anneal/runtime/secrets.ts';
+import { failurePolicies, type FailurePolicy } from '@anneal/contracts/scheduling.ts';
 import { heatError } from './wording.ts';
 
 export interface StackRequest {
@@ -13,8 +14,14 @@ export interface StackRequest {
   readonly clearParameters: string[];
   /** Undefined: not said. */
   readonly timeoutMinutes: number | null | undefined;
-  readonly disableRollback: boolean | undefined;
+  readonly onFailure: FailurePolicy | undefined;
   readonly tags: string[] | undefined;
+  /** Look at what is really there before comparing. */
+  readonly converge: boolean;
+  /** Of a plan that was shown; refused when it is not what would be done. */
+  readonly planHash: string | undefined;
+  /** By resource: what is taken over. */
+  readonly adopt: JsonObject | undefined;
 }
 
 const isObject = (value: Json | undefined): value is JsonObject =>
@@ -22,17 +29,18 @@ const isObject = (value: Json | undefined): value is JsonObject =>
 const absent = (value: Json | undefined): value is null | undefined => value === undefined || value === null;
 
 /** @throws AnnealError InvalidRequest that names every field that is wrong. */
-export function readStackBody(body: JsonObject): StackRequest {
+export function readStackBody(given: JsonObject): StackRequest {
   const mistakes: Mistake[] = [];
   const wrong = (path: string, message: string): undefined => {
     mistakes.push({ code: 'InvalidField', path, message });
     return undefined;
   };
+  const adopted = readAdopted(given['adopt_stack_data'], wrong);
+  // What the request says itself wins over what the adopted stack had.
+  const body = adopted ? { ...adopted.body, ...withoutAbsent(given) } : given;
   if (!absent(body['template_url'])) {
     wrong('template_url', 'is not fetched by this server: send the template itself in template');
   }
-  if (!absent(body['adopt_stack_data'])) wrong('adopt_stack_data', 'is not supported: stacks cannot be adopted yet');
-
   const files = readFiles(body['files'], wrong);
   const request: StackRequest = {
     template: readDocument(body['template'], 'template', wrong),
@@ -45,8 +53,11 @@ export function readStackBody(body: JsonObject): StackRequest {
         : (wrong('parameters', 'must be an object') ?? {}),
     clearParameters: readNames(body['clear_parameters'], 'clear_parameters', wrong),
     timeoutMinutes: readTimeout(body['timeout_mins'], wrong),
-    disableRollback: readFlag(body['disable_rollback'], 'disable_rollback', wrong),
+    onFailure: readPolicy(body, wrong),
     tags: readTags(body['tags'], wrong),
+    converge: readFlag(body['converge'], 'converge', wrong) ?? false,
+    planHash: readText(body['plan_hash'], 'plan_hash', wrong),
+    adopt: adopted?.resources,
   };
   if (mistakes.length > 0) {
     const [first] = mistakes;
@@ -63,6 +74,49 @@ export function readStackBody(body: JsonObject): StackRequest {
 }
 
 type Wrong = (path: string, message: string) => undefined;
+
+const withoutAbsent = (body: JsonObject): JsonObject =>
+  Object.fromEntries(Object.entries(body).filter(([, value]) => !absent(value)));
+
+/** What `abandon` or `export` gave, as JSON text: the stack as it was written, and what it is made of. */
+function readAdopted(
+  value: Json | undefined,
+  wrong: Wrong,
+): { readonly body: JsonObject; readonly resources: JsonObject } | undefined {
+  if (absent(value)) return undefined;
+  let data: Json = value;
+  if (typeof value === 'string') {
+    try {
+      data = JSON.parse(value) as Json;
+    } catch (error) {
+      return wrong('adopt_stack_data', `is not JSON: ${error instanceof Error ? error.message : String(error)}`);
+    }
+  }
+  if (!isObject(data)) return wrong('adopt_stack_data', 'must be a JSON object');
+  const { template, environment, files, resources } = data;
+  if (!isObject(template)) wrong('adopt_stack_data.template', 'must be an object');
+  if (!isObject(resources)) wrong('adopt_stack_data.resources', 'must be an object');
+  return {
+    body: withoutAbsent({ template: template ?? null, environment: environment ?? null, files: files ?? null }),
+    resources: isObject(resources) ? resources : {},
+  };
+}
+
+/** `on_failure` is ours; Heat knows only whether it rolls back. */
+function readPolicy(body: JsonObject, wrong: Wrong): FailurePolicy | undefined {
+  const given = body['on_failure'];
+  if (!absent(given)) {
+    const policy = failurePolicies.find((one) => one === given);
+    return policy ?? wrong('on_failure', `must be one of ${failurePolicies.join(', ')}`);
+  }
+  const disabled = readFlag(body['disable_rollback'], 'disable_rollback', wrong);
+  return disabled === undefined ? undefined : disabled ? 'keep' : 'rollback';
+}
+
+function readText(value: Json | undefined, path: string, wrong: Wrong): string | undefined {
+  if (absent(value)) return undefined;
+  return typeof value === 'string' ? value : wrong(path, 'must be a text');
+}
 
 function readDocument(value: Json | undefined, path: string, wrong: Wrong): string | JsonObject | undefined {
   if (absent(value)) return undefined;

@@ -46,7 +46,7 @@ export function stackReadRoutes(scope: FastifyInstance, { ask, blobs, secrets }:
     const project = projectOf(request);
     // There is one project, so a list over all of them is the same list.
     queryBoolean(request, 'global_tenant');
-    queryBoolean(request, 'show_nested');
+    const nested = queryBoolean(request, 'show_nested') ?? false;
     queryBoolean(request, 'show_hidden');
     const names = [...queryValues(request, 'name'), ...queryValues(request, 'stack_name')];
     const ids = queryValues(request, 'id');
@@ -67,6 +67,7 @@ export function stackReadRoutes(scope: FastifyInstance, { ask, blobs, secrets }:
           ...(ids.length > 0 && { ids }),
           ...(states.length > 0 && { states: states.map((state) => state.toUpperCase()) }),
           ...(deleted !== undefined && { deleted }),
+          ...(nested && { nested }),
         },
       });
       for (const stack of page.stacks) {

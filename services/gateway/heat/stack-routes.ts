@@ -2,33 +2,19 @@
 import { randomUUID } from 'node:crypto';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { stackCreate, stackDelete, stackUpdate } from '@anneal/contracts/scheduling.ts';
-import { templateCompile, templateValidate, type CompileQuestion } from '@anneal/contracts/templating.ts';
-import type { Secrets } from '@anneal/runtime/secrets.ts';
 import type { FastifyInstance } from 'fastify';
 import type { Ask } from '../ask.ts';
 import { objectBody, queryBoolean } from '../http/body.ts';
 import { callerOf, projectOf } from '../identity/caller.ts';
+import type { Compiler } from './compile.ts';
 import { lookupPaths, redirect, rootOf, stackAt, stackMissing } from './find-stack.ts';
 import { stackHref } from './representation.ts';
-import { readStackBody, readStackName, requireTemplate, sealGiven, toQuestion } from './stack-body.ts';
+import { readStackBody, readStackName, requireTemplate } from './stack-body.ts';
 import { heatError, plainBody } from './wording.ts';
-
-export interface StackRouteOptions {
-  ask: Ask;
-  compileTimeoutMs: number;
-  secrets: Secrets;
-}
 
 const at = '/:project/stacks/:name/:id';
 
-export function stackRoutes(scope: FastifyInstance, { ask, compileTimeoutMs, secrets }: StackRouteOptions): void {
-  const about = (question: CompileQuestion) => ({
-    data: sealGiven(question, secrets),
-    project: question.project,
-    timeoutMs: compileTimeoutMs,
-  });
-  const compile = (question: CompileQuestion) => ask('templating', templateCompile, about(question));
-
+export function stackRoutes(scope: FastifyInstance, { ask, compiler }: { ask: Ask; compiler: Compiler }): void {
   scope.post('/:project/stacks', async (request, reply) => {
     const body = objectBody(request);
     const name = readStackName(body);
@@ -36,9 +22,7 @@ export function stackRoutes(scope: FastifyInstance, { ask, compileTimeoutMs, sec
     requireTemplate(wanted);
     const project = projectOf(request);
     const id = randomUUID();
-    const { resource_count: _, ...accepted } = await compile(
-      toQuestion(wanted, { project, stackName: name, stackId: id }),
-    );
+    const accepted = await compiler.fresh(wanted, { project, stackName: name, stackId: id });
     const stack = await ask('scheduling', stackCreate, {
       project,
       data: {
@@ -47,8 +31,9 @@ export function stackRoutes(scope: FastifyInstance, { ask, compileTimeoutMs, sec
         project,
         owner: callerOf(request).name,
         timeout_minutes: wanted.timeoutMinutes ?? null,
-        on_failure: wanted.disableRollback === false ? 'rollback' : 'keep',
+        on_failure: wanted.onFailure ?? 'keep',
         tags: wanted.tags ?? [],
+        ...(wanted.adopt && { adopt: wanted.adopt }),
         ...accepted,
       },
     }).catch((error: unknown) => {
@@ -72,19 +57,16 @@ export function stackRoutes(scope: FastifyInstance, { ask, compileTimeoutMs, sec
         const wanted = readStackBody(objectBody(request));
         if (!keeps) requireTemplate(wanted);
         const stack = await stackAt(ask, request);
-        const { template, environment, files } = stack;
-        const { resource_count: _, ...accepted } = await compile({
-          ...toQuestion(wanted, { project: stack.project, stackName: stack.name, stackId: stack.id }),
-          ...(keeps && { existing: { template, environment, files, clear_parameters: wanted.clearParameters } }),
-          previous_plan: stack.plan,
-        });
+        const accepted = await compiler.again(wanted, { stack, keeps });
         await ask('scheduling', stackUpdate, {
           project: stack.project,
           data: {
             id: stack.id,
             project: stack.project,
             ...(wanted.timeoutMinutes !== undefined && { timeout_minutes: wanted.timeoutMinutes }),
-            ...(wanted.disableRollback !== undefined && { on_failure: wanted.disableRollback ? 'keep' : 'rollback' }),
+            ...(wanted.onFailure && { on_failure: wanted.onFailure }),
+            ...(wanted.converge && { converge: true }),
+            ...(wanted.planHash !== undefined && { plan_hash: wanted.planHash }),
             ...(wanted.tags === undefined ? !keeps && { tags: [] } : { tags: wanted.tags }),
             ...accepted,
           },
@@ -106,8 +88,7 @@ export function stackRoutes(scope: FastifyInstance, { ask, compileTimeoutMs, sec
     queryBoolean(request, 'show_nested');
     const wanted = readStackBody(objectBody(request));
     requireTemplate(wanted);
-    const question = toQuestion(wanted, { project: projectOf(request), stackName: 'validated', stackId: '' });
-    return ask('templating', templateValidate, about(question));
+    return compiler.validate(wanted, { project: projectOf(request) });
   });
 
   // ---- a stack by its name (or only its id): the way to its canonical address
@@ -124,22 +105,4 @@ export function stackRoutes(scope: FastifyInstance, { ask, compileTimeoutMs, sec
       handler: (request, reply) => redirect(ask, request, reply, below),
     });
   }
-
-  // ---- what is not there yet says so, rather than that the address is wrong
-
-  const later = (what: string) => () => {
-    throw new AnnealError(
-      'NotSupported',
-      `${what} is not supported yet. A stack can be created, updated, deleted, signalled and read.`,
-    );
-  };
-  scope.post(`${at}/actions`, later('An action on a stack'));
-  scope.post('/:project/stacks/preview', later('A preview'));
-  scope.put(`${at}/preview`, later('A preview'));
-  scope.patch(`${at}/preview`, later('A preview'));
-  scope.delete(`${at}/abandon`, later('Abandoning a stack'));
-  scope.get(`${at}/export`, later('Exporting a stack'));
-  scope.get(`${at}/snapshots`, later('A snapshot'));
-  scope.post(`${at}/snapshots`, later('A snapshot'));
-  scope.patch(`${at}/resources/:resource`, later('Marking a resource'));
 }

@@ -1,0 +1,53 @@
+/** What a client sent, compiled: as a new stack, or as what an existing one shall become. */
+import type { StackView } from '@anneal/contracts/scheduling.ts';
+import { templateCompile, templateValidate, type CompileQuestion } from '@anneal/contracts/templating.ts';
+import type { JsonObject } from '@anneal/contracts/json.ts';
+import type { Secrets } from '@anneal/runtime/secrets.ts';
+import type { Ask } from '../ask.ts';
+import { sealGiven, toQuestion, type StackRequest } from './stack-body.ts';
+
+export interface CompilerOptions {
+  ask: Ask;
+  compileTimeoutMs: number;
+  secrets: Secrets;
+}
+
+interface Accepted {
+  readonly plan: string;
+  readonly template: string;
+  readonly environment: string;
+  readonly files: string;
+  readonly description: string;
+}
+
+export interface Compiler {
+  fresh(wanted: StackRequest, about: { project: string; stackName: string; stackId: string }): Promise<Accepted>;
+  /** `keeps`: what is not said stays as it is (PATCH); else everything that a client can say is replaced (PUT). */
+  again(wanted: StackRequest, about: { stack: StackView; keeps: boolean }): Promise<Accepted>;
+  validate(wanted: StackRequest, about: { project: string }): Promise<JsonObject>;
+}
+
+export function createCompiler({ ask, compileTimeoutMs, secrets }: CompilerOptions): Compiler {
+  const about = (question: CompileQuestion) => ({
+    data: sealGiven(question, secrets),
+    project: question.project,
+    timeoutMs: compileTimeoutMs,
+  });
+  const compile = async (question: CompileQuestion): Promise<Accepted> => {
+    const { resource_count: _, ...accepted } = await ask('templating', templateCompile, about(question));
+    return accepted;
+  };
+  return {
+    fresh: (wanted, where) => compile(toQuestion(wanted, where)),
+    again(wanted, { stack, keeps }) {
+      const { template, environment, files } = stack;
+      return compile({
+        ...toQuestion(wanted, { project: stack.project, stackName: stack.name, stackId: stack.id }),
+        ...(keeps && { existing: { template, environment, files, clear_parameters: wanted.clearParameters } }),
+        previous_plan: stack.plan,
+      });
+    },
+    validate: (wanted, { project }) =>
+      ask('templating', templateValidate, about(toQuestion(wanted, { project, stackName: 'validated', stackId: '' }))),
+  };
+}

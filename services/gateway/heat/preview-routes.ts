@@ -1,0 +1,99 @@
+/** What would be done, in Heat's five lists and in our own form: the plan, with the hash under which it can be applied. */
+import { randomUUID } from 'node:crypto';
+import type { JsonObject } from '@anneal/contracts/json.ts';
+import { stackPreview, type PlannedChange } from '@anneal/contracts/scheduling.ts';
+import type { FastifyInstance } from 'fastify';
+import type { Ask } from '../ask.ts';
+import { objectBody, queryBoolean } from '../http/body.ts';
+import { callerOf, projectOf } from '../identity/caller.ts';
+import type { Compiler } from './compile.ts';
+import { rootOf, stackAt } from './find-stack.ts';
+import { heatTime, stackHref } from './representation.ts';
+import { readStackBody, readStackName, requireTemplate } from './stack-body.ts';
+
+const at = '/:project/stacks/:name/:id';
+
+export function previewRoutes(scope: FastifyInstance, { ask, compiler }: { ask: Ask; compiler: Compiler }): void {
+  scope.post('/:project/stacks/preview', async (request) => {
+    const body = objectBody(request);
+    const name = readStackName(body);
+    const wanted = readStackBody(body);
+    requireTemplate(wanted);
+    const project = projectOf(request);
+    const id = randomUUID();
+    const accepted = await compiler.fresh(wanted, { project, stackName: name, stackId: id });
+    const plan = await ask('scheduling', stackPreview, { project, data: { project, ...accepted } });
+    return {
+      stack: {
+        id,
+        stack_name: name,
+        description: accepted.description,
+        template_description: accepted.description,
+        stack_owner: callerOf(request).name,
+        parameters: wanted.parameters,
+        disable_rollback: wanted.onFailure !== 'rollback',
+        timeout_mins: wanted.timeoutMinutes ?? null,
+        tags: wanted.tags ?? null,
+        capabilities: [],
+        notification_topics: [],
+        links: [{ href: stackHref(rootOf(request), { id, name }), rel: 'self' }],
+        resources: plan.changes.map((change) => ({
+          ...resourceRow(change),
+          properties: Object.fromEntries(change.properties.map(({ property, after }) => [property, after ?? null])),
+        })),
+      },
+      plan,
+    };
+  });
+
+  for (const method of ['PUT', 'PATCH'] as const) {
+    const keeps = method === 'PATCH';
+    scope.route({
+      method,
+      url: `${at}/preview`,
+      handler: async (request) => {
+        const nested = queryBoolean(request, 'show_nested') ?? false;
+        const wanted = readStackBody(objectBody(request));
+        if (!keeps) requireTemplate(wanted);
+        const stack = await stackAt(ask, request);
+        const accepted = await compiler.again(wanted, { stack, keeps });
+        const { project, id } = stack;
+        const plan = await ask('scheduling', stackPreview, { project, data: { project, id, ...accepted } });
+        const shown = plan.changes.filter(({ resource }) => nested || !resource.includes('.'));
+        const listed = (...kinds: PlannedChange['change'][]): JsonObject[] =>
+          shown
+            .filter(({ change }) => kinds.includes(change))
+            .map((change) => ({
+              ...resourceRow(change),
+              stack_name: stack.name,
+              stack_identity: { stack_name: stack.name, stack_id: id, tenant: project, path: '' },
+              updated_time: heatTime(stack.updated_at ?? stack.created_at),
+              creation_time: heatTime(stack.created_at),
+            }));
+        return {
+          resource_changes: {
+            unchanged: listed('unchanged'),
+            // What only the run can tell may come out unchanged; Heat would not have listed it at all.
+            updated: listed('update', 'maybe update'),
+            replaced: listed('replace', 'maybe replace'),
+            added: listed('create'),
+            deleted: listed('delete'),
+          },
+          plan,
+        };
+      },
+    });
+  }
+}
+
+const resourceRow = ({ resource, type, change }: PlannedChange): JsonObject => ({
+  resource_name: resource,
+  resource_type: type,
+  resource_action: 'INIT',
+  resource_status: 'COMPLETE',
+  resource_status_reason: '',
+  physical_resource_id: '',
+  description: '',
+  required_by: [],
+  change,
+});
