@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { storeConformance } from '@anneal/store/conformance.ts';
+import { timersConformance } from '@anneal/store/timers-conformance.ts';
 import { dropDatabase } from '@anneal/store/mongodb/drop.ts';
 import { openStore } from '@anneal/store/open.ts';
 import type { Document } from '@anneal/store/port.ts';
@@ -22,6 +23,7 @@ function runOn(started: BackendServer): void {
     return { url: own, dispose: () => dropDatabase(own) };
   };
   storeConformance('MongoDB', { fresh });
+  timersConformance('MongoDB', { fresh });
 
   describe('a document that lies in pieces', () => {
     const text = (mebibytes: number): string => randomBytes(mebibytes * 1024 * 1024).toString('base64');

@@ -1,10 +1,12 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { storeConformance } from '../conformance.ts';
+import { storeConformance, type StoreHarness } from '../conformance.ts';
+import { timersConformance } from '../timers-conformance.ts';
 
 for (const synchronous of ['normal', 'full']) {
-  storeConformance(`SQLite (synchronous=${synchronous})`, {
+  const name = `SQLite (synchronous=${synchronous})`;
+  const harness: StoreHarness = {
     async fresh() {
       const folder = await mkdtemp(join(tmpdir(), 'anneal-store-'));
       return {
@@ -12,5 +14,7 @@ for (const synchronous of ['normal', 'full']) {
         dispose: () => rm(folder, { recursive: true, force: true }),
       };
     },
-  });
+  };
+  storeConformance(name, harness);
+  timersConformance(name, harness);
 }
