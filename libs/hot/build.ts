@@ -8,11 +8,12 @@ import type { Expression, Source } from '@anneal/contracts/plan.ts';
 import { findInMap } from './cfn/mapping.ts';
 import { Conditions } from './condition.ts';
 import { evaluate, evaluateParts, type Scope, unknown } from './evaluate.ts';
-import { conditionFunctions, everyName, lookUp } from './functions/table.ts';
+import { conditionFunctions, everyName, lookUp, takesWritten } from './functions/table.ts';
 import { join, listed, type Mistakes, nearestName } from './mistakes.ts';
 import { type Entry, type Node, toExact } from './node.ts';
-import { exactExpression, plain } from './number.ts';
+import { exactExpression, mapCall, mapExpression, plain } from './exact.ts';
 import { distance } from 'fastest-levenshtein';
+import { type ExactKey, exactKeys, exactRecord } from './record.ts';
 import { referencesOf } from './references.ts';
 import { holdsUnknown } from './unknown.ts';
 import type { Version } from './version.ts';
@@ -35,6 +36,8 @@ export interface BuildOptions {
   readonly calls?: ReadonlySet<Node> | undefined;
   /** Knows parameters only. */
   readonly scope: Scope;
+  /** What is nearly the name of a function is a mistake; to Heat it is data. */
+  readonly refusesMisspelt: boolean;
   /** Names that get_param may read. */
   readonly parameters: ReadonlySet<string>;
   /** Those whose values stand in no message. */
@@ -51,6 +54,8 @@ export interface Place {
   readonly path: string;
   /** Told of every reference to a resource. */
   readonly onReference: (reference: Reference) => void;
+  /** In a condition, where only its functions mean anything and every other is a mistake. */
+  readonly inCondition?: boolean;
 }
 
 export class Build {
@@ -76,6 +81,7 @@ export class Build {
     const [first] = node.entries.size === 1 && (this.#options.calls?.has(node) ?? true) ? node.entries : [];
     if (first) {
       const [name, entry] = first;
+      if (place.inCondition && !this.#fitsCondition(name, entry, place)) return undefined;
       if (name === 'if' && (this.#options.version >= '2016-10-14' || this.#options.dialect === 'cfn'))
         return this.#if(entry.value, place);
       if (name === 'Fn::FindInMap' && this.#options.dialect === 'cfn') return this.#mapping(entry, place);
@@ -102,15 +108,18 @@ export class Build {
 
   /** A value inside a condition: only the functions of conditions mean anything there. */
   condition(node: Node, path: string): Expression | undefined {
-    const [first] = node.kind === 'map' && node.entries.size === 1 ? node.entries : [];
-    const allowed =
-      first === undefined || conditionFunctions.has(first[0]) || lookUp(first[0], this.#options.version) === 'literal';
-    if (!allowed && first) {
-      const message = `${path}: The function "${first[0]}" is invalid in this context`;
-      this.#options.mistakes.add({ code: 'InvalidCondition', message, path, at: first[1].at, found: first[0] });
-      return undefined;
+    return this.value(node, { path, onReference: () => undefined, inCondition: true });
+  }
+
+  #fitsCondition(name: string, entry: Entry, place: Place): boolean {
+    const isOther = name === 'if' || lookUp(name, this.#options.version) !== 'literal';
+    const isLogic = name === 'equals' || name === 'not' || name === 'and' || name === 'or';
+    if (isLogic || (isOther && !conditionFunctions.has(name))) {
+      const message = `${place.path}: The function "${name}" is invalid in this context`;
+      this.#options.mistakes.add({ code: 'InvalidCondition', message, path: place.path, at: entry.at, found: name });
+      return false;
     }
-    return this.value(node, { path, onReference: () => undefined });
+    return true;
   }
 
   #list(items: readonly Node[], place: Place): Expression | undefined {
@@ -123,20 +132,20 @@ export class Build {
   }
 
   #map(entries: ReadonlyMap<string, Entry>, place: Place): Expression | undefined {
-    const kept: { key: string; value: Expression }[] = [];
+    const kept: { key: ExactKey; value: Expression }[] = [];
     let complete = true;
-    for (const [key, { value }] of entries) {
-      const built = this.part(value, { ...place, path: join(place.path, key) });
+    for (const [name, { key = name, value }] of entries) {
+      const built = this.part(value, { ...place, path: join(place.path, name) });
       if (built === undefined) complete = false;
       else if (built !== vanished) kept.push({ key, value: built });
     }
     if (!complete) return undefined;
-    const literals = kept.flatMap(({ key, value }): [string, Json][] =>
+    const literals = kept.flatMap(({ key, value }): [ExactKey, Json][] =>
       value.kind === 'literal' ? [[key, value.value]] : [],
     );
-    return literals.length === kept.length
-      ? { kind: 'literal', value: Object.fromEntries(literals) }
-      : { kind: 'map', entries: kept };
+    if (literals.length < kept.length) return mapExpression(kept);
+    const value = exactRecord(literals);
+    return exactKeys(value) ? mapExpression(kept) : { kind: 'literal', value };
   }
 
   #if(argument: Node, place: Place): Expression | typeof vanished | undefined {
@@ -171,6 +180,10 @@ export class Build {
     const argument = this.value(entry.value, { ...place, path });
     if (!argument) return undefined;
     const source = entry.at;
+    if (argument.kind === 'call' && argument.function !== mapCall && takesWritten(name))
+      return this.#refuse('InvalidArguments', `${path}: The arguments of "${name}" must be written out`, path, source);
+    if (name === 'repeat' && argument.kind === 'map' && !hasWrittenPermutations(argument, this.#options.version))
+      return this.#refuse('InvalidArguments', `${path}: "permutations" must be true or false`, path, source);
     if (name === 'get_file') return this.#file(argument, path, source);
     const call: Expression = {
       kind: 'call',
@@ -217,7 +230,10 @@ export class Build {
     const name = call.function;
     const { arguments: argument } = call;
     const [first, second] = heads(argument);
-    if (name === 'get_param' && typeof first === 'string') return this.#knowsParameter(first, path, at);
+    if (name === 'get_param') {
+      const parameter = first === undefined ? this.#workedOutName(argument, path) : first;
+      if (typeof parameter === 'string' && !this.#knowsParameter(parameter, path, at)) return false;
+    }
     if (name === 'get_resource' || name === 'get_attr') {
       if (typeof first === 'string') {
         place.onReference({
@@ -238,6 +254,17 @@ export class Build {
       }
     }
     return this.#checkKnown(call, place, path);
+  }
+
+  /** The name of a parameter may itself be worked out, from parameters. */
+  #workedOutName(argument: Expression, path: string): Json | typeof unknown | undefined {
+    const name = argument.kind === 'list' ? argument.items[0] : argument;
+    try {
+      return name && evaluate(name, this.#options.scope, path);
+    } catch (error) {
+      if (error instanceof AnnealError) return undefined;
+      throw error;
+    }
   }
 
   /** A call whose arguments are all written out is tried at once, so that a mistake in it is found before anything exists. */
@@ -291,7 +318,7 @@ export class Build {
   /** Data may look like anything; only what is very near to a function's name is taken for one. */
   #looksMisspelt(name: string, entry: Entry, place: Place): boolean {
     // `get_input` marks inputs in the configs of structured deployments.
-    if (everyName.has(name) || name === 'get_input' || name.length > 40) return false;
+    if (!this.#options.refusesMisspelt || everyName.has(name) || name === 'get_input' || name.length > 40) return false;
     const candidates = [...everyName].filter((known) => known.length >= 8 && /[_:]/.test(known));
     const nearest = nearestName(name, candidates);
     const prefixed = /^(?:get_|str_|list_|Fn::)/.test(name);
@@ -307,6 +334,11 @@ export class Build {
     this.#options.mistakes.add({ code, message, path, at });
     return undefined;
   }
+}
+
+function hasWrittenPermutations({ entries }: Extract<Expression, { kind: 'map' }>, version: Version): boolean {
+  const value = entries.find(({ key }) => key === 'permutations')?.value;
+  return version < '2017-09-01' || value === undefined || value.kind === 'literal';
 }
 
 /** The arguments that are written out, in their places. */

@@ -14,7 +14,7 @@ import type { TemplateLibrary } from './nested/library.ts';
 import { toJson } from './node.ts';
 import { compileStack } from './stack.ts';
 import { StackScope } from './stack-scope.ts';
-import type { Body } from './tree.ts';
+import type { Body, Tree } from './tree.ts';
 
 export interface CompileParameters {
   readonly template: string | JsonObject;
@@ -64,7 +64,8 @@ export const hasDefaults = ({ defaults }: Environment): boolean => defaults.size
 
 /** The root stack and all that are nested in it. */
 export function compileBody(
-  options: CompileParameters & { front: Front; mistakes: Mistakes; attributes?: JsonObject },
+  options: CompileParameters &
+    Pick<Tree, 'misspeltFunctions'> & { front: Front; mistakes: Mistakes; attributes?: JsonObject },
 ): Body | undefined {
   const { front, mistakes, attributes, maxResources = 1000 } = options;
   const { read, schemas, values, environment, library } = front;
@@ -82,6 +83,7 @@ export function compileBody(
     tree: {
       library,
       nestedStacks: 'compiled',
+      misspeltFunctions: options.misspeltFunctions,
       maxResources,
       files,
       types,

@@ -4,7 +4,7 @@ import type { Expression } from '@anneal/contracts/plan.ts';
 import { evaluate, type Scope, unknown } from './evaluate.ts';
 import { conditionFunctions } from './functions/table.ts';
 import { join, type Mistakes, nearestName } from './mistakes.ts';
-import { type Entry, kindOfNode, type Node, toJson } from './node.ts';
+import { type Entry, isNull, kindOfNode, type Node, toJson } from './node.ts';
 import { pythonEqual } from './python.ts';
 import type { Version } from './version.ts';
 
@@ -68,6 +68,8 @@ export class Conditions {
 
   #definition(node: Node, path: string): Verdict {
     if (node.kind === 'scalar' && typeof node.value === 'boolean') return node.value;
+    // Where a condition is used, none is one that holds; in its own section it is nothing.
+    if (isNull(node) && !path.startsWith('conditions.') && !path.endsWith('.not')) return true;
     const [first] = node.kind === 'map' && node.entries.size === 1 ? node.entries : [];
     if (!first) return this.#invalid(node, path);
     const [name, { value: argument }] = first;
@@ -91,10 +93,15 @@ export class Conditions {
     if (argument.kind !== 'list' || argument.items.length < 2) {
       return this.#refuse(argument, path, `The minimum number of condition arguments to "${name}" is 2.`);
     }
-    const verdicts = argument.items.map((item, index) => this.use(item, join(path, index)));
     const decisive = name === 'or';
-    if (verdicts.includes(decisive)) return decisive;
-    return verdicts.includes(undefined) ? undefined : !decisive;
+    let isOpen = false;
+    // What comes after the one that decides is not looked at.
+    for (const [index, item] of argument.items.entries()) {
+      const verdict = this.use(item, join(path, index));
+      if (verdict === decisive) return decisive;
+      if (verdict === undefined) isOpen = true;
+    }
+    return isOpen ? undefined : !decisive;
   }
 
   #equals(argument: Node, path: string): Verdict {

@@ -6,7 +6,8 @@ import { type Scope as FunctionScope, Wrong } from './functions/function.ts';
 import { functions } from './functions/table.ts';
 import { join } from './mistakes.ts';
 import { toRecord } from './node.ts';
-import { fromText, numberCall, plain } from './number.ts';
+import { mapCall, mapOfPairs, numberCall, plain } from './exact.ts';
+import { fromText } from './number.ts';
 import { holdsUnknown, type Partial, settled, type Unknown, unknown } from './unknown.ts';
 
 export { type Unknown, unknown } from './unknown.ts';
@@ -42,6 +43,8 @@ export function evaluateParts(expression: Expression, scope: Scope, path = ''): 
 
 function call(expression: Extract<Expression, { kind: 'call' }>, scope: Scope, path: string): Partial {
   if (expression.function === numberCall) return fromText((expression.arguments as { value: string }).value);
+  if (expression.function === mapCall)
+    return mapOfPairs(evaluateParts(expression.arguments, scope, path) as Partial[][]);
   const definition = functions.get(expression.function);
   if (!definition) throw refused(path, `The function ${expression.function} is not known`, expression);
   const argument = evaluateParts(expression.arguments, scope, path);

@@ -3,6 +3,7 @@ import type { JsonObject } from '@anneal/contracts/json.ts';
 import type { PlanParameter } from '@anneal/contracts/plan.ts';
 import type { CompileParameters } from './compile.ts';
 import { type Environment, type EnvironmentDocument, readEnvironments } from './environment.ts';
+import { plain } from './exact.ts';
 import { Mistakes } from './mistakes.ts';
 import { type Entry, isObject, toRecord } from './node.ts';
 import { TemplateLibrary } from './nested/library.ts';
@@ -62,7 +63,10 @@ function withGiven(environment: Environment, { parameters }: CompileParameters):
   if (!given?.size) return environment;
   const merged = new Map<string, Entry>([...environment.parameters, ...given]);
   const before = environment.merged['parameters'];
-  const stored = toRecord([...Object.entries((before ?? {}) as JsonObject), ...Object.entries(parameters ?? {})]);
+  const stored = toRecord([
+    ...Object.entries((before ?? {}) as JsonObject),
+    ...Object.entries(plain(parameters ?? {})),
+  ]);
   return { ...environment, parameters: merged, merged: { ...environment.merged, parameters: stored } };
 }
 

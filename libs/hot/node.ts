@@ -2,6 +2,9 @@
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { Source } from '@anneal/contracts/plan.ts';
 import { isExact, written } from './number.ts';
+import { type ExactKey, exactRecord, toRecord } from './record.ts';
+
+export { toRecord } from './record.ts';
 
 /** `at` is undefined where the document came without a text (an object in a request). */
 export type Node = ScalarNode | ListNode | MapNode;
@@ -26,6 +29,8 @@ export interface MapNode {
 export interface Entry {
   /** Where the key stands. */
   readonly at: Source | undefined;
+  /** The key itself, where it is no text: the map of entries has its text. */
+  readonly key?: ExactKey;
   readonly value: Node;
 }
 
@@ -38,21 +43,18 @@ export function isNull(node: Node): boolean {
 export function toJson(node: Node): Json {
   if (node.kind === 'scalar') return node.value;
   if (node.kind === 'list') return node.items.map(toJson);
-  return Object.fromEntries(Array.from(node.entries, ([key, { value }]) => [key, toJson(value)]));
+  return toRecord(Array.from(node.entries, ([key, { value }]) => [key, toJson(value)]));
 }
 
-/** As {@link toJson}, with numbers that know how Python writes them. */
+/** As {@link toJson}, with numbers that know how Python writes them and keys that are what they were. */
 export function toExact(node: Node): Json {
   if (node.kind === 'list') return node.items.map(toExact);
   if (node.kind === 'map') {
-    return Object.fromEntries(Array.from(node.entries, ([key, { value }]) => [key, toExact(value)]));
+    return exactRecord(
+      Array.from(node.entries, ([name, { key, value }]) => [key === undefined ? name : key, toExact(value)]),
+    );
   }
   return node.written !== undefined && typeof node.value === 'number' ? written(node.value, node.written) : node.value;
-}
-
-/** `Object.fromEntries` also makes `__proto__` a plain entry, which assignment would not. */
-export function toRecord<T>(entries: Iterable<readonly [string, T]>): Record<string, T> {
-  return Object.fromEntries(entries);
 }
 
 export function isObject(value: unknown): value is JsonObject {

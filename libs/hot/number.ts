@@ -1,10 +1,9 @@
 /**
  * Numbers that JSON cannot tell apart and Python can: 1.0 is not 1 where its text shows, and an integer of twenty digits
  * has all of them. Such a number is an object here (it still becomes a plain number in JSON), which text-making functions
- * know; all others see its value after {@link plain}.
+ * know; all others see its value once it is made plain (exact.ts).
  */
 import type { Json } from '@anneal/contracts/json.ts';
-import type { Expression } from '@anneal/contracts/plan.ts';
 
 class Exact extends Number {
   /** As Python writes it. */
@@ -14,13 +13,25 @@ class Exact extends Number {
     super(value);
     this.text = text;
   }
+
+  /** With all its digits; what has no name in JSON becomes the nearest that does. */
+  toJSON(): unknown {
+    const value = Number(this);
+    if (Number.isNaN(value)) return null;
+    return Number.isFinite(value) ? rawJson(this.text) : rawJson(value < 0 ? '-1e999' : '1e999');
+  }
 }
+
+/** Newer than the types that the compiler knows. */
+const rawJson = (text: string): unknown => (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON(text);
 export type { Exact };
 
 export const isExact = (value: unknown): value is Exact => value instanceof Exact;
 
 /** Python's `repr` of a float. */
 export function floatText(value: number): string {
+  if (Number.isNaN(value)) return 'nan';
+  if (!Number.isFinite(value)) return value < 0 ? '-inf' : 'inf';
   const magnitude = Math.abs(value);
   if (value !== 0 && (magnitude < 1e-4 || magnitude >= 1e16)) {
     const [mantissa = '', power = '0'] = value.toExponential().split('e');
@@ -35,39 +46,19 @@ export function exactNumber(value: bigint | number): Json {
     const short = Number(value);
     return Number.isSafeInteger(short) ? short : written(short, value.toString());
   }
-  return Number.isInteger(value) ? written(value, floatText(value)) : value;
+  return Number.isInteger(value) || !Number.isFinite(value) ? written(value, floatText(value)) : value;
 }
 
 /** A number with the text that Python would give it, where that is not the text of the plain number. */
-export const written = (value: number, text: string): Json =>
-  (Number.isFinite(value) ? new Exact(value, text) : text) as unknown as Json;
+export const written = (value: number, text: string): Json => new Exact(value, text) as unknown as Json;
 
 /** The number of the text of an {@link Exact}. */
-export const fromText = (text: string): Json => written(Number(text), text);
+export const fromText = (text: string): Json =>
+  written(Number(text.replace('inf', 'Infinity').replace('nan', 'NaN')), text);
 
-/** Stands in a plan for a number that JSON cannot carry; no template can name it, since it is not a function. */
-export const numberCall = '#number';
-
-/** An expression of a value in which such numbers may be. */
-export function exactExpression(value: Json): Expression {
-  if (isExact(value)) return { kind: 'call', function: numberCall, arguments: { kind: 'literal', value: value.text } };
-  if (typeof value !== 'object' || value === null || plain(value) === value) return { kind: 'literal', value };
-  if (Array.isArray(value)) return { kind: 'list', items: value.map(exactExpression) };
-  const entries = Object.entries(value).map(([key, item]) => ({ key, value: exactExpression(item) }));
-  return { kind: 'map', entries };
-}
-
-/** The same value with plain numbers only; the same object when there was nothing to change. */
-export function plain<T>(value: T): T {
-  if (value instanceof Exact) return Number(value) as T;
-  if (typeof value !== 'object' || value === null) return value;
-  if (Array.isArray(value)) {
-    const items: unknown[] = value.map((item: unknown) => plain(item));
-    return items.every((item, index) => item === value[index]) ? value : (items as T);
-  }
-  const entries = Object.entries(value).map(([key, item]: [string, unknown]) => [key, plain(item)] as const);
-  const own = value as Record<string, unknown>;
-  return entries.every(([key, item]) => item === own[key]) ? value : (Object.fromEntries(entries) as T);
+/** A float, also where it is whole. */
+export function isFloat(value: unknown): boolean {
+  return value instanceof Exact ? /[.en]/.test(value.text) : typeof value === 'number' && !Number.isInteger(value);
 }
 
 /** A plain number where one is asked for. */

@@ -1,13 +1,17 @@
 /** The `parameters` section: what a template asks for. */
 import type { Json } from '@anneal/contracts/json.ts';
-import type { PlanParameter, Source } from '@anneal/contracts/plan.ts';
+import type { Source } from '@anneal/contracts/plan.ts';
 import type { Constraint } from '@anneal/contracts/resource-type.ts';
 import { compilePattern } from './constraint.ts';
 import { join, type Mistakes, nearestName } from './mistakes.ts';
-import { isNull, kindOfNode, type MapNode, type Node, toJson } from './node.ts';
+import { isEmpty } from './functions/function.ts';
+import { isNull, kindOfNode, type MapNode, type Node, toExact, toJson } from './node.ts';
+import { isFloat } from './number.ts';
+import { convertNode, type ParameterType } from './parameter-value.ts';
+import { pythonText } from './python.ts';
 import type { Version } from './version.ts';
 
-export type ParameterType = PlanParameter['type'];
+export type { ParameterType } from './parameter-value.ts';
 
 export interface ParameterSchema {
   readonly name: string;
@@ -153,22 +157,14 @@ class SchemaReader {
 
   #text(node: MapNode, key: string): string | undefined {
     const entry = node.entries.get(key);
-    if (!entry || isNull(entry.value)) return undefined;
-    if (entry.value.kind === 'scalar') return entry.value.written ?? String(entry.value.value);
-    this.#refuse('WrongType', `The ${key} of parameter ${this.#name} must be a string`, entry.value, key);
-    return undefined;
+    // Only people read it, so that any value will do.
+    return entry && !isNull(entry.value) ? pythonText(toExact(entry.value)) : undefined;
   }
 
+  /** Whatever Python takes for true. */
   #flag(node: MapNode, key: string): boolean {
     const entry = node.entries.get(key);
-    if (!entry) return false;
-    const value = toJson(entry.value);
-    if (typeof value === 'boolean') return value;
-    if (typeof value === 'string' && /^(?:true|false)$/i.test(value)) return value.toLowerCase() === 'true';
-    if (value === null) return false;
-    this.#refuse('WrongType', `The ${key} of parameter ${this.#name} must be true or false`, entry.value, key);
-    // Of two readings the one that hides.
-    return key === 'hidden';
+    return entry !== undefined && !isEmpty(toJson(entry.value));
   }
 
   #tags(node: MapNode): Json | undefined {
@@ -202,20 +198,22 @@ class SchemaReader {
     };
     if (node.kind !== 'map') return refuse('expected a map');
     const kinds = [...node.entries.keys()].filter((name) => name !== 'description');
-    const [kind] = kinds;
-    if (kind === undefined) return refuse('No constraint expressed');
+    // Of several the first in this order counts.
+    const kind = ['modulo', 'range', 'length', 'allowed_values', 'allowed_pattern', 'custom_constraint'].find((name) =>
+      kinds.includes(name),
+    );
+    if (kind === undefined && kinds.length === 0) return refuse('No constraint expressed');
     for (const name of kinds) {
       const known = Object.hasOwn(fits, name) && (name !== 'modulo' || this.#version >= '2017-02-24');
       if (!known)
         return refuse(`Invalid key '${name}'; expected one of ${Object.keys(fits).join(', ')}`, node.entries.get(name));
     }
-    if (kinds.length > 1) return refuse(`only one kind in each entry, found ${kinds.join(', ')}`);
-    if (!fits[kind]?.includes(type)) return refuse(`${kind} constraint invalid for ${type}`);
+    if (kind === undefined || !fits[kind]?.includes(type)) return refuse(`${kind} constraint invalid for ${type}`);
     const value = node.entries.get(kind)?.value ?? node;
     const rule = readRule(kind, value);
     if (typeof rule === 'string') return refuse(rule, value);
     const description = node.entries.get('description')?.value;
-    const words = description?.kind === 'scalar' && description.value !== null ? String(description.value) : undefined;
+    const words = description && !isEmpty(toJson(description)) ? pythonText(toExact(description)) : undefined;
     return words === undefined ? rule : { ...rule, description: words };
   }
 }
@@ -237,41 +235,42 @@ function readRule(kind: string, node: Node): Constraint | string {
     case 'custom_constraint':
       return typeof value === 'string' ? { custom_constraint: value } : 'custom_constraint must be a string';
     case 'modulo':
-      return readModulo(value);
+      return readModulo(node);
     default:
-      return readBounds(kind, value);
+      return readBounds(kind, node);
   }
 }
 
-function numbersOf(value: Json, names: readonly string[], whole: boolean): Map<string, number> | string {
-  if (typeof value !== 'object' || value === null || Array.isArray(value))
-    return `must be a map with ${names.join(', ')}`;
-  const found = new Map<string, number>();
-  for (const [name, item] of Object.entries(value)) {
+/** Numbers, or texts of numbers; what is null is not there. */
+function numbersOf(node: Node, names: readonly string[]): Map<string, Json> | string {
+  if (node.kind !== 'map') return `must be a map with ${names.join(', ')}`;
+  const found = new Map<string, Json>();
+  for (const [name, { value }] of node.entries) {
     if (!names.includes(name)) return `Invalid key '${name}'; expected ${names.join(', ')}`;
-    const number = typeof item === 'string' && item.trim() !== '' ? Number(item) : item;
-    if (typeof number !== 'number' || !Number.isFinite(number) || (whole && !Number.isInteger(number))) {
-      return `${name} must be ${whole ? 'an integer' : 'a number'}`;
-    }
-    found.set(name, number);
+    if (isNull(value)) continue;
+    const number = convertNode('number', value);
+    if ('problem' in number) return `${name} must be a number`;
+    found.set(name, number.value);
   }
   return found;
 }
 
-function readBounds(kind: string, value: Json): Constraint | string {
-  const numbers = numbersOf(value, ['min', 'max'], kind === 'length');
+function readBounds(kind: string, node: Node): Constraint | string {
+  const numbers = numbersOf(node, ['min', 'max']);
   if (typeof numbers === 'string') return `${kind} ${numbers}`;
   if (numbers.size === 0) return `${kind} constraint must have a min or a max`;
-  const [min, max] = [numbers.get('min'), numbers.get('max')];
+  if (kind === 'length' && [...numbers.values()].some(isFloat)) return 'min/max length must be integral';
+  const [min, max] = ['min', 'max'].map((name) => (numbers.has(name) ? Number(numbers.get(name)) : undefined));
   const bounds = { ...(min !== undefined && { min }), ...(max !== undefined && { max }) };
   return kind === 'length' ? { length: bounds } : { range: bounds };
 }
 
-function readModulo(value: Json): Constraint | string {
-  const numbers = numbersOf(value, ['step', 'offset'], true);
+function readModulo(node: Node): Constraint | string {
+  const numbers = numbersOf(node, ['step', 'offset']);
   if (typeof numbers === 'string') return `modulo ${numbers}`;
-  const [step, offset] = [numbers.get('step'), numbers.get('offset')];
+  const [step, offset] = ['step', 'offset'].map((name) => (numbers.has(name) ? Number(numbers.get(name)) : undefined));
   if (step === undefined || offset === undefined) return 'modulo must have a step and an offset';
+  if (!Number.isInteger(step) || !Number.isInteger(offset)) return 'step/offset must be integer';
   if (step === 0) return 'step cannot be 0';
   if (Math.abs(offset) >= Math.abs(step)) return 'offset must be smaller than step';
   return offset !== 0 && Math.sign(offset) !== Math.sign(step)

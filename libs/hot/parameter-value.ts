@@ -1,11 +1,15 @@
 /** Values of parameters: conversion to the type, then constraints. */
 import type { Json } from '@anneal/contracts/json.ts';
+import type { PlanParameter } from '@anneal/contracts/plan.ts';
 import type { Constraint } from '@anneal/contracts/resource-type.ts';
 import { checkConstraints } from './constraint.ts';
-import { exactNumber, numberOf } from './number.ts';
+import { parseJsonText } from './json-text.ts';
+import { exactNumber, isExact, numberOf } from './number.ts';
 import { kindOfValue, type Node, shown, toExact } from './node.ts';
-import type { ParameterType } from './parameter-schema.ts';
-import { pythonText } from './python.ts';
+import { pythonEqual, pythonText } from './python.ts';
+import { entriesOf, toRecord } from './record.ts';
+
+export type ParameterType = PlanParameter['type'];
 
 export type Converted = { readonly value: Json } | { readonly problem: string };
 
@@ -34,10 +38,13 @@ export function convertValue(type: ParameterType, value: Json): Converted {
 /** Python's int(), else its float(): no hexadecimal, surrounding spaces allowed. */
 function toNumber(value: Json): Converted {
   if (numberOf(value) !== undefined) return { value };
-  if (typeof value === 'boolean') return { value: Number(value) };
+  // A boolean is a number in Python, and stays what it is.
+  if (typeof value === 'boolean') return { value };
   const text = typeof value === 'string' ? value.trim().replace(/(?<=\d)_(?=\d)/g, '') : '';
   if (/^[-+]?\d+$/.test(text) && text.length < 400) return { value: exactNumber(BigInt(text.replace(/^\+/, ''))) };
   if (/^[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?$/.test(text)) return { value: exactNumber(Number(text)) };
+  const endless = /^([-+]?)(?:(inf)(?:inity)?|nan)$/i.exec(text);
+  if (endless) return { value: exactNumber(endless[2] ? (endless[1] === '-' ? -Infinity : Infinity) : Number.NaN) };
   return { problem: `could not convert ${shown(value)} to a number` };
 }
 
@@ -54,26 +61,62 @@ function toBoolean(value: Json): Converted {
 }
 
 function toJsonValue(value: Json): Converted {
-  if (typeof value !== 'string' || value === '') return { value };
+  if (typeof value !== 'string') return { value: withTextKeys(value) };
+  if (value === '') return { value };
   try {
-    return { value: parseJson(value) };
+    return { value: parseJsonText(value) };
   } catch (error) {
     return { problem: `Value must be valid JSON: ${(error as Error).message}` };
   }
 }
 
-/** JSON whose numbers keep what Python makes of them: 1.0 and 1e3 are floats. */
-function parseJson(text: string): Json {
-  return JSON.parse(text, (_, value: Json, context?: { source?: string }) =>
-    typeof value === 'number' && context?.source !== undefined ? readNumber(value, context.source) : value,
-  ) as Json;
-}
-function readNumber(value: number, source: string): Json {
-  if (/[.eE]/.test(source)) return exactNumber(value);
-  return Number.isSafeInteger(value) ? value : exactNumber(BigInt(source));
+/** What goes through JSON has text for keys. */
+function withTextKeys(value: Json): Json {
+  if (typeof value !== 'object' || value === null || isExact(value)) return value;
+  if (Array.isArray(value)) return value.map(withTextKeys);
+  return toRecord(entriesOf(value).map(([key, item]) => [key, withTextKeys(item)] as const));
 }
 
-/** What is wrong with a converted value. */
-export function breaches(value: Json, constraints: readonly Constraint[], isDefault: boolean): string[] {
-  return checkConstraints(value, constraints, { skipCustom: isDefault });
+export interface Checked {
+  readonly type: ParameterType;
+  /** Of a string as it was given, of the others converted; of a default in the schema always as it was given. */
+  readonly value: Json;
+  readonly constraints: readonly Constraint[];
+  readonly skipCustom?: boolean;
+}
+
+/** What is wrong with a value. Python's functions take what they take: a number has no length, and matches no pattern. */
+export function breaches({ type, value, constraints, skipCustom = false }: Checked): string[] {
+  return constraints.flatMap((constraint) => {
+    const { length, range, modulo, allowed_values: allowed, allowed_pattern: pattern } = constraint;
+    if (length && numberOf(value) !== undefined) return [`${shown(value)} has no length`];
+    if (length && (value === null || typeof value === 'boolean')) return [`${shown(value)} has no length`];
+    if (pattern !== undefined && typeof value !== 'string') return [`expected string, got ${kindOfValue(value)}`];
+    if (range || modulo) {
+      const number = toNumber(value);
+      return 'problem' in number ? [number.problem] : checkConstraints(numeric(number.value), [constraint]);
+    }
+    if (!allowed) return checkConstraints(value, [constraint], { skipCustom });
+    return isAllowed(type, value, allowed) ? [] : breachOf(constraint, value, allowed);
+  });
+}
+
+const numeric = (value: Json): Json => (typeof value === 'boolean' ? Number(value) : value);
+
+const breachOf = ({ description }: Constraint, value: Json, allowed: readonly Json[]): string[] => [
+  description ??
+    `${JSON.stringify(value)} is not an allowed value [${allowed.map((item) => JSON.stringify(item)).join(', ')}]`,
+];
+
+/** Of a list every item, as it is; anything else once both sides are of the type of the parameter. */
+function isAllowed(type: ParameterType, value: Json, allowed: readonly Json[]): boolean {
+  if (Array.isArray(value)) return value.every((item) => allowed.some((other) => pythonEqual(item, other)));
+  const convert = (item: Json): Json | undefined => {
+    if (type === 'comma_delimited_list' || type === 'json') return item;
+    const converted = convertValue(type, item);
+    return 'value' in converted ? converted.value : undefined;
+  };
+  const [own, ...others] = [value, ...allowed].map(convert);
+  if (own === undefined || others.includes(undefined)) return false;
+  return others.some((other) => other !== undefined && pythonEqual(own, other));
 }

@@ -3,7 +3,7 @@ import type { Json } from '@anneal/contracts/json.ts';
 import type { PlanParameter, Source } from '@anneal/contracts/plan.ts';
 import type { Environment } from './environment.ts';
 import { join, listed, type Mistakes, nearestName } from './mistakes.ts';
-import { isNull, type Node, shown, toRecord } from './node.ts';
+import { isNull, type Node, shown, toExact, toRecord } from './node.ts';
 import type { ParameterSchema } from './parameter-schema.ts';
 import { breaches, convertNode } from './parameter-value.ts';
 import { pythonEqual } from './python.ts';
@@ -77,29 +77,37 @@ function valueOf(schema: ParameterSchema, options: ResolveParameters): Json | un
   const usable = (node: Node | undefined): node is Node => node !== undefined && !isNull(node);
   const given = [environment.parameters.get(name)?.value, environment.defaults.get(name)?.value].find(usable);
 
-  const check = (node: Node, at: Source | undefined, isDefault: boolean): Json | undefined => {
-    const converted = convertNode(type, node);
-    const problems = 'problem' in converted ? [converted.problem] : breaches(converted.value, constraints, isDefault);
+  const refuse = (problem: string, at: Source | undefined, fallback?: Json): void => {
     // What a hidden parameter holds stands in no message.
-    const words = (problem: string): string =>
-      schema.hidden ? 'its value does not fit its type or constraints' : problem;
-    const shownValue = (): string => ('value' in converted ? `${shown(converted.value)} ` : '');
-    for (const problem of problems) {
-      const text = isDefault && !schema.hidden ? `Invalid default ${shownValue()}(${problem})` : words(problem);
-      mistakes.add({
-        code: 'InvalidParameter',
-        message: `Parameter '${name}' is invalid: ${text}`,
-        path: isDefault ? join(path, 'default') : path,
-        at,
-        expected: type,
-      });
+    const fits = fallback === undefined ? problem : `Invalid default ${shown(fallback)} (${problem})`;
+    mistakes.add({
+      code: 'InvalidParameter',
+      message: `Parameter '${name}' is invalid: ${schema.hidden ? 'its value does not fit its type or constraints' : fits}`,
+      path: fallback === undefined ? path : join(path, 'default'),
+      at,
+      expected: type,
+    });
+  };
+  const check = (node: Node, at: Source | undefined): Json | undefined => {
+    const converted = convertNode(type, node);
+    if ('problem' in converted) refuse(converted.problem, at);
+    else {
+      const value = type === 'string' ? toExact(node) : converted.value;
+      for (const problem of breaches({ type, value, constraints })) refuse(problem, at);
     }
     return 'value' in converted ? converted.value : undefined;
   };
-  // A default that does not fit is a mistake whatever else is given.
-  const fallback = schema.default && check(schema.default, schema.default.at ?? schema.at, true);
-  if (given) return check(given, given.at ?? schema.at, false);
-  if (schema.default) return fallback;
+  const count = mistakes.count;
+  if (schema.default) {
+    // As it is written, whatever else is given.
+    const list = type === 'comma_delimited_list' ? convertNode(type, schema.default) : undefined;
+    const value = list && 'value' in list ? list.value : toExact(schema.default);
+    const at = schema.default.at ?? schema.at;
+    if (list && 'problem' in list) refuse(list.problem, at, value);
+    for (const problem of breaches({ type, value, constraints, skipCustom: true })) refuse(problem, at, value);
+  }
+  if (given) return check(given, given.at ?? schema.at);
+  if (schema.default) return mistakes.count > count ? undefined : check(schema.default, schema.default.at ?? schema.at);
   if (!options.missingAllowed) {
     const message = `The Parameter (${name}) was not provided.`;
     mistakes.add({ code: 'MissingParameter', message, path, at: schema.at, expected: `a value of type ${type}` });

@@ -43,7 +43,7 @@ describe('reading a document', () => {
       y: { b: 3, a: 1 },
       z: 2,
     });
-    expect(read('1: x')).toEqual({ '1': 'x' });
+    expect(read('a: {b: {1: x}}')).toEqual({ a: { b: { '1': 'x' } } });
   });
 
   it('takes JSON by the rules of JSON', () => {
@@ -55,7 +55,7 @@ describe('reading a document', () => {
     ['a: !foo 1', 1, 9],
     ['a:\n  b: =', 2, 6],
     ['on: 1', 1, 1],
-    ['a: [1\nb: 2', 2, 1],
+    ['a: [1\nb: 2', 2, 2],
     ['a: *x', 1, 4],
   ])('says where %j is wrong', (text, line, column) => {
     const mistakes = read(text) as [number, number, string][];

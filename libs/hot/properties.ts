@@ -6,7 +6,8 @@ import type { PropertySchema, ResourceType } from '@anneal/contracts/resource-ty
 import { checkConstraints } from './constraint.ts';
 import { evaluateParts, type Scope } from './evaluate.ts';
 import { join, nearestName } from './mistakes.ts';
-import { isExact, numberOf, plain } from './number.ts';
+import { plain } from './exact.ts';
+import { isExact, numberOf } from './number.ts';
 import { isObject, kindOfValue, shown, toRecord } from './node.ts';
 import { jsonText } from './python.ts';
 import { referencesOf } from './references.ts';

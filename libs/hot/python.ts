@@ -1,6 +1,7 @@
 /** Values as Python writes and compares them, which templates have come to depend on. */
 import type { Json } from '@anneal/contracts/json.ts';
 import { isExact, floatText } from './number.ts';
+import { exactEntries, type ExactKey, keysOf, keyText } from './record.ts';
 
 export { floatText } from './number.ts';
 
@@ -18,8 +19,8 @@ function representation(value: Json): string {
   if (typeof value === 'number') return numberText(value);
   if (typeof value === 'string') return pythonQuoted(value);
   if (Array.isArray(value)) return `[${value.map(representation).join(', ')}]`;
-  return `{${Object.entries(value)
-    .map(([key, item]) => `${pythonQuoted(key)}: ${representation(item)}`)
+  return `{${exactEntries(value)
+    .map(([key, item]) => `${representation(key as Json)}: ${representation(item)}`)
     .join(', ')}}`;
 }
 
@@ -37,20 +38,61 @@ export function pythonQuoted(text: string): string {
     .replaceAll('\r', '\\r')
     .replaceAll('\t', '\\t')
     .replaceAll(quote, `\\${quote}`)
-    // oxlint-disable-next-line no-control-regex -- Python writes what does not print as numbers
-    .replace(/[\u0000-\u001f\u007f-\u00a0\u00ad]/g, (unit) => `\\x${unit.charCodeAt(0).toString(16).padStart(2, '0')}`);
+    .replace(/[^\P{C}]|[^\P{Z} ]/gu, escaped);
   return quote + body + quote;
+}
+
+/** What does not print is written as its number. */
+function escaped(character: string): string {
+  const code = character.codePointAt(0) ?? 0;
+  const [letter, width] = code < 0x100 ? ['x', 2] : code < 0x10000 ? ['u', 4] : ['U', 8];
+  return `\\${letter}${code.toString(16).padStart(width, '0')}`;
+}
+
+/** `len(text)`: in code points. */
+export function lengthOf(text: string): number {
+  let length = text.length;
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code >= 0xd800 && code < 0xdc00 && text.charCodeAt(at + 1) >= 0xdc00) length -= 1;
+  }
+  return length;
 }
 
 /** `json.dumps(value, sort_keys=True)`: spaces after separators, everything beyond ASCII escaped. */
 export function jsonText(value: Json): string {
-  if (isExact(value)) return value.text;
+  if (isExact(value)) return endless[value.text] ?? value.text;
   if (typeof value === 'number') return numberText(value);
   if (typeof value === 'string') return ascii(JSON.stringify(value));
   if (value === null || typeof value === 'boolean') return String(value);
   if (Array.isArray(value)) return `[${value.map(jsonText).join(', ')}]`;
-  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
-  return `{${entries.map(([key, item]) => `${ascii(JSON.stringify(key))}: ${jsonText(item)}`).join(', ')}}`;
+  const entries = exactEntries(value).sort(([a], [b]) => compareKeys(a, b));
+  return `{${entries.map(([key, item]) => `${ascii(JSON.stringify(keyText(key)))}: ${jsonText(item)}`).join(', ')}}`;
+}
+
+/** Python fails to sort keys of several kinds, and with it the text of such a map. */
+export function isSortable(value: Json): boolean {
+  if (typeof value !== 'object' || value === null || isExact(value)) return true;
+  if (Array.isArray(value)) return value.every(isSortable);
+  const keys = keysOf(value);
+  const kinds = new Set(keys.map(orderOf));
+  return kinds.size <= 1 && !(kinds.has('null') && keys.length > 1) && Object.values(value).every(isSortable);
+}
+const endless: Readonly<Record<string, string>> = { inf: 'Infinity', '-inf': '-Infinity', nan: 'NaN' };
+const orderOf = (key: ExactKey): string => (key === null ? 'null' : typeof key === 'string' ? 'text' : 'number');
+function compareKeys(a: ExactKey, b: ExactKey): number {
+  if (typeof a === 'string' && typeof b === 'string') return compareText(a, b);
+  return Number(a) - Number(b);
+}
+
+/** By code points, as Python orders text; JavaScript goes by halves of them. */
+export function compareText(a: string, b: string): number {
+  if (a === b) return 0;
+  const [left, right] = [Array.from(a), Array.from(b)];
+  const at = left.findIndex((character, index) => character !== right[index]);
+  if (at < 0) return -1;
+  const [one, other] = [left[at]?.codePointAt(0) ?? -1, right[at]?.codePointAt(0) ?? -1];
+  return one - other;
 }
 
 const ascii = (text: string): string =>

@@ -9,7 +9,9 @@ import { compileBody, type CompileParameters } from './compile.ts';
 import { evaluateParts, type Scope } from './evaluate.ts';
 import { readFront } from './front.ts';
 import { Mistakes } from './mistakes.ts';
+import { isExact } from './number.ts';
 import { toRecord } from './node.ts';
+import { entriesOf } from './record.ts';
 import { resolveProperties } from './properties.ts';
 import type { Body } from './tree.ts';
 import { type Partial, unknown } from './unknown.ts';
@@ -36,7 +38,7 @@ export interface Rendered {
 export function render(options: RenderParameters): { readonly rendered: Rendered } | { readonly mistakes: Mistake[] } {
   const mistakes = new Mistakes();
   const front = readFront({ ...options, mistakes, missingAllowed: false });
-  const body = front && compileBody({ ...options, front, mistakes });
+  const body = front && compileBody({ misspeltFunctions: 'kept', ...options, front, mistakes });
   const rendered = body && !mistakes.any && renderBody(body, mistakes);
   return rendered && !mistakes.any ? { rendered } : { mistakes: mistakes.all() };
 }
@@ -57,9 +59,9 @@ function renderBody(body: Body, mistakes: Mistakes): Rendered {
     output.name,
     renderer.value(output.value, `outputs.${output.name}.value`),
   ]);
-  const own = Object.entries(plan.parameters).filter(([name]) => schemas.has(name));
+  const own = Object.keys(plan.parameters).filter((name) => schemas.has(name));
   return {
-    parameters: toRecord(own.map(([name, { value }]) => [name, value])),
+    parameters: toRecord(own.map((name) => [name, marked(scope.parameter(name) ?? null)])),
     conditions,
     resources: toRecord(resources),
     outputs: toRecord(outputs),
@@ -126,7 +128,9 @@ class Renderer {
 /** With the mark in the place of everything that is not known. */
 function marked(value: Partial): Json {
   if (value === unknown) return { [unknownMark]: true };
+  // An integer of twenty digits is shown with all of them; a whole float is no different in JSON.
+  if (isExact(value)) return Number.isSafeInteger(Number(value)) ? Number(value) : (value as Json);
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return value.map(marked);
-  return toRecord(Object.entries(value).map(([key, item]) => [key, marked(item)]));
+  return toRecord(entriesOf(value).map(([key, item]) => [key, marked(item)]));
 }

@@ -3,6 +3,8 @@
  * readers, differ in file modes (0644), sexagesimal numbers (12:30:45), exponents (1e3) and the words yes/no/on/off.
  */
 
+import { floatText } from './number.ts';
+
 export type Scalar =
   | { readonly value: null | boolean | number | string; readonly written?: string }
   | { readonly mistake: string };
@@ -24,16 +26,55 @@ export function resolvePlain(text: string): Scalar {
   if (nulls.has(text)) return { value: null };
   if (truths.has(text)) return { value: true };
   if (untruths.has(text)) return { value: false };
+  if (text === '<<') return { mistake: 'a bare << means something as a key only; put it in quotes' };
   if (text === '=') return { mistake: 'a bare = has no meaning; put it in quotes' };
   // Most words begin with a letter and are none of the numbers below.
   if (!/^[-+.0-9]/.test(text)) return { value: text };
-  if (notFinite.test(text)) return { mistake: `${text} cannot be carried in JSON; put it in quotes` };
+  if (notFinite.test(text)) return endless(text);
   return number(text) ?? { value: text };
+}
+
+/** With one of YAML's own tags; others have no meaning here. */
+export function resolveTagged(text: string, tag: string): Scalar {
+  const bad: Scalar = { mistake: `${text} is not what its tag ${tag} says` };
+  switch (tag) {
+    case 'tag:yaml.org,2002:str':
+    case 'tag:yaml.org,2002:timestamp':
+      return { value: text };
+    case 'tag:yaml.org,2002:null':
+      return { value: null };
+    case 'tag:yaml.org,2002:bool': {
+      const word = resolvePlain(text.toLowerCase());
+      return 'value' in word && typeof word.value === 'boolean' ? word : bad;
+    }
+    case 'tag:yaml.org,2002:int': {
+      const whole =
+        number(text) ?? (/^[-+]?\d+$/.test(text) ? integer(text.startsWith('-') ? -1 : 1, digitsOf(text)) : bad);
+      return whole && !('written' in whole && /[.en]/.test(whole.written ?? '')) && isNumber(whole) ? whole : bad;
+    }
+    case 'tag:yaml.org,2002:float': {
+      if (notFinite.test(text)) return endless(text);
+      const value = Number(text.replaceAll('_', '').trim() || 'x');
+      return Number.isNaN(value) ? bad : floating(value);
+    }
+    default:
+      return { mistake: `could not determine a constructor for the tag ${tag}` };
+  }
+}
+
+const isNumber = (scalar: Scalar): boolean => 'value' in scalar && typeof scalar.value === 'number';
+const digitsOf = (text: string): string => text.replace(/^[-+]/, '').replaceAll('_', '');
+
+/** As Python writes them; JSON has no word for them. */
+function endless(text: string): Scalar {
+  const word = text.toLowerCase();
+  if (word.includes('nan')) return { value: Number.NaN, written: 'nan' };
+  return word.startsWith('-') ? { value: -Infinity, written: '-inf' } : { value: Infinity, written: 'inf' };
 }
 
 function number(text: string): Scalar | undefined {
   const sign = text.startsWith('-') ? -1 : 1;
-  const digits = text.replace(/^[-+]/, '').replaceAll('_', '');
+  const digits = digitsOf(text);
   if (binary.test(text)) return integer(sign, `0b${digits.slice(2)}`);
   if (hexadecimal.test(text)) return integer(sign, `0x${digits.slice(2)}`);
   if (octal.test(text)) return integer(sign, `0o${digits.slice(1)}`);
@@ -54,21 +95,13 @@ function integer(sign: number, digits: string): Scalar | undefined {
   const value = Number(exact);
   // A serial number of twenty digits keeps its digits where it becomes a string.
   if (Number.isSafeInteger(value)) return { value: value === 0 ? 0 : value };
+  // Beyond what a double can hold at all, its digits are all that is left of it.
   return Number.isFinite(value) ? { value, written: exact.toString() } : { value: exact.toString() };
 }
 
 function floating(value: number): Scalar {
-  if (!Number.isFinite(value)) return { mistake: 'the number is too large' };
-  return Number.isInteger(value) ? { value: value === 0 ? 0 : value, written: pythonFloat(value) } : { value };
-}
-
-/** Python writes whole floats with `.0`, up to 1e16. */
-function pythonFloat(value: number): string {
-  return Math.abs(value) < 1e16 ? `${value}.0` : exponent(value);
-}
-function exponent(value: number): string {
-  const [mantissa = '', power = '0'] = value.toExponential().split('e');
-  return `${mantissa}e${power.startsWith('-') ? '-' : '+'}${power.replace(/^[-+]/, '').padStart(2, '0')}`;
+  if (!Number.isFinite(value)) return endless(value < 0 ? '-inf' : 'inf');
+  return Number.isInteger(value) ? { value, written: floatText(value) } : { value };
 }
 
 const base60 = (digits: string): number => digits.split(':').reduce((total, part) => total * 60 + Number(part), 0);

@@ -9,7 +9,7 @@ import { describeResources, withReads } from './nested/describe.ts';
 import { expandNested } from './nested/expand.ts';
 import type { NestedTemplate } from './nested/library.ts';
 import { type Entry, toRecord } from './node.ts';
-import { plain } from './number.ts';
+import { plain } from './exact.ts';
 import { compileOutput } from './output.ts';
 import type { Found } from './registry.ts';
 import { compileResource, isEnabled, type ResourceContext } from './resource.ts';
@@ -30,6 +30,7 @@ export function compileStack(input: StackInput): Body | undefined {
     scope,
     parameters: new Set([...schemas.keys(), ...Object.keys(values)]),
     hidden,
+    refusesMisspelt: tree.misspeltFunctions !== 'kept',
     files: tree.files,
     conditions,
     mappings: sectionEntries(read, 'mappings', mistakes),

@@ -1,9 +1,10 @@
 /** The functions on lists and maps. */
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
-import { isObject, kindOfValue, shown, toRecord } from '../node.ts';
-import { isExact, numberOf } from '../number.ts';
-import { pythonEqual, pythonText } from '../python.ts';
-import { isEmpty, listOf, mapOf, own, type TemplateFunction, wrong } from './function.ts';
+import { isObject, kindOfValue, shown } from '../node.ts';
+import { isExact } from '../number.ts';
+import { pythonEqual } from '../python.ts';
+import { entriesOf, exactEntries, type ExactKey, exactRecord, keysOf, keyText, lookUpKey } from '../record.ts';
+import { isEmpty, listOf, mapOf, type TemplateFunction, wrong } from './function.ts';
 
 /** More members than any template has; a product of a few lists would otherwise fill the memory. */
 const mostRepeated = 100_000;
@@ -12,11 +13,12 @@ const mapMerge: TemplateFunction = {
   name: 'map_merge',
   since: '2016-04-08',
   evaluate(argument) {
-    if (!Array.isArray(argument)) return wrong('Incorrect arguments to "map_merge" should be a list of maps');
-    return toRecord(
-      argument.flatMap((item) => {
+    const items = argument === '' ? [] : argument;
+    if (!Array.isArray(items)) return wrong('Incorrect arguments to "map_merge" should be a list of maps');
+    return exactRecord(
+      items.flatMap((item) => {
         if (item === null) return [];
-        return isObject(item) ? Object.entries(item) : wrong(`Items to merge must be maps, not ${kindOfValue(item)}`);
+        return isObject(item) ? exactEntries(item) : wrong(`Items to merge must be maps, not ${kindOfValue(item)}`);
       }),
     );
   },
@@ -30,39 +32,30 @@ const mapReplace: TemplateFunction = {
     const ensured = (value: Json): JsonObject =>
       value === null ? {} : isObject(value) ? value : wrong('Incorrect arguments to "map_replace" should be two maps');
     const [source, changes] = [ensured(given), ensured(wanted)];
-    const extra = Object.keys(changes).find((key) => key !== 'keys' && key !== 'values');
+    const extra = keysOf(changes).find((key) => key !== 'keys' && key !== 'values');
     if (extra !== undefined)
-      return wrong(`Incorrect arguments to "map_replace": unknown key ${extra}; it takes keys and values`);
+      return wrong(`Incorrect arguments to "map_replace": unknown key ${keyText(extra)}; it takes keys and values`);
     const keys = ensured(changes['keys'] ?? null);
     const values = ensured(changes['values'] ?? null);
-    const result = new Map<string, Json>();
-    for (const [key, value] of Object.entries(source)) {
-      const renamed = own(keys, key) ?? null;
-      const name = renamed === null ? key : keyText(renamed);
-      if (renamed !== null && name !== key && Object.hasOwn(source, name))
-        return wrong(`key replacement ${name} collides with a key in the input map`);
-      if (renamed !== null && result.has(name))
-        return wrong(`key replacement ${name} collides with a key in the output map`);
-      const replaced = hashed(value).map((candidate) => own(values, candidate));
-      result.set(name, replaced.find((item) => item !== undefined) ?? (replaced.includes(null) ? null : value));
+    const result: [ExactKey, Json][] = [];
+    for (const [key, value] of exactEntries(source)) {
+      const renamed = lookUpKey(keys, key) ?? null;
+      const name = renamed === null ? key : asKey(renamed);
+      if (renamed !== null && !sameKey(name, key) && lookUpKey(source, name) !== undefined)
+        return wrong(`key replacement ${keyText(name)} collides with a key in the input map`);
+      if (renamed !== null && result.some(([other]) => sameKey(other, name)))
+        return wrong(`key replacement ${keyText(name)} collides with a key in the output map`);
+      const replaced =
+        typeof value === 'object' && value !== null && !isExact(value) ? undefined : lookUpKey(values, value);
+      result.push([name, replaced === undefined ? value : replaced]);
     }
-    return toRecord(result);
+    return exactRecord(result);
   },
 };
 
-/** A key that is no string is read as its text in JSON. */
-const keyText = (value: Json): string =>
-  typeof value === 'object' && !isExact(value) ? wrong('keys must be strings') : pythonText(value);
-
-/** The keys under which a value is looked up: 1, 1.0 and true are one in Python. */
-function hashed(value: Json): string[] {
-  if (value === true) return ['true', '1'];
-  if (value === false) return ['false', '0'];
-  if (value === null) return ['null'];
-  const number = numberOf(value);
-  if (number === undefined) return typeof value === 'string' ? [value] : [];
-  return [String(number), ...(number === 1 ? ['true'] : number === 0 ? ['false'] : [])];
-}
+const asKey = (value: Json): ExactKey =>
+  typeof value === 'object' && value !== null && !isExact(value) ? wrong('keys must be strings') : value;
+const sameKey = (a: ExactKey, b: ExactKey): boolean => pythonEqual(a as Json, b as Json);
 
 const concat = (name: string, unique: boolean): TemplateFunction => ({
   name,
@@ -79,6 +72,7 @@ const concat = (name: string, unique: boolean): TemplateFunction => ({
 
 const filter: TemplateFunction = {
   name: 'filter',
+  written: true,
   since: '2017-02-24',
   evaluate(argument) {
     const [values = null, list = null] = listOf(argument, { name: 'filter', least: 2, most: 2 });
@@ -92,6 +86,7 @@ const filter: TemplateFunction = {
 
 export const contains: TemplateFunction = {
   name: 'contains',
+  written: true,
   since: '2017-09-01',
   evaluate(argument) {
     const [value = null, sequence = null] = listOf(argument, { name: 'contains', least: 2, most: 2 });
@@ -105,15 +100,18 @@ export const contains: TemplateFunction = {
 
 const repeat: TemplateFunction = {
   name: 'repeat',
+  written: true,
   since: '2015-04-30',
   evaluate(argument, scope) {
     const map = mapOf(argument, 'repeat', ['template', 'for_each']);
     const forEach = map['for_each'] ?? null;
     if (!isObject(forEach)) return wrong('The "for_each" argument to "repeat" must contain a map');
     // Older versions know nothing of `permutations`, like of any other key that they do not name.
-    const permutations = scope.templateVersion >= '2017-09-01' ? (map['permutations'] ?? true) : true;
+    const permutations =
+      scope.templateVersion >= '2017-09-01' ? (Object.hasOwn(map, 'permutations') ? map['permutations'] : true) : true;
     if (typeof permutations !== 'boolean') return wrong('"permutations" should be boolean type for repeat function.');
-    const names = Object.keys(forEach);
+    const names = entriesOf(forEach).map(([name]) => name);
+    const unnamed = keysOf(forEach).some((name) => typeof name !== 'string');
     if (names.length === 0) return wrong('The "for_each" argument to "repeat" must name at least one placeholder');
     const lists = names.map((name) =>
       forEach[name] === null
@@ -121,6 +119,8 @@ const repeat: TemplateFunction = {
         : members(name, forEach[name] ?? null, permutations && scope.templateVersion >= '2016-10-14'),
     );
     const rows = permutations ? product(lists.map((list) => list ?? [])) : inStep(lists);
+    if (unnamed && rows.length > 0 && holdsText(map['template'] ?? null))
+      wrong('The placeholders of "repeat" must be strings');
     return rows.map((row) =>
       names.reduce((at, name, index) => substitute(at, name, row[index] ?? null), map['template'] ?? null),
     );
@@ -129,7 +129,7 @@ const repeat: TemplateFunction = {
 
 function members(name: string, value: Json, mapsToo: boolean): Json[] {
   if (Array.isArray(value)) return value;
-  if (mapsToo && isObject(value)) return Object.keys(value);
+  if (mapsToo && isObject(value)) return keysOf(value).map((key) => key as Json);
   return wrong(`The values of ${name} in "for_each" of "repeat" must be a list, not ${kindOfValue(value)}`);
 }
 
@@ -161,12 +161,18 @@ function substitute(template: Json, name: string, value: Json): Json {
   if (typeof template === 'string') return substituteText(template, name, value);
   if (Array.isArray(template)) return template.map((item) => substitute(item, name, value));
   if (!isObject(template)) return template;
-  return toRecord(
-    Object.entries(template).map(([key, item]): [string, Json] => [
-      substituteText(key, name, value),
+  return exactRecord(
+    exactEntries(template).map(([key, item]): [ExactKey, Json] => [
+      typeof key === 'string' ? substituteText(key, name, value) : key,
       substitute(item, name, value),
     ]),
   ) satisfies JsonObject;
+}
+
+function holdsText(value: Json): boolean {
+  if (typeof value !== 'object' || value === null || isExact(value)) return typeof value === 'string';
+  if (Array.isArray(value)) return value.some(holdsText);
+  return keysOf(value).some((key) => typeof key === 'string') || Object.values(value).some(holdsText);
 }
 
 export const collectionFunctions = [

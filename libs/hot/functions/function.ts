@@ -24,6 +24,8 @@ export interface TemplateFunction {
   readonly name: string;
   /** First version that knows it. */
   readonly since: Version;
+  /** Its argument must be written out; what a function gives is not taken. */
+  readonly written?: true;
   /** First version that refuses it by name. */
   readonly until?: Version;
   /** Works on known arguments; gives undefined when what it looks up is not known yet. Throws Wrong. */

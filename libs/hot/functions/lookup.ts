@@ -1,6 +1,7 @@
 /** The functions that read something outside their arguments. */
 import type { Json } from '@anneal/contracts/json.ts';
 import { isObject } from '../node.ts';
+import { isExact } from '../number.ts';
 import { own, type TemplateFunction, wholeNumber, wrong } from './function.ts';
 
 const getParam: TemplateFunction = {
@@ -11,13 +12,16 @@ const getParam: TemplateFunction = {
     if (typeof name !== 'string') return wrong('Argument to "get_param" must be string or list');
     const value = scope.parameter(name);
     if (value === undefined) return undefined;
+    let at: Json | undefined = value;
+    for (const step of path) at = at === undefined ? undefined : parameterStep(at, step);
     // Whatever cannot be found is the empty string.
-    return path.reduce<Json>((at, step) => parameterStep(at, step) ?? '', value);
+    return at === undefined ? '' : at;
   },
 };
 
 function parameterStep(value: Json, step: Json): Json | undefined {
   if (isObject(value)) return typeof step === 'string' ? own(value, step) : undefined;
+  if (isExact(step)) return undefined;
   if (typeof step !== 'boolean' && typeof step !== 'string' && typeof step !== 'number') return undefined;
   const index = wholeNumber(step);
   if (index === undefined || (typeof step === 'number' && !Number.isInteger(step))) return undefined;
@@ -35,28 +39,40 @@ const getResource: TemplateFunction = {
 
 const getAttr: TemplateFunction = {
   name: 'get_attr',
+  written: true,
   since: '2013-05-23',
-  evaluate(argument, scope) {
+  evaluate(given, scope) {
+    const allAllowed = scope.templateVersion >= '2015-10-15';
+    // A name of one character is as good as a list with it.
+    const argument = allAllowed && typeof given === 'string' && given.length === 1 ? [given] : given;
     if (!Array.isArray(argument)) return wrong('Argument to "get_attr" must be a list');
     const [resource, attribute, ...path] = argument;
-    const allAllowed = scope.templateVersion >= '2015-10-15';
     if (typeof resource !== 'string' || (attribute === undefined && !allAllowed)) {
       return wrong('Arguments to "get_attr" must be of the form [resource_name, attribute, (path), ...]');
     }
     const attributes = scope.attribute(resource);
     if (attributes === undefined) return undefined;
-    if (attribute === undefined) {
+    if (attribute === undefined || (attribute === null && allAllowed)) {
       return Object.fromEntries(Object.entries(attributes).filter(([name]) => name !== 'show'));
     }
     if (typeof attribute !== 'string') return wrong('The attribute name in "get_attr" must be a string');
-    // Whatever cannot be found is null, and indexes are integers here.
-    return path.reduce<Json>((at, step) => attributeStep(at, step) ?? null, own(attributes, attribute) ?? null);
+    // The first version walks the path itself, the others hand it to the resource as a key.
+    if (scope.templateVersion >= '2014-10-16' && path.some((step) => isObject(step) || Array.isArray(step)))
+      return wrong('Path components in attributes must be strings');
+    return walkAttribute(own(attributes, attribute) ?? null, path);
   },
 };
 
+/** Whatever cannot be found is null, and indexes are integers here. */
+export function walkAttribute(value: Json, path: readonly Json[]): Json {
+  return path.reduce<Json>((at, step) => attributeStep(at, step) ?? null, value);
+}
+
 function attributeStep(value: Json, step: Json): Json | undefined {
-  if (isObject(value)) return typeof step === 'object' ? undefined : own(value, String(step));
-  return typeof step === 'number' && (Array.isArray(value) || typeof value === 'string') ? value.at(step) : undefined;
+  if (isObject(value)) return typeof step === 'string' ? own(value, step) : undefined;
+  const index = typeof step === 'boolean' ? Number(step) : step;
+  const isIndex = typeof index === 'number' && Number.isInteger(index);
+  return isIndex && (Array.isArray(value) || typeof value === 'string') ? value.at(index) : undefined;
 }
 
 /** Becomes a literal when the template is compiled, so that a plan needs no files. */

@@ -1,5 +1,6 @@
 /** The functions that the first versions took over from CloudFormation. Later versions know them only to refuse them. */
 import type { Json } from '@anneal/contracts/json.ts';
+import { parseJsonText } from '../json-text.ts';
 import { isObject, kindOfValue, shown, toRecord } from '../node.ts';
 import type { Version } from '../version.ts';
 import { replaceText } from './text.ts';
@@ -8,7 +9,7 @@ import { listOf, own, type TemplateFunction, wholeNumber, wrong } from './functi
 const parsed = (value: Json): Json => {
   if (typeof value !== 'string') return value;
   try {
-    return JSON.parse(value) as Json;
+    return parseJsonText(value);
   } catch {
     return wrong('"Fn::Select" takes a list, a map or JSON text');
   }
@@ -36,6 +37,7 @@ const select: TemplateFunction = {
 
 const joinStrings: TemplateFunction = {
   name: 'Fn::Join',
+  written: true,
   since: '2013-05-23',
   until: '2014-10-16',
   evaluate(argument) {

@@ -38,3 +38,7 @@ export function lookUp(name: string, version: string): Known {
   if (!found || version < found.since) return 'literal';
   return found.until !== undefined && version >= found.until ? 'removed' : 'function';
 }
+
+/** Whether its argument must be written out, since it is taken apart before anything is worked out. */
+export const takesWritten = (name: string): boolean =>
+  name === yaql.name || /^(?:resource_f|Fn::ResourceF)acade$/.test(name) || functions.get(name)?.written === true;

@@ -3,13 +3,15 @@ import { createHash, getHashes } from 'node:crypto';
 import type { Json } from '@anneal/contracts/json.ts';
 import { isObject, kindOfValue, shown } from '../node.ts';
 import { isExact } from '../number.ts';
-import { jsonText, pythonText } from '../python.ts';
+import { compareText, isSortable, jsonText, lengthOf, pythonText } from '../python.ts';
+import { entriesOf, exactKeys } from '../record.ts';
 import { isEmpty, listOf, mapOf, own, type Scope, type TemplateFunction, wholeNumber, wrong } from './function.ts';
 
 const serialises = (scope: Scope): boolean => scope.templateVersion >= '2015-10-15';
 
 const listJoin: TemplateFunction = {
   name: 'list_join',
+  written: true,
   since: '2013-05-23',
   evaluate(argument, scope) {
     const [delimiter, ...lists] = listOf(argument, {
@@ -31,7 +33,7 @@ const listJoin: TemplateFunction = {
 function joined(item: Json, serialise: boolean): string {
   if (item === null) return '';
   if (typeof item === 'string') return item;
-  if (serialise && typeof item === 'object' && !isExact(item)) return jsonText(item);
+  if (serialise && typeof item === 'object' && !isExact(item) && isSortable(item)) return jsonText(item);
   return wrong(`Items to join must be string${serialise ? ', map or list' : ''} not ${shown(item)}`);
 }
 
@@ -39,6 +41,7 @@ type Strictness = 'lenient' | 'strict' | 'very strict';
 const replacing = (name: string, since: TemplateFunction['since'], strictness: Strictness): TemplateFunction => ({
   name,
   since,
+  written: true,
   evaluate(argument, scope) {
     const map = mapOf(argument, name, ['template', 'params']);
     return replaceText({ name, template: map['template'] ?? null, params: map['params'] ?? null, scope, strictness });
@@ -55,7 +58,8 @@ export function replaceText(options: {
   const { name, template, params, scope, strictness = 'lenient' } = options;
   if (typeof template !== 'string') return wrong(`"${name}" template must be a string, not ${kindOfValue(template)}`);
   if (!isObject(params)) return wrong(`"${name}" parameters must be a mapping`);
-  const keys = Object.keys(params).sort((a, b) => b.length - a.length || (a < b ? -1 : 1));
+  if (exactKeys(params)?.some((key) => typeof key !== 'string')) wrong(`"${name}" param placeholders must be strings`);
+  const keys = Object.keys(params).sort((a, b) => lengthOf(b) - lengthOf(a) || compareText(a, b));
   if (keys.includes('')) return wrong(`"${name}" has an empty separator among its params`);
   const values = new Map(keys.map((key) => [key, replacement(name, params[key] ?? null, serialises(scope))]));
   if (strictness === 'very strict') refuseEmpty(name, keys, params);
@@ -70,7 +74,8 @@ export function replaceText(options: {
 function replacement(name: string, value: Json, serialise: boolean): string {
   if (value === null) return '';
   if (typeof value !== 'object' || isExact(value)) return pythonText(value);
-  return serialise ? jsonText(value) : wrong(`"${name}" params must be strings or numbers, not ${kindOfValue(value)}`);
+  if (!serialise) return wrong(`"${name}" params must be strings or numbers, not ${kindOfValue(value)}`);
+  return isSortable(value) ? jsonText(value) : wrong(`"${name}" params must have keys of one kind`);
 }
 
 function refuseEmpty(name: string, keys: string[], parameters: { [key: string]: Json }): void {
@@ -144,7 +149,7 @@ const digest: TemplateFunction = {
     const name =
       digestNames[algorithm.toLowerCase()] ??
       algorithm.toLowerCase().replace('sha3_', 'sha3-').replace('sha512_', 'sha512-');
-    if (!getHashes().includes(name) || name.startsWith('shake'))
+    if (!getHashes().includes(name) || name.startsWith('shake') || /^sha(?:3|512)-/.test(algorithm.toLowerCase()))
       return wrong(`Algorithm must be one of ${getHashes().slice(0, 40).join(', ')}`);
     if (Array.from(text).some((character) => (character.codePointAt(0) ?? 0) > 255))
       return wrong('"digest" takes text of which every character is in latin-1');
@@ -159,6 +164,7 @@ const pathEncoded = (text: string): string => encoded(text).replaceAll('%2F', '/
 
 const makeUrl: TemplateFunction = {
   name: 'make_url',
+  written: true,
   since: '2017-09-01',
   evaluate(argument) {
     const map = mapOf(argument, 'make_url', []);
@@ -210,7 +216,7 @@ function queryText(query: Json | undefined): string {
   if (query === undefined) return '';
   if (!isObject(query)) return wrong('The "query" argument to "make_url" must be a map');
   const form = (value: Json): string => pathEncoded(pythonText(value)).replaceAll('%20', '+');
-  return Object.entries(query)
+  return entriesOf(query)
     .map(([key, value]) => `${form(key)}=${form(value)}`)
     .join('&');
 }

@@ -4,6 +4,7 @@
  */
 import { AnnealError, type Mistake } from '@anneal/contracts/errors.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+import { parseJsonText } from '@anneal/hot/json-text.ts';
 import { render, type RenderParameters } from '@anneal/hot/render.ts';
 import { isObject, offlineStack, textsOf } from './load.ts';
 
@@ -24,7 +25,8 @@ export function renderLine(line: string): JsonObject {
 function readCase(line: string): { id: Json; parameters: RenderParameters | Mistake[] } {
   let value: unknown;
   try {
-    value = JSON.parse(line);
+    // With what JSON.parse would lose: 1.0 is not 1, and keys have an order.
+    value = parseJsonText(line);
   } catch (error) {
     return { id: null, parameters: refused(`The case is not JSON: ${(error as Error).message}`) };
   }

@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+import { parseJsonText } from '@anneal/hot/json-text.ts';
 import type { RenderParameters } from '@anneal/hot/render.ts';
 import { knownTypes } from '@anneal/hot/types/known.ts';
 import { readBundle, readPairs } from '../command/options.ts';
@@ -88,7 +89,7 @@ function readJsonPairs(texts: readonly string[]): JsonObject {
 /** Undefined when it is none. */
 export function parseJson(text: string): Json | undefined {
   try {
-    return JSON.parse(text) as Json;
+    return parseJsonText(text);
   } catch {
     return undefined;
   }

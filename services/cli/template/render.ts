@@ -1,7 +1,6 @@
 /** `anneal template render` */
 import { createReadStream } from 'node:fs';
 import { resolve } from 'node:path';
-import { createInterface } from 'node:readline';
 import { AnnealError, type Mistake } from '@anneal/contracts/errors.ts';
 import { render } from '@anneal/hot/render.ts';
 import { CommanderError } from '@commander-js/extra-typings';
@@ -44,9 +43,23 @@ export function refuse(mistakes: readonly Mistake[], format: string, context: Cl
 }
 
 async function renderBatch(file: string, { output, cwd, interrupt }: CliContext): Promise<void> {
-  const input = file === '-' ? process.stdin : createReadStream(resolve(cwd, file), 'utf8');
-  for await (const line of createInterface({ input, crlfDelay: Infinity })) {
+  const input = file === '-' ? process.stdin.setEncoding('utf8') : createReadStream(resolve(cwd, file), 'utf8');
+  for await (const line of linesOf(input)) {
     interrupt.throwIfAborted();
-    if (line.trim() !== '') output.line(JSON.stringify(renderLine(line)));
+    if (line.trim() !== '') output.line(oneLine(JSON.stringify(renderLine(line))));
   }
 }
+
+/** Cut at line feeds only: readers of lines know other ends, which may stand within a text. */
+async function* linesOf(input: AsyncIterable<string | Buffer>): AsyncGenerator<string> {
+  let rest = '';
+  for await (const chunk of input) {
+    const lines = (rest + chunk.toString()).split('\n');
+    rest = lines.pop() ?? '';
+    yield* lines;
+  }
+  yield rest;
+}
+
+const oneLine = (text: string): string =>
+  text.replace(/[\u0085\u2028\u2029]/g, (end) => `\\u${end.charCodeAt(0).toString(16).padStart(4, '0')}`);

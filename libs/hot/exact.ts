@@ -1,0 +1,46 @@
+/** Values that hold more than JSON does (numbers with their text, maps with their keys), into a plan and out of it. */
+import type { Json } from '@anneal/contracts/json.ts';
+import type { Expression } from '@anneal/contracts/plan.ts';
+import { isExact } from './number.ts';
+import { entriesOf, exactEntries, type ExactKey, exactKeys, exactRecord } from './record.ts';
+
+/** Stands in a plan for a number that JSON cannot carry; no template can name it, since it is not a function. */
+export const numberCall = '#number';
+/** Likewise for a map whose keys are not all text: a list of pairs. */
+export const mapCall = '#map';
+
+/** An expression of a value in which such numbers and maps may be. */
+export function exactExpression(value: Json): Expression {
+  if (isExact(value)) return { kind: 'call', function: numberCall, arguments: { kind: 'literal', value: value.text } };
+  if (typeof value !== 'object' || value === null || plain(value) === value) return { kind: 'literal', value };
+  if (Array.isArray(value)) return { kind: 'list', items: value.map(exactExpression) };
+  return mapExpression(exactEntries(value).map(([key, item]) => ({ key, value: exactExpression(item) })));
+}
+
+export function mapExpression(entries: readonly { key: ExactKey; value: Expression }[]): Expression {
+  const named = entries.flatMap(({ key, value }) => (typeof key === 'string' ? [{ key, value }] : []));
+  if (named.length === entries.length) return { kind: 'map', entries: named };
+  const pairs = entries.map(({ key, value }): Expression => ({
+    kind: 'list',
+    items: [exactExpression(key as Json), value],
+  }));
+  return { kind: 'call', function: mapCall, arguments: { kind: 'list', items: pairs } };
+}
+
+/** The pairs of a {@link mapCall}, worked out. */
+export const mapOfPairs = <T>(pairs: readonly (readonly T[])[]): Record<string, T> =>
+  exactRecord(pairs.map(([key, value]) => [key as ExactKey, value as T] as const));
+
+/** The same value as JSON has it; the same object when there was nothing to change. */
+export function plain<T>(value: T): T {
+  if (isExact(value)) return Number(value) as T;
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) {
+    const items: unknown[] = value.map((item: unknown) => plain(item));
+    return items.every((item, index) => item === value[index]) ? value : (items as T);
+  }
+  const own = value as Record<string, unknown>;
+  const entries = entriesOf(own).map(([key, item]) => [key, plain(item)] as const);
+  const isPlain = exactKeys(own) === undefined && entries.every(([key, item]) => item === own[key]);
+  return isPlain ? value : (Object.fromEntries(entries) as T);
+}

@@ -1,0 +1,82 @@
+/**
+ * Maps as Python has them. An object of JavaScript moves keys that look like integers to the front, and knows only text
+ * as keys; a template's `{10: a, 9: b}` has its own order and numbers as keys. Where that differs, the object carries
+ * its keys beside it, where JSON does not see them.
+ */
+import type { Json } from '@anneal/contracts/json.ts';
+import { type Exact, floatText, isExact } from './number.ts';
+
+export type ExactKey = string | number | boolean | null | Exact;
+
+const keys: unique symbol = Symbol('keys');
+interface Keyed {
+  readonly [keys]?: readonly ExactKey[];
+}
+
+/** A key as JSON writes it. */
+export function keyText(key: ExactKey): string {
+  if (typeof key === 'string') return key;
+  if (isExact(key)) return { inf: 'Infinity', '-inf': '-Infinity', nan: 'NaN' }[key.text] ?? key.text;
+  return typeof key === 'number' && !Number.isInteger(key) ? floatText(key) : String(key);
+}
+
+const looksInteger = (name: string): boolean => {
+  const code = name.charCodeAt(0);
+  return code >= 0x30 && code <= 0x39;
+};
+
+/** In the order given; a repeated key keeps its place and takes the last value. `__proto__` is a key like any other. */
+export function toRecord<T>(entries: Iterable<readonly [string, T]>): Record<string, T> {
+  const pairs = [...entries];
+  return pairs.some(([name]) => looksInteger(name)) ? exactRecord(pairs) : Object.fromEntries(pairs);
+}
+
+/** As {@link toRecord}, with keys that need not be text. */
+export function exactRecord<T>(entries: Iterable<readonly [ExactKey, T]>): Record<string, T> {
+  const found = new Map<string, { key: ExactKey; value: T }>();
+  for (const [key, value] of entries) {
+    const name = keyText(key);
+    found.set(name, { key: found.get(name)?.key ?? key, value });
+  }
+  const record = Object.fromEntries(Array.from(found, ([name, { value }]) => [name, value]));
+  const exact = Array.from(found.values(), ({ key }) => key);
+  const natural = Object.keys(record);
+  if (exact.some((key, index) => key !== natural[index])) Object.defineProperty(record, keys, { value: exact });
+  return record;
+}
+
+/** Undefined where the object's own keys say it all. */
+export function exactKeys(record: object): readonly ExactKey[] | undefined {
+  return (record as Keyed)[keys];
+}
+
+export function keysOf(record: object): readonly ExactKey[] {
+  return exactKeys(record) ?? Object.keys(record);
+}
+
+/** In the order in which they were written. */
+export function entriesOf<T>(record: Readonly<Record<string, T>>): [string, T][] {
+  const known = exactKeys(record);
+  if (!known) return Object.entries(record);
+  return known.map((key) => {
+    const name = keyText(key);
+    return [name, record[name] as T];
+  });
+}
+
+export function exactEntries<T>(record: Readonly<Record<string, T>>): [ExactKey, T][] {
+  return keysOf(record).map((key) => [key, record[keyText(key)] as T]);
+}
+
+/** An own entry under this key, which is of one kind with it: the number 1 is not the text 1, but it is 1.0 and true. */
+export function lookUpKey(record: Readonly<Record<string, Json>>, key: ExactKey): Json | undefined {
+  const isText = typeof key === 'string';
+  if (isText && !exactKeys(record)) return Object.hasOwn(record, key) ? record[key] : undefined;
+  for (const [other, value] of exactEntries(record)) {
+    if (typeof other === 'string' ? other === key : !isText && sameNumber(other, key)) return value;
+  }
+  return undefined;
+}
+
+const sameNumber = (a: ExactKey, b: ExactKey): boolean =>
+  a === null || b === null ? a === b : Number(a) === Number(b);

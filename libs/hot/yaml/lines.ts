@@ -1,0 +1,24 @@
+/** From an offset in a text to its line and column, both counted from 1. */
+
+export function lineTable(text: string): (offset: number) => { line: number; column: number } {
+  const starts = [0];
+  for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) starts.push(at + 1);
+  // Places are asked for in the order of the text, mostly.
+  let last = 0;
+  return (offset) => {
+    if ((starts[last] ?? 0) > offset || (starts[last + 50] ?? Infinity) <= offset) last = search(starts, offset);
+    while ((starts[last + 1] ?? Infinity) <= offset) last += 1;
+    return { line: last + 1, column: offset - (starts[last] ?? 0) + 1 };
+  };
+}
+
+/** The last start at or before the offset. */
+function search(starts: readonly number[], offset: number): number {
+  let [low, high] = [0, starts.length - 1];
+  while (low < high) {
+    const middle = Math.ceil((low + high) / 2);
+    if ((starts[middle] ?? 0) <= offset) low = middle;
+    else high = middle - 1;
+  }
+  return low;
+}
