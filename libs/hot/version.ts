@@ -14,6 +14,21 @@ export const versions = [
 ] as const;
 export type Version = (typeof versions)[number];
 
+/** What a version changes besides the functions that it brings and refuses. */
+export const otherChanges: Partial<Readonly<Record<Version, string>>> = {
+  '2013-05-23': 'the first',
+  '2014-10-16': '`get_attr` hands the whole path to the resource',
+  '2015-10-15':
+    '`list_join` takes several lists; it and `str_replace` write maps and lists as JSON; `get_attr` without an attribute',
+  '2016-10-14':
+    'the section `conditions`; `condition` and `external_id` of resources; lower-case deletion policies; `repeat` over maps',
+  '2017-02-24': 'the constraint `modulo`',
+  '2017-09-01': '`permutations` of `repeat`; `yaql` and `contains` in conditions',
+  '2018-03-02': '`tags` of parameters',
+  '2018-08-31': 'nothing',
+  '2021-04-16': '`if` may leave out its `else`',
+};
+
 export const aliases: Readonly<Record<string, Version>> = {
   newton: '2016-10-14',
   ocata: '2017-02-24',

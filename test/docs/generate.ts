@@ -5,18 +5,29 @@ import { fileURLToPath } from 'node:url';
 import type { CliContext } from '@anneal/cli/context.ts';
 import { describeCommands } from '@anneal/cli/describe.ts';
 import { buildProgram } from '@anneal/cli/program.ts';
+import { versionRows } from '@anneal/cli/template/language.ts';
 import { configurationService } from '@anneal/configuration/service.ts';
 import { gatewayService } from '@anneal/gateway/service.ts';
+import { functionRows } from '@anneal/hot/functions/reference.ts';
 import { configurationTypes } from '@anneal/hot/types/configuration.ts';
 import { provisioningTypes } from '@anneal/hot/types/provisioning.ts';
 import { schedulingTypes } from '@anneal/hot/types/scheduling.ts';
+import { yaqlRows } from '@anneal/hot/yaql/library.ts';
 import { notificationService } from '@anneal/notification/service.ts';
 import { provisioningService } from '@anneal/provisioning/service.ts';
 import { busMetrics } from '@anneal/runtime/instrument.ts';
 import { sharedSettings } from '@anneal/runtime/shared-settings.ts';
 import { schedulingService } from '@anneal/scheduling/service.ts';
 import { templatingService } from '@anneal/templating/service.ts';
-import { commandsPage, errorsPage, eventsPage, metricsPage, resourceTypesPage, settingsPage } from './reference.ts';
+import {
+  commandsPage,
+  errorsPage,
+  eventsPage,
+  functionsPage,
+  metricsPage,
+  resourceTypesPage,
+  settingsPage,
+} from './reference.ts';
 
 const folder = join(dirname(fileURLToPath(import.meta.url)), '..', '..', 'docs', 'reference');
 const services = [
@@ -37,6 +48,7 @@ const pages: Record<string, string> = {
   'commands.md': commandsPage(describeCommands(program)),
   'errors.md': errorsPage(),
   'events.md': eventsPage(),
+  'functions.md': functionsPage({ versions: versionRows(), functions: functionRows, yaql: yaqlRows() }),
   'metrics.md': metricsPage(Object.values(busMetrics)),
   'resource-types.md': resourceTypesPage([...configurationTypes, ...provisioningTypes, ...schedulingTypes]),
   'settings.md': settingsPage([

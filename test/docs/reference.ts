@@ -2,6 +2,10 @@
 import { errorTable } from '@anneal/contracts/errors.ts';
 import { definitionsByFile } from '@anneal/contracts/registry.ts';
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
+import type { FunctionRow } from '@anneal/hot/functions/reference.ts';
+import type { YaqlRow } from '@anneal/hot/yaql/library.ts';
+import type { VersionRow } from '@anneal/cli/template/language.ts';
+import { stringify } from 'yaml';
 import type { SettingDefinitions } from '@anneal/runtime/settings.ts';
 import type { z } from 'zod';
 
@@ -132,4 +136,49 @@ export const resourceTypesPage = (types: readonly ResourceType[]): string =>
           .filter((part) => part !== '')
           .join('\n\n'),
       ),
+  );
+
+const code = (text: string): string => `\`${text}\``;
+const codes = (names: readonly string[]): string => names.map(code).join(', ');
+const example = ({ example: { call, gives } }: FunctionRow): string =>
+  `${code(
+    stringify(call, { collectionStyle: 'flow', lineWidth: 0 })
+      .trim()
+      .replace(/^\{ (.*) \}$/, '$1'),
+  )}${gives === undefined ? '' : ` gives ${code(JSON.stringify(gives))}`}`;
+
+/** Versions, functions and the functions of expressions, each in one table. */
+export const functionsPage = (tables: {
+  versions: readonly VersionRow[];
+  functions: readonly FunctionRow[];
+  yaql: readonly YaqlRow[];
+}): string =>
+  page(
+    'Functions',
+    'A map with one key that is the name of a function of the template’s version is a call. In a version that does not know it yet it is a map like any other; in one that refuses it, a mistake. The same from the command line: `anneal template functions`, `anneal template functions str_replace`, `anneal template functions --yaql`, `anneal template versions`.',
+    `## Functions\n\n${table(
+      ['function', 'versions', 'in', 'takes', 'what to know', 'example'],
+      tables.functions.map((row) => [
+        code(row.name),
+        row.until === undefined ? `${row.since} on` : `${row.since} until ${row.until}`,
+        row.stands === 'both' ? `values; conditions from ${row.conditionsSince ?? row.since}` : row.stands,
+        row.takes,
+        row.oddities.join('; '),
+        example(row),
+      ]),
+    )}`,
+    `## Versions\n\n${table(
+      ['version', 'alias', 'brings', 'refuses', 'changes'],
+      tables.versions.map((row) => [
+        row.version,
+        row.alias ?? '',
+        codes(row.brings),
+        codes(row.refuses),
+        row.changes ?? '',
+      ]),
+    )}`,
+    `## Functions of expressions\n\nIn the expressions of \`yaql\`, besides the operators \`+ - * / mod\`, \`= != < <= > >=\`, \`and or not in\`, \`=~ !~\`, \`->\`, \`.\` and \`?.\`. What stands before the dot is the first argument; a \`?\` marks one that may be left out, and each may be given by its name (\`split(separator => ',')\`). An \`expression\` is worked out for each element, which is \`$\` there.\n\n${table(
+      ['function', 'for', 'is called'],
+      tables.yaql.map((row) => [code(row.name), row.family, row.forms.map(code).join('<br>')]),
+    )}`,
   );

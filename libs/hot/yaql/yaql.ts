@@ -4,16 +4,11 @@
  */
 import type { Json } from '@anneal/contracts/json.ts';
 import { PatternTooSlow } from '../pattern/pattern.ts';
-import { call as callFunction, type CallOptions, type Definition, type Limits, type Machine } from './call.ts';
+import { call as callFunction, type CallOptions, type Limits, type Machine } from './call.ts';
 import { fromJson, toJson } from './convert.ts';
 import { fault } from './fault.ts';
-import { collectionFunctions } from './library-collections.ts';
-import { controlFunctions } from './library-control.ts';
-import { numberFunctions } from './library-numbers.ts';
-import { patternFunctions } from './library-patterns.ts';
-import { queryFunctions } from './library-queries.ts';
-import { textFunctions } from './library-text.ts';
-import { partOf, timeFunctions } from './library-time.ts';
+import { functions } from './library.ts';
+import { partOf } from './library-time.ts';
 import { Moment, Span } from './moment.ts';
 import { Names } from './names.ts';
 import type { Tree } from './syntax.ts';
@@ -27,23 +22,6 @@ export type { Limits } from './call.ts';
 export const heatLimits: Limits = { iterators: 200, memory: 10_000, steps: 1_000_000 };
 
 const deepest = 150;
-
-const functions = new Map<string, Definition[]>();
-for (const definition of [
-  ...numberFunctions,
-  ...textFunctions,
-  ...patternFunctions,
-  ...collectionFunctions,
-  ...queryFunctions,
-  ...controlFunctions,
-  ...timeFunctions,
-]) {
-  const kind = definition.as === 'method' ? ['.'] : definition.as === 'function' ? [''] : ['.', ''];
-  for (const prefix of kind) {
-    const key = prefix + definition.name;
-    functions.set(key, [...(functions.get(key) ?? []), definition]);
-  }
-}
 
 /** @throws YaqlFault */
 export function evaluateYaql({ tree, data, limits = heatLimits }: { tree: Tree; data: Json; limits?: Limits }): Json {

@@ -3,14 +3,8 @@ import { unknownMark } from '@anneal/hot/render.ts';
 import { type Command, Option } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';
 import { formatTemplate } from '../template/format.ts';
-import {
-  graphTemplate,
-  listFunctions,
-  listVersions,
-  planTemplate,
-  showTemplate,
-  validateOffline,
-} from '../template/inspect.ts';
+import { graphTemplate, planTemplate, showTemplate, validateOffline } from '../template/inspect.ts';
+import { listFunctions, listVersions } from '../template/language.ts';
 import { renderTemplate } from '../template/render.ts';
 import { collect, examples, formatOption } from './options.ts';
 
@@ -89,14 +83,15 @@ export function addTemplateCommands(program: Command, context: CliContext): void
     .addHelpText('after', examples('template format --write web.yaml'))
     .action((file, options) => formatTemplate(file, options, context));
   noun
-    .command('functions')
-    .description('list the functions of the language, with the versions that know them')
+    .command('functions [name]')
+    .description('list the functions of the language, or show one: its versions, arguments, oddities and an example')
+    .option('--yaql', 'those of the expressions in the function yaql')
     .addOption(formatOption())
-    .addHelpText('after', examples('template functions'))
-    .action((options) => listFunctions(options.output, context));
+    .addHelpText('after', examples('template functions', 'template functions str_replace', 'template functions --yaql'))
+    .action((name, options) => listFunctions(name, options, context));
   noun
     .command('versions')
-    .description('list the versions of the language')
+    .description('list the versions of the language, with what each brings and refuses')
     .addOption(formatOption())
     .addHelpText('after', examples('template versions'))
     .action((options) => listVersions(options.output, context));

@@ -3,9 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { drawMermaid, drawSvg } from '@anneal/hot/draw.ts';
 import { examine, type Examined } from '@anneal/hot/examine.ts';
-import { functions } from '@anneal/hot/functions/table.ts';
 import { validate } from '@anneal/hot/validate.ts';
-import { aliases, versions } from '@anneal/hot/version.ts';
 import type { CliContext } from '../context.ts';
 import type { Format } from '../output.ts';
 import { loadTemplate, type OfflineOptions } from './load.ts';
@@ -77,23 +75,4 @@ export async function graphTemplate(
   const drawn = options.format === 'svg' ? drawSvg(outline) : drawMermaid(outline);
   if (options.out === undefined) context.output.line(drawn.trimEnd());
   else await writeFile(resolve(context.cwd, options.out), drawn);
-}
-
-export function listFunctions(format: Format, { output }: CliContext): void {
-  const rows = [...functions.values()]
-    .map(({ name, since, until }) => ({ name, since, until: until ?? null }))
-    .sort((a, b) => (a.name < b.name ? -1 : 1));
-  output.list(format, {
-    rows,
-    none: '',
-    columns: { function: (row) => row.name, since: (row) => row.since, 'refused since': (row) => row.until },
-  });
-}
-
-export function listVersions(format: Format, { output }: CliContext): void {
-  const rows = versions.map((version) => ({
-    version,
-    alias: Object.entries(aliases).find(([, dated]) => dated === version)?.[0] ?? null,
-  }));
-  output.list(format, { rows, none: '', columns: { version: (row) => row.version, alias: (row) => row.alias } });
 }

@@ -1,0 +1,376 @@
+/**
+ * The functions of the language, one row each: where and in which versions it stands, what it takes, what surprises, and
+ * an example that the tests work out. `anneal template functions` and docs/reference/functions.md are made from it.
+ */
+import type { Json } from '@anneal/contracts/json.ts';
+import type { Version } from '../version.ts';
+
+export interface FunctionRow {
+  readonly name: string;
+  readonly since: Version;
+  /** First version that refuses it by name. */
+  readonly until?: Version;
+  /** In values (properties, metadata, outputs), in conditions, or in both. */
+  readonly stands: 'values' | 'conditions' | 'both';
+  /** In conditions, where that is later than in values. */
+  readonly conditionsSince?: Version;
+  readonly takes: string;
+  readonly oddities: readonly string[];
+  /** On the resource and the parameters of {@link exampleScope}; `gives` is absent where the value is the server's to say. */
+  readonly example: { readonly call: Json; readonly gives?: Json };
+}
+
+/** What the examples see. */
+export const exampleScope = {
+  parameters: { zone: 'eu', names: ['web', 'db'], ports: { http: 80 } },
+  references: { server: '5f3a' },
+  attributes: { server: { first_address: '10.0.0.7', addresses: { lan: [{ addr: '10.0.0.7' }] } } },
+} as const;
+
+const json = 'maps and lists become JSON with sorted keys, `", "` and `": "`, and `\\u` for all that is not ASCII';
+const unscanned = 'what was put in is not searched again';
+
+export const functionRows: readonly FunctionRow[] = [
+  {
+    name: 'and',
+    since: '2016-10-14',
+    stands: 'conditions',
+    takes: '`[condition, condition, …]`, two or more',
+    oddities: ['a string is the name of a condition, even `"true"`', 'after the first false one nothing is looked at'],
+    example: { call: { and: [true, { equals: [1, 1] }] }, gives: true },
+  },
+  {
+    name: 'contains',
+    since: '2017-09-01',
+    stands: 'both',
+    takes: '`[value, list or string]`',
+    oddities: ['in a string it looks for a part of it', '1, 1.0 and true are equal', 'a map is refused'],
+    example: { call: { contains: ['web', { get_param: 'names' }] }, gives: true },
+  },
+  {
+    name: 'digest',
+    since: '2015-04-30',
+    stands: 'values',
+    takes: '`[algorithm, string]`',
+    oddities: ['of the latin-1 bytes: a character above U+00FF is refused', 'capitals in the name do not matter'],
+    example: { call: { digest: ['md5', 'abc'] }, gives: '900150983cd24fb0d6963f7d28e17f72' },
+  },
+  {
+    name: 'equals',
+    since: '2016-10-14',
+    stands: 'conditions',
+    takes: '`[value, value]`',
+    oddities: ['deep; `"1"` is not 1, but true is 1'],
+    example: { call: { equals: [{ get_param: 'zone' }, 'eu'] }, gives: true },
+  },
+  {
+    name: 'filter',
+    since: '2017-02-24',
+    stands: 'values',
+    takes: '`[values to leave out, list]`',
+    oddities: ['a list that is null or empty is given back as it is', '1, 1.0 and true are equal'],
+    example: { call: { filter: [['db'], { get_param: 'names' }] }, gives: ['web'] },
+  },
+  {
+    name: 'get_attr',
+    since: '2013-05-23',
+    stands: 'values',
+    takes: '`[resource, attribute, key, …]`; from 2015-10-15 also `[resource]`: all attributes but `show`',
+    oddities: [
+      'what cannot be found is null',
+      'an index must be an integer: `"0"` into a list gives null',
+      'until 2014-10-16 the attribute is worked out first and the path walked then',
+      'makes this resource wait for the other',
+    ],
+    example: { call: { get_attr: ['server', 'addresses', 'lan', 0, 'addr'] }, gives: '10.0.0.7' },
+  },
+  {
+    name: 'get_file',
+    since: '2013-05-23',
+    stands: 'values',
+    takes: 'the name of a file',
+    oddities: [
+      'the client replaces the name by a URL and sends the text along',
+      'a file that is itself a template comes as JSON',
+      'the text is taken in when the template is compiled',
+    ],
+    example: { call: { get_file: 'install.sh' } },
+  },
+  {
+    name: 'get_param',
+    since: '2013-05-23',
+    stands: 'both',
+    conditionsSince: '2016-10-14',
+    takes: 'a name, or `[name, key or index, …]`',
+    oddities: [
+      'what cannot be found is `""`, never null',
+      'an index may be a string of digits, and may go into a string',
+      '`OS::stack_name`, `OS::stack_id` and `OS::project_id` are parameters too',
+    ],
+    example: { call: { get_param: ['names', '1'] }, gives: 'db' },
+  },
+  {
+    name: 'get_resource',
+    since: '2013-05-23',
+    stands: 'values',
+    takes: 'the name of a resource',
+    oddities: ['before it exists, in Heat the name itself; here unknown', 'makes this resource wait for the other'],
+    example: { call: { get_resource: 'server' }, gives: '5f3a' },
+  },
+  {
+    name: 'if',
+    since: '2016-10-14',
+    stands: 'values',
+    takes: '`[condition, then, else]`; from 2021-04-16 `else` may be left out',
+    oddities: [
+      'the branch that is not chosen is not even read: it may hold nonsense',
+      'without `else` and with a false condition, the item, entry or property around it is as if it were not written',
+    ],
+    example: { call: { if: [{ equals: [{ get_param: 'zone' }, 'eu'] }, 'near', 'far'] }, gives: 'near' },
+  },
+  {
+    name: 'list_concat',
+    since: '2017-09-01',
+    stands: 'values',
+    takes: '`[list, list, …]`',
+    oddities: ['null counts as an empty list'],
+    example: { call: { list_concat: [['a'], null, ['a', 'b']] }, gives: ['a', 'a', 'b'] },
+  },
+  {
+    name: 'list_concat_unique',
+    since: '2017-09-01',
+    stands: 'values',
+    takes: '`[list, list, …]`',
+    oddities: ['the first of equal items stays; 1, 1.0 and true are equal'],
+    example: { call: { list_concat_unique: [['a'], null, ['a', 'b']] }, gives: ['a', 'b'] },
+  },
+  {
+    name: 'list_join',
+    since: '2013-05-23',
+    stands: 'values',
+    takes: '`[delimiter, list]`; from 2015-10-15 `[delimiter, list, list, …]`',
+    oddities: [
+      'numbers and booleans are refused; null becomes `""`',
+      `from 2015-10-15 ${json}`,
+      'before, all but strings and null are refused',
+    ],
+    example: {
+      call: { list_join: ['-', { get_param: 'names' }, [{ b: 1, a: 'é' }]] },
+      gives: 'web-db-{"a": "\\u00e9", "b": 1}',
+    },
+  },
+  {
+    name: 'make_url',
+    since: '2017-09-01',
+    stands: 'values',
+    takes: 'a map of `scheme`, `username`, `password`, `host`, `port`, `path`, `query`, `fragment`',
+    oddities: [
+      'the host of IPv6 gets brackets',
+      'a blank in the query is `+`, in the path `%20`',
+      'user name and password are encoded in full, the path all but `/`',
+    ],
+    example: {
+      call: { make_url: { scheme: 'http', host: '::1', port: 80, path: 'a b', query: { q: 'x y' } } },
+      gives: 'http://[::1]:80/a%20b?q=x+y',
+    },
+  },
+  {
+    name: 'map_merge',
+    since: '2016-04-08',
+    stands: 'values',
+    takes: '`[map, map, …]`',
+    oddities: ['the later wins; maps in maps are not merged', 'null is passed over'],
+    example: { call: { map_merge: [{ a: 1, b: { c: 1 } }, null, { b: { d: 2 } }] }, gives: { a: 1, b: { d: 2 } } },
+  },
+  {
+    name: 'map_replace',
+    since: '2016-10-14',
+    stands: 'values',
+    takes: '`[map, {keys: {old: new}, values: {old: new}}]`',
+    oddities: [
+      'a new key that is already there is refused',
+      'values are compared as keys of Python: 1 and true are one, maps and lists are left alone',
+    ],
+    example: { call: { map_replace: [{ a: 'x' }, { keys: { a: 'b' }, values: { x: 'y' } }] }, gives: { b: 'y' } },
+  },
+  {
+    name: 'not',
+    since: '2016-10-14',
+    stands: 'conditions',
+    takes: 'a condition',
+    oddities: ['a string is the name of a condition'],
+    example: { call: { not: { equals: [1, 2] } }, gives: true },
+  },
+  {
+    name: 'or',
+    since: '2016-10-14',
+    stands: 'conditions',
+    takes: '`[condition, condition, …]`, two or more',
+    oddities: ['a string is the name of a condition', 'after the first true one nothing is looked at'],
+    example: { call: { or: [false, { equals: [1, 1] }] }, gives: true },
+  },
+  {
+    name: 'repeat',
+    since: '2015-04-30',
+    stands: 'values',
+    takes: '`{template, for_each: {placeholder: list}, permutations}`',
+    oddities: [
+      'every combination, the last placeholder fastest; from 2017-09-01 `permutations: false` takes the lists in step',
+      'from 2016-10-14 a map stands for its keys',
+      'an item that is no string is refused as soon as the template has text',
+      'a placeholder is replaced wherever its letters stand, one after the other, in what the one before it put in too',
+    ],
+    example: {
+      call: { repeat: { template: 'host-<n>', for_each: { '<n>': { get_param: 'names' } } } },
+      gives: ['host-web', 'host-db'],
+    },
+  },
+  {
+    name: 'resource_facade',
+    since: '2013-05-23',
+    stands: 'values',
+    takes: '`metadata`, `deletion_policy` or `update_policy`',
+    oddities: ['in a nested template only: what the resource says that stands for it'],
+    example: { call: { resource_facade: 'metadata' } },
+  },
+  {
+    name: 'str_replace',
+    since: '2013-05-23',
+    stands: 'values',
+    takes: '`{template, params: {text: value}}`',
+    oddities: [
+      `the longest text first; ${unscanned}`,
+      'null becomes `""`, true becomes `True`, 1.50 becomes `1.5`',
+      `from 2015-10-15 ${json}; before they are refused`,
+    ],
+    example: {
+      call: { str_replace: { template: 'a b in ZONE', params: { a: 'b', b: 'c', ZONE: { get_param: 'zone' } } } },
+      gives: 'b c in eu',
+    },
+  },
+  {
+    name: 'str_replace_strict',
+    since: '2017-02-24',
+    stands: 'values',
+    takes: 'as `str_replace`',
+    oddities: ['a text that does not stand in the template is refused'],
+    example: { call: { str_replace_strict: { template: 'at Z', params: { Z: 'eu' } } }, gives: 'at eu' },
+  },
+  {
+    name: 'str_replace_vstrict',
+    since: '2017-09-01',
+    stands: 'values',
+    takes: 'as `str_replace`',
+    oddities: ['as `str_replace_strict`, and null, `""`, `{}` and `[]` are refused; false and 0 are not'],
+    example: { call: { str_replace_vstrict: { template: 'at Z', params: { Z: 0 } } }, gives: 'at 0' },
+  },
+  {
+    name: 'str_split',
+    since: '2015-10-15',
+    stands: 'values',
+    takes: '`[delimiter, string]` or `[delimiter, string, index]`',
+    oddities: ['null gives null, `""` gives `[""]`', 'an index may be negative, and may be a string of digits'],
+    example: { call: { str_split: ['.', '10.0.0.7', -1] }, gives: '7' },
+  },
+  {
+    name: 'yaql',
+    since: '2016-10-14',
+    stands: 'both',
+    conditionsSince: '2017-09-01',
+    takes: '`{expression, data}`; the data is `$.data`',
+    oddities: [
+      'a key that is missing is an error: `$.data.get(key)` is null then',
+      'lists of more than 200 items and values of more than 10,000 bytes are refused, unless the operator allows more',
+      '`str(true)` is `true`, `1/2` is 0',
+      '`now()` and `random()` are refused: a value must not change by itself; zones other than those given are UTC',
+    ],
+    example: {
+      call: { yaql: { expression: '$.data.ports.select($ + 1)', data: { ports: [80, 443] } } },
+      gives: [81, 444],
+    },
+  },
+  {
+    name: 'Fn::Base64',
+    since: '2013-05-23',
+    until: '2014-10-16',
+    stands: 'values',
+    takes: 'a string',
+    oddities: ['gives the string as it is: what reads it encodes it'],
+    example: { call: { 'Fn::Base64': 'abc' }, gives: 'abc' },
+  },
+  {
+    name: 'Fn::GetAZs',
+    since: '2013-05-23',
+    until: '2014-10-16',
+    stands: 'values',
+    takes: 'anything',
+    oddities: ['always `[nova]`'],
+    example: { call: { 'Fn::GetAZs': '' }, gives: ['nova'] },
+  },
+  {
+    name: 'Fn::Join',
+    since: '2013-05-23',
+    until: '2014-10-16',
+    stands: 'values',
+    takes: '`[delimiter, list]`',
+    oddities: ['strings and null only'],
+    example: { call: { 'Fn::Join': ['-', ['a', 'b']] }, gives: 'a-b' },
+  },
+  {
+    name: 'Fn::MemberListToMap',
+    since: '2013-05-23',
+    until: '2014-10-16',
+    stands: 'values',
+    takes: '`[name of the keys, name of the values, list]`',
+    oddities: ['an item is `.member.0.Name=value`'],
+    example: {
+      call: { 'Fn::MemberListToMap': ['Name', 'Value', ['.member.0.Name=key', '.member.0.Value=door']] },
+      gives: { key: 'door' },
+    },
+  },
+  {
+    name: 'Fn::Replace',
+    since: '2013-05-23',
+    until: '2014-10-16',
+    stands: 'values',
+    takes: '`[{text: value}, template]`',
+    oddities: [`as \`str_replace\`: ${unscanned}`],
+    example: { call: { 'Fn::Replace': [{ Z: 'eu' }, 'at Z'] }, gives: 'at eu' },
+  },
+  {
+    name: 'Fn::ResourceFacade',
+    since: '2013-05-23',
+    until: '2014-10-16',
+    stands: 'values',
+    takes: '`Metadata`, `DeletionPolicy` or `UpdatePolicy`',
+    oddities: ['as `resource_facade`'],
+    example: { call: { 'Fn::ResourceFacade': 'Metadata' } },
+  },
+  {
+    name: 'Fn::Select',
+    since: '2013-05-23',
+    until: '2015-10-15',
+    stands: 'values',
+    takes: '`[index or key, list, map or JSON text]`',
+    oddities: ['what cannot be found is `""`'],
+    example: { call: { 'Fn::Select': ['1', ['a', 'b']] }, gives: 'b' },
+  },
+  {
+    name: 'Fn::Split',
+    since: '2013-05-23',
+    until: '2014-10-16',
+    stands: 'values',
+    takes: '`[delimiter, string]`',
+    oddities: [],
+    example: { call: { 'Fn::Split': [',', 'a,b'] }, gives: ['a', 'b'] },
+  },
+  {
+    name: 'Ref',
+    since: '2013-05-23',
+    until: '2014-10-16',
+    stands: 'values',
+    takes: 'the name of a resource or a parameter',
+    oddities: ['a resource goes before a parameter'],
+    example: { call: { Ref: 'zone' }, gives: 'eu' },
+  },
+];
