@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { array, assert, constantFrom, property } from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { plain } from '../number.ts';
+import { plain } from '../exact.ts';
 import { evaluateYaql, heatLimits, parseYaql, YaqlFault } from './yaql.ts';
 import type { Json } from '@anneal/contracts/json.ts';
 
