@@ -1,4 +1,5 @@
 /** The client: everything that the gateway offers, behind one login. */
+import { actionsOf, type Actions } from './actions.ts';
 import { openConnection, rootOf, type Connection, type Login } from './connection.ts';
 import { eventsOf, subscriptionsOf, type Events, type Subscriptions } from './events.ts';
 import { failureOf } from './failure.ts';
@@ -12,6 +13,7 @@ import { stacksOf, type Stacks } from './stacks.ts';
 export interface Client {
   readonly connection: Connection;
   readonly stacks: Stacks;
+  readonly actions: Actions;
   readonly nodes: Nodes;
   readonly hosts: Hosts;
   readonly deployments: Deployments;
@@ -25,9 +27,11 @@ export interface Client {
 /** @throws AnnealError Unauthorized, or Unavailable when nothing answers. */
 export async function connect(login: Login, options: { signal?: AbortSignal } = {}): Promise<Client> {
   const connection = await openConnection(login, options);
+  const stacks = stacksOf(connection);
   return {
     connection,
-    stacks: stacksOf(connection),
+    stacks,
+    actions: actionsOf(connection, stacks),
     nodes: nodesOf(connection),
     hosts: hostsOf(connection),
     deployments: deploymentsOf(connection),

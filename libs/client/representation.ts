@@ -4,6 +4,7 @@
  */
 import { mistakeSchema } from '@anneal/contracts/errors.ts';
 import { json, jsonObject } from '@anneal/contracts/json.ts';
+import { driftSchema } from '@anneal/contracts/resource.ts';
 import { z } from 'zod';
 
 const failure = z.object({
@@ -46,7 +47,7 @@ export const stackSchema = stackRowSchema.extend({
   parameters: jsonObject.default({}),
   outputs: z.array(outputSchema).optional(),
   timeout_mins: z.number().nullable().default(null),
-  disable_rollback: z.boolean().default(true),
+  on_failure: z.string().default('keep'),
   failures: z.array(z.object({ resource: z.string(), type: z.string(), failure })).default([]),
   conditions: z.array(condition).default([]),
 });
@@ -65,6 +66,9 @@ export const resourceSchema = z.looseObject({
   finished_at: time,
   attributes: jsonObject.optional(),
   failure: failure.nullish(),
+  hook: z.object({ name: z.string(), since: z.string(), kind: z.string(), deadline: z.string().nullable() }).optional(),
+  drift: z.array(driftSchema).optional(),
+  parent_resource: z.string().optional(),
   conditions: z.array(condition).optional(),
 });
 export type Resource = z.infer<typeof resourceSchema>;

@@ -1,6 +1,7 @@
 /** Stacks over Heat's API. */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Json } from '@anneal/contracts/json.ts';
+import type { FailurePolicy } from '@anneal/contracts/scheduling.ts';
 import { z } from 'zod';
 import type { Connection } from './connection.ts';
 import { read, readList } from './read.ts';
@@ -28,8 +29,12 @@ export interface TemplateBundle {
 export interface StackOptions {
   parameters?: Readonly<Record<string, Json>> | undefined;
   timeoutMinutes?: number | undefined;
-  rollback?: boolean | undefined;
+  onFailure?: FailurePolicy | undefined;
   tags?: readonly string[] | undefined;
+  /** Of a plan that was shown: refused when it is not what would be done. */
+  planHash?: string | undefined;
+  /** Look at what is really there first. */
+  converge?: boolean | undefined;
 }
 
 export interface StackRef {
@@ -57,10 +62,17 @@ export interface Stacks {
     limit?: number;
     marker?: string;
     deleted?: boolean;
+    nested?: boolean;
     status?: string;
     signal?: AbortSignal;
   }): Promise<StackRow[]>;
-  resources(parameters: { stack: string; detail?: boolean; signal?: AbortSignal }): Promise<Resource[]>;
+  resources(parameters: {
+    stack: string;
+    detail?: boolean;
+    /** How many levels of nested stacks. */
+    depth?: number;
+    signal?: AbortSignal;
+  }): Promise<Resource[]>;
   resource(parameters: { stack: string; resource: string }): Promise<Resource>;
   events(parameters: {
     stack: string;
@@ -75,15 +87,24 @@ export interface Stacks {
   validate(parameters: { bundle: TemplateBundle } & Pick<StackOptions, 'parameters'>): Promise<Record<string, unknown>>;
 }
 
-const bundleBody = (bundle: TemplateBundle): Record<string, unknown> => ({
+export const bundleBody = (bundle: TemplateBundle): Record<string, unknown> => ({
   template: bundle.template,
   files: bundle.files,
   ...(bundle.environmentFiles.length > 0 && { environment_files: bundle.environmentFiles }),
 });
-const optionsBody = ({ parameters, timeoutMinutes, rollback, tags }: StackOptions): Record<string, unknown> => ({
+export const optionsBody = ({
+  parameters,
+  timeoutMinutes,
+  onFailure,
+  tags,
+  planHash,
+  converge,
+}: StackOptions): Record<string, unknown> => ({
   ...(parameters && { parameters }),
   ...(timeoutMinutes !== undefined && { timeout_mins: timeoutMinutes }),
-  ...(rollback !== undefined && { disable_rollback: !rollback }),
+  ...(onFailure !== undefined && { on_failure: onFailure }),
+  ...(planHash !== undefined && { plan_hash: planHash }),
+  ...(converge && { converge }),
   ...(tags && { tags: tags.join(',') }),
 });
 
@@ -121,7 +142,7 @@ export function stacksOf(connection: Connection): Stacks {
         service,
         path: '/stacks',
         method: 'POST',
-        body: { stack_name: name, ...bundleBody(bundle), disable_rollback: true, ...optionsBody(options) },
+        body: { stack_name: name, ...bundleBody(bundle), ...optionsBody(options) },
         what,
       });
       return { id: read(z.object({ stack: z.object({ id: z.string() }) }), body, what).stack.id, name };
@@ -152,24 +173,30 @@ export function stacksOf(connection: Connection): Stacks {
       await connection.call({ service, path: pathOf(ref), method: 'DELETE', what: `delete the stack ${stack}` });
       return ref;
     },
-    async list({ limit, marker, deleted, status, signal } = {}) {
+    async list({ limit, marker, deleted, nested, status, signal } = {}) {
       const what = 'list the stacks';
       const body = await connection.json({
         service,
         path: '/stacks',
-        query: { limit, marker, status, show_deleted: deleted ? true : undefined },
+        query: {
+          limit,
+          marker,
+          status,
+          show_deleted: deleted ? true : undefined,
+          show_nested: nested ? true : undefined,
+        },
         what,
         signal,
       });
       return readList(stackRowSchema, 'stacks', body, what);
     },
-    async resources({ stack, detail, signal }) {
+    async resources({ stack, detail, depth, signal }) {
       const what = `list the resources of ${stack}`;
       const ref = await find({ stack, ...(signal && { signal }) });
       const body = await connection.json({
         service,
         path: `${pathOf(ref)}/resources`,
-        query: { with_detail: detail ? true : undefined },
+        query: { with_detail: detail ? true : undefined, nested_depth: depth },
         what,
         signal,
       });

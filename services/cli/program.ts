@@ -4,6 +4,7 @@ import { addCompletionCommands } from './command/completion.ts';
 import { addDeadLetterCommands } from './command/dead-letter.ts';
 import { addDeploymentCommands } from './command/deployment.ts';
 import { addEventCommands } from './command/event.ts';
+import { addHookCommands } from './command/hook.ts';
 import { addHostCommands } from './command/host.ts';
 import { addInfoCommands } from './command/info.ts';
 import { addNodeCommands } from './command/node.ts';
@@ -12,9 +13,11 @@ import { addOutputCommands } from './command/output.ts';
 import { addQueueCommands } from './command/queue.ts';
 import { addResourceCommands } from './command/resource.ts';
 import { addServeCommand } from './command/serve.ts';
+import { addSnapshotCommands } from './command/snapshot.ts';
 import { addStackCommands } from './command/stack.ts';
 import { addSubscriptionCommands } from './command/subscription.ts';
 import { addTemplateCommands } from './command/template.ts';
+import { addWhyCommand } from './command/why.ts';
 import type { CliContext } from './context.ts';
 
 export function buildProgram(
@@ -48,7 +51,10 @@ export function buildProgram(
   addServeCommand(program, context);
   addStackCommands(program, context);
   addResourceCommands(program, context);
+  addWhyCommand(program, context);
   addOutputCommands(program, context);
+  addSnapshotCommands(program, context);
+  addHookCommands(program, context);
   addTemplateCommands(program, context);
   addDeploymentCommands(program, context);
   addNodeCommands(program, context);

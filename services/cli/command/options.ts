@@ -5,12 +5,19 @@ import { pathToFileURL } from 'node:url';
 import { collectFiles } from '@anneal/client/files.ts';
 import type { TemplateBundle } from '@anneal/client/stacks.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
+import { failurePolicies } from '@anneal/contracts/scheduling.ts';
 import { InvalidArgumentError, Option } from '@commander-js/extra-typings';
 
 export const formatOption = () =>
   new Option('-o, --output <format>', 'how to print')
     .choices(['table', 'json', 'yaml'] as const)
     .default('table' as const);
+
+export const onFailureOption = () =>
+  new Option(
+    '--on-failure <what>',
+    'keep what was done, roll back to what was last complete, or pause until someone says retry, skip, rollback or cancel',
+  ).choices(failurePolicies);
 
 /** For `addHelpText('after', …)`: what it looks like in use. */
 export const examples = (...lines: readonly string[]): string =>

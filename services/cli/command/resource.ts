@@ -1,10 +1,12 @@
 /** `anneal resource …` */
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { Command } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';
 import { describeFailure } from '../print/failure.ts';
 import { paintStatus } from '../print/status.ts';
 import { formatDuration } from '../print/time.ts';
-import { examples, formatOption } from './options.ts';
+import { examples, formatOption, wholeNumber } from './options.ts';
 
 export function addResourceCommands(program: Command, context: CliContext): void {
   const { output } = context;
@@ -12,15 +14,16 @@ export function addResourceCommands(program: Command, context: CliContext): void
   resource
     .command('list <stack>')
     .description('list the resources of a stack')
+    .option('--depth <n>', 'so many levels of nested stacks too', wholeNumber)
     .addOption(formatOption())
-    .addHelpText('after', examples('resource list web', 'resource list web -o json'))
-    .action(async (stack, { output: format }) => {
-      const rows = await (await context.client()).stacks.resources({ stack });
+    .addHelpText('after', examples('resource list web', 'resource list web --depth 5', 'resource list web -o json'))
+    .action(async (stack, { output: format, depth }) => {
+      const rows = await (await context.client()).stacks.resources({ stack, ...(depth !== undefined && { depth }) });
       output.list(format, {
         rows,
         none: `${stack} has no resources.`,
         columns: {
-          name: (row) => row.resource_name,
+          name: (row) => (row.parent_resource === undefined ? '' : `${row.parent_resource}/`) + row.resource_name,
           type: (row) => row.resource_type,
           status: (row, colors) => paintStatus(row.resource_status, colors),
           time: ({ started_at: started, finished_at: finished }) =>
@@ -47,6 +50,12 @@ export function addResourceCommands(program: Command, context: CliContext): void
         ['required by', shown.required_by.join(', ')],
         ['started', shown.started_at],
         ['finished', shown.finished_at],
+        ['waits at', shown.hook?.name],
+        ...(shown.drift ?? []).map(
+          ({ property, expected, actual }) =>
+            [`drift of ${property}`, `${JSON.stringify(expected)} is really ${JSON.stringify(actual)}`] as const,
+        ),
+        ...(shown.conditions ?? []).map((one) => [`condition ${one.type}`, one.message || one.reason] as const),
         ...Object.entries(shown.attributes ?? {}).map(
           ([key, value]) => [`attribute ${key}`, typeof value === 'string' ? value : JSON.stringify(value)] as const,
         ),
@@ -55,4 +64,49 @@ export function addResourceCommands(program: Command, context: CliContext): void
         for (const line of describeFailure(shown.failure, { colors: output.colors })) output.line(line);
       }
     });
+  const mark = (name: string, unhealthy: boolean, description: string): void => {
+    resource
+      .command(`${name} <stack> <resource>`)
+      .description(description)
+      .option('--reason <text>', 'why', '')
+      .addHelpText('after', examples(`resource ${name} web server --reason "disk errors"`))
+      .action(async (stack, given, { reason }) => {
+        const client = await context.client();
+        await client.actions.actOn({ stack, resource: given, action: { kind: 'mark', unhealthy, reason } });
+        output.line(`Marked ${given} of ${stack} as ${unhealthy ? 'unhealthy' : 'healthy'}.`);
+      });
+  };
+  mark('mark-unhealthy', true, 'say that a resource is broken: the next update replaces it');
+  mark('mark-healthy', false, 'take that back');
+  resource
+    .command('skip <stack> <resource>')
+    .description('accept a failed resource as it is, so that what depends on it goes on')
+    .addHelpText('after', examples('resource skip web motd'))
+    .action(async (stack, given) => {
+      await (await context.client()).actions.actOn({ stack, resource: given, action: { kind: 'skip' } });
+      output.line(`Skipped ${given} of ${stack}.`);
+    });
+  resource
+    .command('signal <stack> <resource>')
+    .description('send a signal to a resource')
+    .option('--data <json>', 'what the signal says')
+    .addHelpText(
+      'after',
+      examples('resource signal web ready', `resource signal web ready --data '{"status":"SUCCESS"}'`),
+    )
+    .action(async (stack, given, { data }) => {
+      const signal = data === undefined ? null : readJson(data);
+      await (await context.client()).actions.signal({ stack, resource: given, signal });
+      output.line(`Signalled ${given} of ${stack}.`);
+    });
+}
+
+function readJson(text: string): JsonObject {
+  try {
+    const value = JSON.parse(text) as Json;
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
+  } catch {
+    // Said below.
+  }
+  throw new AnnealError('InvalidRequest', `--data must be a JSON object, not ${text.slice(0, 100)}`);
 }

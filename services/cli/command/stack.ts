@@ -1,57 +1,32 @@
 /** `anneal stack …` */
-import type { Client } from '@anneal/client/connect.ts';
 import type { Stack } from '@anneal/client/representation.ts';
 import type { Command } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';
-import type { Format } from '../output.ts';
 import { describeFailedStack } from '../print/failed-stack.ts';
 import { paintStatus } from '../print/status.ts';
 import { formatAge } from '../print/time.ts';
 import { followStack } from '../progress/follow.ts';
-import { eventLine, showProgress } from '../progress/show.ts';
-import { collect, examples, formatOption, positiveInteger, readBundle, readParameters } from './options.ts';
+import { eventLine } from '../progress/show.ts';
+import {
+  collect,
+  examples,
+  formatOption,
+  onFailureOption,
+  positiveInteger,
+  readBundle,
+  readParameters,
+} from './options.ts';
 import { outputText } from './output.ts';
+import { lastEvent, settle } from './settle.ts';
+import { addStackActionCommands } from './stack-action.ts';
 
 export function addStackCommands(program: Command, context: CliContext): void {
   const stack = program.command('stack').description('Templates that run');
   addCreate(stack, context);
   addUpdate(stack, context);
   addDelete(stack, context);
+  addStackActionCommands(stack, context);
   addReaders(stack, context);
-}
-
-/** What came of it: waited for when asked to, or when someone looks on. */
-async function settle(input: {
-  context: CliContext;
-  client: Client;
-  ref: { id: string; name: string };
-  wait: boolean | undefined;
-  format: Format;
-  after?: string | undefined;
-  begun: string;
-}): Promise<void> {
-  const { context, client, ref, format, after, begun } = input;
-  const { output } = context;
-  const wait = input.wait ?? (output.isTerminal && format === 'table');
-  if (!wait) {
-    if (format === 'table')
-      output.line(`${begun} (id ${ref.id}). Follow it with: anneal stack events ${ref.name} --follow`);
-    else output.value(format, await client.stacks.show({ stack: ref.id }));
-    return;
-  }
-  const ended = await showProgress({ context, client, stack: ref, after, quiet: format !== 'table' });
-  if (ended.stack_status === 'DELETE_COMPLETE') {
-    if (format !== 'table') output.value(format, ended);
-    return;
-  }
-  const shown = await client.stacks.show({ stack: ref.id });
-  if (format !== 'table') output.value(format, shown);
-  else for (const one of shown.outputs ?? []) output.line(`${output.colors.bold(one.output_key)}: ${outputText(one)}`);
-}
-
-/** The marker from which the events of the next action are new. */
-async function lastEvent(client: Client, stack: string): Promise<string | undefined> {
-  return (await client.stacks.events({ stack, limit: 1, descending: true })).at(0)?.id;
 }
 
 function addCreate(stack: Command, context: CliContext): void {
@@ -63,7 +38,8 @@ function addCreate(stack: Command, context: CliContext): void {
     .option('-P, --parameter <name=value>', 'value of a parameter; may be given more than once', collect, [])
     .option('--parameter-file <name=file>', 'parameter whose value is the text of a file', collect, [])
     .option('--timeout <minutes>', 'fail when it takes longer', positiveInteger)
-    .option('--rollback', 'delete what was made when it fails')
+    .addOption(onFailureOption())
+    .option('--rollback', 'the same as --on-failure rollback')
     .option('--tag <tag>', 'tag; may be given more than once', collect, [])
     .option('--wait', 'wait for the end, with a progress tree (default on a terminal)')
     .option('--no-wait', 'do not wait')
@@ -85,13 +61,16 @@ function addCreate(stack: Command, context: CliContext): void {
         bundle,
         parameters,
         timeoutMinutes: options.timeout,
-        rollback: options.rollback,
+        onFailure: options.onFailure ?? (options.rollback ? 'rollback' : undefined),
         ...(options.tag.length > 0 && { tags: options.tag }),
       });
       const begun = `Creating ${name}`;
       await settle({ context, client, ref, wait: options.wait, format: options.output, begun });
     });
 }
+
+const policyOf = (rollback: boolean | undefined) =>
+  rollback === undefined ? undefined : rollback ? ('rollback' as const) : ('keep' as const);
 
 function addUpdate(stack: Command, context: CliContext): void {
   stack
@@ -104,8 +83,11 @@ function addUpdate(stack: Command, context: CliContext): void {
     .option('--existing', 'keep the template, the environment and the parameters that are not given')
     .option('--clear-parameter <name>', 'with --existing: back to its default', collect, [])
     .option('--timeout <minutes>', 'fail when it takes longer', positiveInteger)
-    .option('--rollback', 'go back when it fails')
-    .option('--no-rollback', 'stay where it failed')
+    .addOption(onFailureOption())
+    .option('--rollback', 'the same as --on-failure rollback')
+    .option('--no-rollback', 'the same as --on-failure keep')
+    .option('--converge', 'look at what is really there first, and mend what differs')
+    .option('--plan <hash>', 'only if it does what the plan with this hash said')
     .option('--wait', 'wait for the end, with a progress tree (default on a terminal)')
     .option('--no-wait', 'do not wait')
     .addOption(formatOption())
@@ -126,7 +108,9 @@ function addUpdate(stack: Command, context: CliContext): void {
         existing: options.existing,
         parameters,
         timeoutMinutes: options.timeout,
-        rollback: options.rollback,
+        onFailure: options.onFailure ?? policyOf(options.rollback),
+        converge: options.converge,
+        planHash: options.plan,
         ...(options.clearParameter.length > 0 && { clearParameters: options.clearParameter }),
       });
       const begun = `Updating ${ref.name}`;
@@ -170,14 +154,16 @@ function addReaders(stack: Command, context: CliContext): void {
     .command('list')
     .description('list stacks, the newest first')
     .option('--deleted', 'those that were deleted too')
+    .option('--nested', 'those inside others too')
     .option('--status <status>', 'only those in this state, e.g. CREATE_FAILED')
     .option('--limit <n>', 'at most so many', positiveInteger)
     .addOption(formatOption())
     .addHelpText('after', examples('stack list', 'stack list --status CREATE_FAILED -o json'))
-    .action(async ({ output: format, deleted, status, limit }) => {
+    .action(async ({ output: format, deleted, nested, status, limit }) => {
       const client = await context.client();
       const rows = await client.stacks.list({
         ...(deleted && { deleted }),
+        ...(nested && { nested }),
         ...(status !== undefined && { status }),
         ...(limit !== undefined && { limit }),
       });
@@ -263,7 +249,7 @@ function stackFields(stack: Stack, context: CliContext): (readonly [string, stri
     ['created', stack.creation_time ?? ''],
     ['updated', stack.updated_time ?? ''],
     ['timeout', stack.timeout_mins === null ? '' : `${stack.timeout_mins} minutes`],
-    ['rollback', stack.disable_rollback ? 'no' : 'yes'],
+    ['on failure', stack.on_failure],
     ['tags', (stack.tags ?? []).join(', ')],
     ...Object.entries(stack.parameters).map(
       ([name, value]) => [`parameter ${name}`, typeof value === 'string' ? value : JSON.stringify(value)] as const,

@@ -65,6 +65,16 @@ describe('the commands', () => {
       .map(({ path }) => path);
     expect(without).toEqual([
       'serve',
+      'stack export',
+      'stack abandon',
+      'resource mark-unhealthy',
+      'resource mark-healthy',
+      'resource skip',
+      'resource signal',
+      'snapshot delete',
+      'hook clear',
+      'hook complete',
+      'hook heartbeat',
       'template graph',
       'template format',
       'dead-letter replay',

@@ -7,6 +7,7 @@ import { describe, serve, type Endpoint } from './endpoint.ts';
 import { eventEndpoints, type EventEndpointOptions } from './event-endpoints.ts';
 import { hostEndpoints } from './host-endpoints.ts';
 import { queueEndpoints, type QueueEndpointOptions } from './queue-endpoints.ts';
+import { stackEndpoints } from './stack-endpoints.ts';
 import { systemEndpoints } from './system-endpoints.ts';
 import { apiWording } from './wording.ts';
 
@@ -21,6 +22,7 @@ export const apiPrefix = '/api/v1';
 
 export const apiEndpoints = (options: ApiOptions): Endpoint[] => [
   ...systemEndpoints(options),
+  ...stackEndpoints(options),
   ...hostEndpoints(options),
   ...queueEndpoints(options),
   ...eventEndpoints(options),

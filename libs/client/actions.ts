@@ -1,0 +1,166 @@
+/** What can be asked of a stack besides create, update, delete and read. */
+import { json, jsonObject, type JsonObject } from '@anneal/contracts/json.ts';
+import {
+  plannedChangeSchema,
+  stackWhy,
+  type PlannedChange,
+  type ResourceAct,
+  type StackAct,
+} from '@anneal/contracts/scheduling.ts';
+import { z } from 'zod';
+import type { Connection } from './connection.ts';
+import { read, readList } from './read.ts';
+import {
+  bundleBody,
+  optionsBody,
+  type StackOptions,
+  type StackRef,
+  type Stacks,
+  type TemplateBundle,
+} from './stacks.ts';
+
+const snapshotSchema = z.looseObject({
+  id: z.string(),
+  name: z.string().nullable().default(null),
+  status: z.string(),
+  status_reason: z.string().nullable().default(''),
+  creation_time: z.string(),
+  data: json.optional(),
+});
+export type SnapshotRow = z.infer<typeof snapshotSchema>;
+
+const planSchema = z.object({ hash: z.string(), changes: z.array(plannedChangeSchema) });
+export interface ShownPlan {
+  readonly hash: string;
+  readonly changes: readonly PlannedChange[];
+}
+
+export type Why = z.infer<typeof stackWhy.answer>;
+
+export interface Actions {
+  act(parameters: { stack: string; action: StackAct }): Promise<StackRef>;
+  actOn(parameters: { stack: string; resource: string; action: ResourceAct }): Promise<void>;
+  signal(parameters: { stack: string; resource: string; signal: JsonObject | null }): Promise<void>;
+  why(parameters: { stack: string; resource?: string | undefined }): Promise<Why>;
+  /** What creating or updating would do. Without a stack of that name: what it would make. */
+  plan(
+    parameters: {
+      stack: string;
+      bundle?: TemplateBundle | undefined;
+      existing?: boolean | undefined;
+      clearParameters?: readonly string[] | undefined;
+      fresh: boolean;
+    } & StackOptions,
+  ): Promise<ShownPlan>;
+  snapshots(parameters: { stack: string }): Promise<SnapshotRow[]>;
+  snapshot(parameters: { stack: string; name: string }): Promise<SnapshotRow>;
+  showSnapshot(parameters: { stack: string; snapshot: string }): Promise<SnapshotRow>;
+  deleteSnapshot(parameters: { stack: string; snapshot: string }): Promise<void>;
+  export(parameters: { stack: string }): Promise<JsonObject>;
+  /** Forgets the stack and leaves what it made; gives what adopts it again. */
+  abandon(parameters: { stack: string }): Promise<JsonObject>;
+  adopt(parameters: { name: string; data: JsonObject } & StackOptions): Promise<StackRef>;
+}
+
+export function actionsOf(connection: Connection, stacks: Stacks): Actions {
+  const service = 'orchestration';
+  const encoded = encodeURIComponent;
+  const at = async (stack: string): Promise<string> => {
+    const { id, name } = await stacks.find({ stack });
+    return `/stacks/${encoded(name)}/${id}`;
+  };
+
+  return {
+    async act({ stack, action }) {
+      const ref = await stacks.find({ stack });
+      const what = `start ${action.kind} of the stack ${stack}`;
+      await connection.call({ service: 'api', path: `/stacks/${ref.id}/actions`, method: 'POST', body: action, what });
+      return ref;
+    },
+    async actOn({ stack, resource, action }) {
+      const { id } = await stacks.find({ stack });
+      const what = `${action.kind} of the resource ${resource} of ${stack}`;
+      const path = `/stacks/${id}/resources/${encoded(resource)}/actions`;
+      await connection.call({ service: 'api', path, method: 'POST', body: action, what });
+    },
+    async signal({ stack, resource, signal }) {
+      const what = `signal the resource ${resource} of ${stack}`;
+      const path = `${await at(stack)}/resources/${encoded(resource)}/signal`;
+      await connection.call({ service, path, method: 'POST', body: signal ?? {}, what });
+    },
+    async why({ stack, resource }) {
+      const what = `ask why ${resource ?? stack} does not go on`;
+      const { id } = await stacks.find({ stack });
+      return read(
+        stackWhy.answer,
+        await connection.json({ service: 'api', path: `/stacks/${id}/why`, query: { resource }, what }),
+        what,
+      );
+    },
+    async plan({ stack, bundle, existing, clearParameters, fresh, ...options }) {
+      const what = `plan ${fresh ? 'the new stack' : 'an update of'} ${stack}`;
+      const body = {
+        ...(bundle && bundleBody(bundle)),
+        ...optionsBody(options),
+        ...(clearParameters && { clear_parameters: clearParameters }),
+      };
+      const answer = fresh
+        ? await connection.json({
+            service,
+            path: '/stacks/preview',
+            method: 'POST',
+            body: { ...body, stack_name: stack },
+            what,
+          })
+        : await connection.json({
+            service,
+            path: `${await at(stack)}/preview`,
+            method: existing ? 'PATCH' : 'PUT',
+            query: { show_nested: true },
+            body,
+            what,
+          });
+      return read(z.object({ plan: planSchema }), answer, what).plan;
+    },
+    async snapshots({ stack }) {
+      const what = `list the snapshots of ${stack}`;
+      const body = await connection.json({ service, path: `${await at(stack)}/snapshots`, what });
+      return readList(snapshotSchema, 'snapshots', body, what);
+    },
+    async snapshot({ stack, name }) {
+      const what = `take a snapshot of ${stack}`;
+      const path = `${await at(stack)}/snapshots`;
+      return read(snapshotSchema, await connection.json({ service, path, method: 'POST', body: { name }, what }), what);
+    },
+    async showSnapshot({ stack, snapshot }) {
+      const what = `show the snapshot ${snapshot} of ${stack}`;
+      const path = `${await at(stack)}/snapshots/${encoded(snapshot)}`;
+      return read(z.object({ snapshot: snapshotSchema }), await connection.json({ service, path, what }), what)
+        .snapshot;
+    },
+    async deleteSnapshot({ stack, snapshot }) {
+      const what = `delete the snapshot ${snapshot} of ${stack}`;
+      await connection.call({
+        service,
+        path: `${await at(stack)}/snapshots/${encoded(snapshot)}`,
+        method: 'DELETE',
+        what,
+      });
+    },
+    async export({ stack }) {
+      const what = `export the stack ${stack}`;
+      return read(jsonObject, await connection.json({ service, path: `${await at(stack)}/export`, what }), what);
+    },
+    async abandon({ stack }) {
+      const what = `abandon the stack ${stack}`;
+      const path = `${await at(stack)}/abandon`;
+      return read(jsonObject, await connection.json({ service, path, method: 'DELETE', what }), what);
+    },
+    async adopt({ name, data, ...options }) {
+      const what = `adopt the stack ${name}`;
+      const body = { stack_name: name, adopt_stack_data: JSON.stringify(data), ...optionsBody(options) };
+      const answer = await connection.json({ service, path: '/stacks', method: 'POST', body, what });
+      return { id: read(z.object({ stack: z.object({ id: z.string() }) }), answer, what).stack.id, name };
+    },
+  };
+}

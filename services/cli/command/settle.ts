@@ -1,0 +1,40 @@
+/** The end of a command that set something going: wait for it with a progress tree, or say how to follow it. */
+import type { Client } from '@anneal/client/connect.ts';
+import type { CliContext } from '../context.ts';
+import type { Format } from '../output.ts';
+import { showProgress } from '../progress/show.ts';
+import { outputText } from './output.ts';
+
+/** What came of it: waited for when asked to, or when someone looks on. */
+export async function settle(input: {
+  context: CliContext;
+  client: Client;
+  ref: { id: string; name: string };
+  wait: boolean | undefined;
+  format: Format;
+  after?: string | undefined;
+  begun: string;
+}): Promise<void> {
+  const { context, client, ref, format, after, begun } = input;
+  const { output } = context;
+  const wait = input.wait ?? (output.isTerminal && format === 'table');
+  if (!wait) {
+    if (format === 'table')
+      output.line(`${begun} (id ${ref.id}). Follow it with: anneal stack events ${ref.name} --follow`);
+    else output.value(format, await client.stacks.show({ stack: ref.id }));
+    return;
+  }
+  const ended = await showProgress({ context, client, stack: ref, after, quiet: format !== 'table' });
+  if (ended.stack_status === 'DELETE_COMPLETE') {
+    if (format !== 'table') output.value(format, ended);
+    return;
+  }
+  const shown = await client.stacks.show({ stack: ref.id });
+  if (format !== 'table') output.value(format, shown);
+  else for (const one of shown.outputs ?? []) output.line(`${output.colors.bold(one.output_key)}: ${outputText(one)}`);
+}
+
+/** The marker from which the events of the next action are new. */
+export async function lastEvent(client: Client, stack: string): Promise<string | undefined> {
+  return (await client.stacks.events({ stack, limit: 1, descending: true })).at(0)?.id;
+}

@@ -1,0 +1,80 @@
+/** `anneal snapshot …` */
+import type { Command } from '@commander-js/extra-typings';
+import type { CliContext } from '../context.ts';
+import { paintStatus } from '../print/status.ts';
+import { formatAge } from '../print/time.ts';
+import { examples, formatOption } from './options.ts';
+import { lastEvent, settle } from './settle.ts';
+
+export function addSnapshotCommands(program: Command, context: CliContext): void {
+  const { output } = context;
+  const noun = program.command('snapshot').description('Stacks as they were');
+  noun
+    .command('create <stack>')
+    .description('keep what a stack is now, so that it can be restored')
+    .option('--name <name>', 'a name for it', '')
+    .addOption(formatOption())
+    .addHelpText('after', examples('snapshot create web --name before-upgrade'))
+    .action(async (stack, { name, output: format }) => {
+      const made = await (await context.client()).actions.snapshot({ stack, name });
+      output.one(format, made, () => [
+        ['id', made.id],
+        ['name', made.name],
+        ['status', paintStatus(made.status, output.colors)],
+      ]);
+    });
+  noun
+    .command('list <stack>')
+    .description('list the snapshots of a stack')
+    .addOption(formatOption())
+    .addHelpText('after', examples('snapshot list web'))
+    .action(async (stack, { output: format }) => {
+      const rows = await (await context.client()).actions.snapshots({ stack });
+      output.list(format, {
+        rows,
+        none: `${stack} has no snapshots.`,
+        columns: {
+          id: (row) => row.id,
+          name: (row) => row.name,
+          status: (row, colors) => paintStatus(row.status, colors),
+          age: (row) => formatAge(row.creation_time, context.now()),
+        },
+      });
+    });
+  noun
+    .command('show <stack> <snapshot>')
+    .description('show a snapshot, with all that it holds')
+    .addOption(formatOption())
+    .addHelpText('after', examples('snapshot show web 4711… -o json'))
+    .action(async (stack, snapshot, { output: format }) => {
+      const shown = await (await context.client()).actions.showSnapshot({ stack, snapshot });
+      output.one(format, shown, () => [
+        ['id', shown.id],
+        ['name', shown.name],
+        ['status', paintStatus(shown.status, output.colors)],
+        ['reason', shown.status_reason],
+        ['created', shown.creation_time],
+      ]);
+    });
+  noun
+    .command('restore <stack> <snapshot>')
+    .description('take a stack back to what it was')
+    .option('--wait', 'wait for the end, with a progress tree (default on a terminal)')
+    .option('--no-wait', 'do not wait')
+    .addOption(formatOption())
+    .addHelpText('after', examples('snapshot restore web 4711…'))
+    .action(async (stack, snapshot, { wait, output: format }) => {
+      const client = await context.client();
+      const after = await lastEvent(client, stack);
+      const ref = await client.actions.act({ stack, action: { kind: 'restore', snapshot } });
+      await settle({ context, client, ref, wait, format, after, begun: `Restoring ${ref.name}` });
+    });
+  noun
+    .command('delete <stack> <snapshot>')
+    .description('forget a snapshot')
+    .addHelpText('after', examples('snapshot delete web 4711…'))
+    .action(async (stack, snapshot) => {
+      await (await context.client()).actions.deleteSnapshot({ stack, snapshot });
+      output.line(`Deleted the snapshot ${snapshot} of ${stack}.`);
+    });
+}

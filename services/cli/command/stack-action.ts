@@ -1,0 +1,190 @@
+/** `anneal stack …`: what a stack can be told besides create, update and delete. */
+import { readFile, writeFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import type { JsonObject } from '@anneal/contracts/json.ts';
+import type { StackAct } from '@anneal/contracts/scheduling.ts';
+import type { Command } from '@commander-js/extra-typings';
+import type { CliContext } from '../context.ts';
+import { planLines } from '../print/plan.ts';
+import { collect, examples, formatOption, readBundle, readParameters } from './options.ts';
+import { lastEvent, settle } from './settle.ts';
+
+export function addStackActionCommands(stack: Command, context: CliContext): void {
+  addPlan(stack, context);
+  addActions(stack, context);
+  addTakeaway(stack, context);
+}
+
+function addPlan(stack: Command, context: CliContext): void {
+  const { output } = context;
+  stack
+    .command('plan <stack>')
+    .description('show what an update would do, or a create where there is no such stack; nothing is changed')
+    .option('-t, --template <file>', 'template: a file or a URL; the current one with --existing')
+    .option('-e, --environment <file>', 'environment; may be given more than once, the last wins', collect, [])
+    .option('-P, --parameter <name=value>', 'value of a parameter; may be given more than once', collect, [])
+    .option('--parameter-file <name=file>', 'parameter whose value is the text of a file', collect, [])
+    .option('--existing', 'keep the template, the environment and the parameters that are not given')
+    .option('--clear-parameter <name>', 'with --existing: back to its default', collect, [])
+    .addOption(formatOption())
+    .addHelpText(
+      'after',
+      examples('stack plan web -t web.yaml -P version=3', 'stack update web -t web.yaml -P version=3 --plan <hash>'),
+    )
+    .action(async (name, options) => {
+      const { template, environment: environments, existing } = options;
+      const bundle =
+        template === undefined ? undefined : await readBundle({ template, environments, cwd: context.cwd });
+      if (!bundle && !existing) {
+        throw new AnnealError('InvalidRequest', 'A plan needs a template: give --template, or --existing.');
+      }
+      const parameters = await readParameters({ ...options, cwd: context.cwd });
+      const client = await context.client();
+      const exists = await client.stacks.find({ stack: name }).then(
+        () => true,
+        (error: unknown) => {
+          if (error instanceof AnnealError && error.code === 'NotFound') return false;
+          throw error;
+        },
+      );
+      const plan = await client.actions.plan({
+        stack: name,
+        bundle,
+        existing,
+        parameters,
+        fresh: !exists,
+        ...(options.clearParameter.length > 0 && { clearParameters: options.clearParameter }),
+      });
+      if (options.output !== 'table') {
+        output.value(options.output, plan);
+        return;
+      }
+      for (const line of planLines(plan.changes, output.colors)) output.line(line);
+      if (exists)
+        output.line(`Plan ${plan.hash}. To apply just this: the same with \`stack update\` and --plan <hash>.`);
+    });
+}
+
+function addActions(stack: Command, context: CliContext): void {
+  const add = (
+    name: string,
+    about: { description: string; begun: string; action: StackAct; more?: readonly string[] },
+  ): void => {
+    stack
+      .command(`${name} <stack>`)
+      .description(about.description)
+      .option('--wait', 'wait for the end, with a progress tree (default on a terminal)')
+      .option('--no-wait', 'do not wait')
+      .addOption(formatOption())
+      .addHelpText('after', examples(`stack ${name} web`, ...(about.more ?? [])))
+      .action((given, options) => start(context, { ...options, stack: given, ...about }));
+  };
+  add('check', {
+    description: 'compare what was made with what is really there; changes nothing',
+    begun: 'Checking',
+    action: { kind: 'check' },
+    more: ['resource show web server'],
+  });
+  add('suspend', {
+    description: 'stop what a stack made, and keep it',
+    begun: 'Suspending',
+    action: { kind: 'suspend' },
+  });
+  add('resume', {
+    description: 'let what was suspended run again',
+    begun: 'Resuming',
+    action: { kind: 'resume' },
+  });
+  add('retry', {
+    description: 'do once more what failed',
+    begun: 'Retrying',
+    action: { kind: 'retry' },
+  });
+  add('rollback', {
+    description: 'go back to what was last complete',
+    begun: 'Rolling back',
+    action: { kind: 'rollback' },
+  });
+  stack
+    .command('cancel <stack>')
+    .description('break off what is in progress, and go back to what was last complete')
+    .option('--no-rollback', 'stay where it is')
+    .option('--wait', 'wait for the end, with a progress tree (default on a terminal)')
+    .option('--no-wait', 'do not wait')
+    .addOption(formatOption())
+    .addHelpText('after', examples('stack cancel web', 'stack cancel web --no-rollback'))
+    .action((given, { rollback, ...options }) =>
+      start(context, { ...options, stack: given, begun: 'Cancelling', action: { kind: 'cancel', rollback } }),
+    );
+}
+
+async function start(
+  context: CliContext,
+  input: {
+    stack: string;
+    action: StackAct;
+    begun: string;
+    wait?: boolean | undefined;
+    output: 'table' | 'json' | 'yaml';
+  },
+): Promise<void> {
+  const client = await context.client();
+  const after = await lastEvent(client, input.stack);
+  const ref = await client.actions.act({ stack: input.stack, action: input.action });
+  const begun = `${input.begun} ${ref.name}`;
+  await settle({ context, client, ref, wait: input.wait, format: input.output, after, begun });
+}
+
+function addTakeaway(stack: Command, context: CliContext): void {
+  const { output } = context;
+  const put = async (data: JsonObject, file: string | undefined, done: string): Promise<void> => {
+    if (file === undefined) {
+      output.value('json', data);
+      return;
+    }
+    await writeFile(resolve(context.cwd, file), `${JSON.stringify(data, null, 2)}\n`, { mode: 0o600 });
+    output.line(`${done}; what adopts it is in ${file}.`);
+  };
+  stack
+    .command('export <stack>')
+    .description('print what another server can adopt the stack with; changes nothing')
+    .option('--output-file <file>', 'write it there')
+    .addHelpText('after', examples('stack export web --output-file web.json'))
+    .action(async (name, { outputFile }) => {
+      const data = await (await context.client()).actions.export({ stack: name });
+      await put(data, outputFile, `Exported ${name}`);
+    });
+  stack
+    .command('abandon <stack>')
+    .description('forget a stack and leave everything that it made; prints what adopts it again')
+    .option('--output-file <file>', 'write it there')
+    .addHelpText('after', examples('stack abandon web --output-file web.json', 'stack adopt web --adopt-file web.json'))
+    .action(async (name, { outputFile }) => {
+      const data = await (await context.client()).actions.abandon({ stack: name });
+      await put(data, outputFile, `Abandoned ${name}`);
+    });
+  stack
+    .command('adopt <name>')
+    .description('make a stack of what is there already, as it was exported or abandoned')
+    .requiredOption('--adopt-file <file>', 'what `export` or `abandon` gave')
+    .option('-P, --parameter <name=value>', 'value of a parameter; may be given more than once', collect, [])
+    .option('--wait', 'wait for the end, with a progress tree (default on a terminal)')
+    .option('--no-wait', 'do not wait')
+    .addOption(formatOption())
+    .addHelpText('after', examples('stack adopt web --adopt-file web.json'))
+    .action(async (name, options) => {
+      const text = await readFile(resolve(context.cwd, options.adoptFile), 'utf8');
+      let data: JsonObject;
+      try {
+        data = JSON.parse(text) as JsonObject;
+      } catch (error) {
+        const reason = error instanceof Error ? error.message : String(error);
+        throw new AnnealError('InvalidRequest', `${options.adoptFile} is not JSON: ${reason}`, { cause: error });
+      }
+      const parameters = await readParameters({ parameter: options.parameter, parameterFile: [], cwd: context.cwd });
+      const client = await context.client();
+      const ref = await client.actions.adopt({ name, data, parameters });
+      await settle({ context, client, ref, wait: options.wait, format: options.output, begun: `Adopting ${name}` });
+    });
+}

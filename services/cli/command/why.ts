@@ -1,0 +1,28 @@
+/** `anneal why …` */
+import type { Command } from '@commander-js/extra-typings';
+import type { CliContext } from '../context.ts';
+import { formatAge } from '../print/time.ts';
+import { examples, formatOption } from './options.ts';
+
+export function addWhyCommand(program: Command, context: CliContext): void {
+  const { output } = context;
+  program
+    .command('why <stack> [resource]')
+    .description('say why nothing is happening, and what can be done about it')
+    .addOption(formatOption())
+    .addHelpText('after', examples('why web', 'why web server -o json'))
+    .action(async (stack, resource, { output: format }) => {
+      const why = await (await context.client()).actions.why({ stack, resource });
+      if (format !== 'table') {
+        output.value(format, why);
+        return;
+      }
+      const { colors } = output;
+      output.line(colors.bold(why.summary));
+      for (const [depth, { object, state, reason, since }] of why.chain.entries()) {
+        const age = since === null ? '' : colors.dim(` for ${formatAge(since, context.now())}`);
+        output.line(`${'  '.repeat(depth)}└ ${object}: ${state}${age}${reason === '' ? '' : `  ${reason}`}`);
+      }
+      if (why.exits.length > 0) output.line(`What can be done: ${why.exits.join('; ')}`);
+    });
+}

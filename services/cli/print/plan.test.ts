@@ -1,0 +1,44 @@
+import type { PlannedChange } from '@anneal/contracts/scheduling.ts';
+import pc from 'picocolors';
+import { expect, it } from 'vitest';
+import { planLines } from './plan.ts';
+
+const change = (more: Partial<PlannedChange>): PlannedChange => ({
+  resource: 'a',
+  type: 'OS::Heat::Value',
+  change: 'unchanged',
+  properties: [],
+  step: 1,
+  ...more,
+});
+
+it('a plan says what happens to what, in order, and why a resource has to be replaced', () => {
+  const lines = planLines(
+    [
+      change({ resource: 'same' }),
+      change({ resource: 'old', change: 'delete', step: 3 }),
+      change({
+        resource: 'web',
+        change: 'replace',
+        step: 2,
+        properties: [{ property: 'salt', before: 'x', after: 'y', known: true, replaces: true }],
+      }),
+      change({
+        resource: 'user',
+        change: 'maybe update',
+        step: 3,
+        properties: [{ property: 'value', before: 1, known: false, replaces: false }],
+      }),
+    ],
+    pc.createColors(false),
+  );
+  expect(lines).toEqual([
+    '   2  ± replace       web  OS::Heat::Value',
+    '          salt: "x" → "y"  needs a new one',
+    '   3  - delete        old  OS::Heat::Value',
+    '   3  ~ maybe update  user  OS::Heat::Value',
+    '          value: 1 → (known after it is applied)',
+    '',
+    '0 to create, 1 to update, 1 to replace, 1 to delete, 1 unchanged',
+  ]);
+});

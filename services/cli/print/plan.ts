@@ -1,0 +1,51 @@
+/** A plan for people: what would happen to each resource, in order, and because of which property. Pure. */
+import type { Json } from '@anneal/contracts/json.ts';
+import type { PlannedChange } from '@anneal/contracts/scheduling.ts';
+import type { Colors } from '../output.ts';
+
+type Change = PlannedChange['change'];
+
+const marks: Readonly<Record<Change, string>> = {
+  unchanged: ' ',
+  update: '~',
+  'maybe update': '~',
+  replace: '±',
+  'maybe replace': '±',
+  create: '+',
+  delete: '-',
+};
+
+const paint = (change: Change, text: string, colors: Colors): string => {
+  if (change === 'create') return colors.green(text);
+  if (change === 'delete') return colors.red(text);
+  return change === 'unchanged' ? colors.dim(text) : colors.yellow(text);
+};
+
+const widest = 60;
+const shown = (value: Json | undefined): string => {
+  if (value === undefined) return '(none)';
+  const text = JSON.stringify(value);
+  return text.length > widest ? `${text.slice(0, widest)}…` : text;
+};
+
+export function planLines(changes: readonly PlannedChange[], colors: Colors): string[] {
+  const changed = changes.filter(({ change }) => change !== 'unchanged').toSorted((a, b) => a.step - b.step);
+  const lines = changed.flatMap(({ resource, type, change, properties, step }) => [
+    `${String(step).padStart(4)}  ${paint(change, `${marks[change]} ${change.padEnd(13)}`, colors)} ${colors.bold(resource)}  ${colors.dim(type)}`,
+    ...properties
+      .filter(() => change !== 'create' && change !== 'delete')
+      .map(({ property, before, after, known, replaces }) => {
+        const to = known ? shown(after) : colors.dim('(known after it is applied)');
+        return `          ${property}: ${shown(before)} → ${to}${replaces ? colors.yellow('  needs a new one') : ''}`;
+      }),
+  ]);
+  const count = (...kinds: Change[]): number => changes.filter(({ change }) => kinds.includes(change)).length;
+  const summary = [
+    `${count('create')} to create`,
+    `${count('update', 'maybe update')} to update`,
+    `${count('replace', 'maybe replace')} to replace`,
+    `${count('delete')} to delete`,
+    `${count('unchanged')} unchanged`,
+  ].join(', ');
+  return [...lines, ...(lines.length > 0 ? [''] : []), summary];
+}

@@ -1,0 +1,78 @@
+/** What stacks can do beyond Heat's API: retry, skip, explain, and the hooks of their resources. */
+import { leafFailureSchema } from '@anneal/contracts/resource.ts';
+import {
+  resourceAct,
+  resourceActSchema,
+  stackAct,
+  stackActSchema,
+  stackShow,
+  stackWhy,
+} from '@anneal/contracts/scheduling.ts';
+import { z } from 'zod';
+import type { Ask } from '../ask.ts';
+import { projectOf } from '../identity/caller.ts';
+import { endpoint, type Endpoint } from './endpoint.ts';
+
+const stackSchema = z.object({
+  id: z.string(),
+  name: z.string(),
+  action: z.string(),
+  status: z.string(),
+  reason: z.string(),
+  traversal: z.string(),
+});
+const failuresSchema = z.object({ failures: z.array(leafFailureSchema) });
+
+export function stackEndpoints({ ask }: { ask: Ask }): Endpoint[] {
+  return [
+    endpoint({
+      method: 'POST',
+      path: '/stacks/{stack}/actions',
+      summary: 'Start an action: check, suspend, resume, cancel, rollback, retry, snapshot, restore or abandon.',
+      body: stackActSchema,
+      answer: stackSchema,
+      status: 202,
+      handle: async ({ params: { stack = '' }, body, request }) => {
+        const project = projectOf(request);
+        const answer = await ask('scheduling', stackAct, { project, data: { project, stack, action: body } });
+        return stackSchema.parse(answer);
+      },
+    }),
+    endpoint({
+      method: 'POST',
+      path: '/stacks/{stack}/resources/{resource}/actions',
+      summary:
+        'Say something about a resource: mark it, skip its failure, clear a hook, or keep or complete a lifecycle hook.',
+      body: resourceActSchema,
+      handle: async ({ params: { stack = '', resource = '' }, body, request }) => {
+        const project = projectOf(request);
+        await ask('scheduling', resourceAct, { project, data: { project, stack, resource, action: body } });
+      },
+    }),
+    endpoint({
+      method: 'GET',
+      path: '/stacks/{stack}/failures',
+      summary: 'Every leaf that failed, in this stack and in those nested in it, the first cause first.',
+      answer: failuresSchema,
+      handle: async ({ params: { stack = '' }, request }) => {
+        const project = projectOf(request);
+        const { failures } = await ask('scheduling', stackShow, { project, data: { project, stack, outputs: false } });
+        return { failures };
+      },
+    }),
+    endpoint({
+      method: 'GET',
+      path: '/stacks/{stack}/why',
+      summary: 'Why nothing is happening: from the stack, or one of its resources, to what it waits for.',
+      query: z.object({ resource: z.string().optional() }),
+      answer: stackWhy.answer,
+      handle: async ({ params: { stack = '' }, query: { resource }, request }) => {
+        const project = projectOf(request);
+        return ask('scheduling', stackWhy, {
+          project,
+          data: { project, stack, ...(resource !== undefined && { resource }) },
+        });
+      },
+    }),
+  ];
+}
