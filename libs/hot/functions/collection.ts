@@ -11,7 +11,6 @@ const mostRepeated = 100_000;
 
 const mapMerge: TemplateFunction = {
   name: 'map_merge',
-  since: '2016-04-08',
   evaluate(argument) {
     const items = argument === '' ? [] : argument;
     if (!Array.isArray(items)) return wrong('Incorrect arguments to "map_merge" should be a list of maps');
@@ -26,7 +25,6 @@ const mapMerge: TemplateFunction = {
 
 const mapReplace: TemplateFunction = {
   name: 'map_replace',
-  since: '2016-10-14',
   evaluate(argument) {
     const [given = null, wanted = null] = listOf(argument, { name: 'map_replace', least: 2, most: 2 });
     const ensured = (value: Json): JsonObject =>
@@ -59,7 +57,6 @@ const sameKey = (a: ExactKey, b: ExactKey): boolean => pythonEqual(a as Json, b 
 
 const concat = (name: string, unique: boolean): TemplateFunction => ({
   name,
-  since: '2017-09-01',
   evaluate(argument) {
     if (!Array.isArray(argument)) return wrong(`Incorrect arguments to "${name}" should be a list of lists`);
     const items = argument.flatMap((list) => {
@@ -73,7 +70,6 @@ const concat = (name: string, unique: boolean): TemplateFunction => ({
 const filter: TemplateFunction = {
   name: 'filter',
   written: true,
-  since: '2017-02-24',
   evaluate(argument) {
     const [values = null, list = null] = listOf(argument, { name: 'filter', least: 2, most: 2 });
     if (isEmpty(list)) return list;
@@ -84,10 +80,9 @@ const filter: TemplateFunction = {
   },
 };
 
-export const contains: TemplateFunction = {
+const contains: TemplateFunction = {
   name: 'contains',
   written: true,
-  since: '2017-09-01',
   evaluate(argument) {
     const [value = null, sequence = null] = listOf(argument, { name: 'contains', least: 2, most: 2 });
     if (typeof sequence === 'string') {
@@ -101,7 +96,6 @@ export const contains: TemplateFunction = {
 const repeat: TemplateFunction = {
   name: 'repeat',
   written: true,
-  since: '2015-04-30',
   evaluate(argument, scope) {
     const map = mapOf(argument, 'repeat', ['template', 'for_each']);
     const forEach = map['for_each'] ?? null;

@@ -1,8 +1,7 @@
-/** What a function of the language is to the evaluator: data that says when it exists, and how it is worked out. */
+/** What a function of the language is to the evaluator: how it is worked out. Its versions are in `reference.ts`. */
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import { isObject } from '../node.ts';
 import { numberOf } from '../number.ts';
-import type { Version } from '../version.ts';
 import type { Limits } from '../yaql/call.ts';
 
 export interface Scope {
@@ -22,12 +21,8 @@ export interface Scope {
 
 export interface TemplateFunction {
   readonly name: string;
-  /** First version that knows it. */
-  readonly since: Version;
   /** Its argument must be written out; what a function gives is not taken. */
   readonly written?: true;
-  /** First version that refuses it by name. */
-  readonly until?: Version;
   /** Works on known arguments; gives undefined when what it looks up is not known yet. Throws Wrong. */
   evaluate(argument: Json, scope: Scope): Json | undefined;
 }

@@ -6,7 +6,6 @@ import { own, type TemplateFunction, wholeNumber, wrong } from './function.ts';
 
 const getParam: TemplateFunction = {
   name: 'get_param',
-  since: '2013-05-23',
   evaluate(argument, scope) {
     const [name, ...path] = Array.isArray(argument) ? argument : [argument];
     if (typeof name !== 'string') return wrong('Argument to "get_param" must be string or list');
@@ -30,7 +29,6 @@ function parameterStep(value: Json, step: Json): Json | undefined {
 
 const getResource: TemplateFunction = {
   name: 'get_resource',
-  since: '2013-05-23',
   evaluate(argument, scope) {
     if (typeof argument !== 'string') return wrong('Argument to "get_resource" must be string');
     return scope.reference(argument);
@@ -40,7 +38,6 @@ const getResource: TemplateFunction = {
 const getAttr: TemplateFunction = {
   name: 'get_attr',
   written: true,
-  since: '2013-05-23',
   evaluate(given, scope) {
     const allAllowed = scope.templateVersion >= '2015-10-15';
     // A name of one character is as good as a list with it.
@@ -78,7 +75,6 @@ function attributeStep(value: Json, step: Json): Json | undefined {
 /** Becomes a literal when the template is compiled, so that a plan needs no files. */
 const getFile: TemplateFunction = {
   name: 'get_file',
-  since: '2013-05-23',
   evaluate: () => wrong('"get_file" can only be worked out when the template is compiled'),
 };
 

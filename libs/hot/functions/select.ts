@@ -2,7 +2,6 @@
 import type { Json } from '@anneal/contracts/json.ts';
 import { parseJsonText } from '../json-text.ts';
 import { isObject, kindOfValue, shown, toRecord } from '../node.ts';
-import type { Version } from '../version.ts';
 import { replaceText } from './text.ts';
 import { listOf, own, type TemplateFunction, wholeNumber, wrong } from './function.ts';
 
@@ -17,8 +16,6 @@ const parsed = (value: Json): Json => {
 
 const select: TemplateFunction = {
   name: 'Fn::Select',
-  since: '2013-05-23',
-  until: '2015-10-15',
   evaluate(argument) {
     const [step = null, from = null] = listOf(argument, { name: 'Fn::Select', least: 2, most: 2 });
     if (from === '') return '';
@@ -38,8 +35,6 @@ const select: TemplateFunction = {
 const joinStrings: TemplateFunction = {
   name: 'Fn::Join',
   written: true,
-  since: '2013-05-23',
-  until: '2014-10-16',
   evaluate(argument) {
     const [delimiter, items = null] = listOf(argument, { name: 'Fn::Join', least: 2, most: 2 });
     if (items === null) return '';
@@ -58,8 +53,6 @@ const joinStrings: TemplateFunction = {
 
 const split: TemplateFunction = {
   name: 'Fn::Split',
-  since: '2013-05-23',
-  until: '2014-10-16',
   evaluate(argument) {
     const [delimiter, text] = listOf(argument, { name: 'Fn::Split', least: 2, most: 2 });
     if (typeof delimiter !== 'string' || typeof text !== 'string')
@@ -70,16 +63,12 @@ const split: TemplateFunction = {
 
 const base64: TemplateFunction = {
   name: 'Fn::Base64',
-  since: '2013-05-23',
-  until: '2014-10-16',
   // It is the identity in Heat: what reads the value does the encoding.
   evaluate: (argument) => (typeof argument === 'string' ? argument : wrong('"Fn::Base64" takes a string')),
 };
 
 const reference: TemplateFunction = {
   name: 'Ref',
-  since: '2013-05-23',
-  until: '2014-10-16',
   evaluate: (argument, scope) =>
     typeof argument === 'string'
       ? (scope.reference(argument) ?? scope.parameter(argument))
@@ -89,8 +78,6 @@ const reference: TemplateFunction = {
 /** `.member.0.Name=key` and `.member.0.Value=door` make `key: door`. */
 const memberListToMap: TemplateFunction = {
   name: 'Fn::MemberListToMap',
-  since: '2013-05-23',
-  until: '2014-10-16',
   evaluate(argument) {
     const [keyName, valueName, items = null] = listOf(argument, { name: 'Fn::MemberListToMap', least: 3, most: 3 });
     if (typeof keyName !== 'string' || typeof valueName !== 'string')
@@ -120,8 +107,6 @@ const memberListToMap: TemplateFunction = {
 /** As `str_replace` of the first versions, with its arguments in a list. */
 const replace: TemplateFunction = {
   name: 'Fn::Replace',
-  since: '2013-05-23',
-  until: '2014-10-16',
   evaluate(argument, scope) {
     const [params = null, template = null] = listOf(argument, { name: 'Fn::Replace', least: 2, most: 2 });
     return replaceText({ name: 'Fn::Replace', template, params, scope });
@@ -131,16 +116,12 @@ const replace: TemplateFunction = {
 /** There is one zone, of the name that the compute service gives it. */
 const zones: TemplateFunction = {
   name: 'Fn::GetAZs',
-  since: '2013-05-23',
-  until: '2014-10-16',
   evaluate: () => ['nova'],
 };
 
 type Facade = 'metadata' | 'deletion_policy' | 'update_policy';
-const facade = (name: string, parts: Readonly<Record<string, Facade>>, until?: Version): TemplateFunction => ({
+const facade = (name: string, parts: Readonly<Record<string, Facade>>): TemplateFunction => ({
   name,
-  since: '2013-05-23',
-  ...(until && { until }),
   evaluate(argument, scope) {
     const part = typeof argument === 'string' && Object.hasOwn(parts, argument) ? parts[argument] : undefined;
     if (!part) return wrong(`Incorrect arguments to "${name}" should be one of: ${Object.keys(parts).join(', ')}`);
@@ -157,11 +138,11 @@ export const selectFunctions = [
     deletion_policy: 'deletion_policy',
     update_policy: 'update_policy',
   }),
-  facade(
-    'Fn::ResourceFacade',
-    { Metadata: 'metadata', DeletionPolicy: 'deletion_policy', UpdatePolicy: 'update_policy' },
-    '2014-10-16',
-  ),
+  facade('Fn::ResourceFacade', {
+    Metadata: 'metadata',
+    DeletionPolicy: 'deletion_policy',
+    UpdatePolicy: 'update_policy',
+  }),
   select,
   joinStrings,
   split,

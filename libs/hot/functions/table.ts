@@ -1,25 +1,25 @@
-/** Every function by name, and which versions know it. */
-import { collectionFunctions, contains } from './collection.ts';
+/** Every function by name. The versions that know it stand in its row of `reference.ts`. */
+import { collectionFunctions } from './collection.ts';
 import type { TemplateFunction } from './function.ts';
 import { lookups } from './lookup.ts';
+import { functionRows } from './reference.ts';
 import { selectFunctions } from './select.ts';
 import { textFunctions } from './text.ts';
+import type { Version } from '../version.ts';
 import { yaql } from './yaql.ts';
 
 export const functions: ReadonlyMap<string, TemplateFunction> = new Map(
   [...lookups, ...textFunctions, ...collectionFunctions, ...selectFunctions, yaql].map((entry) => [entry.name, entry]),
 );
 
-/** Worked out while compiling: `if` chooses what is compiled at all, the others stand in conditions. */
-export const conditionFunctions: ReadonlyMap<string, string> = new Map([
-  ['equals', '2016-10-14'],
-  ['not', '2016-10-14'],
-  ['and', '2016-10-14'],
-  ['or', '2016-10-14'],
-  ['get_param', '2016-10-14'],
-  [contains.name, contains.since],
-  ['yaql', '2017-09-01'],
-]);
+const rows = new Map(functionRows.map((row) => [row.name, row]));
+
+/** What may stand in a condition, since which version. */
+export const conditionFunctions: ReadonlyMap<string, Version> = new Map(
+  functionRows.flatMap(({ name, stands, since, conditionsSince = since }) =>
+    stands === 'values' ? [] : [[name, conditionsSince] as const],
+  ),
+);
 
 /** Names that mean something in some version or dialect: in a version that lacks them they are ordinary keys. */
 const elsewhere = ['if', 'Fn::GetAtt', 'Fn::FindInMap', 'Fn::If', 'Fn::Equals', 'Fn::Not', 'Fn::And', 'Fn::Or'];
@@ -34,9 +34,9 @@ export type Known = 'function' | 'removed' | 'literal';
 
 /** What a single-key map of this name is in a value. */
 export function lookUp(name: string, version: string): Known {
-  const found = functions.get(name);
-  if (!found || version < found.since) return 'literal';
-  return found.until !== undefined && version >= found.until ? 'removed' : 'function';
+  const row = functions.has(name) ? rows.get(name) : undefined;
+  if (!row || version < row.since) return 'literal';
+  return row.until !== undefined && version >= row.until ? 'removed' : 'function';
 }
 
 /** Whether its argument must be written out, since it is taken apart before anything is worked out. */

@@ -12,7 +12,6 @@ const serialises = (scope: Scope): boolean => scope.templateVersion >= '2015-10-
 const listJoin: TemplateFunction = {
   name: 'list_join',
   written: true,
-  since: '2013-05-23',
   evaluate(argument, scope) {
     const [delimiter, ...lists] = listOf(argument, {
       name: 'list_join',
@@ -38,9 +37,8 @@ function joined(item: Json, serialise: boolean): string {
 }
 
 type Strictness = 'lenient' | 'strict' | 'very strict';
-const replacing = (name: string, since: TemplateFunction['since'], strictness: Strictness): TemplateFunction => ({
+const replacing = (name: string, strictness: Strictness): TemplateFunction => ({
   name,
-  since,
   written: true,
   evaluate(argument, scope) {
     const map = mapOf(argument, name, ['template', 'params']);
@@ -120,7 +118,6 @@ function replaceAll(parameters: {
 
 const strSplit: TemplateFunction = {
   name: 'str_split',
-  since: '2015-10-15',
   evaluate(argument) {
     const [delimiter = null, text, index] = listOf(argument, { name: 'str_split', least: 2 });
     if (text === null || text === undefined) return null;
@@ -140,7 +137,6 @@ const digestNames: Record<string, string> = { blake2b: 'blake2b512', blake2s: 'b
 
 const digest: TemplateFunction = {
   name: 'digest',
-  since: '2015-04-30',
   evaluate(argument) {
     const [algorithm, text] = listOf(argument, { name: 'digest', least: 2, most: 2 });
     if (typeof algorithm !== 'string' || typeof text !== 'string') {
@@ -165,7 +161,6 @@ const pathEncoded = (text: string): string => encoded(text).replaceAll('%2F', '/
 const makeUrl: TemplateFunction = {
   name: 'make_url',
   written: true,
-  since: '2017-09-01',
   evaluate(argument) {
     const map = mapOf(argument, 'make_url', []);
     for (const key of Object.keys(map)) {
@@ -223,9 +218,9 @@ function queryText(query: Json | undefined): string {
 
 export const textFunctions = [
   listJoin,
-  replacing('str_replace', '2013-05-23', 'lenient'),
-  replacing('str_replace_strict', '2017-02-24', 'strict'),
-  replacing('str_replace_vstrict', '2017-09-01', 'very strict'),
+  replacing('str_replace', 'lenient'),
+  replacing('str_replace_strict', 'strict'),
+  replacing('str_replace_vstrict', 'very strict'),
   strSplit,
   digest,
   makeUrl,

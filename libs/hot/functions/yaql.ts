@@ -19,7 +19,6 @@ function parse(expression: string): Tree {
 
 export const yaql: TemplateFunction = {
   name: 'yaql',
-  since: '2016-10-14',
   evaluate(argument, scope) {
     const form = '"yaql" syntax should be {expression: <expression>, data: <map>}';
     if (!isObject(argument)) return wrong('Arguments to "yaql" must be a map.');
