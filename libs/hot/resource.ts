@@ -300,7 +300,7 @@ class ResourceCompiler {
     const names = ['Delete', 'Retain', 'Snapshot'] as const;
     const lower = this.#context.version >= '2016-10-14';
     const found = names.find((name) => value === name || (lower && value === name.toLowerCase()));
-    if (found === 'Snapshot') {
+    if (found === 'Snapshot' && !this.#takesSnapshots()) {
       this.#refuse('InvalidDeletionPolicy', '"Snapshot" deletion policy not supported', 'deletion_policy', node.at);
     } else if (!found) {
       const shown = typeof value === 'string' ? value : JSON.stringify(value);
@@ -312,6 +312,11 @@ class ResourceCompiler {
       );
     }
     return found;
+  }
+
+  #takesSnapshots(): boolean {
+    const type = this.#context.typeOf.get(this.#name);
+    return type?.open_properties === true || type?.actions?.includes('snapshot') === true;
   }
 
   /** What is known already is checked now; the rest when it is known. */

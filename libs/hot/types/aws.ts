@@ -1,467 +1,256 @@
-/** CloudFormation's own types: schemas, so that templates that name them can be checked offline. */
+/** The types of AWS: schemas, so that templates that name them can be checked offline. */
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
+import { boolean, checked, integer, list, listOf, map, mapOf, oneOf, resourceType, string } from './schema.ts';
+
+const tags = listOf(mapOf({ Key: string({ required: true }), Value: string({ required: true }) }));
+const tagsList = listOf(mapOf({ Key: string({ required: true }), Value: string({ required: true }) }));
+const ebs = mapOf({
+  DeleteOnTermination: boolean({ default: true }),
+  SnapshotId: string({ constraints: checked('cinder.snapshot') }),
+  VolumeSize: string(),
+});
+const securityGroupIngress = listOf(
+  mapOf({
+    CidrIp: string(),
+    FromPort: string(),
+    ToPort: string(),
+    IpProtocol: string(),
+    SourceSecurityGroupId: string(),
+    SourceSecurityGroupName: string(),
+  }),
+  { update_allowed: true },
+);
+const blockDeviceMappings = listOf(mapOf({ DeviceName: string({ required: true }), Ebs: ebs }));
 
 export const awsTypes: ResourceType[] = [
-  {
-    type: 'AWS::AutoScaling::AutoScalingGroup',
-    properties: {
-      AvailabilityZones: { type: 'List', required: true },
-      LaunchConfigurationName: { type: 'String', update_allowed: true },
-      InstanceId: { type: 'String', constraints: [{ custom_constraint: 'nova.server' }] },
-      MaxSize: { type: 'Integer', required: true, update_allowed: true },
-      MinSize: { type: 'Integer', required: true, update_allowed: true },
-      Cooldown: { type: 'Integer', update_allowed: true },
-      DesiredCapacity: { type: 'Integer', update_allowed: true },
-      LoadBalancerNames: { type: 'List' },
-      VPCZoneIdentifier: { type: 'List', schema: { '*': { type: 'String' } } },
-      Tags: {
-        type: 'List',
-        schema: {
-          '*': {
-            type: 'Map',
-            schema: { Key: { type: 'String', required: true }, Value: { type: 'String', required: true } },
-          },
-        },
-      },
+  resourceType(
+    'AWS::AutoScaling::AutoScalingGroup',
+    {
+      AvailabilityZones: list({ required: true }),
+      LaunchConfigurationName: string({ update_allowed: true }),
+      InstanceId: string({ constraints: checked('nova.server') }),
+      MaxSize: integer({ required: true, update_allowed: true }),
+      MinSize: integer({ required: true, update_allowed: true }),
+      Cooldown: integer({ update_allowed: true }),
+      DesiredCapacity: integer({ update_allowed: true }),
+      LoadBalancerNames: list(),
+      VPCZoneIdentifier: listOf(string()),
+      Tags: tags,
     },
-    attributes: { InstanceList: { type: 'String' } },
-  },
-  {
-    type: 'AWS::AutoScaling::LaunchConfiguration',
-    properties: {
-      ImageId: { type: 'String', constraints: [{ custom_constraint: 'glance.image' }] },
-      InstanceType: { type: 'String', constraints: [{ custom_constraint: 'nova.flavor' }] },
-      InstanceId: { type: 'String', constraints: [{ custom_constraint: 'nova.server' }] },
-      KeyName: { type: 'String', constraints: [{ custom_constraint: 'nova.keypair' }] },
-      UserData: { type: 'String' },
-      SecurityGroups: { type: 'List' },
-      BlockDeviceMappings: {
-        type: 'List',
-        schema: {
-          '*': {
-            type: 'Map',
-            schema: {
-              DeviceName: { type: 'String', required: true },
-              Ebs: {
-                type: 'Map',
-                schema: {
-                  DeleteOnTermination: { type: 'Boolean', default: true },
-                  Iops: { type: 'Number' },
-                  SnapshotId: { type: 'String', constraints: [{ custom_constraint: 'cinder.snapshot' }] },
-                  VolumeSize: { type: 'String' },
-                  VolumeType: { type: 'String' },
-                },
-              },
-              NoDevice: { type: 'Map' },
-              VirtualName: { type: 'String' },
-            },
-          },
-        },
-      },
-      NovaSchedulerHints: {
-        type: 'List',
-        schema: {
-          '*': {
-            type: 'Map',
-            schema: { Key: { type: 'String', required: true }, Value: { type: 'String', required: true } },
-          },
-        },
-      },
+    { InstanceList: 'String' },
+  ),
+  resourceType(
+    'AWS::AutoScaling::LaunchConfiguration',
+    {
+      ImageId: string({ constraints: checked('glance.image') }),
+      InstanceType: string({ constraints: checked('nova.flavor') }),
+      InstanceId: string({ constraints: checked('nova.server') }),
+      KeyName: string({ constraints: checked('nova.keypair') }),
+      UserData: string(),
+      SecurityGroups: list(),
+      BlockDeviceMappings: blockDeviceMappings,
+      NovaSchedulerHints: tags,
     },
-    attributes: {},
-  },
-  {
-    type: 'AWS::AutoScaling::ScalingPolicy',
-    properties: {
-      AutoScalingGroupName: { type: 'String', required: true },
-      ScalingAdjustment: { type: 'Integer', required: true, update_allowed: true },
-      AdjustmentType: {
-        type: 'String',
+    {},
+  ),
+  resourceType(
+    'AWS::AutoScaling::ScalingPolicy',
+    {
+      AutoScalingGroupName: string({ required: true }),
+      ScalingAdjustment: integer({ required: true, update_allowed: true }),
+      AdjustmentType: string({
         required: true,
         update_allowed: true,
-        constraints: [{ allowed_values: ['ChangeInCapacity', 'ExactCapacity', 'PercentChangeInCapacity'] }],
-      },
-      Cooldown: { type: 'Integer', update_allowed: true },
-      MinAdjustmentStep: { type: 'Integer', update_allowed: true, constraints: [{ range: { min: 0 } }] },
+        constraints: oneOf('ChangeInCapacity', 'ExactCapacity', 'PercentChangeInCapacity'),
+      }),
+      Cooldown: integer({ update_allowed: true }),
+      MinAdjustmentStep: integer({ update_allowed: true, constraints: [{ range: { min: 0 } }] }),
     },
-    attributes: { AlarmUrl: { type: 'String' } },
-  },
-  {
-    type: 'AWS::CloudFormation::Stack',
-    properties: {
-      TemplateURL: { type: 'String', required: true, update_allowed: true },
-      TimeoutInMinutes: { type: 'Integer', update_allowed: true },
-      Parameters: { type: 'Map', update_allowed: true },
+    { AlarmUrl: 'String' },
+  ),
+  resourceType(
+    'AWS::CloudFormation::Stack',
+    {
+      TemplateURL: string({ required: true, update_allowed: true }),
+      TimeoutInMinutes: integer({ update_allowed: true }),
+      Parameters: map({ update_allowed: true }),
     },
-    attributes: {},
-    open_attributes: true,
-  },
-  {
-    type: 'AWS::EC2::EIP',
-    properties: {
-      Domain: { type: 'String', constraints: [{ allowed_values: ['vpc'] }] },
-      InstanceId: { type: 'String', update_allowed: true, constraints: [{ custom_constraint: 'nova.server' }] },
+    {},
+  ),
+  resourceType(
+    'AWS::EC2::EIP',
+    {
+      Domain: string({ constraints: oneOf('vpc') }),
+      InstanceId: string({ update_allowed: true, constraints: checked('nova.server') }),
     },
-    attributes: { AllocationId: { type: 'String' } },
-  },
-  {
-    type: 'AWS::EC2::EIPAssociation',
-    properties: {
-      InstanceId: { type: 'String', update_allowed: true, constraints: [{ custom_constraint: 'nova.server' }] },
-      EIP: { type: 'String', update_allowed: true, constraints: [{ custom_constraint: 'ip_addr' }] },
-      AllocationId: { type: 'String', update_allowed: true },
-      NetworkInterfaceId: { type: 'String', update_allowed: true },
+    { AllocationId: 'String' },
+  ),
+  resourceType(
+    'AWS::EC2::EIPAssociation',
+    {
+      InstanceId: string({ update_allowed: true, constraints: checked('nova.server') }),
+      EIP: string({ update_allowed: true, constraints: checked('ip_addr') }),
+      AllocationId: string({ update_allowed: true }),
+      NetworkInterfaceId: string({ update_allowed: true }),
     },
-    attributes: {},
-  },
-  {
-    type: 'AWS::EC2::Instance',
-    properties: {
-      ImageId: { type: 'String', required: true, constraints: [{ custom_constraint: 'glance.image' }] },
-      InstanceType: {
-        type: 'String',
-        required: true,
+    {},
+  ),
+  resourceType(
+    'AWS::EC2::Instance',
+    {
+      ImageId: string({ required: true, constraints: checked('glance.image') }),
+      InstanceType: string({ required: true, update_allowed: true, constraints: checked('nova.flavor') }),
+      KeyName: string({ constraints: checked('nova.keypair') }),
+      AvailabilityZone: string(),
+      SecurityGroups: list(),
+      SecurityGroupIds: list(),
+      NetworkInterfaces: list({ update_allowed: true }),
+      SubnetId: string({ update_allowed: true }),
+      Tags: listOf(mapOf({ Key: string({ required: true }), Value: string({ required: true }) }), {
         update_allowed: true,
-        constraints: [{ custom_constraint: 'nova.flavor' }],
-      },
-      KeyName: { type: 'String', constraints: [{ custom_constraint: 'nova.keypair' }] },
-      AvailabilityZone: { type: 'String' },
-      SecurityGroups: { type: 'List' },
-      SecurityGroupIds: { type: 'List' },
-      NetworkInterfaces: { type: 'List', update_allowed: true },
-      SubnetId: { type: 'String', update_allowed: true },
-      Tags: {
-        type: 'List',
-        update_allowed: true,
-        schema: {
-          '*': {
-            type: 'Map',
-            schema: { Key: { type: 'String', required: true }, Value: { type: 'String', required: true } },
-          },
-        },
-      },
-      NovaSchedulerHints: {
-        type: 'List',
-        schema: {
-          '*': {
-            type: 'Map',
-            schema: { Key: { type: 'String', required: true }, Value: { type: 'String', required: true } },
-          },
-        },
-      },
-      UserData: { type: 'String' },
-      Volumes: {
-        type: 'List',
-        default: [],
-        schema: {
-          '*': {
-            type: 'Map',
-            schema: {
-              Device: { type: 'String', required: true },
-              VolumeId: { type: 'String', required: true, constraints: [{ custom_constraint: 'cinder.volume' }] },
-            },
-          },
-        },
-      },
-      BlockDeviceMappings: {
-        type: 'List',
-        schema: {
-          '*': {
-            type: 'Map',
-            schema: {
-              DeviceName: { type: 'String', required: true },
-              Ebs: {
-                type: 'Map',
-                schema: {
-                  DeleteOnTermination: { type: 'Boolean', default: true },
-                  Iops: { type: 'Number' },
-                  SnapshotId: { type: 'String', constraints: [{ custom_constraint: 'cinder.snapshot' }] },
-                  VolumeSize: { type: 'String' },
-                  VolumeType: { type: 'String' },
-                },
-              },
-              NoDevice: { type: 'Map' },
-              VirtualName: { type: 'String' },
-            },
-          },
-        },
-      },
+      }),
+      NovaSchedulerHints: tags,
+      UserData: string(),
+      Volumes: listOf(
+        mapOf({
+          Device: string({ required: true }),
+          VolumeId: string({ required: true, constraints: checked('cinder.volume') }),
+        }),
+        { default: [] },
+      ),
+      BlockDeviceMappings: blockDeviceMappings,
     },
-    attributes: {
-      AvailabilityZone: { type: 'String' },
-      PrivateDnsName: { type: 'String' },
-      PublicDnsName: { type: 'String' },
-      PrivateIp: { type: 'String' },
-      PublicIp: { type: 'String' },
+    {
+      AvailabilityZone: 'String',
+      PrivateDnsName: 'String',
+      PublicDnsName: 'String',
+      PrivateIp: 'String',
+      PublicIp: 'String',
     },
-  },
-  {
-    type: 'AWS::EC2::InternetGateway',
-    properties: {
-      Tags: {
-        type: 'List',
-        schema: {
-          '*': {
-            type: 'Map',
-            schema: { Key: { type: 'String', required: true }, Value: { type: 'String', required: true } },
-          },
-        },
-      },
+  ),
+  resourceType('AWS::EC2::InternetGateway', { Tags: tagsList }, {}),
+  resourceType(
+    'AWS::EC2::NetworkInterface',
+    {
+      Description: string(),
+      GroupSet: list({ update_allowed: true }),
+      PrivateIpAddress: string(),
+      SubnetId: string({ required: true, constraints: checked('neutron.subnet') }),
+      Tags: tagsList,
     },
-    attributes: {},
-  },
-  {
-    type: 'AWS::EC2::NetworkInterface',
-    properties: {
-      Description: { type: 'String' },
-      GroupSet: { type: 'List', update_allowed: true },
-      PrivateIpAddress: { type: 'String' },
-      SubnetId: { type: 'String', required: true, constraints: [{ custom_constraint: 'neutron.subnet' }] },
-      Tags: {
-        type: 'List',
-        schema: {
-          '*': {
-            type: 'Map',
-            schema: { Key: { type: 'String', required: true }, Value: { type: 'String', required: true } },
-          },
-        },
-      },
+    { PrivateIpAddress: 'String' },
+  ),
+  resourceType('AWS::EC2::RouteTable', { VpcId: string({ required: true }), Tags: tagsList }, {}),
+  resourceType(
+    'AWS::EC2::SecurityGroup',
+    {
+      GroupDescription: string({ required: true }),
+      VpcId: string(),
+      SecurityGroupIngress: securityGroupIngress,
+      SecurityGroupEgress: securityGroupIngress,
     },
-    attributes: { PrivateIpAddress: { type: 'String' } },
-  },
-  {
-    type: 'AWS::EC2::RouteTable',
-    properties: {
-      VpcId: { type: 'String', required: true },
-      Tags: {
-        type: 'List',
-        schema: {
-          '*': {
-            type: 'Map',
-            schema: { Key: { type: 'String', required: true }, Value: { type: 'String', required: true } },
-          },
-        },
-      },
+    {},
+  ),
+  resourceType(
+    'AWS::EC2::Subnet',
+    {
+      AvailabilityZone: string(),
+      CidrBlock: string({ required: true }),
+      VpcId: string({ required: true }),
+      Tags: tagsList,
     },
-    attributes: {},
-  },
-  {
-    type: 'AWS::EC2::SecurityGroup',
-    properties: {
-      GroupDescription: { type: 'String', required: true },
-      VpcId: { type: 'String' },
-      SecurityGroupIngress: {
-        type: 'List',
-        update_allowed: true,
-        schema: {
-          '*': {
-            type: 'Map',
-            schema: {
-              CidrIp: { type: 'String' },
-              FromPort: { type: 'String' },
-              ToPort: { type: 'String' },
-              IpProtocol: { type: 'String' },
-              SourceSecurityGroupId: { type: 'String' },
-              SourceSecurityGroupName: { type: 'String' },
-              SourceSecurityGroupOwnerId: { type: 'String' },
-            },
-          },
-        },
-      },
-      SecurityGroupEgress: {
-        type: 'List',
-        update_allowed: true,
-        schema: {
-          '*': {
-            type: 'Map',
-            schema: {
-              CidrIp: { type: 'String' },
-              FromPort: { type: 'String' },
-              ToPort: { type: 'String' },
-              IpProtocol: { type: 'String' },
-              SourceSecurityGroupId: { type: 'String' },
-              SourceSecurityGroupName: { type: 'String' },
-              SourceSecurityGroupOwnerId: { type: 'String' },
-            },
-          },
-        },
-      },
+    { AvailabilityZone: 'String' },
+  ),
+  resourceType(
+    'AWS::EC2::SubnetRouteTableAssociation',
+    {
+      RouteTableId: string({ required: true }),
+      SubnetId: string({ required: true, constraints: checked('neutron.subnet') }),
     },
-    attributes: {},
-  },
-  {
-    type: 'AWS::EC2::Subnet',
-    properties: {
-      AvailabilityZone: { type: 'String' },
-      CidrBlock: { type: 'String', required: true },
-      VpcId: { type: 'String', required: true },
-      Tags: {
-        type: 'List',
-        schema: {
-          '*': {
-            type: 'Map',
-            schema: { Key: { type: 'String', required: true }, Value: { type: 'String', required: true } },
-          },
-        },
-      },
+    {},
+  ),
+  resourceType('AWS::EC2::VPC', { CidrBlock: string(), Tags: tagsList }, {}),
+  resourceType(
+    'AWS::EC2::VPCGatewayAttachment',
+    { VpcId: string({ required: true }), InternetGatewayId: string() },
+    {},
+  ),
+  resourceType(
+    'AWS::EC2::Volume',
+    {
+      AvailabilityZone: string({ required: true, immutable: true }),
+      Size: integer({ immutable: true, constraints: [{ range: { min: 1 } }] }),
+      SnapshotId: string({ immutable: true, constraints: checked('cinder.backup') }),
+      Tags: listOf(mapOf({ Key: string({ required: true }), Value: string({ required: true }) }), { immutable: true }),
     },
-    attributes: { AvailabilityZone: { type: 'String' } },
-  },
-  {
-    type: 'AWS::EC2::SubnetRouteTableAssociation',
-    properties: {
-      RouteTableId: { type: 'String', required: true },
-      SubnetId: { type: 'String', required: true, constraints: [{ custom_constraint: 'neutron.subnet' }] },
+    {},
+    { actions: ['snapshot'] },
+  ),
+  resourceType(
+    'AWS::EC2::VolumeAttachment',
+    {
+      InstanceId: string({ required: true, immutable: true, constraints: checked('nova.server') }),
+      VolumeId: string({ required: true, immutable: true, constraints: checked('cinder.volume') }),
+      Device: string({ required: true, immutable: true, constraints: [{ allowed_pattern: '/dev/vd[b-z]' }] }),
     },
-    attributes: {},
-  },
-  {
-    type: 'AWS::EC2::VPC',
-    properties: {
-      CidrBlock: { type: 'String' },
-      Tags: {
-        type: 'List',
-        schema: {
-          '*': {
-            type: 'Map',
-            schema: { Key: { type: 'String', required: true }, Value: { type: 'String', required: true } },
-          },
-        },
-      },
+    {},
+  ),
+  resourceType(
+    'AWS::ElasticLoadBalancing::LoadBalancer',
+    {
+      AvailabilityZones: list({ required: true }),
+      HealthCheck: mapOf({
+        HealthyThreshold: integer({ required: true }),
+        Interval: integer({ required: true }),
+        Target: string({ required: true }),
+        Timeout: integer({ required: true }),
+        UnhealthyThreshold: integer({ required: true }),
+      }),
+      Instances: list({ update_allowed: true }),
+      Listeners: listOf(
+        mapOf({
+          InstancePort: integer({ required: true }),
+          LoadBalancerPort: integer({ required: true }),
+          Protocol: string({ required: true, constraints: oneOf('TCP', 'HTTP') }),
+        }),
+        { required: true },
+      ),
+      SecurityGroups: list({ update_allowed: true }),
     },
-    attributes: {},
-  },
-  {
-    type: 'AWS::EC2::VPCGatewayAttachment',
-    properties: { VpcId: { type: 'String', required: true }, InternetGatewayId: { type: 'String' } },
-    attributes: {},
-  },
-  {
-    type: 'AWS::EC2::Volume',
-    properties: {
-      AvailabilityZone: { type: 'String', required: true, immutable: true },
-      Size: { type: 'Integer', immutable: true, constraints: [{ range: { min: 1 } }] },
-      SnapshotId: { type: 'String', immutable: true, constraints: [{ custom_constraint: 'cinder.backup' }] },
-      Tags: {
-        type: 'List',
-        immutable: true,
-        schema: {
-          '*': {
-            type: 'Map',
-            schema: { Key: { type: 'String', required: true }, Value: { type: 'String', required: true } },
-          },
-        },
-      },
+    {
+      CanonicalHostedZoneName: 'String',
+      CanonicalHostedZoneNameID: 'String',
+      DNSName: 'String',
+      'SourceSecurityGroup.GroupName': 'String',
+      'SourceSecurityGroup.OwnerAlias': 'String',
     },
-    attributes: {},
-  },
-  {
-    type: 'AWS::EC2::VolumeAttachment',
-    properties: {
-      InstanceId: {
-        type: 'String',
-        required: true,
-        immutable: true,
-        constraints: [{ custom_constraint: 'nova.server' }],
-      },
-      VolumeId: {
-        type: 'String',
-        required: true,
-        immutable: true,
-        constraints: [{ custom_constraint: 'cinder.volume' }],
-      },
-      Device: { type: 'String', required: true, immutable: true, constraints: [{ allowed_pattern: '/dev/vd[b-z]' }] },
+  ),
+  resourceType(
+    'AWS::IAM::AccessKey',
+    { UserName: string({ required: true }) },
+    { UserName: 'String', SecretAccessKey: 'String' },
+  ),
+  resourceType(
+    'AWS::IAM::User',
+    { Path: string(), Groups: list(), LoginProfile: mapOf({ Password: string() }), Policies: list() },
+    {},
+  ),
+  resourceType(
+    'AWS::S3::Bucket',
+    {
+      AccessControl: string({
+        constraints: oneOf(
+          'Private',
+          'PublicRead',
+          'PublicReadWrite',
+          'AuthenticatedRead',
+          'BucketOwnerRead',
+          'BucketOwnerFullControl',
+        ),
+      }),
+      WebsiteConfiguration: mapOf({ IndexDocument: string(), ErrorDocument: string() }),
+      Tags: tags,
     },
-    attributes: {},
-  },
-  {
-    type: 'AWS::ElasticLoadBalancing::LoadBalancer',
-    properties: {
-      AvailabilityZones: { type: 'List', required: true },
-      HealthCheck: {
-        type: 'Map',
-        schema: {
-          HealthyThreshold: { type: 'Integer', required: true },
-          Interval: { type: 'Integer', required: true },
-          Target: { type: 'String', required: true },
-          Timeout: { type: 'Integer', required: true },
-          UnhealthyThreshold: { type: 'Integer', required: true },
-        },
-      },
-      Instances: { type: 'List', update_allowed: true },
-      Listeners: {
-        type: 'List',
-        required: true,
-        schema: {
-          '*': {
-            type: 'Map',
-            schema: {
-              InstancePort: { type: 'Integer', required: true },
-              LoadBalancerPort: { type: 'Integer', required: true },
-              Protocol: { type: 'String', required: true, constraints: [{ allowed_values: ['TCP', 'HTTP'] }] },
-              SSLCertificateId: { type: 'String' },
-              PolicyNames: { type: 'List' },
-            },
-          },
-        },
-      },
-      SecurityGroups: { type: 'List', update_allowed: true },
-    },
-    attributes: {
-      CanonicalHostedZoneName: { type: 'String' },
-      CanonicalHostedZoneNameID: { type: 'String' },
-      DNSName: { type: 'String' },
-      'SourceSecurityGroup.GroupName': { type: 'String' },
-      'SourceSecurityGroup.OwnerAlias': { type: 'String' },
-    },
-  },
-  {
-    type: 'AWS::IAM::AccessKey',
-    properties: { UserName: { type: 'String', required: true } },
-    attributes: { UserName: { type: 'String' }, SecretAccessKey: { type: 'String' } },
-  },
-  {
-    type: 'AWS::IAM::User',
-    properties: {
-      Path: { type: 'String' },
-      Groups: { type: 'List' },
-      LoginProfile: { type: 'Map', schema: { Password: { type: 'String' } } },
-      Policies: { type: 'List' },
-    },
-    attributes: {},
-  },
-  {
-    type: 'AWS::S3::Bucket',
-    properties: {
-      AccessControl: {
-        type: 'String',
-        constraints: [
-          {
-            allowed_values: [
-              'Private',
-              'PublicRead',
-              'PublicReadWrite',
-              'AuthenticatedRead',
-              'BucketOwnerRead',
-              'BucketOwnerFullControl',
-            ],
-          },
-        ],
-      },
-      WebsiteConfiguration: {
-        type: 'Map',
-        schema: { IndexDocument: { type: 'String' }, ErrorDocument: { type: 'String' } },
-      },
-      Tags: {
-        type: 'List',
-        schema: {
-          '*': {
-            type: 'Map',
-            schema: { Key: { type: 'String', required: true }, Value: { type: 'String', required: true } },
-          },
-        },
-      },
-    },
-    attributes: { DomainName: { type: 'String' }, WebsiteURL: { type: 'String' } },
-  },
+    { DomainName: 'String', WebsiteURL: 'String' },
+  ),
 ];

@@ -1,135 +1,113 @@
-/** Groups of resources and nested stacks: schemas, so that templates that name them can be checked offline. */
+/** Groups of resources and nested stacks. */
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
+import {
+  boolean,
+  integer,
+  list,
+  listOf,
+  map,
+  mapOf,
+  number,
+  oneOf,
+  placeholder,
+  resourceType,
+  string,
+} from './schema.ts';
 
 export const groupTypes: ResourceType[] = [
-  {
-    type: 'OS::Heat::ResourceGroup',
-    properties: {
-      count: { type: 'Integer', default: 1, update_allowed: true, constraints: [{ range: { min: 0 } }] },
-      index_var: { type: 'String', default: '%index%', constraints: [{ length: { min: 3 } }] },
-      resource_def: {
-        type: 'Map',
-        required: true,
-        update_allowed: true,
-        schema: { type: { type: 'String', required: true }, properties: { type: 'Map' }, metadata: { type: 'Map' } },
-      },
-      removal_policies: {
-        type: 'List',
-        default: [],
-        update_allowed: true,
-        schema: { '*': { type: 'Map', schema: { resource_list: { type: 'List', default: [] } } } },
-      },
-      removal_policies_mode: {
-        type: 'String',
+  resourceType(
+    'OS::Heat::ResourceGroup',
+    {
+      count: integer({ default: 1, update_allowed: true, constraints: [{ range: { min: 0 } }] }),
+      index_var: string({ default: '%index%', constraints: [{ length: { min: 3 } }] }),
+      resource_def: mapOf(
+        { type: string({ required: true }), properties: map(), metadata: map() },
+        { required: true, update_allowed: true },
+      ),
+      removal_policies: listOf(mapOf({ resource_list: list({ default: [] }) }), { default: [], update_allowed: true }),
+      removal_policies_mode: string({
         default: 'append',
         update_allowed: true,
-        constraints: [{ allowed_values: ['append', 'update'] }],
-      },
+        constraints: oneOf('append', 'update'),
+      }),
     },
-    attributes: {
-      refs: { type: 'List' },
-      refs_map: { type: 'Map' },
-      attributes: { type: 'Map' },
-      removed_rsrc_list: { type: 'List' },
+    { refs: 'List', refs_map: 'Map', attributes: 'Map', removed_rsrc_list: 'List' },
+    { open_attributes: true },
+  ),
+  resourceType(
+    'OS::Heat::ResourceChain',
+    {
+      resources: list({ required: true, update_allowed: true }),
+      concurrent: boolean({ default: false }),
+      resource_properties: map(),
     },
-    open_attributes: true,
-  },
-  {
-    type: 'OS::Heat::ResourceChain',
-    properties: {
-      resources: { type: 'List', required: true, update_allowed: true },
-      concurrent: { type: 'Boolean', default: false },
-      resource_properties: { type: 'Map' },
-    },
-    attributes: { refs: { type: 'List' }, attributes: { type: 'Map' } },
-    open_attributes: true,
-  },
-  {
-    type: 'OS::Heat::AutoScalingGroup',
-    properties: {
-      resource: { type: 'Map', required: true, update_allowed: true },
-      max_size: { type: 'Integer', required: true, update_allowed: true, constraints: [{ range: { min: 0 } }] },
-      min_size: { type: 'Integer', required: true, update_allowed: true, constraints: [{ range: { min: 0 } }] },
-      cooldown: { type: 'Integer', update_allowed: true },
-      desired_capacity: { type: 'Integer', update_allowed: true },
-      rolling_updates: {
-        type: 'Map',
-        default: { min_in_service: 0, max_batch_size: 1, pause_time: 0 },
-        update_allowed: true,
-        schema: {
-          min_in_service: { type: 'Integer', default: 0, constraints: [{ range: { min: 0 } }] },
-          max_batch_size: { type: 'Integer', default: 1, constraints: [{ range: { min: 1 } }] },
-          pause_time: { type: 'Number', default: 0, constraints: [{ range: { min: 0 } }] },
+    { refs: 'List', attributes: 'Map' },
+    { open_attributes: true },
+  ),
+  resourceType(
+    'OS::Heat::AutoScalingGroup',
+    {
+      resource: map({ required: true, update_allowed: true }),
+      max_size: integer({ required: true, update_allowed: true, constraints: [{ range: { min: 0 } }] }),
+      min_size: integer({ required: true, update_allowed: true, constraints: [{ range: { min: 0 } }] }),
+      cooldown: integer({ update_allowed: true }),
+      desired_capacity: integer({ update_allowed: true }),
+      rolling_updates: mapOf(
+        {
+          min_in_service: integer({ default: 0, constraints: [{ range: { min: 0 } }] }),
+          max_batch_size: integer({ default: 1, constraints: [{ range: { min: 1 } }] }),
+          pause_time: number({ default: 0, constraints: [{ range: { min: 0 } }] }),
         },
-      },
+        { default: { min_in_service: 0, max_batch_size: 1, pause_time: 0 }, update_allowed: true },
+      ),
     },
-    attributes: {
-      outputs: { type: 'Map' },
-      outputs_list: { type: 'List' },
-      current_size: { type: 'Integer' },
-      refs: { type: 'List' },
-      refs_map: { type: 'Map' },
-    },
-    open_attributes: true,
-  },
-  {
-    type: 'OS::Heat::ScalingPolicy',
-    properties: {
-      auto_scaling_group_id: { type: 'String', required: true },
-      scaling_adjustment: { type: 'Number', required: true, update_allowed: true },
-      adjustment_type: {
-        type: 'String',
+    { outputs: 'Map', outputs_list: 'List', current_size: 'Integer', refs: 'List', refs_map: 'Map' },
+    { open_attributes: true },
+  ),
+  resourceType(
+    'OS::Heat::ScalingPolicy',
+    {
+      auto_scaling_group_id: string({ required: true }),
+      scaling_adjustment: number({ required: true, update_allowed: true }),
+      adjustment_type: string({
         required: true,
         update_allowed: true,
-        constraints: [{ allowed_values: ['change_in_capacity', 'exact_capacity', 'percent_change_in_capacity'] }],
-      },
-      cooldown: { type: 'Number', update_allowed: true },
-      min_adjustment_step: { type: 'Integer', update_allowed: true, constraints: [{ range: { min: 0 } }] },
+        constraints: oneOf('change_in_capacity', 'exact_capacity', 'percent_change_in_capacity'),
+      }),
+      cooldown: number({ update_allowed: true }),
+      min_adjustment_step: integer({ update_allowed: true, constraints: [{ range: { min: 0 } }] }),
     },
-    attributes: { alarm_url: { type: 'String' }, signal_url: { type: 'String' } },
-  },
-  {
-    type: 'OS::Heat::InstanceGroup',
-    properties: {
-      AvailabilityZones: { type: 'List', required: true },
-      LaunchConfigurationName: { type: 'String', required: true, update_allowed: true },
-      Size: { type: 'Integer', required: true, update_allowed: true },
-      LoadBalancerNames: { type: 'List' },
-      Tags: {
-        type: 'List',
-        schema: {
-          '*': {
-            type: 'Map',
-            schema: { Key: { type: 'String', required: true }, Value: { type: 'String', required: true } },
-          },
+    { alarm_url: 'String', signal_url: 'String' },
+  ),
+  resourceType(
+    'OS::Heat::InstanceGroup',
+    {
+      AvailabilityZones: list({ required: true }),
+      LaunchConfigurationName: string({ required: true, update_allowed: true }),
+      Size: integer({ required: true, update_allowed: true }),
+      LoadBalancerNames: list(),
+      Tags: listOf(mapOf({ Key: string({ required: true }), Value: string({ required: true }) })),
+    },
+    { InstanceList: 'String' },
+  ),
+  placeholder('OS::Heat::HARestarter'),
+  resourceType(
+    'OS::Heat::Stack',
+    {
+      context: mapOf(
+        {
+          region_name: string(),
+          credential_secret_id: string({ update_allowed: true }),
+          ca_cert: string({ update_allowed: true }),
+          insecure: boolean({ default: false, update_allowed: true }),
         },
-      },
+        { update_allowed: true },
+      ),
+      template: string({ required: true, update_allowed: true }),
+      timeout: integer({ update_allowed: true }),
+      parameters: map({ default: {}, update_allowed: true }),
     },
-    attributes: { InstanceList: { type: 'String' } },
-  },
-  { type: 'OS::Heat::HARestarter', properties: {}, attributes: {}, open_attributes: true },
-  {
-    type: 'OS::Heat::Stack',
-    properties: {
-      context: {
-        type: 'Map',
-        update_allowed: true,
-        schema: {
-          region_name: { type: 'String' },
-          credential_secret_id: { type: 'String', update_allowed: true },
-          ca_cert: { type: 'String', update_allowed: true },
-          insecure: { type: 'Boolean', default: false, update_allowed: true },
-        },
-      },
-      template: { type: 'String', required: true, update_allowed: true },
-      timeout: { type: 'Integer', update_allowed: true },
-      parameters: { type: 'Map', default: {}, update_allowed: true },
-    },
-    attributes: { stack_name: { type: 'String' }, outputs: { type: 'Map' } },
-  },
-  {
-    type: 'OS::Heat::AccessPolicy',
-    properties: { AllowedResources: { type: 'List', required: true } },
-    attributes: {},
-  },
+    { stack_name: 'String', outputs: 'Map' },
+  ),
+  resourceType('OS::Heat::AccessPolicy', { AllowedResources: list({ required: true }) }, {}),
 ];

@@ -1,214 +1,114 @@
-/** Users, projects and roles: schemas, so that templates that name them can be checked offline. */
+/** Identity: schemas, so that templates that name them can be checked offline. */
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
+import { boolean, checked, list, listOf, mapOf, oneOf, resourceType, string } from './schema.ts';
+
+const roles = listOf(
+  mapOf({
+    role: string({ required: true, constraints: checked('keystone.role') }),
+    project: string({ constraints: checked('keystone.project') }),
+    domain: string({ constraints: checked('keystone.domain') }),
+  }),
+  { update_allowed: true },
+);
 
 export const keystoneTypes: ResourceType[] = [
-  {
-    type: 'OS::Keystone::User',
-    properties: {
-      name: { type: 'String', update_allowed: true },
-      domain: {
-        type: 'String',
-        default: 'default',
-        update_allowed: true,
-        constraints: [{ custom_constraint: 'keystone.domain' }],
-      },
-      description: { type: 'String', default: '', update_allowed: true },
-      enabled: { type: 'Boolean', default: true, update_allowed: true },
-      email: { type: 'String', update_allowed: true },
-      password: { type: 'String', update_allowed: true },
-      default_project: {
-        type: 'String',
-        update_allowed: true,
-        constraints: [{ custom_constraint: 'keystone.project' }],
-      },
-      groups: {
-        type: 'List',
-        update_allowed: true,
-        schema: { '*': { type: 'String', constraints: [{ custom_constraint: 'keystone.group' }] } },
-      },
-      roles: {
-        type: 'List',
-        update_allowed: true,
-        schema: {
-          '*': {
-            type: 'Map',
-            schema: {
-              role: { type: 'String', required: true, constraints: [{ custom_constraint: 'keystone.role' }] },
-              project: { type: 'String', constraints: [{ custom_constraint: 'keystone.project' }] },
-              domain: { type: 'String', constraints: [{ custom_constraint: 'keystone.domain' }] },
-            },
-          },
-        },
-      },
+  resourceType(
+    'OS::Keystone::Domain',
+    {
+      name: string({ update_allowed: true }),
+      description: string({ update_allowed: true }),
+      enabled: boolean({ default: true, update_allowed: true }),
     },
-    attributes: {
-      name: { type: 'String' },
-      default_project_id: { type: 'String' },
-      domain_id: { type: 'String' },
-      enabled: { type: 'Boolean' },
-      password_expires_at: { type: 'String' },
+    {},
+  ),
+  resourceType(
+    'OS::Keystone::Endpoint',
+    {
+      name: string({ update_allowed: true }),
+      region: string({ update_allowed: true, constraints: checked('keystone.region') }),
+      service: string({ required: true, update_allowed: true, constraints: checked('keystone.service') }),
+      interface: string({ required: true, update_allowed: true, constraints: oneOf('public', 'internal', 'admin') }),
+      url: string({ required: true, update_allowed: true }),
+      enabled: boolean({ default: true, update_allowed: true }),
     },
-  },
-  {
-    type: 'OS::Keystone::Project',
-    properties: {
-      name: { type: 'String', update_allowed: true },
-      domain: {
-        type: 'String',
-        default: 'default',
-        update_allowed: true,
-        constraints: [{ custom_constraint: 'keystone.domain' }],
-      },
-      description: { type: 'String', default: '', update_allowed: true },
-      enabled: { type: 'Boolean', default: true, update_allowed: true },
-      parent: { type: 'String', constraints: [{ custom_constraint: 'keystone.project' }] },
-      tags: { type: 'List', default: [], update_allowed: true },
+    {},
+  ),
+  resourceType(
+    'OS::Keystone::Group',
+    {
+      name: string({ update_allowed: true }),
+      domain: string({ default: 'default', update_allowed: true, constraints: checked('keystone.domain') }),
+      description: string({ default: '', update_allowed: true }),
+      roles,
     },
-    attributes: {
-      name: { type: 'String' },
-      parent_id: { type: 'String' },
-      domain_id: { type: 'String' },
-      enabled: { type: 'Boolean' },
-      is_domain: { type: 'Boolean' },
+    {},
+  ),
+  resourceType(
+    'OS::Keystone::GroupRoleAssignment',
+    { group: string({ required: true, update_allowed: true, constraints: checked('keystone.group') }), roles },
+    {},
+  ),
+  resourceType(
+    'OS::Keystone::Project',
+    {
+      name: string({ update_allowed: true }),
+      domain: string({ default: 'default', update_allowed: true, constraints: checked('keystone.domain') }),
+      description: string({ default: '', update_allowed: true }),
+      enabled: boolean({ default: true, update_allowed: true }),
+      parent: string({ constraints: checked('keystone.project') }),
+      tags: list({ default: [], update_allowed: true }),
     },
-  },
-  {
-    type: 'OS::Keystone::Role',
-    properties: {
-      name: { type: 'String', update_allowed: true },
-      domain: { type: 'String', constraints: [{ custom_constraint: 'keystone.domain' }] },
+    { name: 'String', parent_id: 'String', domain_id: 'String', enabled: 'Boolean', is_domain: 'Boolean' },
+  ),
+  resourceType(
+    'OS::Keystone::Region',
+    {
+      id: string(),
+      parent_region: string({ update_allowed: true, constraints: checked('keystone.region') }),
+      description: string({ update_allowed: true }),
+      enabled: boolean({ default: true, update_allowed: true }),
     },
-    attributes: {},
-  },
-  {
-    type: 'OS::Keystone::Group',
-    properties: {
-      name: { type: 'String', update_allowed: true },
-      domain: {
-        type: 'String',
-        default: 'default',
-        update_allowed: true,
-        constraints: [{ custom_constraint: 'keystone.domain' }],
-      },
-      description: { type: 'String', default: '', update_allowed: true },
-      roles: {
-        type: 'List',
-        update_allowed: true,
-        schema: {
-          '*': {
-            type: 'Map',
-            schema: {
-              role: { type: 'String', required: true, constraints: [{ custom_constraint: 'keystone.role' }] },
-              project: { type: 'String', constraints: [{ custom_constraint: 'keystone.project' }] },
-              domain: { type: 'String', constraints: [{ custom_constraint: 'keystone.domain' }] },
-            },
-          },
-        },
-      },
+    {},
+  ),
+  resourceType(
+    'OS::Keystone::Role',
+    { name: string({ update_allowed: true }), domain: string({ constraints: checked('keystone.domain') }) },
+    {},
+  ),
+  resourceType(
+    'OS::Keystone::Service',
+    {
+      name: string({ update_allowed: true }),
+      description: string({ update_allowed: true }),
+      type: string({ required: true, update_allowed: true }),
+      enabled: boolean({ default: true, update_allowed: true }),
     },
-    attributes: {},
-  },
-  {
-    type: 'OS::Keystone::Domain',
-    properties: {
-      name: { type: 'String', update_allowed: true },
-      description: { type: 'String', update_allowed: true },
-      enabled: { type: 'Boolean', default: true, update_allowed: true },
+    {},
+  ),
+  resourceType(
+    'OS::Keystone::User',
+    {
+      name: string({ update_allowed: true }),
+      domain: string({ default: 'default', update_allowed: true, constraints: checked('keystone.domain') }),
+      description: string({ default: '', update_allowed: true }),
+      enabled: boolean({ default: true, update_allowed: true }),
+      email: string({ update_allowed: true }),
+      password: string({ update_allowed: true }),
+      default_project: string({ update_allowed: true, constraints: checked('keystone.project') }),
+      groups: listOf(string({ constraints: checked('keystone.group') }), { update_allowed: true }),
+      roles,
     },
-    attributes: {},
-  },
-  {
-    type: 'OS::Keystone::Service',
-    properties: {
-      name: { type: 'String', update_allowed: true },
-      description: { type: 'String', update_allowed: true },
-      type: { type: 'String', required: true, update_allowed: true },
-      enabled: { type: 'Boolean', default: true, update_allowed: true },
+    {
+      name: 'String',
+      default_project_id: 'String',
+      domain_id: 'String',
+      enabled: 'Boolean',
+      password_expires_at: 'String',
     },
-    attributes: {},
-  },
-  {
-    type: 'OS::Keystone::Endpoint',
-    properties: {
-      name: { type: 'String', update_allowed: true },
-      region: { type: 'String', update_allowed: true, constraints: [{ custom_constraint: 'keystone.region' }] },
-      service: {
-        type: 'String',
-        required: true,
-        update_allowed: true,
-        constraints: [{ custom_constraint: 'keystone.service' }],
-      },
-      interface: {
-        type: 'String',
-        required: true,
-        update_allowed: true,
-        constraints: [{ allowed_values: ['public', 'internal', 'admin'] }],
-      },
-      url: { type: 'String', required: true, update_allowed: true },
-      enabled: { type: 'Boolean', default: true, update_allowed: true },
-    },
-    attributes: {},
-  },
-  {
-    type: 'OS::Keystone::Region',
-    properties: {
-      id: { type: 'String' },
-      parent_region: { type: 'String', update_allowed: true, constraints: [{ custom_constraint: 'keystone.region' }] },
-      description: { type: 'String', update_allowed: true },
-      enabled: { type: 'Boolean', default: true, update_allowed: true },
-    },
-    attributes: {},
-  },
-  {
-    type: 'OS::Keystone::UserRoleAssignment',
-    properties: {
-      user: {
-        type: 'String',
-        required: true,
-        update_allowed: true,
-        constraints: [{ custom_constraint: 'keystone.user' }],
-      },
-      roles: {
-        type: 'List',
-        update_allowed: true,
-        schema: {
-          '*': {
-            type: 'Map',
-            schema: {
-              role: { type: 'String', required: true, constraints: [{ custom_constraint: 'keystone.role' }] },
-              project: { type: 'String', constraints: [{ custom_constraint: 'keystone.project' }] },
-              domain: { type: 'String', constraints: [{ custom_constraint: 'keystone.domain' }] },
-            },
-          },
-        },
-      },
-    },
-    attributes: {},
-  },
-  {
-    type: 'OS::Keystone::GroupRoleAssignment',
-    properties: {
-      group: {
-        type: 'String',
-        required: true,
-        update_allowed: true,
-        constraints: [{ custom_constraint: 'keystone.group' }],
-      },
-      roles: {
-        type: 'List',
-        update_allowed: true,
-        schema: {
-          '*': {
-            type: 'Map',
-            schema: {
-              role: { type: 'String', required: true, constraints: [{ custom_constraint: 'keystone.role' }] },
-              project: { type: 'String', constraints: [{ custom_constraint: 'keystone.project' }] },
-              domain: { type: 'String', constraints: [{ custom_constraint: 'keystone.domain' }] },
-            },
-          },
-        },
-      },
-    },
-    attributes: {},
-  },
+  ),
+  resourceType(
+    'OS::Keystone::UserRoleAssignment',
+    { user: string({ required: true, update_allowed: true, constraints: checked('keystone.user') }), roles },
+    {},
+  ),
 ];

@@ -17,7 +17,56 @@ const configTransport: PropertySchema = {
 const swiftData: PropertySchema = {
   ...updatable('Map', 'Where an object store would hold the host’s metadata.'),
   default: {},
-  schema: { container: updatable('String', 'The container.'), object: updatable('String', 'The object.') },
+  schema: {
+    container: { ...updatable('String', 'The container.'), constraints: [{ length: { min: 1 } }] },
+    object: { ...updatable('String', 'The object.'), constraints: [{ length: { min: 1 } }] },
+  },
+};
+
+const portProperties: Record<string, PropertySchema> = {
+  admin_state_up: { ...updatable('Boolean', 'Whether it is up.'), default: true },
+  allowed_address_pairs: {
+    ...updatable('List', 'Further addresses that may pass.'),
+    schema: {
+      '*': {
+        type: 'Map',
+        schema: {
+          mac_address: { ...text('A hardware address.'), constraints: [{ custom_constraint: 'mac_addr' }] },
+          ip_address: {
+            ...text('An address or a range.'),
+            required: true,
+            constraints: [{ custom_constraint: 'ip_or_cidr' }],
+          },
+        },
+      },
+    },
+  },
+  'binding:vnic_type': {
+    ...updatable('String', 'What kind of device it is bound to; `baremetal` for a machine.'),
+    default: 'normal',
+    constraints: [
+      {
+        allowed_values: [
+          'normal',
+          'direct',
+          'macvtap',
+          'direct-physical',
+          'baremetal',
+          'virtio-forwarder',
+          'smart-nic',
+        ],
+      },
+    ],
+  },
+  mac_address: { ...text('The hardware address.'), constraints: [{ custom_constraint: 'mac_addr' }] },
+  no_fixed_ips: { ...updatable('Boolean', 'Without any address.'), default: false },
+  port_security_enabled: updatable('Boolean', 'Whether what passes is filtered.'),
+  propagate_uplink_status: updatable('Boolean', 'Whether it goes down with its uplink.'),
+  qos_policy: {
+    ...updatable('String', 'Name or id of a policy.'),
+    constraints: [{ custom_constraint: 'neutron.qos_policy' }],
+  },
+  value_specs: { ...updatable('Map', 'Whatever else the network service takes.'), default: {} },
 };
 
 const networks: PropertySchema = {
@@ -37,7 +86,7 @@ const networks: PropertySchema = {
           constraints: [{ allowed_values: ['none', 'auto'] }],
         },
         tag: updatable('String', 'A name for the device, for programs on the machine.'),
-        port_extra_properties: updatable('Map', 'More properties of the port, binding:vnic_type among them.'),
+        port_extra_properties: { ...updatable('Map', 'More properties of the port.'), schema: portProperties },
       },
     },
   },
@@ -106,6 +155,7 @@ const server: ResourceType = {
     software_config_transport: configTransport,
     deployment_swift_data: swiftData,
     config_drive: { type: 'Boolean', description: 'Hand user_data over on a drive.' },
+    admin_user: text('Not used.'),
     admin_pass: updatable('String', 'The password of the administrator.'),
     security_groups: {
       type: 'List',

@@ -1,121 +1,35 @@
-/** Software configuration, beyond what is served here: schemas, so that templates that name them can be checked offline. */
+/** Deployments on several servers at once: schemas; the engine makes a deployment for each server. */
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
+import { list, map, oneOf, resourceType, string } from './schema.ts';
+
+const deployment = {
+  servers: map({ required: true, update_allowed: true }),
+  config: string({ update_allowed: true }),
+  input_values: map({ update_allowed: true }),
+  actions: list({
+    default: ['CREATE', 'UPDATE'],
+    update_allowed: true,
+    constraints: oneOf('CREATE', 'UPDATE', 'DELETE', 'SUSPEND', 'RESUME'),
+  }),
+  name: string({ update_allowed: true }),
+  signal_transport: string({
+    default: 'CFN_SIGNAL',
+    constraints: oneOf('CFN_SIGNAL', 'TEMP_URL_SIGNAL', 'HEAT_SIGNAL', 'NO_SIGNAL', 'ZAQAR_SIGNAL'),
+  }),
+};
+const structured = {
+  ...deployment,
+  input_key: string({ default: 'get_input' }),
+  input_values_validate: string({ default: 'LAX', constraints: oneOf('LAX', 'STRICT') }),
+};
+const attributes = { deploy_stdouts: 'Map', deploy_stderrs: 'Map', deploy_status_codes: 'Map' };
+/** Whatever a deployment puts out can be read of all of them. */
+const open = { open_attributes: true };
 
 export const softwareConfigTypes: ResourceType[] = [
-  {
-    type: 'OS::Heat::SoftwareDeploymentGroup',
-    properties: {
-      servers: { type: 'Map', required: true, update_allowed: true },
-      config: { type: 'String', update_allowed: true },
-      input_values: { type: 'Map', update_allowed: true },
-      actions: {
-        type: 'List',
-        default: ['CREATE', 'UPDATE'],
-        update_allowed: true,
-        constraints: [{ allowed_values: ['CREATE', 'UPDATE', 'DELETE', 'SUSPEND', 'RESUME'] }],
-      },
-      name: { type: 'String', update_allowed: true },
-      signal_transport: {
-        type: 'String',
-        default: 'CFN_SIGNAL',
-        constraints: [
-          { allowed_values: ['CFN_SIGNAL', 'TEMP_URL_SIGNAL', 'HEAT_SIGNAL', 'NO_SIGNAL', 'ZAQAR_SIGNAL'] },
-        ],
-      },
-    },
-    attributes: {
-      deploy_stdouts: { type: 'Map' },
-      deploy_stderrs: { type: 'Map' },
-      deploy_status_codes: { type: 'Map' },
-    },
-    open_attributes: true,
-  },
-  {
-    type: 'OS::Heat::StructuredDeploymentGroup',
-    properties: {
-      servers: { type: 'Map', required: true, update_allowed: true },
-      config: { type: 'String', update_allowed: true },
-      input_values: { type: 'Map', update_allowed: true },
-      actions: {
-        type: 'List',
-        default: ['CREATE', 'UPDATE'],
-        update_allowed: true,
-        constraints: [{ allowed_values: ['CREATE', 'UPDATE', 'DELETE', 'SUSPEND', 'RESUME'] }],
-      },
-      signal_transport: {
-        type: 'String',
-        default: 'CFN_SIGNAL',
-        constraints: [
-          { allowed_values: ['CFN_SIGNAL', 'TEMP_URL_SIGNAL', 'HEAT_SIGNAL', 'NO_SIGNAL', 'ZAQAR_SIGNAL'] },
-        ],
-      },
-      name: { type: 'String', update_allowed: true },
-      input_key: { type: 'String', default: 'get_input' },
-      input_values_validate: { type: 'String', default: 'LAX', constraints: [{ allowed_values: ['LAX', 'STRICT'] }] },
-    },
-    attributes: {
-      deploy_stdouts: { type: 'Map' },
-      deploy_stderrs: { type: 'Map' },
-      deploy_status_codes: { type: 'Map' },
-    },
-    open_attributes: true,
-  },
-  {
-    type: 'OS::Heat::SoftwareDeployments',
-    properties: {
-      servers: { type: 'Map', required: true, update_allowed: true },
-      config: { type: 'String', update_allowed: true },
-      input_values: { type: 'Map', update_allowed: true },
-      actions: {
-        type: 'List',
-        default: ['CREATE', 'UPDATE'],
-        update_allowed: true,
-        constraints: [{ allowed_values: ['CREATE', 'UPDATE', 'DELETE', 'SUSPEND', 'RESUME'] }],
-      },
-      name: { type: 'String', update_allowed: true },
-      signal_transport: {
-        type: 'String',
-        default: 'CFN_SIGNAL',
-        constraints: [
-          { allowed_values: ['CFN_SIGNAL', 'TEMP_URL_SIGNAL', 'HEAT_SIGNAL', 'NO_SIGNAL', 'ZAQAR_SIGNAL'] },
-        ],
-      },
-    },
-    attributes: {
-      deploy_stdouts: { type: 'Map' },
-      deploy_stderrs: { type: 'Map' },
-      deploy_status_codes: { type: 'Map' },
-    },
-    open_attributes: true,
-  },
-  {
-    type: 'OS::Heat::StructuredDeployments',
-    properties: {
-      servers: { type: 'Map', required: true, update_allowed: true },
-      config: { type: 'String', update_allowed: true },
-      input_values: { type: 'Map', update_allowed: true },
-      actions: {
-        type: 'List',
-        default: ['CREATE', 'UPDATE'],
-        update_allowed: true,
-        constraints: [{ allowed_values: ['CREATE', 'UPDATE', 'DELETE', 'SUSPEND', 'RESUME'] }],
-      },
-      signal_transport: {
-        type: 'String',
-        default: 'CFN_SIGNAL',
-        constraints: [
-          { allowed_values: ['CFN_SIGNAL', 'TEMP_URL_SIGNAL', 'HEAT_SIGNAL', 'NO_SIGNAL', 'ZAQAR_SIGNAL'] },
-        ],
-      },
-      name: { type: 'String', update_allowed: true },
-      input_key: { type: 'String', default: 'get_input' },
-      input_values_validate: { type: 'String', default: 'LAX', constraints: [{ allowed_values: ['LAX', 'STRICT'] }] },
-    },
-    attributes: {
-      deploy_stdouts: { type: 'Map' },
-      deploy_stderrs: { type: 'Map' },
-      deploy_status_codes: { type: 'Map' },
-    },
-    open_attributes: true,
-  },
+  resourceType('OS::Heat::SoftwareDeploymentGroup', deployment, attributes, open),
+  resourceType('OS::Heat::StructuredDeploymentGroup', structured, attributes, open),
+  // The names that these had first.
+  resourceType('OS::Heat::SoftwareDeployments', deployment, attributes, open),
+  resourceType('OS::Heat::StructuredDeployments', structured, attributes, open),
 ];

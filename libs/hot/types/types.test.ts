@@ -1,11 +1,10 @@
 import { resourceTypeSchema } from '@anneal/contracts/resource-type.ts';
 import { describe, expect, it } from 'vitest';
-import { configurationTypes } from './configuration.ts';
+import { knownTypes } from './known.ts';
 import { provisioningTypes } from './provisioning.ts';
-import { schedulingTypes } from './scheduling.ts';
 
-describe('the built-in types', () => {
-  const all = [...schedulingTypes, ...provisioningTypes, ...configurationTypes];
+describe('the types that are known', () => {
+  const all = knownTypes;
 
   it('are announced in the form of the contract', () => {
     for (const type of all) expect(resourceTypeSchema.parse(type)).toEqual(type);
