@@ -3,7 +3,11 @@
  * verdicts, questions and answers) stands above it in `bus.ts`. An adapter moves bytes and never looks into them.
  */
 import type { Failure } from '@anneal/contracts/errors.ts';
+import type { Members } from './active/members.ts';
 import type { DeadLetters, Queues } from './port.ts';
+
+/** The durable queue of a group of listeners. */
+export const groupQueue = (group: string): string => `events.${group}`;
 
 export interface Packet {
   /** The topic of an event. */
@@ -33,8 +37,8 @@ export type Verdict =
 export interface Intake {
   /** Offers that are not settled yet, at most. */
   readonly concurrency: number;
-  readonly singleActive: boolean;
-  readonly onActive?: ((active: boolean) => void) | undefined;
+  /** Nobody else takes from it: what the broker still waits for was in the hands of the dead. */
+  readonly alone?: boolean;
   /** Never throws. Called in the order of the queue. */
   readonly offer: (offer: Offer) => void;
   /** The offers in hand are no longer ours: what is done with them may be repeated elsewhere. */
@@ -42,17 +46,22 @@ export interface Intake {
 }
 
 export interface BrokerConsumer {
-  /** Offers nothing more from now on; keeps its place, so that nobody else becomes the active one yet. */
+  /** Offers nothing more from now on. */
   drain(): void;
-  /** Gives up its place. What it has not settled goes back. */
+  /** What it has not settled goes back. */
   close(): Promise<void>;
 }
 
 export interface Broker {
+  /** The processes that share it. Absent where it has but one. */
+  readonly members?: Members;
   send(parameters: { queue: string; packets: readonly Packet[] }): Promise<void>;
+  /** Makes the queue when it is missing; so does `subscribe` with that of its group. */
   consume(queue: string, intake: Intake): Promise<BrokerConsumer>;
 
   publish(packets: readonly Packet[]): Promise<void>;
+  /** From now on the group misses nothing, though nobody takes for it yet. */
+  declareGroup(parameters: { patterns: readonly string[]; group: string }): Promise<void>;
   subscribe(
     parameters: { patterns: readonly string[]; group: string | undefined },
     intake: Intake,

@@ -3,10 +3,12 @@ import type { Definition } from '@anneal/contracts/define.ts';
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Store } from '@anneal/store/port.ts';
-import type { Broker, BrokerConsumer, BusLog, Intake, Packet } from './broker.ts';
+import { Owners, soleOwner, type Ownership } from './active/owners.ts';
+import { Turn } from './active/turn.ts';
+import { groupQueue, type Broker, type BrokerConsumer, type BusLog, type Intake, type Packet } from './broker.ts';
 import { createCodec } from './codec.ts';
 import { BusConsumer } from './consumer.ts';
-import type { Bus, ConsumeOptions, Consumer, Handler } from './port.ts';
+import type { Bus, Consumer } from './port.ts';
 import { failedAnswer, Questions } from './questions.ts';
 
 const defaultTimeoutMs = 10_000;
@@ -20,7 +22,9 @@ export function createBus(options: {
   const { broker, log } = options;
   const codec = createCodec({ registry: options.registry, blobs: options.store.blobs });
   const questions = new Questions();
-  const consumers = new Set<BusConsumer>();
+  const consumers = new Set<Consumer>();
+  const turns = new Map<string, Turn>();
+  let ownership: Promise<Ownership> | undefined;
   const inOrder = createSendingOrder();
   let closed = false;
 
@@ -38,21 +42,42 @@ export function createBus(options: {
     return ready.length === packets.length ? ready : Promise.all(packets.map((packet) => Promise.resolve(packet)));
   };
 
-  const start = async (
-    handler: Handler,
-    consumeOptions: ConsumeOptions,
-    open: (intake: Intake) => Promise<BrokerConsumer>,
-  ): Promise<Consumer> => {
-    const consumer: BusConsumer = new BusConsumer({
-      codec,
-      log,
-      handler,
-      options: consumeOptions,
-      onEnd: () => consumers.delete(consumer),
-    });
-    consumer.attach(await open(consumer.intake));
+  const stoppable = (stop: Consumer['stop']): Consumer => {
+    let stopping: Promise<void> | undefined;
+    const consumer: Consumer = {
+      stop(stopOptions) {
+        stopping ??= stop(stopOptions).finally(() => consumers.delete(consumer));
+        return stopping;
+      },
+    };
     consumers.add(consumer);
     return consumer;
+  };
+
+  const owners = async (): Promise<Ownership> => {
+    const { members } = broker;
+    if (!members) return soleOwner;
+    ownership ??= Owners.open({ members, log }).catch((error: unknown) => {
+      ownership = undefined;
+      throw error;
+    });
+    return ownership;
+  };
+
+  const takeAlone = async (queue: string, consumer: BusConsumer): Promise<Consumer> => {
+    const ownedBy = await owners();
+    const turn = turns.get(queue) ?? new Turn({ queue, ownership: ownedBy, log });
+    turns.set(queue, turn);
+    await turn.add(consumer);
+    return stoppable(async (stopOptions = {}) => {
+      await turn.remove(consumer, stopOptions);
+      if (turn.isEmpty) turns.delete(queue);
+    });
+  };
+
+  const take = async (consumer: BusConsumer): Promise<Consumer> => {
+    await consumer.begin();
+    return stoppable((stopOptions = {}) => consumer.rest(stopOptions));
   };
 
   return {
@@ -60,8 +85,14 @@ export function createBus(options: {
       if (messages.length === 0) return;
       await inOrder(queue, encodeAll(messages), (packets) => broker.send({ queue, packets }));
     },
-    consume: (queue, handler, consumeOptions = {}) =>
-      start(handler, consumeOptions, (intake) => broker.consume(queue, intake)),
+    async consume(queue, handler, consumeOptions = {}) {
+      const alone = consumeOptions.singleActive === true;
+      const open = (intake: Intake): Promise<BrokerConsumer> => broker.consume(queue, { ...intake, alone });
+      const consumer = new BusConsumer({ codec, log, handler, options: consumeOptions, open });
+      if (!alone) return take(consumer);
+      await broker.queues.declare(queue);
+      return takeAlone(queue, consumer);
+    },
 
     async request({ queue, call, message, timeoutMs = defaultTimeoutMs, signal }) {
       const question = { ...message, replyto: broker.inbox };
@@ -92,8 +123,16 @@ export function createBus(options: {
     publish: async (events) => {
       if (events.length > 0) await inOrder('', encodeAll(events), (packets) => broker.publish(packets));
     },
-    subscribe: (patterns, handler, { group, ...consumeOptions } = {}) =>
-      start(handler, consumeOptions, (intake) => broker.subscribe({ patterns, group }, intake)),
+    async subscribe(patterns, handler, { group, ...consumeOptions } = {}) {
+      const alone = group !== undefined;
+      const open = (intake: Intake): Promise<BrokerConsumer> =>
+        broker.subscribe({ patterns, group }, { ...intake, alone });
+      const consumer = new BusConsumer({ codec, log, handler, options: consumeOptions, open });
+      if (!alone) return take(consumer);
+      await broker.declareGroup({ patterns, group });
+      // Order by subject needs one that sees all events; the other members stand by.
+      return takeAlone(groupQueue(group), consumer);
+    },
 
     queues: {
       declare: (queue) => broker.queues.declare(queue),
@@ -115,6 +154,10 @@ export function createBus(options: {
       closed = true;
       questions.close();
       await Promise.all([...consumers].map((consumer) => consumer.stop({ deadlineMs: 0 })));
+      await ownership?.then(
+        (open) => open.close(),
+        () => undefined,
+      );
       await broker.close();
     },
   };

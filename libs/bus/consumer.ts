@@ -10,55 +10,56 @@ import { AnnealError, kindOf, toFailure } from '@anneal/contracts/errors.ts';
 import { defaultBackoff } from './backoff.ts';
 import type { BrokerConsumer, BusLog, Intake, Offer, Verdict } from './broker.ts';
 import type { Codec } from './codec.ts';
-import type { ConsumeOptions, Consumer, Handler } from './port.ts';
+import type { ConsumeOptions, Handler } from './port.ts';
 
 export const defaultConcurrency = 16;
 const defaultMaxAttempts = 8;
 const errorTextKept = 1000;
 
-export class BusConsumer implements Consumer {
-  readonly intake: Intake;
+export class BusConsumer {
+  readonly onActive: ConsumeOptions['onActive'];
+  readonly #intake: Intake;
+  readonly #open: (intake: Intake) => Promise<BrokerConsumer>;
   readonly #codec: Codec;
   readonly #log: BusLog;
   readonly #handler: Handler;
   readonly #maxAttempts: number;
   readonly #backoff: (attempt: number) => number;
   readonly #held = new Set<Offer>();
-  readonly #onEnd: () => void;
   #lost = new AbortController();
   /** Set while an earlier offer still waits for its data. */
   #gate: Promise<void> | undefined;
   #broker: BrokerConsumer | undefined;
   #idle: (() => void) | undefined;
-  #stopping: Promise<void> | undefined;
 
-  constructor(parameters: { codec: Codec; log: BusLog; handler: Handler; options: ConsumeOptions; onEnd: () => void }) {
+  constructor(parameters: {
+    codec: Codec;
+    log: BusLog;
+    handler: Handler;
+    options: ConsumeOptions;
+    open: (intake: Intake) => Promise<BrokerConsumer>;
+  }) {
     const { options } = parameters;
     this.#codec = parameters.codec;
     this.#log = parameters.log;
     this.#handler = parameters.handler;
-    this.#onEnd = parameters.onEnd;
+    this.#open = parameters.open;
+    this.onActive = options.onActive;
     this.#maxAttempts = positive('maxAttempts', options.maxAttempts ?? defaultMaxAttempts);
     this.#backoff = options.backoff ?? ((attempt) => defaultBackoff(attempt));
-    this.intake = {
+    this.#intake = {
       concurrency: positive('concurrency', options.concurrency ?? defaultConcurrency),
-      singleActive: options.singleActive ?? false,
-      onActive: options.onActive,
       offer: (offer) => this.#take(offer),
       onLost: () => this.#abandon(),
     };
   }
 
-  attach(broker: BrokerConsumer): void {
-    this.#broker = broker;
+  async begin(): Promise<void> {
+    this.#broker = await this.#open(this.#intake);
   }
 
-  stop({ deadlineMs }: { deadlineMs?: number } = {}): Promise<void> {
-    this.#stopping ??= this.#stop(deadlineMs);
-    return this.#stopping;
-  }
-
-  async #stop(deadlineMs: number | undefined): Promise<void> {
+  /** Takes nothing new; resolves when what is in flight has ended, or was given back at the deadline. May begin again. */
+  async rest({ deadlineMs }: { deadlineMs?: number }): Promise<void> {
     this.#broker?.drain();
     if (this.#held.size > 0) {
       const { promise, resolve } = Promise.withResolvers<void>();
@@ -71,7 +72,8 @@ export class BusConsumer implements Consumer {
     await Promise.all([...this.#held].map((offer) => offer.settle({ kind: 'back' })));
     this.#held.clear();
     await this.#broker?.close();
-    this.#onEnd();
+    this.#broker = undefined;
+    this.#lost = new AbortController();
   }
 
   #abandon(): void {

@@ -1,6 +1,7 @@
 /** The bus on a real NATS server: the whole suite. */
 import { silent, testRegistry } from '@anneal/bus/conformance-messages.ts';
 import { busRestartConformance } from '@anneal/bus/conformance-restart.ts';
+import { activeConformance } from '@anneal/bus/conformance-active.ts';
 import { busConformance, type OpenedBus } from '@anneal/bus/conformance.ts';
 import { createBus } from '@anneal/bus/bus.ts';
 import { dropNatsPrefix } from '@anneal/bus/nats/drop.ts';
@@ -35,14 +36,15 @@ const fresh = async () => {
 };
 
 const open = async ({ url, storeUrl }: { url: string; storeUrl: string }): Promise<OpenedBus> => {
+  const store = await openStore({ url: storeUrl });
   const broker = await openNatsBroker({
     url,
     source: 'anneal/test',
+    store,
     newId: randomUUID,
     now: () => new Date(),
     log: silent,
   });
-  const store = await openStore({ url: storeUrl });
   const bus = createBus({ broker, store, registry: testRegistry, log: silent });
   return {
     bus: {
@@ -60,4 +62,5 @@ describe.skipIf(server === undefined)('the bus on a real NATS server', () => {
   afterAll(() => server?.stop());
   busConformance('NATS JetStream', { fresh, open });
   if (server?.mayBeKilled === true) busRestartConformance('NATS JetStream', { fresh, open }, server);
+  activeConformance('NATS JetStream', { fresh, open });
 });

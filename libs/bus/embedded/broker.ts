@@ -90,6 +90,11 @@ export class EmbeddedBroker implements Broker {
     });
   }
 
+  async declareGroup({ patterns, group }: { patterns: readonly string[]; group: string }): Promise<void> {
+    matcherOf(patterns);
+    await this.#inTick(() => this.#lanes.openGroup(group, patterns));
+  }
+
   consume(queue: string, intake: Intake): Promise<BrokerConsumer> {
     return this.#inTick(() => this.#join(this.#lanes.open(queue), intake));
   }
@@ -196,7 +201,6 @@ export class EmbeddedBroker implements Broker {
       lane.members.push(member);
       this.#dirty.add(lane);
       this.#schedule();
-      if (lane.single && lane.members[0] === member) intake.onActive?.(true);
     });
     return {
       drain: () => {
@@ -210,13 +214,7 @@ export class EmbeddedBroker implements Broker {
     const place = lane.members.indexOf(member);
     if (place === -1) return;
     for (const taken of lane.inHand.values()) if (taken.member === member) this.#apply(taken, { kind: 'back' });
-    const { single } = lane;
     lane.members.splice(place, 1);
-    if (single && place === 0) {
-      this.#after.push(() => member.intake.onActive?.(false));
-      const next = lane.members[0];
-      if (next) this.#after.push(() => next.intake.onActive?.(true));
-    }
     if (lane.members.length === 0) this.#lanes.rest(lane);
     this.#dirty.add(lane);
   }

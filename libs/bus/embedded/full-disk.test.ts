@@ -28,7 +28,7 @@ describe('the embedded broker on a full disk', () => {
 
   it('E4: senders and those who join are told, and nothing of what failed remains', async () => {
     const offers: Offer[] = [];
-    const intake = { concurrency: 4, singleActive: false, offer: (offer: Offer) => void offers.push(offer) };
+    const intake = { concurrency: 4, offer: (offer: Offer) => void offers.push(offer) };
     fill();
     const refused = await Promise.allSettled([
       broker.send({ queue: 'new', packets: [packet(large)] }),
@@ -48,7 +48,7 @@ describe('the embedded broker on a full disk', () => {
 
   it('E4: settlements are kept until they can be written, and what waited goes on in order', async () => {
     const offers: Offer[] = [];
-    await broker.consume('q', { concurrency: 2, singleActive: false, offer: (offer) => void offers.push(offer) });
+    await broker.consume('q', { concurrency: 2, offer: (offer) => void offers.push(offer) });
     await broker.send({ queue: 'q', packets: ['1', '2', '3', '4'].map(packet) });
     await vi.waitFor(() => expect(offers).toHaveLength(2));
     fill();

@@ -4,8 +4,7 @@
  *
  * L1 First deliveries come in the order of `seq`; what is offered again comes before them, in the order of `seq` too.
  * L2 In an ordered lane one subject has one message out, retries included; the next waits behind it.
- * L3 Of a lane with a single active consumer, the first member has everything until it has gone.
- * L4 What is in hand is never offered a second time, however often the lane is filled again from its rows.
+ * L3 What is in hand is never offered a second time, however often the lane is filled again from its rows.
  */
 import type { Intake, Offer } from '../broker.ts';
 import { Fifo } from './fifo.ts';
@@ -69,10 +68,6 @@ export class Lane {
     this.ordered = parameters.ordered;
     this.complete = this.id === undefined;
     this.delayedRead = this.complete;
-  }
-
-  get single(): boolean {
-    return this.members.some(({ intake }) => intake.singleActive);
   }
 
   /** Of what is read from the rows, as much as stays in memory while nobody has room for it. */
@@ -205,9 +200,7 @@ export class Lane {
   }
 
   #freeMember(): Member | undefined {
-    const [first] = this.members;
     const hasRoom = (member: Member): boolean => !member.draining && member.inHand < member.intake.concurrency;
-    if (this.single) return first && hasRoom(first) ? first : undefined;
     for (let step = 0; step < this.members.length; step += 1) {
       const member = this.members[(this.#turn + step) % this.members.length];
       if (member && hasRoom(member)) return member;

@@ -1,10 +1,9 @@
 /** The lanes by name, and which of them listen to which events. */
 import { AnnealError } from '@anneal/contracts/errors.ts';
+import { groupQueue } from '../broker.ts';
 import { matcherOf, type Matcher } from '../pattern.ts';
 import type { Database, QueueRow } from './database.ts';
 import { Lane } from './lane.ts';
-
-export const groupQueue = (group: string): string => `events.${group}`;
 
 export class Lanes {
   readonly #database: Database;

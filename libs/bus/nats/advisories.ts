@@ -46,7 +46,7 @@ export async function consumeAdvisories(parts: ConsumptionParts): Promise<Consum
     ...parts,
     address,
     ensure,
-    intake: { concurrency: 1, singleActive: false, offer },
+    intake: { concurrency: 1, offer },
   });
   await consumption.activate({ alone: false });
   return consumption;

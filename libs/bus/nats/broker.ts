@@ -3,13 +3,16 @@
  * consumer per queue; events in a stream that keeps them until every group has had them.
  *
  * J1 A queue has its durable consumer before the first message is sent to it, a group before it is said to listen.
- * J2 A group has one active member, which handles different subjects side by side; so has a queue that asks for it.
- * J3 Everything that a restart of the server forgets (pulls, presence) is made again when the connection is back.
+ * J2 The one who takes for a group handles different subjects side by side.
+ * J3 Everything that a restart of the server forgets (pulls) is made again when the connection is back.
  */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Msg } from '@nats-io/transport-node';
 import { randomUUID } from 'node:crypto';
-import type { Broker, BrokerConsumer, BusLog, Intake, Packet } from '../broker.ts';
+import type { Store } from '@anneal/store/port.ts';
+import { NoRespondersError, RequestError } from '@nats-io/transport-node';
+import { Members } from '../active/members.ts';
+import { groupQueue, type Broker, type BrokerConsumer, type BusLog, type Intake, type Packet } from '../broker.ts';
 import { matcherOf } from '../pattern.ts';
 import type { DeadLetters } from '../port.ts';
 import { consumeAdvisories } from './advisories.ts';
@@ -18,44 +21,42 @@ import { filtersFor } from './filters.ts';
 import { Graveyard } from './graveyard.ts';
 import { Link, unavailable } from './link.ts';
 import { Listener } from './listener.ts';
-import { Members } from './members.ts';
-import { groupQueue, type Address } from './names.ts';
+import type { Address } from './names.ts';
 import { Publisher } from './publisher.ts';
 import { createQueues } from './queues.ts';
 import { Retries } from './retries.ts';
-import { SingleQueue } from './single.ts';
 import { ackWaitMs, Topology } from './topology.ts';
 
 const tickMs = 1_000;
 const checkMs = 3_000;
+const aliveMs = 1_000;
 const inboxRoot = '_INBOX.anneal.';
 
 export class NatsBroker implements Broker {
   readonly inbox: string;
+  readonly members: Members;
   readonly queues: Broker['queues'];
   readonly deadLetters: DeadLetters;
   readonly #link: Link;
   readonly #publisher: Publisher;
-  readonly #members: Members;
   readonly #parts: ConsumptionParts;
   readonly #consumptions = new Set<Consumption>();
-  readonly #singles = new Map<string, SingleQueue>();
   readonly #timer: NodeJS.Timeout;
   #takeAnswer: (bytes: Uint8Array) => void = () => undefined;
   #lostAt: number | undefined;
 
-  private constructor(parameters: { link: Link; newId: () => string; now: () => Date }) {
-    const { link, newId, now } = parameters;
+  private constructor(parameters: { link: Link; members: Members; newId: () => string; now: () => Date }) {
+    const { link, members, newId, now } = parameters;
     this.#link = link;
     this.inbox = inboxRoot + link.id;
     this.#publisher = new Publisher(link);
     const topology = new Topology(link);
     const retries = new Retries(link, this.#publisher);
     const graveyard = new Graveyard({ link, publisher: this.#publisher, topology, newId });
-    this.#members = new Members(link, this.#publisher);
+    this.members = members;
     this.#parts = { link, topology, retries, graveyard, now };
     this.deadLetters = graveyard;
-    this.queues = createQueues({ link, topology, members: this.#members, retries, now });
+    this.queues = createQueues({ link, topology, members, retries, now });
     link.nc.subscribe(this.inbox, {
       callback: (error, message) => {
         if (!error) this.#takeAnswer(message.data);
@@ -72,16 +73,30 @@ export class NatsBroker implements Broker {
   static async open(options: {
     url: string;
     source: string;
+    store: Store;
     newId: () => string;
     now: () => Date;
     log: BusLog;
   }): Promise<NatsBroker> {
     const id = randomUUID();
     const link = await Link.open({ url: options.url, source: options.source, id, log: options.log });
-    const broker = new NatsBroker({ link, newId: options.newId, now: options.now });
+    link.nc.subscribe(link.names.alive(id), {
+      callback: (error, message) => {
+        if (!error) message.respond();
+      },
+    });
+    const members = await Members.open({
+      store: options.store,
+      id,
+      isGone: (other) => isGone(link, other),
+      log: options.log,
+    }).catch(async (error: unknown) => {
+      await link.close();
+      throw error;
+    });
+    const broker = new NatsBroker({ link, members, newId: options.newId, now: options.now });
     try {
       await link.asked('The streams cannot be made', () => broker.#parts.topology.declare());
-      await link.asked('The members of the bus cannot be read', () => broker.#members.open());
       broker.#consumptions.add(await consumeAdvisories(broker.#parts));
     } catch (error) {
       await broker.close();
@@ -109,6 +124,15 @@ export class NatsBroker implements Broker {
     );
   }
 
+  async declareGroup({ patterns, group }: { patterns: readonly string[]; group: string }): Promise<void> {
+    matcherOf(patterns);
+    this.#refuseClosed();
+    const { names } = this.#link;
+    await this.#link.asked(`The group ${group} cannot be joined`, () =>
+      this.#parts.topology.ensureGroup(names.address(groupQueue(group)), filtersFor(patterns, names.roots.event)),
+    );
+  }
+
   async consume(queue: string, intake: Intake): Promise<BrokerConsumer> {
     const address = this.#link.names.address(queue);
     await this.#ensured(address);
@@ -121,7 +145,7 @@ export class NatsBroker implements Broker {
         return this.#parts.topology.ensure(address);
       },
     });
-    return this.#join(queue, consumption, intake, intake.singleActive);
+    return this.#join(queue, consumption, intake);
   }
 
   async subscribe(
@@ -143,11 +167,11 @@ export class NatsBroker implements Broker {
     }
     const queue = groupQueue(group);
     const address = names.address(queue);
+    await this.declareGroup({ patterns, group });
     const ensure = (): Promise<void> => this.#parts.topology.ensureGroup(address, subjects);
-    await this.#link.asked(`The group ${group} cannot be joined`, ensure);
     const byKey = (message: Msg): string | undefined => message.headers?.get(subjectHeader) || undefined;
     const consumption = new Consumption({ ...this.#parts, address, intake, ensure, byKey, wanted });
-    return this.#join(queue, consumption, intake, true);
+    return this.#join(queue, consumption, intake);
   }
 
   readonly isInbox = (address: string): boolean => address.startsWith(inboxRoot);
@@ -191,53 +215,33 @@ export class NatsBroker implements Broker {
     if (this.#link.closed) return;
     clearInterval(this.#timer);
     await Promise.all([...this.#consumptions].map((consumption) => consumption.close()));
-    await this.#members.close();
+    await this.members.close();
     this.#publisher.close();
     await this.#link.close();
   }
 
-  async #join(queue: string, consumption: Consumption, intake: Intake, single: boolean): Promise<BrokerConsumer> {
+  async #join(queue: string, consumption: Consumption, intake: Intake): Promise<BrokerConsumer> {
     this.#consumptions.add(consumption);
     const leave = async (): Promise<void> => {
       this.#consumptions.delete(consumption);
-      await this.#members.left(queue);
+      await this.members.left(queue);
     };
     try {
+      await this.members.joined(queue);
       await this.#link.asked(`${queue} cannot be consumed`, async () => {
-        await this.#members.joined(queue);
-        if (!single) await consumption.activate({ alone: await this.#members.isAlone(queue) });
+        await consumption.activate({ alone: intake.alone === true || (await this.members.isAlone(queue)) });
       });
-      if (!single) {
-        return {
-          drain: () => consumption.drain(),
-          close: async () => {
-            await consumption.close();
-            await leave();
-          },
-        };
-      }
-      const place = await this.#single(queue).add({ consumption, intake });
-      return {
-        drain: () => place.drain(),
-        close: async () => {
-          await place.close();
-          await leave();
-        },
-      };
     } catch (error) {
       await leave();
       throw error;
     }
-  }
-
-  #single(queue: string): SingleQueue {
-    let single = this.#singles.get(queue);
-    if (!single) {
-      const onEmpty = (): void => void this.#singles.delete(queue);
-      single = new SingleQueue({ queue, link: this.#link, members: this.#members, onEmpty });
-      this.#singles.set(queue, single);
-    }
-    return single;
+    return {
+      drain: () => consumption.drain(),
+      close: async () => {
+        await consumption.close();
+        await leave();
+      },
+    };
   }
 
   async #ensured(address: Address): Promise<void> {
@@ -254,5 +258,16 @@ export class NatsBroker implements Broker {
 
   #refuseClosed(): void {
     if (this.#link.closed) throw new AnnealError('Unavailable', 'The bus is closed.');
+  }
+}
+
+/** A server that knows of no subscriber says so at once. */
+async function isGone({ nc, names, connected }: Link, id: string): Promise<boolean> {
+  if (!connected) return false;
+  try {
+    await nc.request(names.alive(id), '', { timeout: aliveMs });
+    return false;
+  } catch (error) {
+    return error instanceof NoRespondersError || (error instanceof RequestError && error.isNoResponders());
   }
 }

@@ -59,8 +59,6 @@ export class Consumption implements BrokerConsumer {
   #running = 0;
   /** What belongs to an earlier one was lost. */
   #epoch = 0;
-  /** Counts its activations and rests. */
-  #term = 0;
   #gate: Promise<void> | undefined;
   #puller: Puller | undefined;
   #draining = false;
@@ -87,11 +85,9 @@ export class Consumption implements BrokerConsumer {
   /** With `alone`, nobody else has anything in hand: what the broker waits for was in the hands of the dead. */
   async activate({ alone }: { alone: boolean }): Promise<void> {
     if (this.#puller || this.#draining) return;
-    this.#term += 1;
-    const term = this.#term;
     if (alone) await this.#rescue();
-    // Stopped, or put to rest, meanwhile.
-    if (term !== this.#term || this.#draining) return;
+    // Stopped meanwhile.
+    if (this.#draining) return;
     const { link } = this.#parts;
     this.#puller = new Puller({
       link,
@@ -104,17 +100,6 @@ export class Consumption implements BrokerConsumer {
     this.#puller.kick();
   }
 
-  /** Gives its place to another for a while: finishes what is in hand, at most until the deadline. */
-  async rest({ deadlineMs }: { deadlineMs: number }): Promise<void> {
-    const puller = this.#puller;
-    this.#puller = undefined;
-    this.#term += 1;
-    await puller?.stop();
-    const end = performance.now() + deadlineMs;
-    while (this.#running > 0 && performance.now() < end) await new Promise((resolve) => setTimeout(resolve, 20));
-    this.lose();
-  }
-
   /** The offers in hand are no longer ours. */
   lose(): void {
     if (this.#held.size === 0) return;
@@ -125,13 +110,6 @@ export class Consumption implements BrokerConsumer {
     this.#ready = [];
     this.#running = 0;
     this.#intake.onLost?.();
-  }
-
-  stopPulling(): void {
-    const puller = this.#puller;
-    this.#term += 1;
-    this.#puller = undefined;
-    void puller?.stop();
   }
 
   drain(): void {

@@ -2,6 +2,8 @@
  * What things are called on JetStream. Dots of a queue's name stay dots of its subject; what NATS forbids in a subject or
  * in the name of a consumer is written `=XX`, so that every name can be read back.
  */
+import { groupQueue } from '../broker.ts';
+
 export interface Address {
   readonly queue: string;
   readonly stream: string;
@@ -11,7 +13,7 @@ export interface Address {
   readonly durable: string;
 }
 
-const groupPrefix = 'events.';
+const groupPrefix = groupQueue('');
 
 const escapeWord = (word: string): string =>
   word === ''
@@ -30,8 +32,6 @@ export const escapeWords = (name: string): string => name.split('.').map(escapeW
 export const tokenOf = (name: string): string => name.split('.').map(escapeWord).join('_');
 export const nameOf = (token: string): string => token.split(/[._]/).map(unescapeWord).join('.');
 
-/** The durable queue of a group of listeners. */
-export const groupQueue = (group: string): string => `${groupPrefix}${group}`;
 export const isGroupQueue = (queue: string): boolean => queue.startsWith(groupPrefix);
 
 export function createNames(prefix: string) {
@@ -41,7 +41,6 @@ export function createNames(prefix: string) {
     events: `${prefix}-events`,
     dead: `${prefix}-dead`,
     retries: `${prefix}-retries`,
-    members: `${prefix}-members`,
     advisories: `${prefix}-advisories`,
     checks: `${prefix}-checks`,
   };
@@ -81,9 +80,6 @@ export function createNames(prefix: string) {
     retries: (durable: string): string => `${prefix}.t.${durable}.>`,
     dead: (queue: string | undefined, id: string): string =>
       `${prefix}.dead.${queue === undefined ? '*' : tokenOf(queue)}.${id === '*' ? '*' : tokenOf(id)}`,
-    member: (id: string): string => `${prefix}.m.${id}`,
-    owner: (queue: string): string => `${prefix}.o.${queue === '*' ? '*' : tokenOf(queue)}`,
-    beat: (id: string): string => `${prefix}.beat.${id}`,
     check: (id: string): string => `${prefix}.check.${id}`,
     alive: (id: string): string => `${prefix}.alive.${id}`,
   };

@@ -1,7 +1,13 @@
 /** `nats://…` and `tls://…`; `url.ts` says what may stand in them. */
-import type { OpenBrokerOptions } from '../open.ts';
+import type { OpenBusOptions } from '../open.ts';
 import { NatsBroker } from './broker.ts';
 
 /** @throws AnnealError InvalidRequest for a wrong URL, Unavailable when the server or its JetStream cannot be reached. */
-export const openNatsBroker = ({ url, source, newId, now, log }: OpenBrokerOptions): Promise<NatsBroker> =>
-  NatsBroker.open({ url, source, newId, now, log });
+export const openNatsBroker = ({
+  url,
+  source,
+  store,
+  newId,
+  now,
+  log,
+}: Omit<OpenBusOptions, 'registry'>): Promise<NatsBroker> => NatsBroker.open({ url, source, store, newId, now, log });

@@ -14,7 +14,6 @@ const windowSize = 1_024;
 const deadlineMs = 15_000;
 const repeatMs = 2_000;
 const sweepMs = 250;
-const wrongLastSequence = 10071;
 
 export interface Publication {
   readonly subject: string;
@@ -22,8 +21,6 @@ export interface Publication {
   readonly headers?: Readonly<Record<string, string>>;
   /** Names the publication where it may be repeated by another call; else a name is made. */
   readonly id?: string;
-  /** Refused with Conflict unless this is the last message of the subject; 0 for none. */
-  readonly expectedLast?: number;
 }
 
 export interface Confirmation {
@@ -44,7 +41,7 @@ interface Pending {
 interface PubAck {
   readonly seq?: number;
   readonly duplicate?: boolean;
-  readonly error?: { readonly code?: number; readonly err_code?: number; readonly description?: string };
+  readonly error?: { readonly description?: string };
 }
 
 export class Publisher {
@@ -70,9 +67,6 @@ export class Publisher {
     this.#count += 1;
     const named = headers();
     named.set('Nats-Msg-Id', publication.id ?? `${this.#link.id}:${this.#count}`);
-    if (publication.expectedLast !== undefined) {
-      named.set('Nats-Expected-Last-Subject-Sequence', String(publication.expectedLast));
-    }
     if (publication.headers) for (const [name, value] of Object.entries(publication.headers)) named.set(name, value);
     return new Promise((resolve, reject) => {
       const { subject, bytes } = publication;
@@ -118,10 +112,7 @@ export class Publisher {
       pending.resolve({ seq, duplicate });
       return;
     }
-    const conflict = error.err_code === wrongLastSequence;
-    pending.reject(
-      new AnnealError(conflict ? 'Conflict' : 'Unavailable', `JetStream refused a message: ${error.description}.`),
-    );
+    pending.reject(new AnnealError('Unavailable', `JetStream refused a message: ${error.description}.`));
   }
 
   #end(token: string): Pending | undefined {

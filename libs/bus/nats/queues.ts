@@ -1,9 +1,9 @@
 /** What operators see of the queues, and do to them. */
 import type { ConsumerInfo } from '@nats-io/jetstream';
+import type { Members } from '../active/members.ts';
 import type { Broker } from '../broker.ts';
 import type { QueueMeasure } from '../port.ts';
 import { isAbsent, type Link } from './link.ts';
-import type { Members } from './members.ts';
 import { isGroupQueue, nameOf, type Address } from './names.ts';
 import type { Retries } from './retries.ts';
 import { filtersOf, type Topology } from './topology.ts';

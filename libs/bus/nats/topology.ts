@@ -45,7 +45,6 @@ export class Topology {
     await this.#stream(stream.events, [`${roots.event}>`, `${roots.group}>`], { retention: RetentionPolicy.Interest });
     await this.#stream(stream.dead, [`${prefix}.dead.>`], {});
     await this.#stream(stream.retries, [`${prefix}.t.>`], { max_age: nanos(retryRecordsKeptMs) });
-    await this.#stream(stream.members, [`${prefix}.m.>`, `${prefix}.o.>`], { max_msgs_per_subject: 1 });
     await this.#stream(stream.checks, [`${prefix}.check.>`], { max_msgs_per_subject: 1, max_age: nanos(checksKeptMs) });
     const advised = [stream.requests, stream.responses, stream.events].flatMap((name) => [
       `$JS.EVENT.ADVISORY.CONSUMER.MAX_DELIVERIES.${name}.*`,
@@ -66,7 +65,7 @@ export class Topology {
       discard: DiscardPolicy.New,
       num_replicas: replicas,
       duplicate_window: nanos(dedupeMs),
-      // Retry records and owners are replaced, never refused; nothing else has a limit that could discard.
+      // Retry records are replaced, never refused; nothing else has a limit that could discard.
       ...(rest.max_age !== undefined || rest.max_msgs_per_subject !== undefined ? { discard: DiscardPolicy.Old } : {}),
       metadata: { 'anneal-topology': String(topologyVersion) },
       ...rest,

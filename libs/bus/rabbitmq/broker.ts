@@ -5,10 +5,11 @@
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Store } from '@anneal/store/port.ts';
 import type { Channel } from 'amqplib';
-import type { Broker, BrokerConsumer, BusLog, Intake, Packet } from '../broker.ts';
+import { Members } from '../active/members.ts';
+import { groupQueue, type Broker, type BrokerConsumer, type BusLog, type Intake, type Packet } from '../broker.ts';
 import { matcherOf } from '../pattern.ts';
 import type { DeadLetters } from '../port.ts';
-import { Asker } from './channel.ts';
+import { Asker, isMissing } from './channel.ts';
 import { Declarer } from './declare.ts';
 import { Graveyard } from './dead-letters.ts';
 import { Due } from './due.ts';
@@ -42,6 +43,7 @@ const againMs = 500;
 const notesKeptMs = 14 * 24 * 3600_000;
 
 export class RabbitmqBroker implements Broker {
+  readonly members: Members;
   readonly queues: Broker['queues'];
   readonly deadLetters: DeadLetters;
   readonly #parts: Parts;
@@ -54,13 +56,17 @@ export class RabbitmqBroker implements Broker {
   readonly #takers = new Set<Taker>();
   #closed = false;
 
-  private constructor(parts: Parts, made: { publisher: Publisher; graveyard: Graveyard; inbox: Inbox }) {
+  private constructor(
+    parts: Parts,
+    made: { publisher: Publisher; graveyard: Graveyard; inbox: Inbox; asker: Asker; members: Members },
+  ) {
     const { names, registry, notes, newId, now, consuming } = parts;
     this.#parts = parts;
     this.#publisher = made.publisher;
     this.#graveyard = made.graveyard;
     this.#inbox = made.inbox;
-    this.#asker = new Asker(consuming);
+    this.#asker = made.asker;
+    this.members = made.members;
     this.#declarer = new Declarer({ link: consuming, asker: this.#asker, names, log: parts.log });
     this.#retries = new Retries({ names, asker: this.#asker, publisher: made.publisher, registry, newId, now });
     this.deadLetters = made.graveyard;
@@ -125,7 +131,17 @@ export class RabbitmqBroker implements Broker {
       resend: ({ queue, subject, content }) => broker.#resend({ queue, subject, content }),
     });
     const parts: Parts = { endpoint, names, sending, consuming, registry, notes, store, newId, now, log };
-    const broker = new RabbitmqBroker(parts, { publisher, graveyard, inbox });
+    const asker = new Asker(consuming);
+    // The inbox goes with its connection: the broker knows which of them are left.
+    const isGone = (id: string): Promise<boolean> =>
+      asker
+        .ask((channel) => channel.checkQueue(id), checkMs)
+        .then(
+          () => false,
+          (error: unknown) => isMissing(error),
+        );
+    const members = await Members.open({ store, id: inbox.name, isGone, log });
+    const broker = new RabbitmqBroker(parts, { publisher, graveyard, inbox, asker, members });
     return broker;
   }
 
@@ -151,7 +167,6 @@ export class RabbitmqBroker implements Broker {
       intake,
       ordered: false,
       durable: true,
-      single: intake.singleActive,
       prepare: async (channel) => {
         await this.#declare(queue);
         return channel && this.#parts.names.queue(queue);
@@ -164,7 +179,7 @@ export class RabbitmqBroker implements Broker {
     intake: Intake,
   ): Promise<BrokerConsumer> {
     matcherOf(patterns);
-    const { names, registry } = this.#parts;
+    const { names } = this.#parts;
     if (group === undefined) {
       const queue = `listener of ${patterns.join(', ')}`;
       const prepare = async (channel: Channel): Promise<string> => {
@@ -173,21 +188,29 @@ export class RabbitmqBroker implements Broker {
         for (const pattern of patterns) await channel.bindQueue(made.queue, names.events, pattern);
         return made.queue;
       };
-      return this.#take({ queue, intake, ordered: true, durable: false, single: false, prepare });
+      return this.#take({ queue, intake, ordered: true, durable: false, prepare });
     }
-    const queue = names.group(group);
-    const prepare = async (channel: Channel): Promise<string> => {
-      const name = names.queue(queue);
-      await channel.assertExchange(names.events, 'topic', { durable: true });
-      await this.#declarer.make(name, names.queueOptions(queue));
+    const prepare = (): Promise<string> => this.#makeGroup({ patterns, group });
+    return this.#take({ queue: groupQueue(group), intake, ordered: true, durable: true, prepare });
+  }
+
+  async declareGroup(parameters: { patterns: readonly string[]; group: string }): Promise<void> {
+    matcherOf(parameters.patterns);
+    await this.#makeGroup(parameters);
+  }
+
+  async #makeGroup({ patterns, group }: { patterns: readonly string[]; group: string }): Promise<string> {
+    const { names, registry } = this.#parts;
+    const queue = groupQueue(group);
+    const name = names.queue(queue);
+    await this.#asker.ask((channel) => channel.assertExchange(names.events, 'topic', { durable: true }));
+    await this.#declarer.make(name, names.queueOptions(queue));
+    const stale = await registry.addGroup(queue, patterns);
+    await this.#asker.ask(async (channel) => {
       for (const pattern of patterns) await channel.bindQueue(name, names.events, pattern);
-      for (const stale of await registry.addGroup(queue, patterns)) {
-        await channel.unbindQueue(name, names.events, stale);
-      }
-      return name;
-    };
-    // Order by subject needs one process that sees all of them; the others of the group stand by.
-    return this.#take({ queue, intake, ordered: true, durable: true, single: true, prepare });
+      for (const pattern of stale) await channel.unbindQueue(name, names.events, pattern);
+    });
+    return name;
   }
 
   get inbox(): string {
@@ -236,6 +259,7 @@ export class RabbitmqBroker implements Broker {
     if (this.#closed) return;
     this.#closed = true;
     await Promise.all([...this.#takers].map((taker) => taker.close()));
+    await this.members.close();
     await this.#publisher.close();
     await this.#asker.close();
     await Promise.all([this.#parts.sending.close(), this.#parts.consuming.close()]);
@@ -246,17 +270,15 @@ export class RabbitmqBroker implements Broker {
     intake: Intake;
     ordered: boolean;
     durable: boolean;
-    single: boolean;
     prepare: (channel: Channel) => Promise<string>;
   }): Promise<Taker> {
     if (this.#closed) throw new AnnealError('Unavailable', 'The bus is closed.');
-    const { queue, intake, ordered, durable, single, prepare } = options;
-    const { consuming, notes, names, now, log } = this.#parts;
+    const { queue, intake, ordered, durable, prepare } = options;
+    const { consuming, notes, now, log } = this.#parts;
     const taker: Taker = new Taker({
       link: consuming,
       queue,
       prepare,
-      lock: single ? (channel) => this.#lock(channel, names.lock(queue)) : undefined,
       ordered,
       intake,
       notes: durable ? notes : undefined,
@@ -268,14 +290,6 @@ export class RabbitmqBroker implements Broker {
     this.#takers.add(taker);
     await taker.start();
     return taker;
-  }
-
-  async #lock(channel: Channel, name: string): Promise<string> {
-    await this.#declarer.make(name, this.#parts.names.lockOptions);
-    const { messageCount } = await channel.assertQueue(name, this.#parts.names.lockOptions);
-    // One too many does no harm: the one active consumer of the tokens has one of them in hand.
-    if (messageCount === 0) channel.sendToQueue(name, Buffer.alloc(0), { persistent: true });
-    return name;
   }
 
   /** What has to happen before the acknowledgement happens, however long broker or store are away. */

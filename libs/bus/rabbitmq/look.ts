@@ -1,19 +1,17 @@
 /**
  * The first messages of a queue that nobody consumes from. The protocol only knows taking: they are taken in hand and given
- * back, in their order. The notes keep that from being counted as attempts; holding the token of the queue meanwhile keeps
- * a consumer that comes just then from getting the later ones first.
+ * back, in their order. The notes keep that from being counted as attempts. A consumer that comes just then may get later
+ * ones first.
  */
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import type { Channel, ConsumeMessage, GetMessage } from 'amqplib';
+import type { Channel, GetMessage } from 'amqplib';
 import { arrivalOf, standingOf } from './arrival.ts';
-import { isMissing } from './channel.ts';
 import type { Link } from './link.ts';
 import type { Names } from './names.ts';
 import type { Notes } from './notes.ts';
 
 export type Look = (queue: string, limit: number) => Promise<readonly GetMessage[]>;
 
-const tokenMs = 250;
 const patienceMs = 1000;
 
 export function createLook(parts: { link: Link; names: Names; notes: Notes; now: () => Date }): Look {
@@ -24,27 +22,6 @@ export function createLook(parts: { link: Link; names: Names; notes: Notes; now:
     if (!channel) throw new AnnealError('Unavailable', `${link.trouble ?? 'The broker is gone'}.`);
     channel.on('error', () => undefined);
     return channel;
-  };
-
-  /** False while another one has the token. A queue that never had a single active consumer has none. */
-  const holdsToken = async (channel: Channel, lock: string): Promise<boolean> => {
-    const probe = await open();
-    try {
-      await probe.checkQueue(lock);
-      await probe.close();
-    } catch (error) {
-      if (isMissing(error)) return true;
-      throw error;
-    }
-    await channel.prefetch(1);
-    return new Promise((resolve, reject) => {
-      const late = setTimeout(() => resolve(false), tokenMs);
-      const take = (token: ConsumeMessage | null): void => {
-        clearTimeout(late);
-        resolve(token !== null);
-      };
-      channel.consume(lock, take).catch(reject);
-    });
   };
 
   const note = async (name: string, found: readonly GetMessage[]): Promise<void> => {
@@ -67,7 +44,6 @@ export function createLook(parts: { link: Link; names: Names; notes: Notes; now:
     const channel = await open();
     const found: GetMessage[] = [];
     try {
-      if (!(await holdsToken(channel, names.lock(queue)))) return [];
       while (found.length < limit) {
         const message = await channel.get(name);
         if (message === false) break;

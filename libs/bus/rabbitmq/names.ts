@@ -66,14 +66,6 @@ export class Names {
     return { durable: true, arguments: { 'x-queue-type': 'classic' } };
   }
 
-  group(group: string): string {
-    return `events.${group}`;
-  }
-
-  lock(name: string): string {
-    return `${this.#prefix}anneal.active.${name}`;
-  }
-
   retry(name: string, level: number): string {
     return `${this.#prefix}anneal.retry.${level}.${name}`;
   }
@@ -86,19 +78,6 @@ export class Names {
     return this.isQuorum(name)
       ? { durable: true, arguments: { 'x-queue-type': 'quorum', 'x-delivery-limit': deliveryLimit } }
       : { durable: true, arguments: { 'x-queue-type': 'classic' } };
-  }
-
-  /** Holds one token; who has it in hand is the active consumer of the queue, until its channel ends. */
-  get lockOptions(): Options.AssertQueue {
-    return {
-      durable: true,
-      arguments: {
-        'x-queue-type': 'quorum',
-        'x-delivery-limit': deliveryLimit,
-        'x-single-active-consumer': true,
-        'x-max-length': 1,
-      },
-    };
   }
 
   /** Made and removed at once; `declare.ts` says why. */

@@ -131,7 +131,7 @@ export function createQueues(parts: Parts): Broker['queues'] {
         throw new AnnealError('Conflict', `${queue} has ${counts.consumers} consumers; stop them first.`);
       }
       const levels = (await registry.get(queue))?.levels ?? [];
-      const all = [names.queue(queue), names.lock(queue), ...levels.map((level) => names.retry(queue, level))];
+      const all = [names.queue(queue), ...levels.map((level) => names.retry(queue, level))];
       for (const name of all) await asker.ask((channel) => channel.deleteQueue(name));
       heads.delete(queue);
       retries.forget(queue);

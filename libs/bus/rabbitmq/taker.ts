@@ -4,10 +4,8 @@
  * T1 What was taken on a channel is settled on that channel or not at all; when it ends, its offers are lost and the broker
  *    gives the messages out again.
  * T2 Offers are made in the order of delivery, also where one waits for its note.
- * T3 The active consumer is who has the token of the queue in hand, on the same channel as its work: when the channel ends,
- *    both go back together.
- * T4 In an ordered queue one event of a subject is offered at a time, retries included; it keeps its place at the broker.
- * T5 What goes back without having been tried is noted before, so that it is not counted.
+ * T3 In an ordered queue one event of a subject is offered at a time, retries included; it keeps its place at the broker.
+ * T4 What goes back without having been tried is noted before, so that it is not counted.
  */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Channel, ChannelModel, ConsumeMessage } from 'amqplib';
@@ -44,8 +42,6 @@ export interface TakerOptions {
   readonly queue: string;
   /** Makes what it consumes from; gives its name at the broker. */
   readonly prepare: (channel: Channel) => Promise<string>;
-  /** Makes the queue with the token; gives its name. */
-  readonly lock: ((channel: Channel) => Promise<string>) | undefined;
   readonly ordered: boolean;
   readonly intake: Intake;
   readonly notes: Notes | undefined;
@@ -57,8 +53,6 @@ export interface TakerOptions {
 
 const startMs = 15_000;
 const reopenMs = 100;
-/** Brokers end a channel that has a message in hand for half an hour. The token is given back and taken again before. */
-const tokenMs = 5 * 60_000;
 
 export class Taker implements BrokerConsumer, LinkUser {
   readonly #options: TakerOptions;
@@ -69,7 +63,6 @@ export class Taker implements BrokerConsumer, LinkUser {
   #channel: Channel | undefined;
   #queueAtBroker = '';
   #consumerTag: string | undefined;
-  #active = false;
   #gate: Promise<void> | undefined;
   #backs: Promise<void> = Promise.resolve();
   #draining = false;
@@ -87,7 +80,7 @@ export class Taker implements BrokerConsumer, LinkUser {
     return this.#consumerTag !== undefined;
   }
 
-  /** Resolves when it is consuming, or standing by. */
+  /** Resolves when it is consuming. */
   async start(): Promise<void> {
     const late = setTimeout(() => {
       const trouble = this.#options.link.trouble ?? 'The broker does not answer';
@@ -132,7 +125,6 @@ export class Taker implements BrokerConsumer, LinkUser {
     const channel = this.#channel;
     this.#channel = undefined;
     await channel?.close().catch(() => undefined);
-    this.#setActive(false);
     this.#options.onEnd();
   }
 
@@ -157,7 +149,7 @@ export class Taker implements BrokerConsumer, LinkUser {
   }
 
   async #open(model: ChannelModel): Promise<void> {
-    const { link, prepare, lock, intake, log } = this.#options;
+    const { link, prepare, intake, log } = this.#options;
     const alive = (): boolean => !this.#closed && link.model === model;
     while (alive() && !this.#channel) {
       let channel: Channel | undefined;
@@ -173,8 +165,7 @@ export class Taker implements BrokerConsumer, LinkUser {
           this.#lost();
           setTimeout(() => alive() && void this.#open(model), reopenMs);
         });
-        if (lock) await this.#standBy(opened, await lock(opened));
-        else await this.#consume(opened, intake);
+        await this.#consume(opened, intake);
         this.#started.resolve();
       } catch (error) {
         if (this.#channel === channel) this.#channel = undefined;
@@ -193,31 +184,6 @@ export class Taker implements BrokerConsumer, LinkUser {
     if (this.#channel !== channel) return;
     if (this.#draining) await channel.cancel(consumerTag);
     else this.#consumerTag = consumerTag;
-  }
-
-  async #standBy(channel: Channel, lock: string): Promise<void> {
-    await channel.prefetch(1);
-    await channel.consume(lock, (token) => {
-      if (this.#channel !== channel) return;
-      if (!token) {
-        // Somebody removed the queue of the token.
-        void channel.close().catch(() => undefined);
-        return;
-      }
-      this.#keep(channel, token);
-      if (this.#active) return;
-      this.#setActive(true);
-      this.#consume(channel, this.#options.intake).catch(() => channel.close().catch(() => undefined));
-    });
-  }
-
-  #keep(channel: Channel, token: ConsumeMessage): void {
-    const timer = setTimeout(() => {
-      this.#timers.delete(timer);
-      if (this.#channel === channel) channel.nack(token);
-    }, tokenMs);
-    timer.unref();
-    this.#timers.add(timer);
   }
 
   #arrive(channel: Channel, message: ConsumeMessage | null): void {
@@ -295,7 +261,7 @@ export class Taker implements BrokerConsumer, LinkUser {
     this.#next(item);
   }
 
-  /** T4: it waits here, in its place. */
+  /** T3: it waits here, in its place. */
   async #again(item: Item, delayMs: number): Promise<void> {
     item.attempt += 1;
     item.offered = false;
@@ -346,12 +312,5 @@ export class Taker implements BrokerConsumer, LinkUser {
     this.#held.clear();
     this.#subjects.clear();
     this.#options.intake.onLost?.();
-    this.#setActive(false);
-  }
-
-  #setActive(active: boolean): void {
-    if (!this.#options.lock || this.#active === active) return;
-    this.#active = active;
-    this.#options.intake.onActive?.(active);
   }
 }

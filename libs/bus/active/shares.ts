@@ -16,11 +16,14 @@ export interface Ownership {
 export interface Wish {
   readonly claim: readonly string[];
   readonly yield: readonly string[];
+  /** Nobody has anything to claim or to yield. */
+  readonly settled: boolean;
 }
 
 export function wishOf({ me, members, owners }: Ownership): Wish {
   const claim: string[] = [];
   const give: string[] = [];
+  let settled = true;
   for (const { queues, wanters } of classesOf(members, me)) {
     const held = new Map(wanters.map((id) => [id, 0]));
     const free: string[] = [];
@@ -30,6 +33,7 @@ export function wishOf({ me, members, owners }: Ownership): Wish {
       if (owner === undefined || count === undefined) free.push(queue);
       else held.set(owner, count + 1);
     }
+    if (free.length > 0 || Math.max(...held.values()) - Math.min(...held.values()) > 1) settled = false;
     // Each free queue goes to whoever has the fewest; everybody counts the same way.
     for (const queue of free) {
       const least = wanters.reduce((best, id) => ((held.get(id) ?? 0) < (held.get(best) ?? 0) ? id : best));
@@ -44,7 +48,7 @@ export function wishOf({ me, members, owners }: Ownership): Wish {
     if (excess <= 0 && mine.length - least >= 2) excess = 1;
     if (excess > 0 && least < fair) give.push(...mine.slice(mine.length - excess));
   }
-  return { claim, yield: give };
+  return { claim, yield: give, settled };
 }
 
 /** Queues with the same wanters, of those that this member wants. */

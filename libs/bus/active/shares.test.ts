@@ -15,6 +15,8 @@ function settle(members: Record<string, string[]>, owners = new Map<string, stri
       for (const queue of wish.claim) if (!owners.has(queue)) owners.set(queue, me);
       moved ||= wish.claim.length + wish.yield.length > 0;
     }
+    const settled = Object.keys(members).every((me) => wishOf({ me, members: wants(members), owners }).settled);
+    if (settled) expect(moved).toBe(false);
     if (!moved) return owners;
   }
   throw new Error('it does not come to rest');
@@ -57,6 +59,6 @@ describe('the shares of queues with one active consumer', () => {
 
   it('of one that is dead are free', () => {
     const wish = wishOf({ me: 'a', members: wants({ a: ['q'] }), owners: new Map([['q', 'dead']]) });
-    expect(wish).toEqual({ claim: ['q'], yield: [] });
+    expect(wish).toEqual({ claim: ['q'], yield: [], settled: false });
   });
 });

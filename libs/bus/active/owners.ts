@@ -1,0 +1,215 @@
+/**
+ * Who is the one active consumer of a queue, among the processes that share a broker and a store. One record per queue
+ * says it; records are changed by compare-and-set only, and never removed, so that a version is never seen twice.
+ *
+ * O1 A record is claimed when it names nobody, or one whose document is gone (read after the record).
+ * O2 Who owns more than its share yields: it takes nothing more, finishes what is in hand or gives it back within a
+ *    second, and then frees the record. The next owner looks ten times a second until all is in its place.
+ * O3 An owner that finds another's name in the record, or may be taken for dead, stops at once. For a moment two may take
+ *    from one queue: that does no harm, as handlers bear repeats and what must not be written twice has a fence of its own.
+ * O4 What a record says of this process and it does not know (an answer was lost, or it came back from the dead) is taken
+ *    up again if it is wanted, and freed if not.
+ *
+ * Why not the broker's own means: RabbitMQ gives all queues to the consumer that came first, and JetStream's pinned
+ * clients do not know of each other's load. Both need what stands here to be even, and then nothing of theirs.
+ */
+import { DuplicateError, type Collection } from '@anneal/store/port.ts';
+import type { BusLog } from '../broker.ts';
+import { atMost, type Members } from './members.ts';
+import { wishOf } from './shares.ts';
+
+const restMs = 500;
+const unsettledMs = 100;
+const patienceMs = 1_000;
+
+interface OwnerDocument {
+  readonly id: string;
+  readonly version: number;
+  /** Empty: nobody. */
+  readonly owner: string;
+}
+
+/** Whoever takes from the queue while this process owns it. */
+export interface Heir {
+  gain(): void;
+  /** Resolves when nothing is in hand any more; at once with `lost`. */
+  yield(parameters: { lost: boolean }): Promise<void>;
+}
+
+export interface Ownership {
+  /** Resolves when this process is known to want the queue; `gain` says when it has it. */
+  stand(queue: string, heir: Heir): Promise<void>;
+  /** To be called when nothing is in hand any more. */
+  withdraw(queue: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Where there is but one process, it owns everything. */
+export const soleOwner: Ownership = {
+  stand: (_queue, heir) => {
+    heir.gain();
+    return Promise.resolve();
+  },
+  withdraw: () => Promise.resolve(),
+  close: () => Promise.resolve(),
+};
+
+export class Owners implements Ownership {
+  readonly #records: Collection<OwnerDocument>;
+  readonly #members: Members;
+  readonly #log: BusLog;
+  readonly #heirs = new Map<string, Heir>();
+  /** What this process owns, with the version of the record that says so. */
+  readonly #held = new Map<string, number>();
+  readonly #yielding = new Map<string, Promise<void>>();
+  /** Could not be freed yet. */
+  readonly #owed = new Set<string>();
+  #timer: NodeJS.Timeout | undefined;
+  #round: Promise<void> | undefined;
+  #again = false;
+  #closed = false;
+
+  private constructor(records: Collection<OwnerDocument>, members: Members, log: BusLog) {
+    this.#records = records;
+    this.#members = members;
+    this.#log = log;
+    members.listen({ onLost: () => this.#loseAll(), onChange: () => this.#kick() });
+  }
+
+  static async open({ members, log }: { members: Members; log: BusLog }): Promise<Owners> {
+    const records = await members.store.collection<OwnerDocument>({ name: 'bus_owners', indexes: [] });
+    return new Owners(records, members, log);
+  }
+
+  async stand(queue: string, heir: Heir): Promise<void> {
+    this.#heirs.set(queue, heir);
+    await this.#members.want(queue);
+    this.#kick();
+  }
+
+  async withdraw(queue: string): Promise<void> {
+    this.#heirs.delete(queue);
+    await Promise.all([this.#members.unwant(queue), this.#yielding.get(queue)]);
+    await atMost(patienceMs, this.#free(queue));
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    clearTimeout(this.#timer);
+    await atMost(patienceMs, this.#round ?? Promise.resolve());
+  }
+
+  /** A round now, and after it as often as needed. */
+  #kick(): void {
+    if (this.#closed) return;
+    if (this.#round) {
+      this.#again = true;
+      return;
+    }
+    clearTimeout(this.#timer);
+    this.#again = false;
+    this.#round = this.#lookAndWait();
+  }
+
+  async #lookAndWait(): Promise<void> {
+    let settled = false;
+    try {
+      settled = await this.#look();
+    } catch (error) {
+      this.#log.debug({ err: error }, 'The owners of queues cannot be read or written; tried again.');
+    }
+    this.#round = undefined;
+    if (this.#closed || this.#heirs.size + this.#owed.size === 0) return;
+    const waitMs = this.#again ? 0 : settled && this.#yielding.size === 0 ? restMs : unsettledMs;
+    this.#timer = setTimeout(() => this.#kick(), waitMs);
+    this.#timer.unref();
+  }
+
+  /** True when everybody has its share. */
+  async #look(): Promise<boolean> {
+    if (this.#members.lost) return true;
+    const { id } = this.#members;
+    const queues = [...new Set([...this.#heirs.keys(), ...this.#owed])];
+    const records = new Map((await this.#records.getMany(queues)).map((record) => [record.id, record]));
+    // O1: after the records, so that whoever is named there and lives is seen to live.
+    await this.#members.look();
+    const members = this.#members.wants;
+    const owners = new Map<string, string>();
+    const changes: Promise<void>[] = [];
+    for (const queue of queues) {
+      const record = records.get(queue);
+      const mine = record?.owner === id;
+      if (!mine) this.#lose(queue);
+      if (this.#held.has(queue)) owners.set(queue, id);
+      else if (mine && !this.#yielding.has(queue)) {
+        owners.set(queue, id);
+        changes.push(this.#claim(queue, record));
+      } else if (record && record.owner !== '' && members.has(record.owner)) owners.set(queue, record.owner);
+    }
+    const wish = wishOf({ me: id, members, owners });
+    // One that lives and does not want it any more is about to free it.
+    const free = wish.claim.filter((queue) => !owners.has(queue));
+    for (const queue of free) changes.push(this.#claim(queue, records.get(queue)));
+    for (const queue of wish.yield) void this.#give(queue);
+    await Promise.all(changes);
+    return wish.settled;
+  }
+
+  async #claim(queue: string, record: OwnerDocument | undefined): Promise<void> {
+    if (this.#held.has(queue) || this.#yielding.has(queue)) return;
+    const owner = this.#heirs.has(queue) ? this.#members.id : '';
+    let claimed: OwnerDocument | undefined;
+    try {
+      claimed = record
+        ? await this.#records.replace({ id: queue, owner }, record.version)
+        : await this.#records.insert({ id: queue, owner });
+    } catch (error) {
+      // Another was first.
+      if (!(error instanceof DuplicateError)) throw error;
+    }
+    if (!claimed) return;
+    this.#owed.delete(queue);
+    if (owner === '') return;
+    this.#held.set(queue, claimed.version);
+    const heir = this.#heirs.get(queue);
+    if (!heir || this.#members.lost || this.#closed) await this.#free(queue);
+    else heir.gain();
+  }
+
+  #give(queue: string): Promise<void> {
+    let giving = this.#yielding.get(queue);
+    if (!giving) {
+      giving = (async (): Promise<void> => {
+        await this.#heirs.get(queue)?.yield({ lost: false });
+        await this.#free(queue);
+      })().finally(() => {
+        this.#yielding.delete(queue);
+        this.#kick();
+      });
+      this.#yielding.set(queue, giving);
+    }
+    return giving;
+  }
+
+  async #free(queue: string): Promise<void> {
+    const version = this.#held.get(queue);
+    if (version === undefined) return;
+    this.#held.delete(queue);
+    try {
+      await this.#records.replace({ id: queue, owner: '' }, version);
+    } catch (error) {
+      this.#owed.add(queue);
+      this.#log.debug({ err: error, queue }, 'A queue could not be given up yet; tried again.');
+      this.#kick();
+    }
+  }
+
+  #lose(queue: string): void {
+    if (!this.#held.delete(queue)) return;
+    void this.#heirs.get(queue)?.yield({ lost: true });
+  }
+
+  #loseAll(): void {
+    for (const queue of this.#held.keys()) this.#lose(queue);
+  }
+}

@@ -1,0 +1,103 @@
+/**
+ * The consumers in this process of one queue that has one active consumer: the first of them takes, while the process owns
+ * the queue. One change happens at a time, so that the next begins when the one before has nothing in hand.
+ */
+import type { BusLog } from '../broker.ts';
+import type { Heir, Ownership } from './owners.ts';
+
+export interface Candidate {
+  begin(): Promise<void>;
+  /** Takes nothing more; resolves when what was in hand is finished, or given back at the deadline. */
+  rest(parameters: { deadlineMs?: number }): Promise<void>;
+  readonly onActive?: ((active: boolean) => void) | undefined;
+}
+
+/** A handler that takes longer is repeated by the next owner, rather than that all behind it wait. */
+const yieldMs = 1_000;
+const againMs = 250;
+
+export class Turn implements Heir {
+  readonly #queue: string;
+  readonly #ownership: Ownership;
+  readonly #log: BusLog;
+  readonly #candidates: Candidate[] = [];
+  #active: Candidate | undefined;
+  #owned = false;
+  #change: Promise<void> = Promise.resolve();
+
+  constructor(parameters: { queue: string; ownership: Ownership; log: BusLog }) {
+    this.#queue = parameters.queue;
+    this.#ownership = parameters.ownership;
+    this.#log = parameters.log;
+  }
+
+  get isEmpty(): boolean {
+    return this.#candidates.length === 0;
+  }
+
+  async add(candidate: Candidate): Promise<void> {
+    this.#candidates.push(candidate);
+    if (this.#candidates.length === 1) await this.#ownership.stand(this.#queue, this);
+    // Where this process owns the queue already, it takes from it on return.
+    if (this.#wanted === candidate) await this.#settle({});
+  }
+
+  async remove(candidate: Candidate, options: { deadlineMs?: number }): Promise<void> {
+    const place = this.#candidates.indexOf(candidate);
+    if (place === -1) return;
+    this.#candidates.splice(place, 1);
+    await this.#settle(options);
+    if (!this.isEmpty) return;
+    this.#owned = false;
+    await this.#ownership.withdraw(this.#queue);
+  }
+
+  gain(): void {
+    this.#owned = true;
+    void this.#settle({});
+  }
+
+  yield({ lost }: { lost: boolean }): Promise<void> {
+    this.#owned = false;
+    return this.#settle({ deadlineMs: lost ? 0 : yieldMs });
+  }
+
+  get #wanted(): Candidate | undefined {
+    return this.#owned ? this.#candidates[0] : undefined;
+  }
+
+  #settle(options: { deadlineMs?: number }): Promise<void> {
+    this.#change = this.#change.then(() => this.#next(options));
+    return this.#change;
+  }
+
+  async #next(options: { deadlineMs?: number }): Promise<void> {
+    const before = this.#active;
+    if (before === this.#wanted) return;
+    if (before) {
+      await before.rest(options);
+      this.#active = undefined;
+      before.onActive?.(false);
+    }
+    for (let next = this.#wanted; next; next = this.#wanted) {
+      this.#active = next;
+      next.onActive?.(true);
+      if (await this.#begin(next)) return;
+      this.#active = undefined;
+      next.onActive?.(false);
+    }
+  }
+
+  async #begin(candidate: Candidate): Promise<boolean> {
+    while (this.#wanted === candidate) {
+      try {
+        await candidate.begin();
+        return true;
+      } catch (error) {
+        this.#log.warn({ err: error, queue: this.#queue }, 'A queue cannot be taken over yet; tried again.');
+        await new Promise((resolve) => setTimeout(resolve, againMs));
+      }
+    }
+    return false;
+  }
+}
