@@ -30,7 +30,10 @@ export type Handler = (delivery: Delivery) => Promise<void>;
 export interface ConsumeOptions {
   /** Handlers in flight, and messages prefetched. Default 16. */
   readonly concurrency?: number;
-  /** One active consumer of the queue among all replicas; another takes over within ten seconds of its death. */
+  /**
+   * One active consumer of the queue among all replicas, so that queues are spread evenly; another takes over within ten
+   * seconds of its death. A group has one in any case.
+   */
   readonly singleActive?: boolean;
   /** Told when this consumer becomes, or ceases to be, the active one. Only with `singleActive`. */
   readonly onActive?: (active: boolean) => void;
@@ -50,6 +53,7 @@ export interface QueueMeasure {
   /** Waiting, those that wait for a retry included. */
   readonly depth: number;
   readonly inFlight: number;
+  /** Who takes from it now; those who stand by are not counted. */
   readonly consumers: number;
   readonly oldestAgeMs: number | null;
 }

@@ -1,8 +1,8 @@
-/** The bus on NATS JetStream when processes join, leave and die, and when strangers meddle. */
+/** The bus on NATS JetStream when strangers meddle. */
 import { mint, silent, testRegistry, work } from '@anneal/bus/conformance-messages.ts';
 import { Link } from '@anneal/bus/nats/link.ts';
 import { openBus } from '@anneal/bus/open.ts';
-import type { Bus, Delivery } from '@anneal/bus/port.ts';
+import type { Bus } from '@anneal/bus/port.ts';
 import { openStore } from '@anneal/store/open.ts';
 import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -17,8 +17,6 @@ if ('missing' in found) process.stderr.write(`${found.missing}\n`);
 
 const q = 'test.q';
 const soon = { timeout: 20_000, interval: 20 };
-const numbers = (n: number): number[] => Array.from({ length: n }, (_, index) => index);
-const nOf = ({ message }: Delivery): number => (message.data as { n: number }).n;
 
 describe.skipIf(server === undefined)('a bus on a NATS server of its own', () => {
   let url: string;
@@ -48,7 +46,7 @@ describe.skipIf(server === undefined)('a bus on a NATS server of its own', () =>
   const todo = (n: number) => mint(work, { data: { n } });
 
   beforeEach(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'anneal-nats-processes-'));
+    folder = await mkdtemp(join(tmpdir(), 'anneal-nats-strangers-'));
     storeUrl = `sqlite:${join(folder, 'store.db')}`;
     url = `${server?.url}?prefix=test-${randomUUID().slice(0, 8)}`;
   });
@@ -58,8 +56,6 @@ describe.skipIf(server === undefined)('a bus on a NATS server of its own', () =>
     await rm(folder, { recursive: true, force: true });
   });
   afterAll(() => server?.stop());
-
-  });
 
   it('what a foreign consumer terminates, or the server gives up, is a dead letter', async () => {
     const bus = await open();
