@@ -1,112 +1,125 @@
-/** How a traversal ends, and how a leaf fails. */
-import type { Failure } from '@anneal/contracts/errors.ts';
-import type { ResourceDocument, ResourceState } from './state.ts';
-import {
-  addEffect,
-  announceResource,
-  announceStack,
-  changeResource,
-  changeStack,
-  type Transaction,
-} from './transaction.ts';
+/** How a traversal ends. */
+import { beginRollback, cancelTimers } from './begin.ts';
+import { failureReason } from './failure.ts';
+import { answerParent } from './nested.ts';
+import { doom } from './node.ts';
+import { goesToNothing, isVisit, type StackAction } from './state.ts';
+import { addEffect, announceStack, changeStack, type Transaction } from './transaction.ts';
+import { dropWaits } from './wait.ts';
 
-/** Every text and list that is kept is bounded: a failed write of a long reason must never hold a stack. */
-export const reasonLimit = 4096;
-const messageLimit = 16_384;
-const failureLimit = 100;
-
-export const leafReason = (resource: string, failure: Failure): string =>
-  `${failure.code}: resources.${/^\d+$/.test(resource) ? `[${resource}]` : resource}: ${failure.message}`.slice(
-    0,
-    reasonLimit,
-  );
-
-/** Marks a resource as failed. The traversal fails with it when it was this traversal that wanted it. */
-export function failLeaf(
-  transaction: Transaction,
-  id: string,
-  how: { action: ResourceState; failure: Failure; attempted?: ResourceDocument['attempted']; traversal?: string },
-): void {
-  const { state, now } = transaction;
-  const before = state.resources.get(id);
-  if (!before) return;
-  const failure = { ...how.failure, message: how.failure.message.slice(0, messageLimit) };
-  const failed = changeResource(transaction, id, {
-    // A leaf that could not even be asked for failed to be created.
-    action: how.action === 'INIT' ? 'CREATE' : how.action,
-    status: 'FAILED',
-    reason: leafReason(before.name, failure),
-    failure,
-    request: null,
-    finished_at: now,
-    traversal: state.stack.traversal,
-    ...(how.attempted !== undefined && { attempted: how.attempted }),
-  });
-  announceResource(transaction, failed);
-  if (state.stack.phase === 'idle' || (how.traversal ?? state.stack.traversal) !== state.stack.traversal) return;
-  changeStack(transaction, {
-    phase: 'draining',
-    failures: [...state.stack.failures, { resource: failed.name, type: failed.type, failure }].slice(0, failureLimit),
-  });
-}
-
-/** Ends the traversal when nothing is left to do, or, after a failure, when nothing runs any more. */
-export function finishIfDone(transaction: Transaction): void {
+/**
+ * Ends the traversal when nothing is left to do, or, after a failure, when nothing runs any more. True when something can
+ * be worked on now: a rollback has begun, or the temporary members of a group may go.
+ */
+export function finishIfDone(transaction: Transaction): boolean {
   const { state } = transaction;
-  if (state.stack.phase === 'idle' || state.inFlight.size > 0) return;
-  if (state.stack.phase === 'draining') {
-    const [first] = state.stack.failures;
-    end(transaction, {
-      status: 'FAILED',
-      reason: first
-        ? `Resource ${failedAction(transaction, first.resource)} failed: ${leafReason(first.resource, first.failure)}`.slice(
-            0,
-            reasonLimit,
-          )
-        : `Stack ${state.stack.action} failed`,
-    });
-    return;
+  const { phase, status } = state.stack;
+  if (phase === 'draining') {
+    // A rollback takes what still runs as it comes.
+    if (status === 'IN_PROGRESS' && rollsBack(transaction)) return fail(transaction, failureReason(transaction));
+    if (state.inFlight.size > 0) return false;
+    if (status === 'IN_PROGRESS') return fail(transaction, failureReason(transaction));
+    // It was cancelled, and said so then.
+    changeStack(transaction, { phase: 'idle', deadline: null });
+    cancelTimers(transaction);
+    return false;
   }
   const graph = state.graph;
-  if (!graph) return;
+  if (phase !== 'converging' || !graph || state.inFlight.size > 0) return false;
   if (graph.current.size === graph.waiting.size && state.doomed.size === 0) {
-    const deleted = state.stack.action === 'DELETE';
-    changeStack(transaction, {
-      complete: deleted ? null : state.stack.target,
-      ...(deleted && { deleted_at: transaction.now, live_name: state.stack.id }),
-    });
-    end(transaction, { status: 'COMPLETE', reason: `Stack ${state.stack.action} completed successfully` });
-    return;
+    if (retire(transaction)) return true;
+    if (state.stack.action === 'CHECK' && state.stack.failures.length > 0)
+      return fail(transaction, failureReason(transaction));
+    succeed(transaction);
+    return false;
   }
+  if (state.held.size > 0 || (state.stack.batch?.until ?? null) !== null) return false;
   // No rule leads here; were one to, the stack must fail and not hang.
   const stuck = [...graph.waiting.keys()].filter((name) => !graph.current.has(name)).slice(0, 5);
-  changeStack(transaction, { failures: [] });
+  const left = stuck.join(', ') || [...state.doomed].slice(0, 5).join(', ');
+  end(transaction, { status: 'FAILED', reason: `Defect: nothing runs and nothing can start; left are ${left}.` });
+  return false;
+}
+
+/** All members of a rolling group are as they should be: those that were only there meanwhile go. */
+function retire(transaction: Transaction): boolean {
+  const { state } = transaction;
+  const { temporary = [] } = state.plan.rolling ?? {};
+  if (temporary.length === 0 || state.stack.batch?.retiring || isVisit(state.stack.action)) return false;
+  changeStack(transaction, { batch: { members: [], until: null, retiring: true } });
+  for (const name of temporary) {
+    state.graph?.waiting.delete(name);
+    state.graph?.current.delete(name);
+    for (const id of state.byName.get(name) ?? []) doom(state, id);
+  }
+  return true;
+}
+
+function succeed(transaction: Transaction): void {
+  const { state } = transaction;
+  const { action } = state.stack;
+  if (action === 'DELETE') {
+    changeStack(transaction, { complete: null, deleted_at: transaction.now, live_name: state.stack.id });
+  } else if (!isVisit(action) && !goesToNothing(state.stack)) {
+    changeStack(transaction, { complete: state.stack.target });
+    state.complete = state.plan;
+  }
+  const partial =
+    action === 'CHECK' && [...state.resources.values()].some(({ reason }) => reason.startsWith('CHECK not '));
   end(transaction, {
-    status: 'FAILED',
-    reason: `Defect: nothing runs and nothing can start; left are ${stuck.join(', ') || [...state.doomed].slice(0, 5).join(', ')}.`,
+    status: 'COMPLETE',
+    reason: partial ? "'CHECK' not fully supported (see resources)" : `Stack ${action} completed successfully`,
   });
+  if (!isVisit(action) && !state.plan.rolling && !hasHooks(transaction)) state.settled = state.stack.target.plan;
+}
+
+const hasHooks = ({ state }: Transaction): boolean =>
+  Object.values(state.plan.resources).some(({ hooks }) => hooks !== undefined && hooks.length > 0);
+
+const towardsPlan: readonly StackAction[] = ['CREATE', 'UPDATE', 'ADOPT', 'RESTORE'];
+
+/** A nested stack never goes back by itself: the one around it does. */
+const rollsBack = ({ state: { stack } }: Transaction): boolean =>
+  stack.on_failure === 'rollback' && stack.parent === null && towardsPlan.includes(stack.action);
+
+/** The traversal failed: it ends so, or its policy says what comes next. */
+export function fail(transaction: Transaction, reason: string): boolean {
+  const { state } = transaction;
+  const { action, on_failure, parent } = state.stack;
+  if (rollsBack(transaction)) {
+    changeStack(transaction, { status: 'FAILED', reason });
+    announceStack(transaction, state.stack.failures[0]?.failure);
+    beginRollback(transaction, { keepFailures: true });
+    return true;
+  }
+  if (on_failure === 'pause' && parent === null && towardsPlan.includes(action) && state.stack.failures.length > 0) {
+    changeStack(transaction, { phase: 'paused', reason, deadline: null });
+    cancelTimers(transaction);
+    announceStack(transaction, state.stack.failures[0]?.failure);
+    return false;
+  }
+  end(transaction, { status: 'FAILED', reason });
+  return false;
 }
 
 export function end(transaction: Transaction, how: { status: 'COMPLETE' | 'FAILED'; reason: string }): void {
   const { state } = transaction;
-  const [first] = state.stack.failures;
-  changeStack(transaction, { phase: 'idle', status: how.status, reason: how.reason, deadline: null });
+  const { snapshot, failures, inherited } = state.stack;
+  dropWaits(transaction);
+  cancelTimers(transaction);
+  changeStack(transaction, {
+    phase: 'idle',
+    status: how.status,
+    reason: how.reason,
+    deadline: null,
+    ...(how.status === 'COMPLETE' && { adopt: null }),
+    observe: false,
+    batch: null,
+    snapshot: null,
+  });
   state.graph = undefined;
   state.doomed.clear();
-  cancelTimers(transaction);
-  announceStack(transaction, how.status === 'FAILED' ? first?.failure : undefined);
-}
-
-export function cancelTimers(transaction: Transaction): void {
-  const { action, traversal } = transaction.state.stack;
-  addEffect(transaction, { kind: 'cancel timer', timer: 'deadline', traversal });
-  if (action === 'DELETE') addEffect(transaction, { kind: 'cancel timer', timer: 'grace', traversal });
-}
-
-function failedAction({ state }: Transaction, name: string): string {
-  for (const id of state.byName.get(name) ?? []) {
-    const resource = state.resources.get(id);
-    if (resource?.status === 'FAILED') return resource.action;
-  }
-  return state.stack.action;
+  announceStack(transaction, how.status === 'FAILED' ? failures[inherited]?.failure : undefined);
+  if (snapshot) addEffect(transaction, { kind: 'snapshot', snapshot, status: how.status, reason: how.reason });
+  answerParent(transaction);
 }

@@ -31,11 +31,10 @@ export type Input =
   | ({ readonly kind: 'delete'; readonly id: string; readonly abandon?: boolean | undefined } & FromParent)
   | ({ readonly kind: 'visit'; readonly id: string; readonly action: VisitAction } & FromParent)
   | { readonly kind: 'visit'; readonly id: string; readonly action: 'SNAPSHOT'; readonly snapshot: SnapshotRef }
-  /** Towards what was last complete. `plan` is that plan, and empty when there is none. */
-  | { readonly kind: 'rollback'; readonly id: string; readonly plan: Plan; readonly cancel: boolean }
+  /** Towards what was last complete, or towards nothing. `cancel`: only of an update that runs. */
+  | { readonly kind: 'rollback'; readonly id: string; readonly cancel: boolean }
   | ({ readonly kind: 'cancel'; readonly id: string } & FromParent)
-  /** `plan`: of the target. */
-  | { readonly kind: 'retry'; readonly id: string; readonly plan: Plan }
+  | { readonly kind: 'retry'; readonly id: string }
   | { readonly kind: 'resource'; readonly id: string; readonly resource: string; readonly action: ResourceAct }
   | { readonly kind: 'response'; readonly id: string; readonly response: ResourceResponse }
   | { readonly kind: 'timer'; readonly id: string; readonly timer: string; readonly traversal: string }
@@ -66,13 +65,14 @@ export interface EventRecord extends StackEvent {
   readonly object_version: number;
   readonly traversal: string;
   readonly seconds?: number;
-  /** Of a resource that waits for a lifecycle hook. */
-  readonly lifecycle?: {
-    readonly hook: string;
-    readonly transition: string;
+  /** Of a resource that begins to wait for someone outside, or has done so: this is what the event tells. */
+  readonly hook?: {
+    readonly state: 'waiting' | 'cleared';
+    readonly kind: 'hook' | 'lifecycle';
+    readonly name: string;
     readonly token: string;
-    readonly deadline: string;
-    readonly default_result: string;
+    readonly deadline: string | null;
+    readonly default: 'continue' | 'abandon' | null;
   };
 }
 

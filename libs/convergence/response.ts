@@ -1,10 +1,12 @@
 /** What a provider's answer does to its resource. */
 import type { ResourceResponse } from '@anneal/contracts/resource.ts';
-import { revisit } from './converge.ts';
-import { failLeaf } from './finish.ts';
-import type { PendingRequest, ResourceDocument } from './state.ts';
+import { triesAgain } from './backoff.ts';
+import { attemptOf, failLeaf } from './failure.ts';
+import { revisit } from './node.ts';
+import { holdAt } from './wait.ts';
+import { answerParent } from './nested.ts';
+import { isNested, type PendingRequest, type ResourceDocument } from './state.ts';
 import { announceResource, changeResource, removeResource, type Transaction } from './transaction.ts';
-import { attemptOf } from './traversal.ts';
 
 export function takeResponse(transaction: Transaction, response: ResourceResponse): void {
   const resource = transaction.state.resources.get(response.resource_id);
@@ -15,15 +17,15 @@ export function takeResponse(transaction: Transaction, response: ResourceRespons
   }
   const request = resource.request;
   if (!request || request.fence !== response.fence || request.action !== response.action) {
-    // Too late to count; but what was made must be known to whoever deletes it.
-    if (resource.physical_id === null && response.physical_id !== undefined) {
-      changeResource(transaction, resource.id, { physical_id: response.physical_id });
-    }
+    takeUnasked(transaction, resource, response);
     return;
   }
-  const told = {
+  const told: Partial<ResourceDocument> = {
     ...(response.physical_id !== undefined && { physical_id: response.physical_id }),
     ...(response.attributes !== undefined && { attributes: response.attributes }),
+    ...(response.drift !== undefined && { drift: response.drift }),
+    ...(response.snapshot !== undefined && { snapshot: response.snapshot }),
+    ...(response.sequence !== undefined && { sequence: response.sequence }),
   };
   switch (response.status) {
     case 'in progress': {
@@ -36,23 +38,9 @@ export function takeResponse(transaction: Transaction, response: ResourceRespons
       complete(transaction, resource, request, told);
       return;
     case 'failed':
-      if (response.replace && request.action === 'update') {
-        mustBeReplaced(transaction, resource, request, told);
-        return;
-      }
-      changeResource(transaction, resource.id, told);
-      failLeaf(transaction, resource.id, {
-        action: resource.action,
-        failure: response.error ?? {
-          code: 'ResourceFailed',
-          message: response.message ?? 'The provider gave no reason.',
-        },
-        attempted: attemptOf(request),
-        traversal: request.traversal,
-      });
-      // A newer traversal goes on with it.
-      const failed = transaction.state.resources.get(resource.id);
-      if (failed) revisit(transaction, failed);
+      if (response.replace && request.action === 'update') mustBeReplaced(transaction, resource, request, told);
+      else if (!triesAgain(transaction, resource, request, response))
+        failed(transaction, resource, request, { told, response });
   }
 }
 
@@ -62,20 +50,42 @@ function complete(
   request: PendingRequest,
   told: Partial<ResourceDocument>,
 ): void {
+  const { action } = request;
+  const applied = action === 'create' || action === 'update' || resource.action === 'ADOPT';
   const done = changeResource(transaction, resource.id, {
     ...told,
     status: 'COMPLETE',
     reason: 'state changed',
     request: null,
     failure: null,
-    attempted: null,
-    must_replace: false,
     finished_at: transaction.now,
-    ...(request.action !== 'delete' && { properties: request.properties, requires: request.requires }),
+    // A visit tells nothing of what a failed update left behind.
+    ...(applied && {
+      attempted: null,
+      must_replace: false,
+      properties: request.properties,
+      requires: request.requires,
+      digest: request.digest,
+      source: request.source,
+      seen_at: request.seen_at,
+      drift: [],
+    }),
+    ...(action === 'check' && transaction.state.stack.observe && asFound(resource, told)),
   });
   announceResource(transaction, done);
-  if (request.action === 'delete') removeResource(transaction, resource.id);
+  if (action === 'create' && (holdAt(transaction, done, 'post-create') || holdAt(transaction, done, 'launching')))
+    return;
+  if (action === 'update' && holdAt(transaction, done, 'post-update')) return;
+  if (action === 'delete' && holdAt(transaction, done, 'post-delete')) return;
+  if (action === 'delete') removeResource(transaction, resource.id);
   else revisit(transaction, done);
+}
+
+/** What was found is what the plan is compared with. */
+function asFound(resource: ResourceDocument, { drift = [] }: Partial<ResourceDocument>): Partial<ResourceDocument> {
+  if (drift.length === 0) return {};
+  const found = Object.fromEntries(drift.map(({ property, actual }) => [property, actual]));
+  return { properties: { ...resource.properties, ...found }, digest: null };
 }
 
 /**
@@ -100,16 +110,76 @@ function mustBeReplaced(
   revisit(transaction, refused);
 }
 
+function failed(
+  transaction: Transaction,
+  resource: ResourceDocument,
+  request: PendingRequest,
+  how: { told: Partial<ResourceDocument>; response: ResourceResponse },
+): void {
+  const { told, response } = how;
+  const { stack } = transaction.state;
+  changeResource(transaction, resource.id, told);
+  // A look at what is there before an update: what is gone is made anew, what could not be looked at is taken as it was.
+  const looked = request.action === 'check' && stack.observe && request.traversal === stack.traversal;
+  if (looked && resource.action !== 'ADOPT') {
+    const gone = response.error?.code === 'NotFound' || (response.drift?.length ?? 0) > 0;
+    const state = gone ? ({ status: 'FAILED' } as const) : ({ status: 'COMPLETE' } as const);
+    const reason = response.error?.message ?? response.message ?? '';
+    revisit(
+      transaction,
+      changeResource(transaction, resource.id, { ...state, reason, request: null, finished_at: transaction.now }),
+    );
+    return;
+  }
+  failLeaf(transaction, resource.id, {
+    action: resource.action,
+    failure: response.error ?? {
+      code: 'ResourceFailed',
+      message: response.message ?? 'The provider gave no reason.',
+    },
+    leaves: response.failures,
+    attempted: attemptOf(request, resource),
+    traversal: request.traversal,
+  });
+  // A newer traversal goes on with it.
+  const left = transaction.state.resources.get(resource.id);
+  if (left) revisit(transaction, left);
+}
+
+/** Too late to count, or never asked for. */
+function takeUnasked(transaction: Transaction, resource: ResourceDocument, response: ResourceResponse): void {
+  // What was made must be known to whoever deletes it.
+  if (resource.physical_id === null && response.physical_id !== undefined) {
+    changeResource(transaction, resource.id, { physical_id: response.physical_id });
+  }
+  const fresh = response.sequence !== undefined && response.sequence > resource.sequence;
+  if (!isNested(resource) || resource.request || !fresh || response.fence !== resource.fence) return;
+  if (resource.action === 'DELETE' || response.status === 'in progress') return;
+  const whole = response.status === 'complete';
+  changeResource(transaction, resource.id, {
+    sequence: response.sequence ?? 0,
+    ...(response.attributes !== undefined && { attributes: response.attributes }),
+    // It is not as it was applied: the next update goes into it.
+    ...(!whole && { attempted: resource.properties }),
+  });
+  if (!whole)
+    answerParent(transaction, response.error ?? { code: 'ResourceFailed', message: 'A nested stack failed.' });
+}
+
 function takeSignalled(transaction: Transaction, resource: ResourceDocument, response: ResourceResponse): void {
   if (response.status === 'in progress') return;
   const changed = changeResource(transaction, resource.id, {
     ...(response.attributes !== undefined && { attributes: response.attributes }),
   });
+  const error = response.status === 'failed' ? response.error : undefined;
   announceResource(
     transaction,
-    response.status === 'failed' && response.error
-      ? { ...changed, status: 'FAILED', reason: response.error.message, failure: response.error, started_at: null }
-      : { ...changed, status: 'COMPLETE', reason: response.message ?? 'Signal received', started_at: null },
-    'SIGNAL',
+    { ...changed, started_at: null },
+    {
+      action: 'SIGNAL',
+      status: error ? 'FAILED' : 'COMPLETE',
+      reason: error?.message ?? response.message ?? 'Signal received',
+      ...(error && { failure: error }),
+    },
   );
 }

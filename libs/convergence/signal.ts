@@ -1,21 +1,29 @@
 /** A signal from outside, handed to the provider of the resource it is for. It is no action: nothing waits for it. */
 import { AnnealError } from '@anneal/contracts/errors.ts';
+import { standing, takeWord } from './about-resource.ts';
 import type { Input } from './protocol.ts';
-import { representative } from './state.ts';
 import { addEffect, type Transaction } from './transaction.ts';
 
 export function takeSignal(transaction: Transaction, input: Extract<Input, { kind: 'signal' }>): void {
-  const { state } = transaction;
-  const candidates = [...(state.byName.get(input.resource) ?? [])].flatMap((id) => state.resources.get(id) ?? []);
-  const resource = representative(candidates);
-  if (!resource || resource.action === 'DELETE') {
-    throw new AnnealError(
-      'NotFound',
-      `The Resource (${input.resource}) could not be found in Stack ${state.stack.name}.`,
-    );
+  const { signal, resource: name, id } = input;
+  // Heat's way to let a resource go on from a hook; it works for types that cannot be signalled.
+  if (typeof signal === 'object' && signal !== null && !Array.isArray(signal) && 'unset_hook' in signal) {
+    const hook = signal['unset_hook'] ?? null;
+    takeWord(transaction, {
+      kind: 'resource',
+      id,
+      resource: name,
+      action: { kind: 'clear hook', hook: typeof hook === 'string' ? hook : JSON.stringify(hook) },
+    });
+    return;
   }
-  if (resource.fence === 0) {
-    throw new AnnealError('NotSupported', `Resource ${input.resource} was never created; it cannot be signalled.`);
+  const resource = standing(transaction, name);
+  if (resource.action === 'DELETE') {
+    const { stack } = transaction.state;
+    throw new AnnealError('NotFound', `The Resource (${name}) could not be found in Stack ${stack.name}.`);
   }
-  addEffect(transaction, { kind: 'signal', resource: resource.id, id: input.id, signal: input.signal });
+  if (resource.action === 'INIT') {
+    throw new AnnealError('NotSupported', `Resource ${name} was never created; it cannot be signalled.`);
+  }
+  addEffect(transaction, { kind: 'signal', resource: resource.id, id, signal });
 }

@@ -9,7 +9,7 @@
  */
 import type { Failure } from '@anneal/contracts/errors.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
-import type { LifecycleHook, Plan } from '@anneal/contracts/plan.ts';
+import type { LifecycleHook, Plan, PlanNested } from '@anneal/contracts/plan.ts';
 import type { Drift, LeafFailure, ResourceAction } from '@anneal/contracts/resource.ts';
 import type { FailurePolicy, resourceStates, stackActions, statuses } from '@anneal/contracts/scheduling.ts';
 
@@ -49,6 +49,13 @@ export interface SnapshotRef {
   readonly name: string;
 }
 
+/** The batch of a rolling update: who is in it, until when the next one waits, and whether only the temporary ones are left. */
+export interface Batch {
+  readonly members: readonly string[];
+  readonly until: string | null;
+  readonly retiring: boolean;
+}
+
 export interface StackDocument {
   readonly id: string;
   readonly version: number;
@@ -77,6 +84,8 @@ export interface StackDocument {
   /** The last target that was reached: what a rollback returns to. */
   readonly complete: Target | null;
   readonly failures: readonly LeafFailure[];
+  /** Of a rollback: how many of the failures are those that it goes back from. */
+  readonly inherited: number;
   /** By resource: what an adoption takes over. */
   readonly adopt: JsonObject | null;
   /** The running traversal touches nothing outside. */
@@ -85,8 +94,7 @@ export interface StackDocument {
   readonly observe: boolean;
   /** The snapshot that is being made. */
   readonly snapshot: SnapshotRef | null;
-  /** The batch of a rolling update that is being worked on, and until when the next one waits. */
-  readonly batch: { readonly members: readonly string[]; readonly until: string | null } | null;
+  readonly batch: Batch | null;
   /** Of a group: what its members are made from. The core only keeps it. */
   readonly group: JsonObject | null;
   /** Counts changes of what resources show to others: see `shown_at` and `seen_at` of resources. */
@@ -161,7 +169,9 @@ export interface ResourceDocument {
   readonly deletion_policy: 'Delete' | 'Retain' | 'Snapshot';
   /** The object belongs to someone else: it is neither made, changed nor deleted. */
   readonly external: boolean;
-  /** Of a nested stack: the hash of what it was made of, as last applied with success. Null: no nested stack. */
+  /** Whether it is a nested stack, whatever became of its creation, and of which kind. */
+  readonly nested: PlanNested['kind'] | null;
+  /** Of a nested stack: the hash of what it was made of, as last applied. */
   readonly source: string | null;
   /** The digest of the entry of the plan that was last applied. */
   readonly digest: string | null;
@@ -192,25 +202,45 @@ export interface ResourceDocument {
   readonly finished_at: string | null;
 }
 
-/** The update nodes of a traversal: how many of the requirements of each are not done yet. */
+/**
+ * The nodes of a traversal that are worked on in the order of requirements: update nodes, by name, or in a visit, by id.
+ * Each with how many of those before it are not done yet.
+ */
 export interface Graph {
   readonly waiting: Map<string, number>;
   readonly dependents: ReadonlyMap<string, readonly string[]>;
-  /** Names whose update node is done, and the incarnation that stands for each. */
+  /** Nodes that are done, and the incarnation that stands for each. */
   readonly current: Map<string, string>;
+  /** Members of a rolling group, those of them that wait for the next batch, and those that are only there meanwhile. */
+  readonly rolling: ReadonlySet<string>;
+  readonly queued: Set<string>;
+  readonly temporary: ReadonlySet<string>;
+}
+
+/** Nodes that may be ready, taken from the front. One may stand in it twice: looking again does no harm. */
+export interface Queue {
+  readonly items: string[];
+  head: number;
 }
 
 export interface State {
   stack: StackDocument;
-  /** The plan of the target; empty when the stack is being deleted. */
+  /** The plan of the target; empty when the stack goes towards nothing. */
   plan: Plan;
+  /** The plan of what was last complete; undefined when there is none. */
+  complete: Plan | undefined;
   readonly resources: Map<string, ResourceDocument>;
   /** Undefined until the next step builds it. */
   graph: Graph | undefined;
+  readonly ready: { readonly updates: Queue; readonly cleanups: Queue };
+  /** The hash of the plan that everything is known to be equal to; null after any change. Not stored: a shortcut. */
+  settled: string | null;
   readonly byName: Map<string, Set<string>>;
   /** Which incarnations use this one. */
   readonly requiredBy: Map<string, Set<string>>;
   readonly inFlight: Set<string>;
+  /** Those that wait for someone outside. */
+  readonly held: Set<string>;
   /** Incarnations that nothing in the plan wants any more: the clean-up nodes. */
   readonly doomed: Set<string>;
 }
@@ -250,6 +280,7 @@ export function newStack(given: {
     deadline: null,
     complete: null,
     failures: [],
+    inherited: 0,
     adopt: given.adopt ?? null,
     abandoned: false,
     observe: false,
@@ -266,19 +297,36 @@ export function emptyPlan(): Plan {
   return { format: 1, template_version: '', description: '', parameters: {}, resources: {}, outputs: {} };
 }
 
+/** Whether its traversal goes towards nothing, whatever its target says. */
+export const goesToNothing = ({ action, complete }: Pick<StackDocument, 'action' | 'complete'>): boolean =>
+  action === 'DELETE' || (action === 'ROLLBACK' && complete === null);
+
+export const isVisit = (action: StackAction): action is VisitAction =>
+  (visitActions as readonly StackAction[]).includes(action);
+
+export const isNested = (resource: ResourceDocument): boolean => resource.nested !== null;
+
 export function loadState(documents: {
   stack: StackDocument;
   resources: Iterable<ResourceDocument>;
+  /** Of the target. */
   plan: Plan;
+  /** Of what was last complete; may be left out when that is the target. */
+  complete?: Plan | undefined;
 }): State {
+  const { stack } = documents;
   const state: State = {
-    stack: documents.stack,
-    plan: documents.stack.action === 'DELETE' ? emptyPlan() : documents.plan,
+    stack,
+    plan: goesToNothing(stack) ? emptyPlan() : documents.plan,
+    complete: stack.complete?.plan === stack.target.plan ? documents.plan : documents.complete,
     resources: new Map(),
     graph: undefined,
+    ready: { updates: { items: [], head: 0 }, cleanups: { items: [], head: 0 } },
+    settled: null,
     byName: new Map(),
     requiredBy: new Map(),
     inFlight: new Set(),
+    held: new Set(),
     doomed: new Set(),
   };
   for (const resource of documents.resources) putResource(state, resource);
@@ -296,6 +344,8 @@ export function putResource(state: State, resource: ResourceDocument): void {
   }
   if (resource.request) state.inFlight.add(resource.id);
   else state.inFlight.delete(resource.id);
+  if (resource.hook) state.held.add(resource.id);
+  else state.held.delete(resource.id);
 }
 
 export function dropResource(state: State, id: string): void {
@@ -303,6 +353,7 @@ export function dropResource(state: State, id: string): void {
   if (!resource) return;
   state.resources.delete(id);
   state.inFlight.delete(id);
+  state.held.delete(id);
   state.doomed.delete(id);
   removeFrom(state.byName, resource.name, id);
   for (const required of resource.requires) removeFrom(state.requiredBy, required, id);

@@ -34,7 +34,12 @@ const answer = (state: State, name: string, more: { status?: 'failed'; replace?:
 const create = (state: State, wishes: Record<string, Wish>): string[] =>
   take(state, { kind: 'create', id: 'create', plan: planOf(wishes) });
 const update = (state: State, wishes: Record<string, Wish>, id = `update ${(count += 1)}`): string[] =>
-  take(state, { kind: 'update', id, plan: planOf(wishes), target: state.stack.target });
+  take(state, {
+    kind: 'update',
+    id,
+    plan: planOf(wishes),
+    target: { ...state.stack.target, plan: JSON.stringify(wishes) },
+  });
 const remove = (state: State): string[] => take(state, { kind: 'delete', id: `delete ${(count += 1)}` });
 const status = (state: State): string => `${state.stack.action}_${state.stack.status}`;
 

@@ -2,39 +2,86 @@
  * The engine: `step(state, inputs) -> changes`. A function of data: the same state and inputs give the same changes.
  *
  * The state machine of a stack is the phase of its traversal:
- * - `idle`: no traversal runs. Entered when one ends, COMPLETE or FAILED; nothing is in flight; left by a requested action.
+ * - `idle`: no traversal runs. Entered when one ends, COMPLETE or FAILED; nothing is in flight; left by an action.
  * - `converging`: entered when an action is accepted; dispatches whatever the graph allows; left when all nodes are done
  *   (COMPLETE), a leaf fails (draining), or the deadline passes. A newer action overtakes it: the graph is built anew, and
- *   a resource in flight goes on in the new traversal once its answer is in.
- * - `draining`: a leaf failed; nothing is dispatched, what runs is awaited and keeps its result; left when nothing is in
- *   flight any more (FAILED), when the deadline passes, or by a newer action.
+ *   a resource in flight goes on in the new traversal once its answer is in; a nested stack is told the newer thing now.
+ * - `draining`: a leaf failed, or the action was cancelled; nothing is dispatched, what runs is awaited and keeps its
+ *   result; left when nothing is in flight any more, when the deadline passes, or by a newer action. With the policy
+ *   `rollback` it is left at once: the rollback awaits, resource by resource, what runs.
+ * - `paused`: after draining, with the policy `pause`: the stack waits for a word, and its deadline is suspended.
  *
- * | phase      | create | update      | delete      | response              | deadline           | grace            |
- * | ---------- | ------ | ----------- | ----------- | --------------------- | ------------------ | ---------------- |
- * | idle       | begin¹ | begin²      | begin³      | note a late object    | ignored            | ignored          |
- * | converging | -      | overtake²   | overtake⁴   | record, then dispatch | fail "Timed out"   | delete takes over|
- * | draining   | -      | overtake²   | overtake    | record, then end?     | fail "Timed out"   | ignored          |
- * ¹ only the first time. ² refused while deleting and once deleted. ³ refused once deleted. ⁴ of a deletion: nothing.
- * A timer of an older traversal is ignored everywhere; so is a response whose fence is not the pending one.
+ * | input                | idle                  | converging              | draining                | paused              |
+ * | -------------------- | --------------------- | ----------------------- | ----------------------- | ------------------- |
+ * | create               | CREATE, ADOPT: once   | -                       | -                       | -                   |
+ * | update, restore      | UPDATE, RESTORE ¹     | overtakes ¹             | overtakes ¹             | overtakes           |
+ * | delete, abandon      | DELETE ²              | overtakes ³             | overtakes               | overtakes           |
+ * | visit: check, …      | CHECK, … ⁴            | refused: in progress    | refused ⁵               | refused             |
+ * | rollback             | ROLLBACK, if FAILED ⁶ | overtakes ⁶             | overtakes ⁶             | overtakes           |
+ * | cancel with rollback | refused               | ROLLBACK, of an UPDATE  | ROLLBACK, of an UPDATE  | ROLLBACK            |
+ * | cancel               | refused               | FAILED now; drains ⁷    | FAILED now; drains ⁷    | FAILED              |
+ * | retry                | same again, if FAILED | refused                 | same again ⁵            | same again          |
+ * | mark, skip           | noted; may retry      | mark: noted             | mark: noted             | noted; may retry    |
+ * | hook cleared         | noted                 | the node goes on        | noted                   | noted               |
+ * | response             | late: noted ⁸         | taken; dispatches       | taken; ends?            | late: noted         |
+ * | deadline             | ignored               | FAILED "Timed out" ⁹    | FAILED "Timed out" ⁹    | ignored             |
+ * | grace                | ignored               | a deletion takes over   | ignored                 | ignored             |
+ * | pause of a batch     | ignored               | the next batch begins   | ignored                 | ignored             |
+ * | retry of a conflict  | ignored               | sent again              | sent again              | ignored             |
+ * | hook's deadline      | default is taken      | default is taken        | default is taken        | default is taken    |
+ * ¹ Refused while deleting, once deleted, and while suspended. ² Refused once deleted. ³ Of a deletion of the same kind:
+ * nothing. ⁴ Refused while deleting; CHECK while suspended; RESUME of what is not suspended; SUSPEND of what is suspended
+ * and RESUME of what was resumed do nothing. ⁵ Only what was cancelled is FAILED and drains: it takes visits and retries
+ * as an idle one does. ⁶ Of CREATE, UPDATE, ADOPT, RESTORE, and of a ROLLBACK that failed. ⁷ Of CREATE and UPDATE; of
+ * nested stacks any. ⁸ A nested stack's unasked answer brings its attributes. ⁹ Or what the policy says.
+ * A timer of an older traversal is ignored, but for those of resources, which tell by their fence or token; so is a
+ * response whose fence is not the pending one. What is done with a resource: `update-node.ts`, `cleanup-node.ts` and
+ * `visit.ts`; hooks: `hook.ts`; nested stacks: `nested.ts`; batches: `rolling.ts`.
+ *
+ * How a traversal ends (`finish.ts`):
+ * | all nodes are done                                  | COMPLETE; a plan that was reached is the one to go back to     |
+ * | ... of a group with temporary members               | these are cleaned up first                                     |
+ * | ... of a CHECK in which leaves failed               | FAILED, naming all of them                                     |
+ * | a leaf failed, CREATE, UPDATE, ADOPT, RESTORE       | `keep`: drains, FAILED; `rollback`: FAILED, then ROLLBACK now; |
+ * |                                                     | `pause`: drains, paused. A nested stack always keeps           |
+ * | a leaf failed, in any other                         | drains, FAILED                                                 |
  *
  * Invariants, held after every step:
  * C1 A resource is only worked on when everything it requires is COMPLETE in this traversal.
  * C2 An incarnation is only deleted when no incarnation that exists uses it.
  * C3 At most one traversal of a stack is live; an older one changes nothing but what its own requests answer.
- * C4 At most one request of an incarnation is pending; only a deletion whose grace is over may overtake it, by its fence.
- * C5 A live traversal has something in flight, or ends in this step.
+ * C4 At most one request of an incarnation is pending; only a deletion whose grace is over may overtake it, by its fence,
+ *    and, in a nested stack, any newer traversal.
+ * C5 A live traversal has something in flight, waits for someone outside (a hook, a word, a pause), or ends in this step.
  * C6 What a provider was ever asked to make is in a document until its deletion is answered.
  * C7 A replacement is complete, and what used the original has moved to it, before the original is deleted.
  * C8 Unchanged resources are neither sent nor written.
+ * C9 What is external, retained or abandoned is never deleted; what is external is never made or changed.
+ * C10 No more requests than the limit are in flight, and no more members of a rolling group than its batch change at a time.
  */
-import { AnnealError } from '@anneal/contracts/errors.ts';
-import { advance } from './converge.ts';
-import type { Input, Outcome, Tools } from './protocol.ts';
+import { AnnealError, toFailure } from '@anneal/contracts/errors.ts';
+import { takeWord } from './about-resource.ts';
+import { retryTimer } from './backoff.ts';
+import { advance } from './graph.ts';
+import { hookTimer } from './hook.ts';
+import { answerIfIdle, answerParent, takesUp } from './nested.ts';
+import type { FromParent, Input, Outcome, Tools } from './protocol.ts';
 import { takeResponse } from './response.ts';
+import { endPause } from './rolling.ts';
 import { takeSignal } from './signal.ts';
 import type { State } from './state.ts';
 import { beginTransaction, changeStack, type Transaction } from './transaction.ts';
-import { beginCreate, beginDelete, beginUpdate, endGrace, timeOut } from './traversal.ts';
+import {
+  beginCreate,
+  beginDelete,
+  beginUpdate,
+  beginVisit,
+  cancel,
+  endGrace,
+  requestRollback,
+  retry,
+  timeOut,
+} from './traversal.ts';
 
 const rememberedInputs = 32;
 
@@ -48,26 +95,54 @@ export function step(state: State, inputs: readonly Input[], tools: Tools): Outc
   for (const input of inputs) {
     transaction.input = input.id;
     transaction.ids = 0;
-    if (isRemembered(input)) {
+    transaction.answered = false;
+    const parent = 'parent' in input ? input.parent : undefined;
+    if (parent) takeRequest(transaction, input, refusals);
+    else if (isRemembered(input)) {
       if (state.stack.recent.includes(input.id)) continue;
-      try {
-        take(transaction, input);
-      } catch (error) {
-        if (!(error instanceof AnnealError)) throw error;
-        refusals.set(input.id, error);
-        continue;
-      }
+      if (!attempt(transaction, input, refusals)) continue;
       changeStack(transaction, { recent: [...state.stack.recent, input.id].slice(-rememberedInputs) });
     } else {
       take(transaction, input);
     }
     advance(transaction);
+    if (parent) answerIfIdle(transaction);
   }
   return { changes: transaction.changes, refusals };
 }
 
-/** Whether a repeat must be told by its id; the others are told by fence and traversal. */
+/** Whether a repeat must be told by its id; the others are told by fence, token and traversal. */
 const isRemembered = ({ kind }: Input): boolean => kind !== 'response' && kind !== 'timer';
+
+/** False when it was refused: then nothing was changed. */
+function attempt(transaction: Transaction, input: Input, refusals: Map<string, AnnealError>): boolean {
+  try {
+    take(transaction, input);
+    return true;
+  } catch (error) {
+    if (!(error instanceof AnnealError)) throw error;
+    refusals.set(input.id, error);
+    return false;
+  }
+}
+/** An action that the stack around this one asks for: told by its fence, and answered whatever becomes of it. */
+function takeRequest(transaction: Transaction, input: Input & FromParent, refusals: Map<string, AnnealError>): void {
+  const link = input.parent;
+  const { stack } = transaction.state;
+  if (input.kind === 'cancel') {
+    // It ends the request with this fence, if that still runs.
+    if (link?.fence === stack.parent?.fence && stack.status === 'IN_PROGRESS') attempt(transaction, input, refusals);
+    transaction.answered = true;
+    return;
+  }
+  if (!link || !takesUp(transaction, link)) {
+    transaction.answered = true;
+    return;
+  }
+  // A deletion that was answered, and is asked for again with a higher fence, is done.
+  if (input.kind === 'delete' && transaction.state.stack.deleted_at !== null) return;
+  if (!attempt(transaction, input, refusals)) answerParent(transaction, toFailure(refusals.get(input.id)));
+}
 
 function take(transaction: Transaction, input: Input): void {
   switch (input.kind) {
@@ -78,7 +153,22 @@ function take(transaction: Transaction, input: Input): void {
       beginUpdate(transaction, input);
       return;
     case 'delete':
-      beginDelete(transaction);
+      beginDelete(transaction, input);
+      return;
+    case 'visit':
+      beginVisit(transaction, input);
+      return;
+    case 'rollback':
+      requestRollback(transaction, input);
+      return;
+    case 'cancel':
+      cancel(transaction);
+      return;
+    case 'retry':
+      retry(transaction);
+      return;
+    case 'resource':
+      takeWord(transaction, input);
       return;
     case 'response':
       takeResponse(transaction, input.response);
@@ -87,11 +177,23 @@ function take(transaction: Transaction, input: Input): void {
       takeSignal(transaction, input);
       return;
     case 'timer':
-      if (input.traversal !== transaction.state.stack.traversal) return;
-      if (input.timer === 'deadline') timeOut(transaction);
-      if (input.timer === 'grace') endGrace(transaction);
-      return;
-    default:
-      throw new AnnealError('NotSupported', `The action ${input.kind} is not supported.`);
+      takeTimer(transaction, input);
   }
+}
+
+function takeTimer(transaction: Transaction, { timer, traversal }: Extract<Input, { kind: 'timer' }>): void {
+  const { state } = transaction;
+  // `retry:<resource>:<fence>` and `hook:<resource>:<token>`; ids hold no colon.
+  const [kind, id = '', tail = ''] = timer.split(':');
+  const resource = state.resources.get(id);
+  if (kind === 'retry' || kind === 'hook') {
+    if (!resource) return;
+    if (kind === 'retry') retryTimer(transaction, resource, Number(tail));
+    else hookTimer(transaction, resource, tail);
+    return;
+  }
+  if (traversal !== state.stack.traversal) return;
+  if (kind === 'deadline') timeOut(transaction);
+  if (kind === 'grace') endGrace(transaction);
+  if (kind === 'batch') endPause(transaction);
 }

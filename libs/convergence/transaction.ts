@@ -3,6 +3,7 @@
  * the indexes and the record cannot disagree.
  */
 import type { Failure } from '@anneal/contracts/errors.ts';
+import type { Json } from '@anneal/contracts/json.ts';
 import type { Changes, Effect, EventRecord, Tools } from './protocol.ts';
 import { dropResource, putResource, type ResourceDocument, type StackDocument, type State } from './state.ts';
 
@@ -11,12 +12,11 @@ export interface Transaction {
   readonly tools: Tools;
   readonly now: string;
   readonly changes: Changes;
-  /** Names whose update node, and ids whose clean-up node, may be ready: looked at before the step ends. */
-  readonly updates: string[];
-  readonly cleanups: string[];
   /** The id of the input that is being taken, and how many ids it has been given. */
   input: string;
   ids: number;
+  /** Whether the stack around this one was answered since the input was taken. */
+  answered: boolean;
 }
 
 export function beginTransaction(state: State, tools: Tools): Transaction {
@@ -32,10 +32,9 @@ export function beginTransaction(state: State, tools: Tools): Transaction {
       effects: [],
       dirty: false,
     },
-    updates: [],
-    cleanups: [],
     input: '',
     ids: 0,
+    answered: false,
   };
 }
 
@@ -46,16 +45,31 @@ export function newId(transaction: Transaction): string {
 
 export function changeStack(transaction: Transaction, patch: Partial<StackDocument>): StackDocument {
   const { state, changes } = transaction;
-  state.stack = { ...state.stack, ...patch, version: changes.dirty ? state.stack.version : state.stack.version + 1 };
+  // The first change of a step makes the copy; the rest of the step owns it.
+  if (changes.dirty) Object.assign(state.stack, patch);
+  else state.stack = { ...state.stack, ...patch, version: state.stack.version + 1 };
   changes.stack = state.stack;
   changes.dirty = true;
   return state.stack;
 }
 
+function disturb({ state, changes }: Transaction): void {
+  state.settled = null;
+  if (changes.dirty) return;
+  state.stack = { ...state.stack, version: state.stack.version + 1 };
+  changes.stack = state.stack;
+  changes.dirty = true;
+}
+
+/** One moment of the stack's clock: what is shown from now on is newer than what was seen before. */
+function tick(transaction: Transaction): number {
+  return changeStack(transaction, { clock: transaction.state.stack.clock + 1 }).clock;
+}
+
 export function insertResource(transaction: Transaction, resource: ResourceDocument): void {
+  disturb(transaction);
   putResource(transaction.state, resource);
   transaction.changes.resources.set(resource.id, resource);
-  if (!transaction.changes.dirty) changeStack(transaction, {});
 }
 
 export function changeResource(
@@ -66,15 +80,23 @@ export function changeResource(
   const { state, changes } = transaction;
   const before = state.resources.get(id);
   if (!before) throw new Error(`no resource ${id}`);
-  const version = changes.resources.has(id) ? before.version : before.version + 1;
-  const after: ResourceDocument = { ...before, ...patch, version, updated_at: transaction.now };
+  disturb(transaction);
+  const shows =
+    (patch.attributes !== undefined && !sameJson(patch.attributes, before.attributes)) ||
+    (patch.physical_id !== undefined && patch.physical_id !== before.physical_id);
+  const after: ResourceDocument = {
+    ...before,
+    ...patch,
+    version: changes.resources.has(id) ? before.version : before.version + 1,
+    updated_at: transaction.now,
+    shown_at: shows ? tick(transaction) : before.shown_at,
+  };
   putResource(state, after);
   changes.resources.set(id, after);
   // What is used no longer may be deleted now.
   if (patch.requires) {
-    for (const required of before.requires) if (state.doomed.has(required)) transaction.cleanups.push(required);
+    for (const required of before.requires) if (state.doomed.has(required)) state.ready.cleanups.items.push(required);
   }
-  if (!changes.dirty) changeStack(transaction, {});
   return after;
 }
 
@@ -82,12 +104,26 @@ export function removeResource(transaction: Transaction, id: string): void {
   const { state, changes } = transaction;
   const resource = state.resources.get(id);
   if (!resource) return;
+  disturb(transaction);
   const stored = changes.resources.has(id) ? resource.version - 1 : resource.version;
   changes.resources.delete(id);
   if (stored > 0) changes.removed.set(id, stored);
   dropResource(state, id);
-  for (const required of resource.requires) if (state.doomed.has(required)) transaction.cleanups.push(required);
-  if (!changes.dirty) changeStack(transaction, {});
+  for (const required of resource.requires) if (state.doomed.has(required)) state.ready.cleanups.items.push(required);
+}
+
+export function sameJson(a: Json, b: Json): boolean {
+  if (a === b) return true;
+  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;
+  if (Array.isArray(a)) {
+    return Array.isArray(b) && a.length === b.length && a.every((item, index) => sameJson(item, b[index] as Json));
+  }
+  if (Array.isArray(b)) return false;
+  const keys = Object.keys(a);
+  return (
+    keys.length === Object.keys(b).length &&
+    keys.every((key) => Object.hasOwn(b, key) && sameJson(a[key] as Json, b[key] as Json))
+  );
 }
 
 export function addEffect(transaction: Transaction, effect: Effect): void {
@@ -113,22 +149,23 @@ export function announceStack(transaction: Transaction, failure?: Failure): void
 export function announceResource(
   transaction: Transaction,
   resource: ResourceDocument,
-  as = resource.action as string,
+  more: Partial<Pick<EventRecord, 'action' | 'status' | 'reason' | 'failure' | 'hook'>> = {},
 ): void {
   const stack = changeStack(transaction, { event_sequence: transaction.state.stack.event_sequence + 1 });
-  const ended = resource.status !== 'IN_PROGRESS' && resource.started_at !== null;
+  const ended = resource.status !== 'IN_PROGRESS' && resource.started_at !== null && more.action === undefined;
   transaction.changes.events.push({
     ...common(transaction, stack),
     resource_id: resource.id,
     resource_name: resource.name,
     resource_type: resource.type,
     physical_id: resource.physical_id,
-    action: as,
+    action: resource.action,
     status: resource.status,
     reason: resource.reason,
     object_version: resource.version,
     ...(ended && { seconds: Math.max(0, transaction.tools.now - Date.parse(resource.started_at)) / 1000 }),
     ...(resource.failure && { failure: resource.failure }),
+    ...more,
   });
 }
 

@@ -1,70 +1,139 @@
-/** How a traversal begins, is overtaken, and runs out of time. */
+/** Which actions begin a traversal, when, and what becomes of the one that runs: the table in the header of `step.ts`. */
 import { AnnealError, type Failure } from '@anneal/contracts/errors.ts';
-import type { JsonObject } from '@anneal/contracts/json.ts';
-import type { Plan } from '@anneal/contracts/plan.ts';
-import { cancelTimers, end, failLeaf } from './finish.ts';
+import { begin, beginRollback } from './begin.ts';
+import { attemptOf, failLeaf } from './failure.ts';
+import { end, fail } from './finish.ts';
+import { revisit } from './node.ts';
 import type { Input } from './protocol.ts';
-import { emptyPlan, type PendingRequest, type StackAction } from './state.ts';
-import { addEffect, announceStack, changeResource, changeStack, newId, type Transaction } from './transaction.ts';
+import { emptyPlan, isNested, type StackAction, type StackDocument } from './state.ts';
+import { addEffect, changeResource, changeStack, newId, type Transaction } from './transaction.ts';
 
-const defaultTimeoutMinutes = 60;
+type Given<K extends Input['kind']> = Extract<Input, { kind: K }>;
 
-function begin(transaction: Transaction, action: StackAction, plan: Plan): void {
-  const { state, tools } = transaction;
-  const minutes = state.stack.timeout_minutes ?? defaultTimeoutMinutes;
-  const deadline = new Date(tools.now + minutes * 60_000).toISOString();
-  if (state.stack.phase !== 'idle') cancelTimers(transaction);
-  state.plan = plan;
-  state.graph = undefined;
-  const stack = changeStack(transaction, {
-    action,
-    status: 'IN_PROGRESS',
-    reason: `Stack ${action} started`,
-    phase: 'converging',
-    traversal: newId(transaction),
-    deadline,
-    failures: [],
-  });
-  announceStack(transaction);
-  addEffect(transaction, { kind: 'timer', timer: 'deadline', at: deadline, traversal: stack.traversal });
-}
-
-export function beginCreate(transaction: Transaction, input: Extract<Input, { kind: 'create' }>): void {
-  // The stack's document was made, with its name, before its first step; a repeat finds it on its way.
-  if (transaction.state.stack.traversal === '') begin(transaction, 'CREATE', input.plan);
-}
-
-export function beginUpdate(transaction: Transaction, input: Extract<Input, { kind: 'update' }>): void {
+export function beginCreate(transaction: Transaction, input: Given<'create'>): void {
   const { stack } = transaction.state;
+  // The stack's document was made, with its name, before its first step; a repeat finds it on its way.
+  if (stack.traversal === '') begin(transaction, stack.adopt ? 'ADOPT' : 'CREATE', input.plan);
+}
+
+export function beginUpdate(transaction: Transaction, input: Given<'update'>): void {
+  const { state } = transaction;
+  const { stack } = state;
   if (stack.deleted_at !== null) throw notFound(stack.name);
-  if (stack.action === 'DELETE') {
-    throw new AnnealError('NotSupported', 'Updating a stack when it is deleting is not supported.');
-  }
-  if (stack.action === 'SUSPEND') {
-    throw new AnnealError('NotSupported', 'Updating a stack when it is suspended is not supported.');
-  }
+  if (stack.action === 'DELETE') throw notSupported('Updating', 'deleting');
+  if (stack.action === 'SUSPEND') throw notSupported('Updating', 'suspended');
+  const unchanged = state.settled !== null && state.settled === input.target.plan && input.observe !== true;
   changeStack(transaction, {
     target: input.target,
     updated_at: transaction.now,
     ...(input.timeout_minutes !== undefined && { timeout_minutes: input.timeout_minutes }),
     ...(input.on_failure !== undefined && { on_failure: input.on_failure }),
     ...(input.tags !== undefined && { tags: input.tags }),
+    ...(input.group !== undefined && { group: input.group }),
   });
-  begin(transaction, 'UPDATE', input.plan);
+  begin(transaction, input.as ?? 'UPDATE', input.plan, { observe: input.observe ?? false });
+  if (!unchanged) return;
+  // Everything is known to be as this very plan says: there is no node to look at.
+  const none = new Set<string>();
+  state.graph = {
+    waiting: new Map(),
+    dependents: new Map(),
+    current: new Map(),
+    rolling: none,
+    queued: none,
+    temporary: none,
+  };
 }
 
-export function beginDelete(transaction: Transaction): void {
+export function beginDelete(transaction: Transaction, input: { abandon?: boolean | undefined }): void {
   const { state, tools } = transaction;
   if (state.stack.deleted_at !== null) throw notFound(state.stack.name);
-  if (state.stack.action === 'DELETE' && state.stack.phase === 'converging') return;
-  begin(transaction, 'DELETE', emptyPlan());
+  const abandoned = input.abandon ?? false;
+  if (state.stack.action === 'DELETE' && state.stack.phase === 'converging' && state.stack.abandoned === abandoned)
+    return;
+  begin(transaction, 'DELETE', emptyPlan(), { abandoned });
   if (state.inFlight.size > 0) {
-    addEffect(transaction, {
-      kind: 'timer',
-      timer: 'grace',
-      at: new Date(tools.now + tools.graceMs).toISOString(),
-      traversal: state.stack.traversal,
-    });
+    const at = new Date(tools.now + tools.graceMs).toISOString();
+    addEffect(transaction, { kind: 'timer', timer: 'grace', at, traversal: state.stack.traversal });
+  }
+}
+
+/** A person asks for it. @throws AnnealError when there is nothing to go back from */
+export function requestRollback(transaction: Transaction, input: Given<'rollback'>): void {
+  const { stack } = transaction.state;
+  if (stack.deleted_at !== null) throw notFound(stack.name);
+  if (input.cancel && (stack.action !== 'UPDATE' || stack.status !== 'IN_PROGRESS')) throw cannotCancel(stack);
+  const back: readonly StackAction[] = ['CREATE', 'UPDATE', 'ADOPT', 'RESTORE', 'ROLLBACK'];
+  const complete = stack.status === 'COMPLETE';
+  if (!back.includes(stack.action) || complete || (stack.action === 'ROLLBACK' && stack.status !== 'FAILED')) {
+    const state = `${stack.action}_${stack.status}`;
+    throw new AnnealError('NotSupported', `Rolling back when stack is ${state} is not supported.`);
+  }
+  beginRollback(transaction);
+}
+
+/** Ends it as it stands. What runs goes on and keeps its result; nested stacks are told to end too. */
+export function cancel(transaction: Transaction): void {
+  const { state } = transaction;
+  const { stack } = state;
+  const nested = stack.parent !== null;
+  const cancellable = nested || stack.action === 'UPDATE' || stack.action === 'CREATE' || stack.phase === 'paused';
+  if (stack.status !== 'IN_PROGRESS' || !cancellable) throw cannotCancel(stack);
+  const { deadline } = stack;
+  end(transaction, { status: 'FAILED', reason: `Stack ${stack.action} cancelled` });
+  const cancelled = changeStack(transaction, { traversal: newId(transaction) });
+  for (const id of state.inFlight) {
+    const resource = state.resources.get(id);
+    if (resource?.request && isNested(resource)) {
+      addEffect(transaction, { kind: 'cancel', resource: id, fence: resource.request.fence });
+    }
+  }
+  if (state.inFlight.size === 0 || deadline === null) return;
+  changeStack(transaction, { phase: 'draining', deadline });
+  addEffect(transaction, { kind: 'timer', timer: 'deadline', at: deadline, traversal: cancelled.traversal });
+}
+
+/** What failed, once more: the same action towards the same target. */
+export function retry(transaction: Transaction): void {
+  const { state } = transaction;
+  const { stack } = state;
+  if (stack.deleted_at !== null) throw notFound(stack.name);
+  const failed = stack.status === 'FAILED' || stack.phase === 'paused';
+  if (!failed) {
+    if (stack.status === 'IN_PROGRESS') throw inProgress(stack);
+    throw new AnnealError('NotSupported', `Retrying when stack is ${stack.action}_${stack.status} is not supported.`);
+  }
+  if (stack.action === 'SNAPSHOT') throw notSupported('Retrying', 'making a snapshot');
+  if (stack.action === 'DELETE') beginDelete(transaction, { abandon: stack.abandoned });
+  else if (stack.action === 'ROLLBACK') beginRollback(transaction);
+  else begin(transaction, stack.action, state.plan, { observe: stack.observe });
+}
+
+export function beginVisit(transaction: Transaction, input: Given<'visit'>): void {
+  const { state } = transaction;
+  const { stack } = state;
+  const verb = { CHECK: 'Checking', SUSPEND: 'Suspending', RESUME: 'Resuming', SNAPSHOT: 'Snapshotting' }[input.action];
+  if (stack.deleted_at !== null) throw notFound(stack.name);
+  if (stack.status === 'IN_PROGRESS') throw inProgress(stack);
+  if (stack.action === 'DELETE') throw notSupported(verb, 'deleting');
+  const halted = stack.action === 'SUSPEND' || stack.action === 'RESUME';
+  if (input.action === 'CHECK' && stack.action === 'SUSPEND') throw notSupported(verb, 'suspended');
+  if (input.action === 'RESUME' && !halted) {
+    throw new AnnealError('NotSupported', `State ('${stack.action}', '${stack.status}') invalid for resume`);
+  }
+  // It is so already.
+  if (
+    (input.action === 'SUSPEND' || input.action === 'RESUME') &&
+    stack.action === input.action &&
+    stack.status === 'COMPLETE'
+  ) {
+    return;
+  }
+  const snapshot = 'snapshot' in input ? input.snapshot : null;
+  begin(transaction, input.action, state.plan, { snapshot });
+  if (snapshot) {
+    const reason = 'Stack SNAPSHOT started';
+    addEffect(transaction, { kind: 'snapshot', snapshot, status: 'IN_PROGRESS', reason });
   }
 }
 
@@ -75,34 +144,44 @@ export function endGrace(transaction: Transaction): void {
   for (const id of state.inFlight) {
     const resource = state.resources.get(id);
     if (!resource?.request || resource.request.action === 'delete') continue;
-    changeResource(transaction, id, {
+    const aborted = changeResource(transaction, id, {
       status: 'FAILED',
       reason: `${resource.action} aborted (user triggered cancel)`,
       request: null,
       finished_at: transaction.now,
     });
-    transaction.cleanups.push(id);
+    revisit(transaction, aborted);
   }
 }
 
 /** The deadline has passed. What still runs is marked as failed, so that each has an exit; a late answer is ignored. */
 export function timeOut(transaction: Transaction): void {
   const { state } = transaction;
-  if (state.stack.phase === 'idle') return;
+  const { phase, status, deadline } = state.stack;
+  if (phase === 'idle' || phase === 'paused') return;
   for (const id of state.inFlight) {
     const resource = state.resources.get(id);
     if (!resource?.request) continue;
     const failure: Failure = {
       code: 'DeadlineExceeded',
-      message: `${resource.action} was not answered before the stack's deadline, ${state.stack.deadline ?? ''}`,
+      message: `${resource.action} was not answered before the stack's deadline, ${deadline ?? ''}`,
       remedy: 'Look at what it waited for, or allow it more time.',
     };
-    failLeaf(transaction, id, { action: resource.action, failure, attempted: attemptOf(resource.request) });
+    failLeaf(transaction, id, {
+      action: resource.action,
+      failure,
+      attempted: attemptOf(resource.request, resource),
+      ...(status === 'FAILED' && { traversal: resource.request.traversal }),
+    });
   }
-  end(transaction, { status: 'FAILED', reason: 'Timed out' });
+  // One that was cancelled has failed before; it ends as soon as nothing is in flight.
+  if (status === 'IN_PROGRESS') fail(transaction, 'Timed out');
 }
 
-export const attemptOf = (request: PendingRequest): JsonObject | null =>
-  request.action === 'update' ? request.properties : null;
-
 const notFound = (name: string): AnnealError => new AnnealError('NotFound', `The Stack (${name}) could not be found.`);
+const notSupported = (verb: string, state: string): AnnealError =>
+  new AnnealError('NotSupported', `${verb} a stack when it is ${state} is not supported.`);
+const cannotCancel = ({ action, status }: StackDocument): AnnealError =>
+  new AnnealError('NotSupported', `Cancelling update when stack is ${action}_${status} is not supported.`);
+const inProgress = ({ name, action }: StackDocument): AnnealError =>
+  new AnnealError('Conflict', `Stack ${name} already has an action (${action}) in progress.`);

@@ -1,0 +1,99 @@
+/** What a person says about one resource: it is unhealthy, take it as it is, go on from a hook. */
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import { leafReason } from './failure.ts';
+import { revisit } from './node.ts';
+import { clearHook, completeHook, heartbeat } from './hook.ts';
+import { answerParent } from './nested.ts';
+import type { Input } from './protocol.ts';
+import { representative, type ResourceDocument } from './state.ts';
+import { announceResource, changeResource, type Transaction } from './transaction.ts';
+import { retry } from './traversal.ts';
+
+type Given = Extract<Input, { kind: 'resource' }>;
+
+export function takeWord(transaction: Transaction, { resource: name, action }: Given): void {
+  const all = incarnationsOf(transaction, name);
+  switch (action.kind) {
+    case 'mark':
+      mark(transaction, standing(transaction, name, all), action);
+      return;
+    case 'skip':
+      skip(transaction, name, all);
+      return;
+    case 'clear hook':
+      clearHook(transaction, waiting(transaction, name, all), action.hook);
+      return;
+    case 'heartbeat':
+      heartbeat(transaction, waiting(transaction, name, all), action);
+      return;
+    case 'complete hook':
+      completeHook(transaction, waiting(transaction, name, all), action);
+  }
+}
+
+const incarnationsOf = ({ state }: Transaction, name: string): ResourceDocument[] =>
+  [...(state.byName.get(name) ?? [])].flatMap((id) => state.resources.get(id) ?? []);
+
+export function standing(
+  transaction: Transaction,
+  name: string,
+  all = incarnationsOf(transaction, name),
+): ResourceDocument {
+  const found = representative(all);
+  if (found) return found;
+  const { stack } = transaction.state;
+  throw new AnnealError('NotFound', `The Resource (${name}) could not be found in Stack ${stack.name}.`);
+}
+
+/** A replacement may wait while its original stands for the name. */
+const waiting = (transaction: Transaction, name: string, all: readonly ResourceDocument[]): ResourceDocument =>
+  all.find(({ hook }) => hook !== null) ?? standing(transaction, name, [...all]);
+
+/** The next update replaces what is called unhealthy, and what reads it follows. */
+function mark(
+  transaction: Transaction,
+  resource: ResourceDocument,
+  { unhealthy, reason }: { unhealthy: boolean; reason: string },
+): void {
+  if (resource.request) {
+    throw new AnnealError('Conflict', `The resource ${resource.name} is being worked on; wait, or cancel the action.`);
+  }
+  const isUnhealthy = resource.action === 'CHECK' && resource.status === 'FAILED';
+  if (resource.action === 'DELETE' || resource.action === 'INIT' || unhealthy === isUnhealthy) return;
+  const failure = { code: 'Unhealthy', message: reason === '' ? 'marked unhealthy' : reason };
+  const marked = changeResource(transaction, resource.id, {
+    action: 'CHECK',
+    status: unhealthy ? 'FAILED' : 'COMPLETE',
+    reason: unhealthy ? failure.message : reason,
+    failure: unhealthy ? failure : null,
+  });
+  announceResource(transaction, { ...marked, started_at: null });
+  if (unhealthy) answerParent(transaction, failure);
+}
+
+/** A failed resource is taken as it is, for as long as this plan is the target. When it was the last one, all goes on. */
+function skip(transaction: Transaction, name: string, all: readonly ResourceDocument[]): void {
+  const { stack } = transaction.state;
+  const failed = all.find(({ status, request }) => status === 'FAILED' && !request);
+  if (!failed) {
+    standing(transaction, name, [...all]);
+    throw new AnnealError('NotSupported', `The resource ${name} has not failed; there is nothing to skip.`);
+  }
+  if (stack.phase === 'converging' || stack.phase === 'draining') {
+    throw new AnnealError('Conflict', `Stack ${stack.name} already has an action (${stack.action}) in progress.`);
+  }
+  const said = failed.failure ? leafReason({ resource: name, failure: failed.failure }) : failed.reason;
+  const skipped = changeResource(transaction, failed.id, {
+    skipped: stack.target.plan,
+    attempted: null,
+    must_replace: false,
+    reason: `Skipped: ${said}`,
+    ...(failed.action !== 'DELETE' && { status: 'COMPLETE' }),
+  });
+  announceResource(transaction, { ...skipped, started_at: null });
+  revisit(transaction, skipped);
+  const others = [...transaction.state.resources.values()].some(
+    ({ status, skipped: taken }) => status === 'FAILED' && taken === null,
+  );
+  if (!others) retry(transaction);
+}

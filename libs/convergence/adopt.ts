@@ -1,0 +1,81 @@
+/** Objects that are there already: taken over from an abandoned stack, or somebody else's and only looked at. */
+import type { JsonObject } from '@anneal/contracts/json.ts';
+import type { PlanResource } from '@anneal/contracts/plan.ts';
+import { failLeaf, refuseLeaf } from './failure.ts';
+import { revisit } from './node.ts';
+import { create, passThrough, send, type Resolved } from './incarnation.ts';
+import { isNested, type ResourceDocument } from './state.ts';
+import { changeResource, type Transaction } from './transaction.ts';
+
+/** Takes over what the abandoned stack's data names. */
+export function adoptOne(transaction: Transaction, planned: PlanResource, resolved: Resolved): void {
+  const { state, tools } = transaction;
+  const all = state.stack.adopt ?? {};
+  const given = Object.hasOwn(all, planned.name) ? all[planned.name] : undefined;
+  const data = typeof given === 'object' && given !== null && !Array.isArray(given) ? given : {};
+  const created = create(transaction, planned, resolved, null);
+  if (isNested(created)) {
+    // Its shell takes the data of the nested stack from ours.
+    send(transaction, created, 'create', resolved, [], 'ADOPT');
+    return;
+  }
+  const physicalId = data['resource_id'];
+  if (typeof physicalId !== 'string' || physicalId === '') {
+    const failure = { code: 'ResourceFailed', message: 'Resource ID was not provided.' };
+    failLeaf(transaction, created.id, { action: 'ADOPT', failure });
+    return;
+  }
+  const resource = changeResource(transaction, created.id, {
+    physical_id: physicalId,
+    ...(isObject(data['metadata']) && { metadata: data['metadata'] }),
+  });
+  if (tools.serves(resource.type, 'check')) {
+    send(transaction, resource, 'check', { properties: resolved.properties }, [], 'ADOPT');
+    return;
+  }
+  const adopted = passThrough(transaction, resource.id, {
+    action: 'ADOPT',
+    properties: resolved.properties,
+    seen_at: state.stack.clock,
+  });
+  revisit(transaction, adopted);
+}
+
+const isObject = (value: unknown): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** A resource with `external_id`: neither made, changed nor deleted by us; which object it is cannot be changed. */
+export function visitExternal(
+  transaction: Transaction,
+  parameters: {
+    planned: PlanResource;
+    resolved: Resolved;
+    candidates: readonly ResourceDocument[];
+    settle: (transaction: Transaction, resource: ResourceDocument, planned: PlanResource, resolved: Resolved) => void;
+  },
+): void {
+  const { planned, resolved, candidates } = parameters;
+  const { tools } = transaction;
+  const wanted = resolved.external_id;
+  const existing = candidates.find(({ action }) => action !== 'INIT');
+  if (existing) {
+    if (existing.request) return;
+    if (!existing.external || existing.physical_id !== wanted) {
+      const what = `Update to property external_id of ${planned.name} (${planned.type})`;
+      refuseLeaf(transaction, existing, { code: 'NotSupported', message: `${what} is not supported.` });
+    } else if (existing.status === 'FAILED') {
+      send(transaction, existing, 'check', { properties: {} }, []);
+    } else {
+      parameters.settle(transaction, existing, planned, resolved);
+    }
+    return;
+  }
+  const created = candidates[0] ?? create(transaction, planned, resolved, null);
+  const resource = changeResource(transaction, created.id, { external: true, physical_id: wanted ?? null });
+  if (tools.serves(resource.type, 'check')) {
+    send(transaction, resource, 'check', { properties: {} }, []);
+    return;
+  }
+  const reason = `CHECK not supported for ${resource.type}`;
+  revisit(transaction, passThrough(transaction, resource.id, { action: 'CHECK', reason }));
+}

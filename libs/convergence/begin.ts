@@ -1,0 +1,65 @@
+/** How a traversal begins. Which actions begin one, and when: `traversal.ts`. */
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import type { Plan } from '@anneal/contracts/plan.ts';
+import { emptyPlan, type StackAction, type StackDocument } from './state.ts';
+import { addEffect, announceStack, changeStack, newId, type Transaction } from './transaction.ts';
+import { dropWaits } from './wait.ts';
+
+const defaultTimeoutMinutes = 60;
+
+/** Overtakes whatever runs. */
+export function begin(
+  transaction: Transaction,
+  action: StackAction,
+  plan: Plan,
+  more: Partial<StackDocument> = {},
+): void {
+  const { state, tools } = transaction;
+  const minutes = state.stack.timeout_minutes ?? defaultTimeoutMinutes;
+  const deadline = state.stack.parent?.deadline ?? new Date(tools.now + minutes * 60_000).toISOString();
+  cancelTimers(transaction);
+  dropWaits(transaction);
+  state.plan = plan;
+  state.graph = undefined;
+  const stack = changeStack(transaction, {
+    action,
+    status: 'IN_PROGRESS',
+    reason: `Stack ${action} started`,
+    phase: 'converging',
+    traversal: newId(transaction),
+    deadline,
+    failures: [],
+    inherited: 0,
+    batch: null,
+    abandoned: false,
+    observe: false,
+    ...more,
+  });
+  announceStack(transaction);
+  addEffect(transaction, { kind: 'timer', timer: 'deadline', at: deadline, traversal: stack.traversal });
+}
+
+/** An ordinary traversal towards what was last complete; towards nothing, when nothing was. */
+export function beginRollback(transaction: Transaction, how: { keepFailures?: boolean } = {}): void {
+  const { state } = transaction;
+  const { complete, failures } = state.stack;
+  if (complete && !state.complete)
+    throw new AnnealError('Defect', 'The plan of what was last complete was not loaded.');
+  if (complete) changeStack(transaction, { target: complete });
+  // They tell why it goes back; what fails on the way is added.
+  const kept = how.keepFailures ? failures : [];
+  begin(transaction, 'ROLLBACK', state.complete ?? emptyPlan(), {
+    updated_at: transaction.now,
+    adopt: null,
+    failures: kept,
+    inherited: kept.length,
+  });
+}
+
+export function cancelTimers(transaction: Transaction): void {
+  const { action, traversal, phase } = transaction.state.stack;
+  if (phase === 'idle' || traversal === '') return;
+  addEffect(transaction, { kind: 'cancel timer', timer: 'deadline', traversal });
+  if (action === 'DELETE') addEffect(transaction, { kind: 'cancel timer', timer: 'grace', traversal });
+  if (transaction.state.stack.batch?.until) addEffect(transaction, { kind: 'cancel timer', timer: 'batch', traversal });
+}

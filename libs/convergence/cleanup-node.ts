@@ -1,0 +1,58 @@
+/**
+ * What becomes of an incarnation that the plan does not want, once nothing that exists uses it.
+ *
+ * | it                                              | what is done                                              |
+ * | ----------------------------------------------- | --------------------------------------------------------- |
+ * | has a request pending                           | awaited; a nested stack is sent the deletion now          |
+ * | waits at a hook of its deletion                 | awaited                                                   |
+ * | was deleted (and waited at post-delete)         | forgotten                                                 |
+ * | nobody outside ever heard of it                 | forgotten                                                 |
+ * | external, Retain, abandoned, skipped            | forgotten, and what is there stays                        |
+ * | Snapshot, and its type serves it                | a snapshot, then the deletion                             |
+ * | otherwise                                       | deleted                                                   |
+ */
+import { dropWait, holdAt, hasPassed, markPassed } from './wait.ts';
+import { passThrough, send } from './incarnation.ts';
+import { isNested, type ResourceDocument } from './state.ts';
+import { removeResource, type Transaction } from './transaction.ts';
+
+export function visitCleanup(transaction: Transaction, id: string): void {
+  const { state, tools } = transaction;
+  const found = state.resources.get(id);
+  if (!found || !state.doomed.has(id) || state.requiredBy.has(id)) return;
+  if (found.request && (!isNested(found) || found.request.action === 'delete')) return;
+  if (found.hook && isOfDeletion(found.hook.name)) return;
+  const resource = found.hook ? dropWait(transaction, found) : found;
+  if (resource.action === 'DELETE' && resource.status === 'COMPLETE') {
+    removeResource(transaction, id);
+    return;
+  }
+  const { abandoned } = state.stack;
+  if (isUnknown(resource) || (isKept(resource) && !abandoned) || (abandoned && !isNested(resource))) {
+    passThrough(transaction, id, { action: 'DELETE' });
+    removeResource(transaction, id);
+    return;
+  }
+  if (!abandoned && !resource.request) {
+    if (holdAt(transaction, resource, 'pre-delete') || holdAt(transaction, resource, 'terminating')) return;
+    const snapshots = resource.deletion_policy === 'Snapshot' && tools.serves(resource.type, 'snapshot');
+    if (snapshots && !hasPassed(state.stack, resource, 'snapshot')) {
+      const marked = markPassed(transaction, resource, 'snapshot');
+      send(transaction, marked, 'snapshot', { properties: resource.properties }, []);
+      return;
+    }
+  }
+  const latest = state.resources.get(id) ?? resource;
+  send(transaction, latest, 'delete', { properties: latest.properties }, []);
+}
+
+/** It was never asked for, and nothing was taken over. */
+const isUnknown = (resource: ResourceDocument): boolean => resource.fence === 0 && resource.physical_id === null;
+
+const isKept = (resource: ResourceDocument): boolean =>
+  resource.external ||
+  resource.deletion_policy === 'Retain' ||
+  (resource.skipped !== null && resource.action === 'DELETE');
+
+const isOfDeletion = (hook: string): boolean =>
+  hook === 'pre-delete' || hook === 'post-delete' || hook === 'terminating';

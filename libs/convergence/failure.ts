@@ -1,0 +1,111 @@
+/** How a leaf fails, and its traversal with it. */
+import type { Failure } from '@anneal/contracts/errors.ts';
+import type { JsonObject } from '@anneal/contracts/json.ts';
+import type { LeafFailure } from '@anneal/contracts/resource.ts';
+import type { PendingRequest, ResourceDocument, ResourceState } from './state.ts';
+import { announceResource, changeResource, changeStack, type Transaction } from './transaction.ts';
+import { dropWaits } from './wait.ts';
+
+/** Every text and list that is kept is bounded: a failed write of a long reason must never hold a stack. */
+export const reasonLimit = 4096;
+const messageLimit = 16_384;
+const failureLimit = 100;
+
+/** `a.resources.0.resources.b` is told as Heat does: `resources.a.resources[0].resources.b`. */
+const leafPath = (path: string): string =>
+  path
+    .split('.resources.')
+    .map((name) => (/^\d+$/.test(name) ? `resources[${name}]` : `resources.${name}`))
+    .join('.');
+
+export const leafReason = ({ resource, failure }: Pick<LeafFailure, 'resource' | 'failure'>): string =>
+  `${failure.code}: ${leafPath(resource)}: ${failure.message}`.slice(0, reasonLimit);
+
+const bounded = (failure: Failure): Failure => ({ ...failure, message: failure.message.slice(0, messageLimit) });
+
+interface HowItFailed {
+  readonly action: ResourceState;
+  readonly failure: Failure;
+  /** Of a nested stack: its leaves, by their paths in it. */
+  readonly leaves?: readonly LeafFailure[] | undefined;
+  readonly attempted?: ResourceDocument['attempted'];
+  /** The one that wanted it; absent: the traversal that runs. */
+  readonly traversal?: string;
+}
+
+/** Marks a resource as failed. The traversal fails with it when it was this traversal that wanted it. */
+export function failLeaf(transaction: Transaction, id: string, how: HowItFailed): void {
+  const { state, now } = transaction;
+  const before = state.resources.get(id);
+  if (!before) return;
+  const failures = leavesOf(before, how);
+  const failed = changeResource(transaction, id, {
+    action: how.action,
+    status: 'FAILED',
+    reason: leafReason(failures[0]),
+    failure: failures[0].failure,
+    request: null,
+    finished_at: now,
+    traversal: state.stack.traversal,
+    ...(how.attempted !== undefined && { attempted: how.attempted }),
+  });
+  announceResource(transaction, failed);
+  failTraversal(transaction, failures, how.traversal);
+}
+
+/** What was wanted is not allowed: the resource stays as it is, and the traversal fails. */
+export function refuseLeaf(transaction: Transaction, resource: ResourceDocument, failure: Failure): void {
+  announceResource(
+    transaction,
+    { ...resource, started_at: null },
+    { action: 'UPDATE', status: 'FAILED', reason: failure.message, failure },
+  );
+  failTraversal(transaction, [{ resource: resource.name, type: resource.type, failure }]);
+}
+
+function leavesOf(
+  { name, type }: ResourceDocument,
+  { failure, leaves = [] }: HowItFailed,
+): [LeafFailure, ...LeafFailure[]] {
+  const [first, ...rest] = leaves.map((leaf) => ({
+    ...leaf,
+    resource: `${name}.resources.${leaf.resource}`,
+    failure: bounded(leaf.failure),
+  }));
+  return first ? [first, ...rest] : [{ resource: name, type, failure: bounded(failure) }];
+}
+
+function failTraversal(transaction: Transaction, leaves: readonly LeafFailure[], traversal?: string): void {
+  const { stack } = transaction.state;
+  const wanted = traversal === undefined || traversal === stack.traversal;
+  if (!wanted || (stack.phase !== 'converging' && stack.phase !== 'draining')) return;
+  changeStack(transaction, { failures: [...stack.failures, ...leaves].slice(0, failureLimit) });
+  // A check changes nothing: it goes on, so that all that failed is known.
+  if (stack.action === 'CHECK') return;
+  changeStack(transaction, { phase: 'draining' });
+  dropWaits(transaction);
+}
+
+/** What may have come through in part. */
+export const attemptOf = (
+  request: PendingRequest,
+  { attempted }: { readonly attempted: JsonObject | null },
+): JsonObject | null => (request.action === 'update' ? request.properties : attempted);
+
+/** What the stack says of it. */
+export function failureReason(transaction: Transaction): string {
+  const { action, failures, inherited } = transaction.state.stack;
+  const first = failures[inherited];
+  if (!first) return `Stack ${action} failed`;
+  const told = action === 'CHECK' ? failures.map(leafReason).join('; ') : leafReason(first);
+  return `Resource ${failedAction(transaction, first.resource)} failed: ${told}`.slice(0, reasonLimit);
+}
+
+function failedAction({ state }: Transaction, path: string): string {
+  const [name = ''] = path.split('.resources.');
+  for (const id of state.byName.get(name) ?? []) {
+    const resource = state.resources.get(id);
+    if (resource?.status === 'FAILED') return resource.action;
+  }
+  return state.stack.action === 'CREATE' ? 'CREATE' : 'UPDATE';
+}

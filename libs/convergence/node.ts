@@ -1,0 +1,30 @@
+/** What happens to a node of the graph: it is looked at again, it is done, or its incarnation is not wanted any more. */
+import { leaveBatch } from './rolling.ts';
+import { isVisit, type Graph, type ResourceDocument, type State } from './state.ts';
+import type { Transaction } from './transaction.ts';
+
+/** The answer for this incarnation is in, or another thing happened to it: look at its nodes again. */
+export function revisit({ state }: Transaction, resource: ResourceDocument): void {
+  if (isVisit(state.stack.action)) state.ready.updates.items.push(resource.id);
+  else if (state.doomed.has(resource.id)) state.ready.cleanups.items.push(resource.id);
+  else state.ready.updates.items.push(resource.name);
+}
+
+/** A node is done, and this incarnation stands for it: what waited for it may be ready. */
+export function markDone(transaction: Transaction, node: string, id: string): void {
+  const { state } = transaction;
+  const graph = state.graph as Graph;
+  if (graph.current.has(node)) return;
+  graph.current.set(node, id);
+  for (const dependent of graph.dependents.get(node) ?? []) {
+    const left = (graph.waiting.get(dependent) ?? 0) - 1;
+    graph.waiting.set(dependent, left);
+    if (left === 0) state.ready.updates.items.push(dependent);
+  }
+  if (graph.rolling.has(node)) leaveBatch(transaction);
+}
+
+export function doom(state: State, id: string): void {
+  state.doomed.add(id);
+  state.ready.cleanups.items.push(id);
+}

@@ -1,0 +1,264 @@
+/**
+ * What has to be done with a resource of the plan whose requirements are met.
+ *
+ * | incarnations that could stand for it                 | what is done                                           |
+ * | ---------------------------------------------------- | ------------------------------------------------------ |
+ * | one, applied from the same entry; inputs untouched   | nothing: done, without evaluating it                   |
+ * | one, skipped by a person for this plan               | nothing: done                                          |
+ * | one with a request pending                           | awaited; a nested stack is sent the newer request now  |
+ * | one that waits at a hook                             | awaited                                                |
+ * | none                                                 | made; on ADOPT taken over; with external_id looked at  |
+ * | some; the one that needs least is chosen:            | (whole and equal, before update, before replacement)   |
+ * | - not made yet                                       | made                                                   |
+ * | - equal                                              | nothing: done; whatever else has its name is cleaned   |
+ * | - differs where the type allows it                   | updated in place                                       |
+ * | - differs elsewhere, or its provider said so         | replaced; the original stays until nobody uses it      |
+ * | - failed to be made, or a check: unhealthy           | replaced; of a nested stack: updated                   |
+ * | - failed to be updated                               | updated with all that was tried, or replaced: the type |
+ * Each of these waits, of a rolling group, for its batch; what `restricted_actions` names fails and touches nothing.
+ */
+import type { PlanResource } from '@anneal/contracts/plan.ts';
+import { adoptOne, visitExternal } from './adopt.ts';
+import { failLeaf, refuseLeaf } from './failure.ts';
+import { doom, markDone } from './node.ts';
+import { holdAt } from './wait.ts';
+import { create, currentRequires, send, type Resolved } from './incarnation.ts';
+import type { Comparison } from './protocol.ts';
+import { joinsBatch } from './rolling.ts';
+import { isNested, type Graph, type ResourceDocument } from './state.ts';
+import { changeResource, sameJson, type Transaction } from './transaction.ts';
+
+export function visitUpdate(transaction: Transaction, name: string): void {
+  const { state, tools } = transaction;
+  const graph = state.graph as Graph;
+  const planned = Object.hasOwn(state.plan.resources, name) ? state.plan.resources[name] : undefined;
+  if (!planned || graph.current.has(name) || (graph.waiting.get(name) ?? 0) > 0) return;
+  const untouched = untouchedOf(transaction, planned);
+  if (untouched) {
+    markDone(transaction, name, untouched.id);
+    return;
+  }
+  const candidates = candidatesOf(transaction, name);
+  const skipped = candidates.find((candidate) => candidate.skipped === state.stack.target.plan);
+  if (skipped) {
+    settle(transaction, skipped, planned);
+    return;
+  }
+  const [only] = candidates;
+  if (candidates.length === 1 && only?.request && !isNested(only)) return;
+  if (candidates.some(({ hook }) => hook !== null)) return;
+
+  const resolved = tools.resolve({
+    plan: state.plan,
+    resource: planned,
+    stack: state.stack,
+    peer: (peer) => state.resources.get(graph.current.get(peer) ?? ''),
+  });
+  if (!resolved.ok) {
+    const failed = candidates.find(({ request }) => !request) ?? create(transaction, planned, {}, only?.id ?? null);
+    failLeaf(transaction, failed.id, {
+      action: failed.action === 'INIT' || failed.action === 'CREATE' ? 'CREATE' : 'UPDATE',
+      failure: resolved.failure,
+    });
+    return;
+  }
+  if (resolved.external_id !== undefined || only?.external) {
+    visitExternal(transaction, { planned, resolved, candidates, settle });
+    return;
+  }
+  const choice = choose(transaction, candidates, planned, resolved);
+  if (choice) bring(transaction, choice, planned, resolved);
+  else if (joinsBatch(transaction, name, false)) make(transaction, planned, resolved);
+}
+
+/** Nothing stands for it. */
+function make(transaction: Transaction, planned: PlanResource, resolved: Resolved): void {
+  if (transaction.state.stack.action === 'ADOPT') {
+    adoptOne(transaction, planned, resolved);
+    return;
+  }
+  const resource = create(transaction, planned, resolved, null);
+  if (!holdAt(transaction, resource, 'pre-create')) send(transaction, resource, 'create', resolved, []);
+}
+
+interface Choice {
+  readonly resource: ResourceDocument;
+  readonly comparison: Comparison;
+}
+
+/** Brings the chosen incarnation to what the plan wants. */
+function bring(transaction: Transaction, choice: Choice, planned: PlanResource, resolved: Resolved): void {
+  const { state, tools } = transaction;
+  const { resource, comparison } = choice;
+  const { name } = planned;
+  if (resource.action === 'INIT' && resource.type === planned.type) {
+    if (!resource.request && joinsBatch(transaction, name, false) && !holdAt(transaction, resource, 'pre-create')) {
+      send(transaction, resource, 'create', resolved, []);
+    }
+    return;
+  }
+  if (resource.request && (!isNested(resource) || comparison.verdict === 'same')) return;
+  if (!resource.request && holdAt(transaction, resource, 'pre-update', planned)) return;
+  if (looksFirst(transaction, resource)) {
+    send(transaction, resource, 'check', { properties: resource.properties }, []);
+    return;
+  }
+  const failed = resource.status === 'FAILED' && resource.action !== 'SNAPSHOT' && !resource.request;
+  const broken = failed || resource.attempted !== null || resource.skipped !== null;
+  const anew = broken && (failed || resource.skipped !== null) && mustBeAnew(transaction, resource);
+  const replaced =
+    anew || comparison.verdict === 'replace' || (comparison.verdict === 'update' && resource.must_replace);
+  const observed = state.stack.observe && isNested(resource) && resource.traversal !== state.stack.traversal;
+  if (!replaced && !broken && comparison.verdict === 'same' && !observed) {
+    settle(transaction, resource, planned, resolved);
+    return;
+  }
+  const restricted = replaced ? 'replace' : 'update';
+  if (planned.restricted_actions?.includes(restricted)) {
+    const message = `${restricted} is restricted for resource.`;
+    refuseLeaf(transaction, resource, { code: 'ResourceActionRestricted', message });
+    return;
+  }
+  if (!joinsBatch(transaction, name, !replaced)) return;
+  if (replaced) {
+    // Create before delete: the original stays, and is cleaned up once its dependents have moved.
+    const replacement = create(transaction, planned, resolved, resource.id);
+    changeResource(transaction, resource.id, { replaced_by: replacement.id });
+    send(transaction, replacement, 'create', resolved, []);
+    return;
+  }
+  if (!resource.request && holdAt(transaction, resource, 'updating', planned)) return;
+  // What a failed update left behind is unknown: all that it touched is sent again.
+  const tried =
+    resource.attempted &&
+    tools.compare({ type: resource.type, before: resource.properties, after: resource.attempted });
+  const changed = [...changedOf(comparison), ...(tried ? changedOf(tried) : [])];
+  send(transaction, resource, 'update', resolved, [...new Set(changed)]);
+}
+
+const changedOf = (comparison: Comparison): readonly string[] =>
+  comparison.verdict === 'same' ? [] : comparison.changed;
+
+/** Whether one that is not whole is made anew, rather than mended in place. */
+function mustBeAnew({ tools }: Transaction, resource: ResourceDocument): boolean {
+  // Its members know best what failed; only a person who calls the whole of it unhealthy has all of it replaced.
+  if (isNested(resource)) return resource.action === 'CHECK' && resource.failure?.code === 'Unhealthy';
+  if (resource.must_replace || resource.action !== 'UPDATE') return true;
+  return tools.replaceFailed(resource.type);
+}
+
+/** Whether it is asked how it really is, before it is compared; once in a traversal. */
+function looksFirst({ state, tools }: Transaction, resource: ResourceDocument): boolean {
+  if (!state.stack.observe || resource.status !== 'COMPLETE' || isNested(resource)) return false;
+  return resource.traversal !== state.stack.traversal && tools.serves(resource.type, 'check');
+}
+
+/**
+ * The one incarnation there is, when it was applied from this very entry of the plan and nothing that it reads has
+ * changed since it looked: then it need not be evaluated.
+ */
+function untouchedOf({ state }: Transaction, planned: PlanResource): ResourceDocument | undefined {
+  const ids = state.byName.get(planned.name);
+  if (planned.digest === undefined || ids?.size !== 1 || state.stack.observe) return undefined;
+  const [id = ''] = ids;
+  const resource = state.resources.get(id);
+  if (!resource || resource.digest !== planned.digest || resource.status !== 'COMPLETE') return undefined;
+  if (resource.action === 'DELETE' || resource.action === 'INIT' || resource.request || resource.hook) return undefined;
+  if (resource.must_replace || resource.attempted !== null || resource.skipped !== null) return undefined;
+  if (resource.replaced_by !== null || planned.hooks || planned.external_id) return undefined;
+  if ((planned.nested?.digest ?? null) !== resource.source) return undefined;
+  const current = (state.graph as Graph).current;
+  let index = 0;
+  for (const name of planned.requires) {
+    const peer = current.get(name);
+    if (peer === undefined) continue;
+    if (resource.requires[index++] !== peer) return undefined;
+    if ((state.resources.get(peer)?.shown_at ?? Infinity) > resource.seen_at) return undefined;
+  }
+  return index === resource.requires.length ? resource : undefined;
+}
+
+/** Incarnations that could stand for a name. One whose deletion has begun is on its way out for good. */
+function candidatesOf({ state }: Transaction, name: string): ResourceDocument[] {
+  const candidates: ResourceDocument[] = [];
+  for (const id of state.byName.get(name) ?? []) {
+    const resource = state.resources.get(id);
+    if (resource && resource.action !== 'DELETE') candidates.push(resource);
+  }
+  return candidates;
+}
+
+/**
+ * Of several incarnations the one that needs the least: an original whose replacement is under way is taken back when it
+ * is already what the plan wants.
+ */
+function choose(
+  transaction: Transaction,
+  candidates: readonly ResourceDocument[],
+  planned: PlanResource,
+  resolved: Resolved,
+): Choice | undefined {
+  const choices = candidates.map((resource): Choice & { rank: number } => {
+    const comparison = compareTo(transaction, resource, planned, resolved);
+    const rank =
+      resource.request && !isNested(resource)
+        ? 3
+        : resource.status === 'FAILED'
+          ? 0
+          : { same: 4, update: 2, replace: 1 }[comparison.verdict];
+    return { resource, comparison, rank };
+  });
+  return choices.sort((a, b) => b.rank - a.rank || b.resource.created_at.localeCompare(a.resource.created_at))[0];
+}
+
+/** A nested stack is compared with what it was last told, as a newer request may overtake that one. */
+function compareTo(
+  { tools }: Transaction,
+  resource: ResourceDocument,
+  planned: PlanResource,
+  resolved: Resolved,
+): Comparison {
+  const source = planned.nested?.digest ?? null;
+  if (resource.type !== planned.type || (planned.nested?.kind ?? null) !== resource.nested) {
+    return { verdict: 'replace', changed: [] };
+  }
+  const told = resource.request && isNested(resource) ? resource.request : resource;
+  const comparison = tools.compare({ type: planned.type, before: told.properties, after: resolved.properties });
+  return comparison.verdict === 'same' && told.source !== source ? { verdict: 'update', changed: [] } : comparison;
+}
+
+/** The resource is what the plan wants, or is taken for it. */
+function settle(
+  transaction: Transaction,
+  resource: ResourceDocument,
+  planned: PlanResource,
+  resolved?: Resolved,
+): void {
+  const { state } = transaction;
+  const requires = currentRequires(transaction, planned);
+  const patch: { -readonly [K in keyof ResourceDocument]?: ResourceDocument[K] } = {};
+  if (!sameJson([...requires], [...resource.requires])) patch.requires = requires;
+  if (resource.replaced_by !== null) patch.replaced_by = null;
+  if (resource.must_replace) patch.must_replace = false;
+  const policy = planned.deletion_policy ?? 'Delete';
+  if (resource.deletion_policy !== policy) patch.deletion_policy = policy;
+  if (resource.description !== (planned.description ?? '')) patch.description = planned.description ?? '';
+  if (resolved) {
+    const { metadata } = resolved;
+    if (metadata !== undefined && !sameJson(metadata, resource.metadata)) patch.metadata = metadata;
+    const digest = planned.digest ?? null;
+    if (resource.digest !== digest) patch.digest = digest;
+    if (requires.some((id) => (state.resources.get(id)?.shown_at ?? 0) > resource.seen_at)) {
+      patch.seen_at = state.stack.clock;
+    }
+  }
+  if (!sameJson([...(planned.hooks ?? [])], [...resource.hooks])) patch.hooks = planned.hooks ?? [];
+  if (JSON.stringify(planned.lifecycle_hooks ?? []) !== JSON.stringify(resource.lifecycle_hooks)) {
+    patch.lifecycle_hooks = planned.lifecycle_hooks ?? [];
+  }
+  if (Object.keys(patch).length > 0) changeResource(transaction, resource.id, patch);
+
+  markDone(transaction, planned.name, resource.id);
+  const others = state.byName.get(planned.name);
+  if (others && others.size > 1) for (const id of others) if (id !== resource.id) doom(state, id);
+}

@@ -1,0 +1,73 @@
+/**
+ * Visits: CHECK, SUSPEND, RESUME and SNAPSHOT send one request to each resource, and change no plan.
+ *
+ * | resource is             | CHECK      | SUSPEND    | RESUME     | SNAPSHOT   |
+ * | ----------------------- | ---------- | ---------- | ---------- | ---------- |
+ * | COMPLETE                | ask        | ask        | leave      | ask        |
+ * | SUSPEND_COMPLETE        | ask        | done       | ask        | ask        |
+ * | SUSPEND_FAILED          | ask        | ask        | ask        | refuse     |
+ * | RESUME_FAILED           | ask        | ask        | ask        | refuse     |
+ * | CREATE_ or ADOPT_FAILED | leave      | refuse     | leave      | refuse     |
+ * | another FAILED          | ask        | refuse     | leave      | refuse     |
+ * `ask` of a type that does not serve it only changes the state. `leave` counts as done. A refused one fails as a leaf.
+ * A failure ends a visit like any traversal, but for CHECK: it changes nothing, so it goes on and names all that failed.
+ */
+import { failLeaf } from './failure.ts';
+import { markDone } from './node.ts';
+import { passThrough, send } from './incarnation.ts';
+import { isNested, type Graph, type ResourceDocument, type VisitAction } from './state.ts';
+import type { Transaction } from './transaction.ts';
+
+export function visitNode(transaction: Transaction, id: string): void {
+  const { state, tools } = transaction;
+  const graph = state.graph as Graph;
+  if (!graph.waiting.has(id) || graph.current.has(id) || (graph.waiting.get(id) ?? 0) > 0) return;
+  const resource = state.resources.get(id);
+  if (!resource) {
+    markDone(transaction, id, id);
+    return;
+  }
+  if (resource.request) return;
+  const action = state.stack.action as VisitAction;
+  const visited = resource.action === action && resource.traversal === state.stack.traversal;
+  const verdict = visited ? 'done' : judge(action, resource);
+  if (verdict === 'done') {
+    markDone(transaction, id, id);
+    return;
+  }
+  if (verdict === 'refuse') {
+    failLeaf(transaction, id, {
+      action,
+      failure: {
+        code: 'InvalidState',
+        message: `State ('${resource.action}', '${resource.status}') invalid for ${action.toLowerCase()}`,
+        remedy: 'Update the stack, so that what failed is mended; then try again.',
+      },
+    });
+    return;
+  }
+  const verb = action.toLowerCase() as Lowercase<VisitAction>;
+  if (isNested(resource) || tools.serves(resource.type, verb)) {
+    send(transaction, resource, verb, { properties: resource.properties }, []);
+    return;
+  }
+  const reason = action === 'CHECK' ? { reason: `CHECK not supported for ${resource.type}` } : {};
+  passThrough(transaction, id, { action, ...reason });
+  markDone(transaction, id, id);
+}
+
+function judge(action: VisitAction, resource: ResourceDocument): 'ask' | 'done' | 'refuse' {
+  const failed = resource.status === 'FAILED';
+  const halted = resource.action === 'SUSPEND' || resource.action === 'RESUME';
+  switch (action) {
+    case 'CHECK':
+      return failed && (resource.action === 'CREATE' || resource.action === 'ADOPT') ? 'done' : 'ask';
+    case 'SUSPEND':
+      if (failed && !halted) return 'refuse';
+      return resource.action === 'SUSPEND' && !failed ? 'done' : 'ask';
+    case 'RESUME':
+      return halted && (failed || resource.action === 'SUSPEND') ? 'ask' : 'done';
+    case 'SNAPSHOT':
+      return failed && resource.action !== 'SNAPSHOT' ? 'refuse' : 'ask';
+  }
+}
