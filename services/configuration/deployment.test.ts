@@ -369,3 +369,21 @@ describe('configs that are made of their properties', () => {
     expect(text).toContain('text/x-shellscript');
   });
 });
+
+describe('suspending', () => {
+  it('runs what the config has for it, and nothing where it has nothing', async () => {
+    const host = await rig.host('web');
+    const suspending = ordered(host.id, { actions: ['CREATE', 'SUSPEND'] });
+    const { resource } = await rig.request('create', suspending);
+    const first = await claimed(rig, host.id);
+    await rig.post(host.id, { id: first.request.id, status_code: 0 });
+    await rig.final(resource.id);
+    await rig.request('suspend', { ...suspending, id: resource.id, fence: 2 });
+    const second = await claimed(rig, host.id);
+    expect(second.request).toMatchObject({ action: 'SUSPEND', deployment_id: resource.id });
+    await rig.post(host.id, { id: second.request.id, status_code: 0 });
+    expect(await rig.final(resource.id, 2)).toMatchObject({ action: 'suspend', status: 'complete' });
+    await rig.request('resume', { ...suspending, id: resource.id, fence: 3 });
+    expect(await rig.final(resource.id, 3)).toMatchObject({ action: 'resume', status: 'complete' });
+  });
+});

@@ -8,6 +8,8 @@ import { requestsQueue } from '@anneal/contracts/queues.ts';
 import {
   resourceCreate,
   resourceDelete,
+  resourceResume,
+  resourceSuspend,
   resourceUpdate,
   type ResourceRequest,
   type ResourceResponse,
@@ -20,12 +22,19 @@ export const project = '00000000000000000000000000000001';
 export const engineQueue = 'anneal.scheduling.shard.0';
 const queue = requestsQueue('configuration');
 
+const contractOf = {
+  create: resourceCreate,
+  delete: resourceDelete,
+  suspend: resourceSuspend,
+  resume: resourceResume,
+};
+
 export interface Rig {
   readonly context: TestContext;
   readonly responses: ResourceResponse[];
   readonly events: Envelope[];
   ask<Q, A>(call: CallDefinition<Q, A>, data: Q): Promise<A>;
-  request(action: 'create' | 'update' | 'delete', parameters: RequestParameters): Promise<ResourceRequest>;
+  request(action: keyof typeof contractOf | 'update', parameters: RequestParameters): Promise<ResourceRequest>;
   /** The last word on a resource under a fence. */
   final(resourceId: string, fence?: number): Promise<ResourceResponse>;
   host(name: string): Promise<{ id: string; token: string }>;
@@ -89,7 +98,7 @@ export async function createRig(
               ...common,
               data: { ...data, old_properties: old ?? {}, changed: Object.keys(properties) },
             })
-          : context.mint(action === 'create' ? resourceCreate : resourceDelete, { ...common, data });
+          : context.mint(contractOf[action], { ...common, data });
       await context.bus.send({ queue, messages: [message] });
       return data;
     },

@@ -22,7 +22,7 @@ export interface ProviderContext extends NewRunContext {
   readonly gatewayUrl: string;
 }
 type Request = Envelope<ResourceRequest>;
-type Action = Exclude<ResourceAction, 'signal'>;
+type Action = Exclude<ResourceAction, 'signal' | 'snapshot' | 'cancel'>;
 
 const configTypes = new Set([
   'OS::Heat::SoftwareConfig',
@@ -227,6 +227,14 @@ async function decideDeployment(
       version,
     });
     return run ?? respond(context, done, { status: 'complete' });
+  }
+  if (action === 'suspend' || action === 'resume') {
+    const still = respond(context, base, { status: 'complete' });
+    if (absent || !before) return still;
+    const { config, input_values: values, actions, name } = before;
+    const target = { config, values, actions: [...actions], name, waits: true };
+    const asked = action === 'suspend' ? 'SUSPEND' : 'RESUME';
+    return startRun(context, { base, host, message, before, target, action: asked, version }) ?? still;
   }
   if (absent) {
     return fail(

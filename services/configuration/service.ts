@@ -21,7 +21,9 @@ import {
   resourceCheck,
   resourceCreate,
   resourceDelete,
+  resourceResume,
   resourceSignal,
+  resourceSuspend,
   resourceUpdate,
 } from '@anneal/contracts/resource.ts';
 import { configurationTypes } from '@anneal/hot/types/configuration.ts';
@@ -144,6 +146,8 @@ const providerRoutes = (context: Context) => [
   on(resourceUpdate, (message) => handleRequest(context, 'update', message)),
   on(resourceDelete, (message) => handleRequest(context, 'delete', message)),
   on(resourceCheck, (message) => handleRequest(context, 'check', message)),
+  on(resourceSuspend, (message) => handleRequest(context, 'suspend', message)),
+  on(resourceResume, (message) => handleRequest(context, 'resume', message)),
   on(resourceSignal, (message) => handleSignal(context, message)),
 ];
 

@@ -12,6 +12,7 @@ import { move } from './node-moves.ts';
 import type { NodeRecords } from './node-records.ts';
 import { classFor, place, type Wish } from './placement.ts';
 import { serverAttributes } from './server-attributes.ts';
+import { serverPower } from './server-power.ts';
 import { objectOf, textOf, type ServerDocument } from './server-document.ts';
 import type { Progress, Work } from './servers.ts';
 
@@ -26,8 +27,9 @@ export interface NovaServerOptions {
 
 export function novaServer(
   options: NovaServerOptions,
-): Readonly<Record<'create' | 'update' | 'delete' | 'check', Work>> {
+): Readonly<Record<'create' | 'update' | 'delete' | 'check' | 'suspend' | 'resume', Work>> {
   const { context, records, driver, bmcs, hosts } = options;
+  const { suspend, resume } = serverPower(options);
 
   const wishOf = (properties: Parameters<typeof textOf>[0]): Wish => {
     const traits = objectOf(properties, 'scheduler_hints')['traits'];
@@ -74,8 +76,8 @@ export function novaServer(
     return { kind: 'waiting', message: `waiting for a node: ${why}`, ms: pause, error };
   }
 
-  const complete = (server: ServerDocument, node: NodeDocument, given: JsonObject, name: string): Progress => ({
-    kind: 'complete',
+  const complete = (server: ServerDocument, node: NodeDocument, given: JsonObject, name: string) => ({
+    kind: 'complete' as const,
     physical_id: server.id,
     attributes: serverAttributes({
       id: server.id,
@@ -169,9 +171,15 @@ export function novaServer(
         return { kind: 'failed', error: new AnnealError('ResourceFailed', `Server ${server.hostname}: ${what}.`) };
       }
       const power = await bmcs.with(node, (machine) => machine.power());
+      const host = await hosts.show(server.id, server.project);
+      const drift = [
+        ...(power === 'power on' ? [] : [{ property: 'power', expected: 'power on', actual: power }]),
+        ...(host.status === 'up' ? [] : [{ property: 'host', expected: 'up', actual: host.status }]),
+      ];
       if (power !== 'power on') {
         return {
           kind: 'failed',
+          drift,
           error: new AnnealError(
             'ResourceFailed',
             `Server ${server.hostname}: node ${node.name} is not on (${power ?? 'power unknown'}).`,
@@ -179,8 +187,14 @@ export function novaServer(
         };
       }
       const properties = context.secrets.open(request.data.properties);
-      return complete(server, node, request.data.properties, textOf(properties, 'name') || server.hostname);
+      return {
+        ...complete(server, node, request.data.properties, textOf(properties, 'name') || server.hostname),
+        drift,
+      };
     },
+
+    suspend,
+    resume,
   };
 }
 

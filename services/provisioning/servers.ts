@@ -24,8 +24,18 @@ import { SingleFlight } from './single-flight.ts';
 
 /** What work on a request came to, for now. */
 export type Progress =
-  | { readonly kind: 'complete'; readonly physical_id: string; readonly attributes?: ResourceResponse['attributes'] }
-  | { readonly kind: 'failed'; readonly error: unknown; readonly replace?: boolean }
+  | {
+      readonly kind: 'complete';
+      readonly physical_id: string;
+      readonly attributes?: ResourceResponse['attributes'];
+      readonly drift?: ResourceResponse['drift'];
+    }
+  | {
+      readonly kind: 'failed';
+      readonly error: unknown;
+      readonly replace?: boolean;
+      readonly drift?: ResourceResponse['drift'];
+    }
   /** Woken by an event or after `ms`, whichever comes first. */
   | { readonly kind: 'waiting'; readonly message: string; readonly ms: number; readonly error?: unknown };
 
@@ -197,7 +207,13 @@ export class Servers {
 
   async #answer(server: ServerDocument, progress: Exclude<Progress, { kind: 'waiting' }>): Promise<void> {
     const { resource, stack, fence } = requestOf(server).data;
-    const common = { resource_id: resource.id, stack_id: stack.id, action: server.action, fence };
+    const common = {
+      resource_id: resource.id,
+      stack_id: stack.id,
+      action: server.action,
+      fence,
+      ...(progress.drift && { drift: progress.drift }),
+    };
     const response: ResourceResponse =
       progress.kind === 'complete'
         ? {

@@ -18,7 +18,9 @@ import {
   resourceCheck,
   resourceCreate,
   resourceDelete,
+  resourceResume,
   resourceSignal,
+  resourceSuspend,
   resourceUpdate,
 } from '@anneal/contracts/resource.ts';
 import { provisioningTypes } from '@anneal/hot/types/provisioning.ts';
@@ -118,6 +120,8 @@ export const provisioningService = defineService({
         on(resourceUpdate, (message) => servers.take('update', message)),
         on(resourceDelete, (message) => servers.take('delete', message)),
         on(resourceCheck, (message) => servers.take('check', message)),
+        on(resourceSuspend, (message) => servers.take('suspend', message)),
+        on(resourceResume, (message) => servers.take('resume', message)),
         on(resourceSignal, (message) => servers.take('signal', message)),
         answer(context, nodeEnrol, ({ data }) => nodes.enrol(data)),
         answer(context, nodeList, ({ data }) => nodes.list(data)),

@@ -59,6 +59,7 @@ const deploymentAttributes = {
 
 const softwareConfig: ResourceType = {
   type: 'OS::Heat::SoftwareConfig',
+  actions: ['check'],
   description: 'A config with its inputs and outputs, for deployments to use. It never changes: another one is made.',
   properties: {
     group: { type: 'String', default: 'Heat::Ungrouped', description: 'The tool that applies it.' },
@@ -73,6 +74,7 @@ const softwareConfig: ResourceType = {
 
 const softwareComponent: ResourceType = {
   type: 'OS::Heat::SoftwareComponent',
+  actions: ['check'],
   description: 'Configs for the actions in the life of a piece of software.',
   properties: {
     configs: {
@@ -106,6 +108,7 @@ const softwareComponent: ResourceType = {
 
 const softwareDeployment: ResourceType = {
   type: 'OS::Heat::SoftwareDeployment',
+  actions: ['check', 'suspend', 'resume'],
   description: 'One config, with values for its inputs, on one host.',
   properties: {
     config: { type: 'String', update_allowed: true, description: 'Id of the config.' },
@@ -126,6 +129,7 @@ const softwareDeployment: ResourceType = {
 
 const orderedConfig: ResourceType = {
   type: 'OS::Heat::OrderedConfig',
+  actions: ['check', 'suspend', 'resume'],
   description: 'A config on a host, run after those that it depends on. A change of the script runs it again.',
   properties: {
     hosted_on: { type: 'String', required: true, description: 'Id of the host.' },
@@ -155,6 +159,7 @@ const orderedConfig: ResourceType = {
 
 const structuredConfig: ResourceType = {
   type: 'OS::Heat::StructuredConfig',
+  actions: ['check'],
   description: 'A config that is a map, with its inputs and outputs, for deployments to use.',
   properties: {
     group: { type: 'String', default: 'Heat::Ungrouped', description: 'The tool that applies it.' },
@@ -169,6 +174,7 @@ const structuredConfig: ResourceType = {
 
 const cloudConfig: ResourceType = {
   type: 'OS::Heat::CloudConfig',
+  actions: ['check'],
   description: 'A config for cloud-init, from a map.',
   properties: { cloud_config: { type: 'Map', description: 'What cloud-init shall do.' } },
   attributes: { config: { type: 'String', description: 'The config itself.' }, show },
@@ -177,6 +183,7 @@ const cloudConfig: ResourceType = {
 
 const multipartMime: ResourceType = {
   type: 'OS::Heat::MultipartMime',
+  actions: ['check'],
   description: 'Several configs as one message, for cloud-init.',
   properties: {
     group: { type: 'String', default: 'Heat::Ungrouped', description: 'The tool that applies it.' },

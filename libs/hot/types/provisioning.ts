@@ -111,6 +111,7 @@ const blockDevices = (extra: Record<string, PropertySchema>): PropertySchema => 
 
 const server: ResourceType = {
   type: 'OS::Nova::Server',
+  actions: ['check', 'suspend', 'resume'],
   description:
     'A bare-metal machine, claimed for the stack and brought up. The flavor names the resource class of the node.',
   properties: {
@@ -206,6 +207,7 @@ const server: ResourceType = {
 
 const deployedServer: ResourceType = {
   type: 'OS::Heat::DeployedServer',
+  actions: ['check'],
   description: 'A machine that is up already: it gets a queue and credentials, and is not touched otherwise.',
   properties: {
     name: updatable('String', 'The host name; the physical name by default.'),

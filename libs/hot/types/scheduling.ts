@@ -119,6 +119,7 @@ const testResource: ResourceType = {
 
 const delay: ResourceType = {
   type: 'OS::Heat::Delay',
+  actions: ['suspend', 'resume'],
   description: 'Does nothing for a while.',
   properties: {
     min_wait: {

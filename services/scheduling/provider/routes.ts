@@ -4,7 +4,9 @@ import {
   resourceCheck,
   resourceCreate,
   resourceDelete,
+  resourceResume,
   resourceSignal,
+  resourceSuspend,
   resourceUpdate,
 } from '@anneal/contracts/resource.ts';
 import type { Worker } from './work.ts';
@@ -17,6 +19,8 @@ export function providerRoutes(worker: Worker): Route[] {
     on(resourceUpdate, (message) => worker.take('update', message)),
     on(resourceDelete, (message) => worker.take('delete', message)),
     on(resourceCheck, (message) => worker.take('check', message)),
+    on(resourceSuspend, (message) => worker.take('suspend', message)),
+    on(resourceResume, (message) => worker.take('resume', message)),
     on(resourceSignal, (message) => worker.take('signal', message)),
   ];
 }
