@@ -12,11 +12,34 @@ export interface HealthServer {
 /** What must hold to be ready, by name. Each rejects with the reason when it does not. */
 export type Checks = Readonly<Record<string, () => Promise<void>>>;
 
-const within = <T>(work: Promise<T>, ms: number): Promise<T> => {
-  const { promise, reject } = Promise.withResolvers<T>();
-  const timer = setTimeout(() => reject(new Error(`no answer within ${ms} ms`)), ms);
-  return Promise.race([work, promise]).finally(() => clearTimeout(timer));
-};
+const answerMs = 2000;
+
+/**
+ * What a check says, in bounded time. One that takes longer is asked once and not again before it has answered; until
+ * then its last answer stands beside the fact that it is late.
+ */
+function teller(check: () => Promise<void>): () => Promise<string> {
+  let last = 'ok';
+  let asking: Promise<string> | undefined;
+  const ask = async (): Promise<string> => {
+    try {
+      await check();
+      last = 'ok';
+    } catch (error) {
+      last = toFailure(error).message;
+    } finally {
+      asking = undefined;
+    }
+    return last;
+  };
+  return async () => {
+    asking ??= ask();
+    const { promise, resolve } = Promise.withResolvers<string>();
+    const late = `no answer within ${answerMs} ms`;
+    const timer = setTimeout(() => resolve(last === 'ok' ? late : `${last} (${late})`), answerMs);
+    return Promise.race([asking, promise]).finally(() => clearTimeout(timer));
+  };
+}
 
 export async function serveHealth(options: {
   host: string;
@@ -26,17 +49,9 @@ export async function serveHealth(options: {
 }): Promise<HealthServer> {
   const { host, port, checks, metrics } = options;
 
+  const tellers = Object.entries(checks).map(([name, check]) => [name, teller(check)] as const);
   const readiness = async (): Promise<{ ready: boolean; checks: Record<string, string> }> => {
-    const results = await Promise.all(
-      Object.entries(checks).map(async ([name, check]) => {
-        try {
-          await within(check(), 2000);
-          return [name, 'ok'] as const;
-        } catch (error) {
-          return [name, toFailure(error).message] as const;
-        }
-      }),
-    );
+    const results = await Promise.all(tellers.map(async ([name, tell]) => [name, await tell()] as const));
     return { ready: results.every(([, result]) => result === 'ok'), checks: Object.fromEntries(results) };
   };
 

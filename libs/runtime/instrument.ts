@@ -1,8 +1,9 @@
-/** Measures and traces what passes through a bus, without the services knowing. */
+/** Measures, traces and, while the store is gone, holds back what passes through a bus, without the services knowing. */
 import type { Bus, ConsumeOptions, Handler } from '@anneal/bus/port.ts';
 import type { Mint } from '@anneal/contracts/envelope.ts';
 import { kindOf } from '@anneal/contracts/errors.ts';
 import { Counter, Histogram, type Registry } from 'prom-client';
+import type { StoreGate } from './store-gate.ts';
 import { activeTraceparent, traceHandling } from './trace.ts';
 
 /** Host queues are as many as hosts; in metrics they are two. */
@@ -22,7 +23,7 @@ export const busMetrics = {
   },
 };
 
-export function instrumentBus(bus: Bus, metrics: Registry): Bus {
+export function instrumentBus(bus: Bus, metrics: Registry, gate: Pick<StoreGate, 'guard'>): Bus {
   const sent = new Counter({ ...busMetrics.sent, registers: [metrics] });
   const handled = new Histogram({ ...busMetrics.handled, registers: [metrics] });
 
@@ -59,9 +60,9 @@ export function instrumentBus(bus: Bus, metrics: Registry): Bus {
       return bus.request(parameters);
     },
     reply: (parameters) => bus.reply(parameters),
-    consume: (queue, handler, options) => bus.consume(queue, measured(handler), options),
+    consume: (queue, handler, options) => bus.consume(queue, gate.guard(measured(handler)), options),
     subscribe: (patterns, handler, options?: ConsumeOptions & { group?: string }) =>
-      bus.subscribe(patterns, measured(handler), options),
+      bus.subscribe(patterns, gate.guard(measured(handler)), options),
     check: () => bus.check(),
     close: () => bus.close(),
   };

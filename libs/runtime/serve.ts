@@ -22,6 +22,7 @@ import { createSecrets } from './secrets.ts';
 import type { RunningService, Service } from './service.ts';
 import { readSettings, refuseUnknown } from './settings.ts';
 import { sharedSettings } from './shared-settings.ts';
+import { createStoreGate } from './store-gate.ts';
 import { startTracing } from './trace.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -78,17 +79,19 @@ export async function startServices({ services, environment, log: givenLog }: Se
 
     const store = await openStore({ url: settings.storeUrl ?? `sqlite:${dataDirectory}/store.db` });
     undo.push(() => store.close());
+    const gate = createStoreGate({ store, log });
+    stopping.signal.addEventListener('abort', () => gate.close());
     const openedBus = await openBus({
       url: settings.busUrl ?? `sqlite:${dataDirectory}/bus.db`,
       source: 'anneal',
-      store,
+      store: { ...store, blobs: gate.blobs },
       registry,
       newId,
       now,
       log: log.child({ service: 'bus' }),
     });
     undo.push(() => openedBus.close());
-    const bus = instrumentBus(openedBus, metrics);
+    const bus = instrumentBus(openedBus, metrics, gate);
 
     const running: Partial<Record<ServiceName, RunningService>> = {};
     const health = await serveHealth({

@@ -7,33 +7,12 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { AnnealError } from '@anneal/contracts/errors.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { brokers, findBackends, startDistributed, type Fleet } from '../e2e/distributed.ts';
 import { startSupervised } from '../e2e/distributed-supervised.ts';
-import { bundle, deleted, settled } from '../e2e/server.ts';
+import { bundle, deleted, patiently, settled } from '../e2e/server.ts';
 import { faultsOfTrace, fleet } from '../e2e/templates.ts';
 import { randomOf, seedOf } from './random.ts';
-
-/** A question to a process that has just died is answered 503, to be asked again; what was done already is well. */
-async function patiently(ask: () => Promise<unknown>): Promise<void> {
-  let last: unknown;
-  await eventually(
-    async () => {
-      try {
-        await ask();
-        return true;
-      } catch (error) {
-        last = error instanceof Error ? error.message : error;
-        const code = error instanceof AnnealError ? error.code : '';
-        if (code === 'AlreadyExists' || code === 'NotFound') return true;
-        if (code === 'Unavailable' || code === 'TimedOut') return undefined;
-        throw error;
-      }
-    },
-    { within: 60_000, what: 'the question being answered', last: () => last },
-  );
-}
 
 const shape = { hosts: 20, configsPerHost: 4, work: 'sleep 2' };
 const settleMs = 240_000;

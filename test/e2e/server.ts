@@ -6,6 +6,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { connect, type Client } from '@anneal/client/connect.ts';
 import type { Resource, Stack } from '@anneal/client/representation.ts';
+import { AnnealError } from '@anneal/contracts/errors.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { freePort } from '../backends/free-port.ts';
 
@@ -183,6 +184,26 @@ function isAlive(pid: number): boolean {
   } catch {
     return false;
   }
+}
+
+/** A question to a process that has just died is answered 503, to be asked again; what was done already is well. */
+export async function patiently(ask: () => Promise<unknown>): Promise<void> {
+  let last: unknown;
+  await eventually(
+    async () => {
+      try {
+        await ask();
+        return true;
+      } catch (error) {
+        last = error instanceof Error ? error.message : error;
+        const code = error instanceof AnnealError ? error.code : '';
+        if (code === 'AlreadyExists' || code === 'NotFound') return true;
+        if (code === 'Unavailable' || code === 'TimedOut') return undefined;
+        throw error;
+      }
+    },
+    { within: 60_000, what: 'the question being answered', last: () => last },
+  );
 }
 
 /** Waits until a stack is no longer in progress. Survives a server that is away for a while. */
