@@ -33,7 +33,7 @@ export async function orderedConfigs(scene: Scene): Promise<void> {
   claim(log.split('hello from marconi').length === 3, 'each was said once', log);
   await until({
     fact: 'the listener was told that the stack is complete',
-    seconds: 10,
+    seconds: 60,
     signal: scene.signal,
     look: () => scene.received.map((event) => `${event.type} ${String(dataOf(event)['stack_name'])}`),
     holds: (seen) => seen.includes('stack.create.completed ordered'),
@@ -131,7 +131,7 @@ export async function failingConfig(scene: Scene): Promise<void> {
   );
   const event = await until({
     fact: 'the listener was told of the failure',
-    seconds: 10,
+    seconds: 60,
     signal: scene.signal,
     look: () => scene.received.find((one) => one.type === 'deployment.failed'),
     holds: (seen) => seen !== undefined,
@@ -164,7 +164,7 @@ export async function closing(scene: Scene): Promise<void> {
   }
   const nodes = await until({
     fact: 'all nodes are cleaned, powered off and available',
-    seconds: 30,
+    seconds: 120,
     signal: scene.signal,
     look: async () =>
       (await scene.client.nodes.list()).map((node) => ({
@@ -180,7 +180,7 @@ export async function closing(scene: Scene): Promise<void> {
   claim(nodes.length === machines, 'all nodes are cleaned, powered off and available again');
   await until({
     fact: 'the listener was told of every deletion',
-    seconds: 10,
+    seconds: 60,
     signal: scene.signal,
     look: () =>
       scene.received
@@ -194,7 +194,7 @@ export async function closing(scene: Scene): Promise<void> {
 export async function nothingLeft(dataDirectory: string, signal: AbortSignal): Promise<void> {
   const left = await until({
     fact: 'every process of the demo has ended',
-    seconds: 10,
+    seconds: 60,
     signal,
     look: () => processesOf(dataDirectory),
     holds: (seen) => seen.length === 0,

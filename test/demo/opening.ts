@@ -44,7 +44,7 @@ export async function startServer(parameters: {
   child.once('exit', (status) => (ended = status));
   await until({
     fact: 'the server stands',
-    seconds: 30,
+    seconds: 120,
     signal,
     look: () => ({ printed, ended }),
     holds: (seen) => {
@@ -74,7 +74,7 @@ export async function showLab(scene: Scene): Promise<void> {
   say(`Each machine is driven over plain Redfish (${service.RedfishVersion}) at ${url}/redfish/v1/, as real ones are.`);
   const nodes = await until({
     fact: `${machines} nodes are available`,
-    seconds: 40,
+    seconds: 120,
     signal: scene.signal,
     look: async () => (await scene.client.nodes.list()).map(({ name, provision_state: state }) => ({ name, state })),
     holds: (seen) => seen.length === machines && seen.every(({ state }) => state === 'available'),
@@ -118,7 +118,7 @@ export async function startListener(parameters: {
   });
   await until({
     fact: 'the listener listens',
-    seconds: 10,
+    seconds: 60,
     signal,
     look: () => url,
     holds: (seen) => seen !== undefined,
