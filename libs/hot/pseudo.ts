@@ -13,7 +13,8 @@ export function pseudoParameters(
   if (dialect === 'hot') {
     return { 'OS::stack_name': stackName, 'OS::stack_id': stackId, 'OS::project_id': projectId };
   }
-  const arn = stackId === '' ? '' : `arn:openstack:heat::${projectId}:stacks/${stackName}/${stackId}`;
+  // A stack that is not stored has no id, which Python writes as None.
+  const arn = `arn:openstack:heat::${projectId}:stacks/${stackName}/${stackId === '' ? 'None' : stackId}`;
   return { 'AWS::StackName': stackName, 'AWS::StackId': arn, 'AWS::Region': region };
 }
 

@@ -9,6 +9,7 @@ import { type Entry, isNull, isObject, type MapNode, type Node, toRecord } from 
 import type { NestedTemplate } from './nested/library.ts';
 import { type PropertyMistake, resolveProperties } from './properties.ts';
 import { referencesOf } from './references.ts';
+import { rules } from './types/rules.ts';
 import { updatePolicies } from './types/update-policy.ts';
 import type { Version } from './version.ts';
 
@@ -321,7 +322,7 @@ class ResourceCompiler {
 
   /** What is known already is checked now; the rest when it is known. */
   #checkProperties(resource: PlanResource, type: ResourceType, broken: ReadonlySet<string>): void {
-    const { mistakes } = resolveProperties({
+    const { mistakes, properties, all } = resolveProperties({
       resource,
       type,
       scope: this.#context.scope,
@@ -337,6 +338,11 @@ class ResourceCompiler {
       )
         continue;
       this.#context.mistakes.add({ ...mistake, at: this.#locate(mistake.code, steps) });
+    }
+    const rule = Object.hasOwn(rules, type.type) ? rules[type.type] : undefined;
+    if (rule && mistakes.length === 0 && broken.size === 0) {
+      const problem = rule({ name: this.#name, properties, all, siblings: this.#context.enabled });
+      if (problem !== undefined) this.#refuse('ConstraintBroken', `Resource ${this.#name}: ${problem}`, 'properties');
     }
     for (const name of broken) {
       if (name !== '*' && !type.open_properties && !Object.hasOwn(type.properties, name)) {

@@ -147,7 +147,7 @@ export const neutronTunnelTypes: ResourceType[] = [
       connections: listOf(
         mapOf({
           network_id: string({ constraints: checked('neutron.network') }),
-          network: string({ required: true, constraints: checked('neutron.network') }),
+          network: string({ constraints: checked('neutron.network') }),
           segmentation_type: string({ default: 'flat', constraints: oneOf('flat', 'vlan') }),
           segmentation_id: integer({ constraints: [{ range: { min: 0, max: 4094 } }] }),
         }),
@@ -163,9 +163,9 @@ export const neutronTunnelTypes: ResourceType[] = [
       description: string({ update_allowed: true }),
       admin_state_up: boolean({ default: true, update_allowed: true }),
       subnet_id: string({ constraints: checked('neutron.subnet') }),
-      subnet: string({ required: true, constraints: checked('neutron.subnet') }),
+      subnet: string({ constraints: checked('neutron.subnet') }),
       router_id: string({ constraints: checked('neutron.router') }),
-      router: string({ required: true, constraints: checked('neutron.router') }),
+      router: string({ constraints: checked('neutron.router') }),
     },
     {
       admin_state_up: 'String',

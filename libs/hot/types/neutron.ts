@@ -30,7 +30,7 @@ export const neutronTypes: ResourceType[] = [
     'OS::Neutron::FloatingIP',
     {
       floating_network_id: string({ constraints: checked('neutron.network') }),
-      floating_network: string({ required: true, constraints: checked('neutron.network') }),
+      floating_network: string({ constraints: checked('neutron.network') }),
       floating_subnet: string({ constraints: checked('neutron.subnet') }),
       value_specs: map({ default: {} }),
       port_id: string({ update_allowed: true, constraints: checked('neutron.port') }),
@@ -110,7 +110,7 @@ export const neutronTypes: ResourceType[] = [
     {
       name: string({ update_allowed: true }),
       network_id: string({ constraints: checked('neutron.network') }),
-      network: string({ required: true, constraints: checked('neutron.network') }),
+      network: string({ constraints: checked('neutron.network') }),
       device_id: string({ default: '', update_allowed: true }),
       device_owner: string({ default: '', update_allowed: true }),
       fixed_ips: listOf(
@@ -218,7 +218,7 @@ export const neutronTypes: ResourceType[] = [
   resourceType(
     'OS::Neutron::RouterInterface',
     {
-      router: string({ required: true, constraints: checked('neutron.router') }),
+      router: string({ constraints: checked('neutron.router') }),
       router_id: string({ constraints: checked('neutron.router') }),
       subnet_id: string({ constraints: checked('neutron.subnet') }),
       subnet: string({ constraints: checked('neutron.subnet') }),
@@ -231,7 +231,7 @@ export const neutronTypes: ResourceType[] = [
     'OS::Neutron::Subnet',
     {
       network_id: string({ constraints: checked('neutron.network') }),
-      network: string({ required: true, constraints: checked('neutron.network') }),
+      network: string({ constraints: checked('neutron.network') }),
       subnetpool: string({ constraints: checked('neutron.subnetpool') }),
       prefixlen: integer({ constraints: [{ range: { min: 0 } }] }),
       cidr: string({ constraints: checked('net_cidr') }),

@@ -13,7 +13,6 @@ export const string = of('String');
 export const integer = of('Integer');
 export const number = of('Number');
 export const boolean = of('Boolean');
-export const any = of('Any');
 export const map = of('Map');
 export const list = of('List');
 

@@ -1,0 +1,74 @@
+import { describe, expect, it } from 'vitest';
+import { render } from '../render.ts';
+import { knownTypes } from './known.ts';
+
+const messages = (type: string, properties: string): string[] => {
+  const template = `heat_template_version: rocky\nresources:\n  r: {type: '${type}', properties: ${properties}}\n`;
+  const answer = render({ template, stackName: 's', stackId: '', projectId: 'p', types: knownTypes });
+  return 'mistakes' in answer ? answer.mistakes.map(({ message }) => message) : [];
+};
+
+describe('rules between the properties of a type', () => {
+  it.each([
+    [
+      'OS::Heat::RandomString',
+      '{length: 2, character_classes: [{class: letters, min: 3}]}',
+      'Length property cannot be',
+    ],
+    ['OS::Heat::SoftwareComponent', '{configs: [{tool: a}, {tool: b}]}', 'Defining more than one configuration'],
+    ['OS::Heat::AutoScalingGroup', '{min_size: 2, max_size: 1, resource: {type: x}}', 'MinSize can not be greater'],
+    ['OS::Heat::AccessPolicy', '{AllowedResources: [r, s]}', 'AccessPolicy resource s not in stack'],
+    ['OS::Mistral::CronTrigger', '{workflow: {name: w}}', 'At least one of the following properties must be specified'],
+    ['OS::Mistral::Workflow', '{type: reverse, tasks: [{name: t, action: a}]}', "'task_name' is not assigned"],
+    ['OS::Neutron::Subnet', '{network: n}', 'subnetpool, cidr'],
+    ['OS::Neutron::RouterInterface', '{subnet: s}', 'Property router not assigned'],
+  ])('%s %s', (type, properties, message) => {
+    expect(messages(type, properties)[0]).toContain(message);
+  });
+
+  it('are kept under the older name of a property too', () => {
+    expect(messages('OS::Neutron::RouterInterface', '{subnet_id: s, router_id: r}')).toEqual([]);
+  });
+
+  it('wait for what is not known yet', () => {
+    const template = `heat_template_version: rocky
+resources:
+  a: {type: 'OS::Heat::Value', properties: {value: 1}}
+  b: {type: 'OS::Neutron::Subnet', properties: {network: n, cidr: {get_attr: [a, value]}}}
+`;
+    const answer = render({ template, stackName: 's', stackId: '', projectId: 'p', types: knownTypes });
+    expect(answer).toHaveProperty('rendered');
+  });
+});
+
+describe('what is rendered of a property', () => {
+  it('has the entries that the template writes, as the type converts them', () => {
+    const template = `heat_template_version: rocky
+resources:
+  c: {type: 'OS::Heat::SoftwareConfig', properties: {inputs: [{name: a, replace_on_change: 'true'}]}}
+`;
+    const answer = render({ template, stackName: 's', stackId: '', projectId: 'p', types: knownTypes });
+    expect(answer).toMatchObject({
+      rendered: { resources: { c: { properties: { inputs: [{ name: 'a', replace_on_change: true }] } } } },
+    });
+    if ('rendered' in answer) expect(JSON.stringify(answer.rendered)).not.toContain('String');
+  });
+
+  it('takes a snapshot before it is deleted where its type takes snapshots', () => {
+    const template = (type: string) => `heat_template_version: rocky
+resources: {v: {type: '${type}', deletion_policy: Snapshot, properties: {size: 1, value: 1}}}
+`;
+    const codes = (type: string) => {
+      const answer = render({
+        template: template(type),
+        stackName: 's',
+        stackId: '',
+        projectId: 'p',
+        types: knownTypes,
+      });
+      return 'mistakes' in answer ? answer.mistakes.map(({ code }) => code) : [];
+    };
+    expect(codes('OS::Cinder::Volume')).not.toContain('InvalidDeletionPolicy');
+    expect(codes('OS::Heat::Value')).toContain('InvalidDeletionPolicy');
+  });
+});
