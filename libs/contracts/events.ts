@@ -141,6 +141,19 @@ export const nodeEvent = {
   removed: event('node.removed', 'A node is no longer known.', nodeData),
 };
 
+const scaledData = z.object({
+  /** The group's own stack. */
+  stack_id: z.string(),
+  stack_name: z.string(),
+  policy: z.string(),
+  /** How many members it had, and is to have. */
+  before: z.number().int(),
+  after: z.number().int(),
+});
+export const groupEvent = {
+  scaled: event('group.scaled', 'A policy gave a group another size; its stack is being updated to it.', scaledData),
+};
+
 /** Wakes those who wait at a queue over HTTP. Not kept. */
 export const queueFilled = event(
   'queue.filled',

@@ -368,3 +368,18 @@ export const timerFired = message(
     traversal: z.string(),
   }),
 );
+
+export const groupAdjust = message(
+  'group.adjust',
+  'A policy asks a group that scales for another size. Nothing happens while the group is busy, cools down, or has that size.',
+  z.object({
+    /** The group's nested stack. */
+    stack_id: z.string(),
+    policy: z.string(),
+    adjustment_type: z.enum(['change_in_capacity', 'exact_capacity', 'percent_change_in_capacity']),
+    adjustment: z.number(),
+    min_step: z.number().int().nonnegative().nullable(),
+    /** In seconds; null is the group's own. */
+    cooldown: z.number().nonnegative().nullable(),
+  }),
+);

@@ -5,11 +5,10 @@ import type { stackCreate } from '@anneal/contracts/scheduling.ts';
 import { newStack } from '@anneal/convergence/state.ts';
 import { DuplicateError } from '@anneal/store/port.ts';
 import type { z } from 'zod';
-import { targetOf } from './arrival.ts';
+import { targetOf } from './target.ts';
 import type { Collections } from './collections.ts';
+import { liveName } from './live-name.ts';
 import type { Plans } from './plans.ts';
-
-export const liveName = (project: string, name: string): string => `${project}/${name}`;
 
 /** Gives the refusal. A repeat finds its own document and is not refused. */
 export async function admit(

@@ -1,11 +1,25 @@
 /** From messages of a shard's queue to inputs of the core. */
 import type { Envelope } from '@anneal/contracts/envelope.ts';
-import { resourceResponse, type ResourceResponse } from '@anneal/contracts/resource.ts';
-import { stackCreate, stackDelete, stackSignal, stackUpdate, timerFired } from '@anneal/contracts/scheduling.ts';
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import { resourceResponse, type ResourceRequest, type ResourceResponse } from '@anneal/contracts/resource.ts';
+import {
+  groupAdjust,
+  resourceAct,
+  stackAct,
+  stackCreate,
+  stackDelete,
+  stackSignal,
+  stackUpdate,
+  timerFired,
+  type StackAct,
+} from '@anneal/contracts/scheduling.ts';
 import type { Input } from '@anneal/convergence/protocol.ts';
-import type { State, Target } from '@anneal/convergence/state.ts';
+import type { State } from '@anneal/convergence/state.ts';
 import type { z } from 'zod';
+import { isNestedRequest, type Intake } from './nested/intake.ts';
 import type { Plans } from './plans.ts';
+import { targetOf } from './target.ts';
+import { findSnapshot, refuseTooMany, type Snapshots } from './snapshots.ts';
 
 export type Arrival = { readonly kind: 'message'; readonly message: Envelope } | { readonly kind: 'recover' };
 
@@ -22,12 +36,16 @@ export function stackIdOf(message: Envelope): string | undefined {
     case stackDelete.type:
       return data.id;
     case stackSignal.type:
+    case stackAct.type:
+    case resourceAct.type:
       return data.stack;
     case resourceResponse.type:
     case timerFired.type:
+    case groupAdjust.type:
       return data.stack_id;
     default:
-      return undefined;
+      // A nested stack has the id of the resource that it stands for.
+      return isNestedRequest(message) ? (message.data as ResourceRequest).resource.id : undefined;
   }
 }
 
@@ -38,14 +56,19 @@ export interface RouteInput {
   readonly fence: number;
 }
 
-export async function toInput(parameters: {
-  message: Envelope;
-  state: State;
-  plans: Plans;
-  now: number;
-  routeMs: number;
-  types: readonly string[];
-}): Promise<Input | RouteInput | undefined> {
+export interface ToInput {
+  readonly message: Envelope;
+  readonly state: State;
+  readonly plans: Plans;
+  readonly snapshots: Snapshots;
+  readonly intake: Intake;
+  readonly adjust: (message: Envelope, state: State) => Promise<Input | undefined>;
+  readonly now: number;
+  readonly routeMs: number;
+  readonly types: readonly string[];
+}
+
+export async function toInput(parameters: ToInput): Promise<Input | RouteInput | undefined> {
   const { message, state, plans } = parameters;
   const { id } = message;
   switch (message.type) {
@@ -70,26 +93,61 @@ export async function toInput(parameters: {
       const data = message.data as Signal;
       return { kind: 'signal', id, resource: data.resource, signal: data.signal };
     }
+    case stackAct.type:
+      return toAction(parameters, (message.data as z.infer<typeof stackAct.data>).action);
+    case resourceAct.type: {
+      const { resource, action } = message.data as z.infer<typeof resourceAct.data>;
+      return { kind: 'resource', id, resource, action };
+    }
+    case groupAdjust.type:
+      return parameters.adjust(message, state);
     case resourceResponse.type:
       return { kind: 'response', id, response: message.data as ResourceResponse };
-    default: {
+    case timerFired.type: {
       const data = message.data as Fired;
       const [what, resource, fence] = data.timer.split(':');
       if (what !== 'route') return { kind: 'timer', id, timer: data.timer, traversal: data.traversal };
       return routeOrFail({ ...parameters, resource: resource ?? '', fence: Number(fence) });
     }
+    default:
+      return parameters.intake.toInput(message, state);
   }
 }
 
-function routeOrFail(parameters: {
-  message: Envelope;
-  state: State;
-  now: number;
-  routeMs: number;
-  types: readonly string[];
-  resource: string;
-  fence: number;
-}): Input | RouteInput | undefined {
+async function toAction({ message, state, plans, snapshots }: ToInput, action: StackAct): Promise<Input> {
+  const { id } = message;
+  switch (action.kind) {
+    case 'check':
+    case 'suspend':
+    case 'resume':
+      return { kind: 'visit', id, action: visits[action.kind] };
+    case 'snapshot':
+      await refuseTooMany(snapshots, state.stack.id);
+      return { kind: 'visit', id, action: 'SNAPSHOT', snapshot: { id: action.id, name: action.name } };
+    case 'restore': {
+      const { status, target } = await findSnapshot(snapshots, state.stack.id, action.snapshot);
+      if (status !== 'COMPLETE') {
+        throw new AnnealError(
+          'InvalidRequest',
+          `Snapshot ${action.snapshot} is ${status}; only a complete one can be restored.`,
+        );
+      }
+      return { kind: 'update', id, as: 'RESTORE', plan: await plans.get(target.plan), target };
+    }
+    case 'cancel':
+      return action.rollback ? { kind: 'rollback', id, cancel: true } : { kind: 'cancel', id };
+    case 'rollback':
+      return { kind: 'rollback', id, cancel: false };
+    case 'retry':
+      return { kind: 'retry', id };
+    case 'abandon':
+      return { kind: 'delete', id, abandon: true };
+  }
+}
+
+const visits = { check: 'CHECK', suspend: 'SUSPEND', resume: 'RESUME' } as const;
+
+function routeOrFail(parameters: ToInput & { resource: string; fence: number }): Input | RouteInput | undefined {
   const { state, types, routeMs } = parameters;
   const resource = state.resources.get(parameters.resource);
   const request = resource?.request;
@@ -114,9 +172,4 @@ function routeOrFail(parameters: {
       },
     },
   };
-}
-
-export function targetOf(data: Target): Target {
-  const { plan, template, environment, files, description } = data;
-  return { plan, template, environment, files, description };
 }

@@ -4,6 +4,7 @@ import type { ResourceDocument, StackDocument } from '@anneal/convergence/state.
 import type { ProviderAnnouncement } from '@anneal/contracts/resource.ts';
 import type { Collection, Document, Store } from '@anneal/store/port.ts';
 import type { JournalDocument } from './journal.ts';
+import type { SnapshotDocument, Snapshots } from './snapshots.ts';
 import type { WorkDocument } from './provider/answering.ts';
 
 export type EventDocument = EventRecord & Document;
@@ -17,17 +18,20 @@ export interface Collections {
   readonly events: Collection<EventDocument>;
   readonly journal: Collection<JournalDocument>;
   readonly providers: Collection<ProviderDocument>;
+  readonly snapshots: Snapshots;
   readonly work: Collection<WorkDocument>;
 }
 
 export async function openCollections(store: Store): Promise<Collections> {
-  const [stacks, resources, events, journal, providers, work] = await Promise.all([
+  const [stacks, resources, events, journal, providers, work, snapshots] = await Promise.all([
     store.collection<StackDocument>({
       name: 'scheduling_stacks',
       indexes: [
         { fields: ['live_name'], unique: true },
         { fields: ['project', 'created_at', 'id'] },
         { fields: ['project', 'name'] },
+        { fields: ['project', 'depth', 'created_at', 'id'] },
+        { fields: ['root'] },
       ],
     }),
     store.collection<ResourceDocument>({ name: 'scheduling_resources', indexes: [{ fields: ['stack_id', 'name'] }] }),
@@ -45,6 +49,10 @@ export async function openCollections(store: Store): Promise<Collections> {
       indexes: [],
     }),
     store.collection<WorkDocument>({ name: 'scheduling_work', indexes: [{ fields: ['handle'] }] }),
+    store.collection<SnapshotDocument>({
+      name: 'scheduling_snapshots',
+      indexes: [{ fields: ['stack_id', 'created_at'] }],
+    }),
   ]);
-  return { stacks, resources, events, journal, providers, work };
+  return { stacks, resources, events, journal, providers, work, snapshots };
 }

@@ -2,18 +2,21 @@
  * Evaluates what a plan leaves open, for the core: properties of resources before they are worked on, and outputs when they
  * are read. Secrets are opened here, and what could show one is sealed again before it leaves.
  */
-import { toFailure, type Failure } from '@anneal/contracts/errors.ts';
+import { AnnealError, toFailure, type Failure } from '@anneal/contracts/errors.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { Expression, Plan } from '@anneal/contracts/plan.ts';
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
 import type { StackView } from '@anneal/contracts/scheduling.ts';
 import type { Comparison, Resolution, Tools } from '@anneal/convergence/protocol.ts';
-import { representative, type ResourceDocument, type StackDocument } from '@anneal/convergence/state.ts';
+import { isNested, representative, type ResourceDocument, type StackDocument } from '@anneal/convergence/state.ts';
 import { evaluate, unknown, type Scope } from '@anneal/hot/evaluate.ts';
 import { compareProperties, resolveProperties, type Resolved } from '@anneal/hot/properties.ts';
 import { referencesOf, type References } from '@anneal/hot/references.ts';
+import { walk } from '@anneal/hot/walk.ts';
 import type { Secrets } from '@anneal/runtime/secrets.ts';
 import { derivedId } from './ids.ts';
+import { nestedReference } from './nested/reference.ts';
+import { findRead, readsOf, withoutReads } from './nested/reads.ts';
 
 export interface Evaluation {
   toolsAt(parameters: { now: number; graceMs: number; limit: number }): Tools;
@@ -22,6 +25,17 @@ export interface Evaluation {
     stack: StackDocument;
     resources: readonly ResourceDocument[];
   }): NonNullable<StackView['outputs']>;
+  /** By name, with what could show a secret sealed. What cannot be worked out is null. */
+  sealedOutputs(parameters: { plan: Plan; stack: StackDocument; peer: Peer }): JsonObject;
+  /** What reading the resource by its name gives, sealed where it is a secret. */
+  referenceTo(resource: ResourceDocument): Json;
+  /** The value of an attribute as it is kept, and how much of the path is still to be walked. */
+  attributeOf(
+    resource: ResourceDocument,
+    path: readonly Json[],
+  ): { readonly value: Json | undefined; readonly rest: readonly Json[] };
+  /** An expression of a resource that reads parameters only; null when it does not. */
+  written(expression: Expression | undefined, parameters: { plan: Plan; stack: StackDocument }): Json;
 }
 
 type Peer = (name: string) => ResourceDocument | undefined;
@@ -35,6 +49,12 @@ export function createEvaluation(parameters: {
 }): Evaluation {
   const { secrets, typeOf } = parameters;
 
+  const referenceTo = (resource: ResourceDocument): Json => {
+    const attribute = typeOf(resource.type)?.reference;
+    const value = attribute === undefined ? undefined : resource.attributes[attribute];
+    return value ?? nestedReference(resource) ?? resource.physical_id ?? resource.name;
+  };
+
   const scopeOf = (plan: Plan, stack: StackDocument, peer: Peer): Scope => ({
     templateVersion: plan.template_version,
     parameter(name) {
@@ -43,14 +63,16 @@ export function createEvaluation(parameters: {
     },
     reference(name) {
       const resource = peer(name);
-      if (!resource) return undefined;
-      const attribute = typeOf(resource.type)?.reference;
-      const value = attribute === undefined ? undefined : secrets.open(resource.attributes[attribute] ?? null);
-      return value ?? resource.physical_id ?? resource.name;
+      return resource && secrets.open<Json>(referenceTo(resource));
     },
     attribute(name) {
       const resource = peer(name);
-      return resource && (secrets.open<Json>(resource.attributes) as JsonObject);
+      return resource && withoutReads(secrets.open<Json>(resource.attributes) as JsonObject);
+    },
+    read(name, attribute, path) {
+      const resource = peer(name);
+      const found = resource && isNested(resource) ? findRead(resource.attributes, [attribute, ...path]) : undefined;
+      return found && walk(secrets.open(found.value), found.rest);
     },
   });
 
@@ -75,6 +97,12 @@ export function createEvaluation(parameters: {
       const attributes = peer(name)?.attributes;
       if (!attributes) continue;
       if (read.has('*') ? isSealed(attributes) : [...read].some((each) => isSealed(attributes[each]))) return true;
+      if (
+        readsOf(attributes).some(
+          ({ path: [first], value }) => typeof first === 'string' && read.has(first) && isSealed(value),
+        )
+      )
+        return true;
     }
     return false;
   };
@@ -103,7 +131,8 @@ export function createEvaluation(parameters: {
   const resolve: Tools['resolve'] = ({ plan, resource, stack, peer }): Resolution => {
     try {
       const scope = scopeOf(plan, stack, peer);
-      const resolved = resolveProperties({ resource, type: definitionOf(resource.type), scope });
+      const type = resource.nested?.kind === 'template' ? openType(resource.type) : definitionOf(resource.type);
+      const resolved = resolveProperties({ resource, type, scope });
       const refusal = refusalOf(resource.name, resolved);
       if (refusal) return { ok: false, failure: refusal };
       const properties: JsonObject = { ...resolved.properties };
@@ -122,8 +151,7 @@ export function createEvaluation(parameters: {
   };
 
   /** A type that nobody has described is taken as it comes; its provider may still refuse it. */
-  const definitionOf = (type: string): ResourceType =>
-    typeOf(type) ?? { type, properties: {}, attributes: {}, open_properties: true, open_attributes: true };
+  const definitionOf = (type: string): ResourceType => typeOf(type) ?? openType(type);
 
   const compare: Tools['compare'] = ({ type, before, after }): Comparison => {
     const { changed, replace } = compareProperties({ type: definitionOf(type), before, after });
@@ -142,6 +170,36 @@ export function createEvaluation(parameters: {
       compare,
       replaceFailed: (type) => !keptAfterFailure.has(type),
     }),
+    referenceTo,
+    attributeOf(resource, path) {
+      const found = isNested(resource) ? findRead(resource.attributes, path) : undefined;
+      if (found) return found;
+      const [first, ...rest] = path;
+      const { attributes } = resource;
+      return { value: typeof first === 'string' && Object.hasOwn(attributes, first) ? attributes[first] : null, rest };
+    },
+    sealedOutputs({ plan, stack, peer }) {
+      const scope = scopeOf(plan, stack, peer);
+      return Object.fromEntries(
+        Object.values(plan.outputs).map(({ name, value }): [string, Json] => {
+          try {
+            const found = evaluate(value, scope, `outputs.${name}.value`);
+            return [name, found === unknown ? null : sealParts(value, found, { plan, peer })];
+          } catch (error) {
+            if (error instanceof AnnealError) return [name, null];
+            throw error;
+          }
+        }),
+      );
+    },
+    written(expression, { plan, stack }) {
+      if (!expression) return {};
+      const value = evaluate(
+        expression,
+        scopeOf(plan, stack, () => undefined),
+      );
+      return value === unknown ? {} : value;
+    },
     outputs({ plan, stack, resources }) {
       const byName = new Map<string, ResourceDocument[]>();
       for (const resource of resources) {
@@ -164,6 +222,15 @@ export function createEvaluation(parameters: {
     },
   };
 }
+
+/** Takes everything. The parameters of a nested template are checked when it is compiled. */
+const openType = (type: string): ResourceType => ({
+  type,
+  properties: {},
+  attributes: {},
+  open_properties: true,
+  open_attributes: true,
+});
 
 /** Plans are shared and never change, so what an expression reads is worked out once. */
 const referencesKept = new WeakMap<Expression, References>();

@@ -6,42 +6,47 @@
 import type { Envelope, Mint } from '@anneal/contracts/envelope.ts';
 import { resourceEvent, stackEvent } from '@anneal/contracts/events.ts';
 import { shardQueue } from '@anneal/contracts/queues.ts';
-import {
-  resourceCreate,
-  resourceDelete,
-  resourceSignal,
-  resourceUpdate,
-  type ResourceRequest,
-} from '@anneal/contracts/resource.ts';
+import { resourceResponse } from '@anneal/contracts/resource.ts';
 import type { Effect, EventRecord } from '@anneal/convergence/protocol.ts';
-import type { ResourceDocument, StackDocument } from '@anneal/convergence/state.ts';
+import { isNested, type ResourceDocument, type StackDocument } from '@anneal/convergence/state.ts';
 import { faultPoint } from '@anneal/runtime/fault.ts';
 import type { ServiceContext } from '@anneal/runtime/service.ts';
 import type { Timer, Timers } from '@anneal/store/timers.ts';
 import type { BulkOperation, Document, Draft } from '@anneal/store/port.ts';
 import type { Collections } from './collections.ts';
+import type { Evaluation } from './evaluation.ts';
 import type { JournalRecord } from './journal.ts';
+import { responseTo } from './nested/answer.ts';
+import type { Plans } from './plans.ts';
 import type { Providers } from './providers.ts';
+import { requestEnvelope, type RequestEffect } from './request-envelope.ts';
+import { shardOf } from './shard-of.ts';
+import { keepSnapshot, removeSnapshots } from './snapshots.ts';
 
 export interface PerformContext {
   readonly context: ServiceContext;
   readonly collections: Collections;
   readonly providers: Providers;
   readonly timers: Timers;
+  readonly plans: Plans;
+  readonly evaluation: Evaluation;
+  readonly shards: number;
+}
+
+/** The record, the shard that wrote it, and the resources as they were before it. */
+export interface Performance {
+  readonly record: JournalRecord;
+  readonly shard: number;
+  readonly stored: ReadonlyMap<string, ResourceDocument>;
 }
 
 /** How long to wait before looking again for a provider that was not there. */
 const routeRetryMs = 1000;
 
-export async function performRecord(
-  shared: PerformContext,
-  parameters: { record: JournalRecord; shard: number; resourceOf: (id: string) => ResourceDocument | undefined },
-): Promise<void> {
-  const { record } = parameters;
-  const inRecord = new Map(record.resources.map((resource) => [resource.id, resource]));
-  const resourceOf = (id: string): ResourceDocument | undefined => inRecord.get(id) ?? parameters.resourceOf(id);
+export async function performRecord(shared: PerformContext, performance: Performance): Promise<void> {
+  const { record } = performance;
   await faultPoint('scheduling.recorded');
-  await sendEffects(shared, { record, shard: parameters.shard, resourceOf });
+  await sendEffects(shared, performance);
   await faultPoint('scheduling.sent');
   await writeDocuments(shared.collections, record);
   await faultPoint('scheduling.written');
@@ -49,14 +54,12 @@ export async function performRecord(
   await faultPoint('scheduling.published');
 }
 
-async function sendEffects(
-  shared: PerformContext,
-  parameters: { record: JournalRecord; shard: number; resourceOf: (id: string) => ResourceDocument | undefined },
-): Promise<void> {
-  const { record } = parameters;
+async function sendEffects(shared: PerformContext, performance: Performance): Promise<void> {
+  const { record, shard, stored } = performance;
+  const inRecord = new Map(record.resources.map((resource) => [resource.id, resource]));
   const sets: Timer[] = [];
   const cancels: string[] = [];
-  const requests: Effect[] = [];
+  const requests: RequestEffect[] = [];
   for (const effect of record.effects) {
     switch (effect.kind) {
       case 'timer':
@@ -69,42 +72,96 @@ async function sendEffects(
       case 'cancel timer':
         cancels.push(timerId(record.stack.id, effect));
         break;
+      case 'answer':
+        await sendAnswer(shared, performance, effect);
+        break;
+      case 'snapshot':
+        await keepSnapshot(shared.collections.snapshots, {
+          effect,
+          stack: record.stack,
+          resources: resourcesAfter(performance),
+          now: shared.context.now(),
+        });
+        break;
       default:
         requests.push(effect);
     }
   }
   if (sets.length > 0) await shared.timers.set(sets);
-  await sendRequests(shared, { ...parameters, stack: record.stack, effects: requests, cause: record.cause });
+  await sendRequests(shared, {
+    shard,
+    stack: record.stack,
+    effects: requests,
+    cause: record.cause,
+    resourceOf: (id) => inRecord.get(id) ?? stored.get(id),
+  });
   if (cancels.length > 0) await shared.timers.cancel(cancels);
 }
 
 const timerId = (stackId: string, { timer, traversal }: { timer: string; traversal: string }): string =>
   `${stackId}:${traversal}:${timer}`;
 
+/** As they are once the record is written. */
+export function resourcesAfter({ record, stored }: Performance): ResourceDocument[] {
+  const all = new Map(stored);
+  for (const resource of record.resources) all.set(resource.id, resource);
+  for (const { id } of record.removed) all.delete(id);
+  return [...all.values()];
+}
+
+/** To the shard of the stack around it, which cannot tell it from the answer of any other provider. */
+async function sendAnswer(
+  { context, plans, evaluation, shards }: PerformContext,
+  performance: Performance,
+  effect: Extract<Effect, { kind: 'answer' }>,
+): Promise<void> {
+  const { stack, cause } = performance.record;
+  const { parent, status } = effect;
+  const data = responseTo({
+    effect,
+    stack,
+    plan: await plans.get(stack.target.plan),
+    resources: resourcesAfter(performance),
+    evaluation,
+    secrets: context.secrets,
+  });
+  const message = context.mint(resourceResponse, {
+    id: `${stack.id}:${parent.fence}:${status}:${stack.event_sequence}`,
+    subject: parent.resource_id,
+    project: stack.project,
+    cause: causeEnvelope(cause),
+    data,
+  });
+  await context.bus.send({ queue: shardQueue(shardOf(parent.stack_id, shards)), messages: [message] });
+}
+
 /** Sends requests to the queues of their providers; for those that have none yet, a timer looks again. */
 export async function sendRequests(
-  { context, providers, timers }: PerformContext,
+  shared: PerformContext,
   parameters: {
     stack: StackDocument;
     shard: number;
-    effects: readonly Effect[];
+    effects: readonly RequestEffect[];
     cause: JournalRecord['cause'];
     resourceOf: (id: string) => ResourceDocument | undefined;
   },
 ): Promise<void> {
-  const { stack, cause } = parameters;
+  const { context, providers, timers, plans, evaluation, shards } = shared;
+  const { stack } = parameters;
   const byQueue = new Map<string, Envelope[]>();
   const homeless: Timer[] = [];
+  const cause = causeEnvelope(parameters.cause);
+  const replyto = shardQueue(parameters.shard);
   let refreshed = false;
   for (const effect of parameters.effects) {
-    if (effect.kind !== 'request' && effect.kind !== 'signal') continue;
     const resource = parameters.resourceOf(effect.resource);
     if (!resource) continue;
-    if (providers.queueOf(resource.type) === undefined && !refreshed) {
+    const nested = isNested(resource);
+    if (!nested && providers.queueOf(resource.type) === undefined && !refreshed) {
       await providers.refresh();
       refreshed = true;
     }
-    const queue = providers.queueOf(resource.type);
+    const queue = nested ? shardQueue(shardOf(resource.id, shards)) : providers.queueOf(resource.type);
     if (queue === undefined) {
       if (effect.kind === 'request') {
         homeless.push({
@@ -115,7 +172,9 @@ export async function sendRequests(
       }
       continue;
     }
-    const message = envelopeOf(context, { stack, resource, effect, cause, shard: parameters.shard });
+    // Only what brings it to the plan says what that is.
+    const plan = nested && effect.kind === 'request' ? await plans.get(stack.target.plan) : undefined;
+    const message = requestEnvelope({ mint: context.mint, evaluation, stack, resource, effect, cause, replyto, plan });
     if (!message) continue;
     const list = byQueue.get(queue);
     if (list) list.push(message);
@@ -123,62 +182,6 @@ export async function sendRequests(
   }
   await Promise.all([...byQueue].map(([queue, messages]) => context.bus.send({ queue, messages })));
   if (homeless.length > 0) await timers.set(homeless);
-}
-
-function envelopeOf(
-  { mint }: ServiceContext,
-  parameters: {
-    stack: StackDocument;
-    resource: ResourceDocument;
-    effect: Extract<Effect, { kind: 'request' | 'signal' }>;
-    cause: JournalRecord['cause'];
-    shard: number;
-  },
-): Envelope | undefined {
-  const { stack, resource, effect } = parameters;
-  const request = resource.request;
-  const data: ResourceRequest = {
-    resource: {
-      id: resource.id,
-      name: resource.name,
-      type: resource.type,
-      physical_name: resource.physical_name,
-    },
-    stack: { id: stack.id, name: stack.name },
-    traversal: request?.traversal ?? stack.traversal,
-    fence: resource.fence,
-    deadline: request?.deadline ?? stack.deadline ?? stack.created_at,
-    physical_id: resource.physical_id,
-    properties: request?.properties ?? resource.properties,
-    attributes: resource.attributes,
-  };
-  const common = {
-    subject: resource.id,
-    project: stack.project,
-    replyto: shardQueue(parameters.shard),
-    cause: causeEnvelope(parameters.cause),
-  };
-  if (effect.kind === 'signal') {
-    return mint(resourceSignal, {
-      ...common,
-      id: `${resource.id}:signal:${effect.id}`,
-      data: { ...data, signal: effect.signal },
-    });
-  }
-  if (!request || request.fence !== effect.fence) return undefined;
-  const id = `${resource.id}:${effect.fence}`;
-  switch (request.action) {
-    case 'create':
-      return mint(resourceCreate, { ...common, id, data });
-    case 'delete':
-      return mint(resourceDelete, { ...common, id, data });
-    case 'update':
-      return mint(resourceUpdate, {
-        ...common,
-        id,
-        data: { ...data, old_properties: resource.properties, changed: [...request.changed] },
-      });
-  }
 }
 
 /** `mint` takes correlation and trace from an envelope; of the one that caused a record only these are kept. */
@@ -199,7 +202,11 @@ function writing<T extends Document>({ version, ...draft }: T): BulkOperation<T>
   return version === 1 ? { kind: 'insert', document } : { kind: 'replace', document, version: version - 1 };
 }
 
-async function writeDocuments({ stacks, resources, events }: Collections, record: JournalRecord): Promise<void> {
+async function writeDocuments(
+  { stacks, resources, events, snapshots }: Collections,
+  record: JournalRecord,
+): Promise<void> {
+  if (record.stack.deleted_at !== null) await removeSnapshots(snapshots, record.stack.id);
   const changed: BulkOperation<ResourceDocument>[] = record.resources.map(writing);
   const removed = record.removed.map((removal): BulkOperation<ResourceDocument> => ({ kind: 'remove', ...removal }));
   await Promise.all([

@@ -3,20 +3,28 @@ import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Plan } from '@anneal/contracts/plan.ts';
 import type {
   ResourceView,
+  Snapshot,
+  snapshotDelete,
+  snapshotList,
+  snapshotShow,
   StackView,
   stackEvents,
+  stackExport,
   stackList,
   stackResources,
   stackShow,
 } from '@anneal/contracts/scheduling.ts';
-import { emptyPlan, type StackDocument } from '@anneal/convergence/state.ts';
+import { emptyPlan, type ResourceDocument, type StackDocument } from '@anneal/convergence/state.ts';
 import type { ServiceContext } from '@anneal/runtime/service.ts';
 import type { z } from 'zod';
-import { liveName } from './admit.ts';
-import type { Collections } from './collections.ts';
+import type { Collections, EventDocument } from './collections.ts';
 import type { Evaluation } from './evaluation.ts';
+import { createExporter } from './export.ts';
+import { liveName } from './live-name.ts';
+import { createTree } from './nested/tree.ts';
 import type { Plans } from './plans.ts';
 import type { Providers } from './providers.ts';
+import { findSnapshot, type SnapshotDocument } from './snapshots.ts';
 import { eventView, plannedView, requirersOf, resourceView, rowsOf, stackView } from './views.ts';
 
 type Question<C extends { data: z.ZodType }> = z.infer<C['data']>;
@@ -29,6 +37,10 @@ export interface Reading {
   list(question: Question<typeof stackList>): Promise<AnswerOf<typeof stackList>>;
   resources(question: Question<typeof stackResources>): Promise<AnswerOf<typeof stackResources>>;
   events(question: Question<typeof stackEvents>): Promise<AnswerOf<typeof stackEvents>>;
+  snapshots(question: Question<typeof snapshotList>): Promise<AnswerOf<typeof snapshotList>>;
+  snapshot(question: Question<typeof snapshotShow>): Promise<AnswerOf<typeof snapshotShow>>;
+  forget(question: Question<typeof snapshotDelete>): Promise<AnswerOf<typeof snapshotDelete>>;
+  exported(question: Question<typeof stackExport>): Promise<AnswerOf<typeof stackExport>>;
 }
 
 export function createReading(parameters: {
@@ -39,7 +51,9 @@ export function createReading(parameters: {
   evaluation: Evaluation;
 }): Reading {
   const { context, plans, providers, evaluation } = parameters;
-  const { stacks, resources, events } = parameters.collections;
+  const { stacks, resources, events, snapshots } = parameters.collections;
+  const exporter = createExporter(parameters.collections, context.store.blobs);
+  const tree = createTree(parameters.collections);
   const now = (): number => context.now().getTime();
 
   const viewOf = async (stack: StackDocument): Promise<StackView> =>
@@ -70,6 +84,7 @@ export function createReading(parameters: {
       const wanted = (stack: StackDocument): boolean =>
         stack.project === question.project &&
         (question.deleted === true || stack.deleted_at === null) &&
+        (question.nested === true || stack.depth === 0 || question.ids !== undefined) &&
         (!question.names || question.names.includes(stack.name)) &&
         (!question.ids || question.ids.includes(stack.id)) &&
         (!question.states ||
@@ -84,7 +99,11 @@ export function createReading(parameters: {
       // Page by page, because the filters are not part of the index.
       for (let last = marker?.created_at, seen = new Set(marker ? [marker.id] : []); chosen.length < limit;) {
         const page = await stacks.find({
-          where: { project: question.project, ...(last !== undefined && { created_at: { lte: last } }) },
+          where: {
+            project: question.project,
+            ...(question.nested !== true && { depth: 0 }),
+            ...(last !== undefined && { created_at: { lte: last } }),
+          },
           orderBy: ['created_at', 'id'],
           descending: true,
           limit: pageSize,
@@ -99,15 +118,17 @@ export function createReading(parameters: {
     },
     async resources(question) {
       const stack = await find(question);
-      const [plan, found] = await Promise.all([
-        stack.action === 'DELETE' ? emptyPlan() : plans.get(stack.target.plan),
-        resources.find({
-          where: { stack_id: stack.id, ...(question.name !== undefined && { name: question.name }) },
-        }),
-      ]);
-      const views = resourceViews({ stack, plan, found, detail: question.detail }).filter(
-        ({ name }) => question.name === undefined || name === question.name,
-      );
+      const levels = question.nested_depth ?? 0;
+      const rows: { stack: StackDocument; views: ResourceView[] }[] = [];
+      for await (const level of tree.down(stack, levels, question.name)) {
+        for (const { stack: at, found } of level) {
+          const plan = at.action === 'DELETE' ? emptyPlan() : await plans.get(at.target.plan);
+          rows.push({ stack: at, views: resourceViews({ stack: at, plan, found, detail: question.detail }) });
+        }
+      }
+      const views = rows
+        .flatMap((row) => row.views)
+        .filter(({ name }) => question.name === undefined || name === question.name);
       if (question.name !== undefined && views.length === 0) {
         throw new AnnealError('NotFound', `The Resource (${question.name}) could not be found in Stack ${stack.name}.`);
       }
@@ -115,6 +136,7 @@ export function createReading(parameters: {
     },
     async events(question) {
       const stack = await find(question);
+      if ((question.nested_depth ?? 0) > 0) return eventsOfTree(stack, question);
       const marker = question.marker === undefined ? undefined : await events.get(question.marker);
       const after = marker?.stack_id === stack.id ? marker.sequence : undefined;
       const found = await events.find({
@@ -129,12 +151,52 @@ export function createReading(parameters: {
       });
       return { stack: await viewOf(stack), events: found.map(eventView) };
     },
+    async snapshots(question) {
+      const stack = await find(question);
+      const found = await snapshots.find({ where: { stack_id: stack.id }, orderBy: ['created_at'] });
+      return { snapshots: found.map(snapshotView) };
+    },
+    async snapshot(question) {
+      const stack = await find(question);
+      const found = await findSnapshot(snapshots, stack.id, question.snapshot);
+      const data = await exporter.frame(stack, found.target, found.resources);
+      return { ...snapshotView(found), data: context.secrets.mask(data) };
+    },
+    async forget(question) {
+      const stack = await find(question);
+      const { id, status } = await findSnapshot(snapshots, stack.id, question.snapshot);
+      if (status === 'IN_PROGRESS') throw new AnnealError('Conflict', `Snapshot ${id} is being made.`);
+      await snapshots.remove(id);
+      return {};
+    },
+    exported: async (question) => exporter.stack(await find(question)),
   };
+
+  /** Of all stacks of the tree at once, in the order of time. */
+  async function eventsOfTree(
+    stack: StackDocument,
+    question: Question<typeof stackEvents>,
+  ): Promise<AnswerOf<typeof stackEvents>> {
+    const ids = (await tree.stacks(stack, question.nested_depth ?? 0)).map(({ id }) => id);
+    const found = await events.find({
+      where: {
+        stack_id: { in: ids },
+        ...(question.resource !== undefined && { resource_name: question.resource }),
+      },
+    });
+    const key = (event: EventDocument): string =>
+      `${event.time} ${event.stack_id} ${String(event.sequence).padStart(12, '0')}`;
+    const sorted = found.toSorted((a, b) => (key(a) < key(b) ? -1 : 1));
+    if (question.descending) sorted.reverse();
+    const at = question.marker === undefined ? -1 : sorted.findIndex(({ id }) => id === question.marker);
+    const page = sorted.slice(at + 1, question.limit === undefined ? undefined : at + 1 + question.limit);
+    return { stack: await viewOf(stack), events: page.map(eventView) };
+  }
 
   function resourceViews(from: {
     stack: StackDocument;
     plan: Plan;
-    found: Awaited<ReturnType<typeof resources.find>>;
+    found: readonly ResourceDocument[];
     detail: boolean;
   }): ResourceView[] {
     const requirers = requirersOf(from.plan);
@@ -153,6 +215,15 @@ export function createReading(parameters: {
     });
   }
 }
+
+const snapshotView = ({ id, name, stack_id, status, reason, created_at }: SnapshotDocument): Snapshot => ({
+  id,
+  name,
+  stack_id,
+  status,
+  reason,
+  created_at,
+});
 
 const pageSize = 200;
 

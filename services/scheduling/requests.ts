@@ -7,9 +7,15 @@ import { answerSchema, answerType, type Envelope } from '@anneal/contracts/envel
 import { shardQueue } from '@anneal/contracts/queues.ts';
 import { providerAnnounced } from '@anneal/contracts/resource.ts';
 import {
+  resourceAct,
+  snapshotDelete,
+  snapshotList,
+  snapshotShow,
+  stackAct,
   stackCreate,
   stackDelete,
   stackEvents,
+  stackExport,
   stackList,
   stackResources,
   stackShow,
@@ -66,10 +72,16 @@ export function requestsHandler(parameters: {
       const { id } = await reading.find({ project: question.project, stack: question.id });
       return { id, question: { ...question, id } };
     }),
-    passOn(stackSignal, async (question) => {
-      const { id } = await reading.find(question);
-      return { id, question: { ...question, stack: id } };
-    }),
+    ...[stackSignal, stackAct, resourceAct].map((definition: CallDefinition<{ project: string; stack: string }>) =>
+      passOn(definition, async (question) => {
+        const { id } = await reading.find(question);
+        return { id, question: { ...question, stack: id } };
+      }),
+    ),
+    answer(context, snapshotList, ({ data }) => reading.snapshots(data)),
+    answer(context, snapshotShow, ({ data }) => reading.snapshot(data)),
+    answer(context, snapshotDelete, ({ data }) => reading.forget(data)),
+    answer(context, stackExport, ({ data }) => reading.exported(data)),
     answer(context, stackShow, ({ data }) => reading.show(data)),
     answer(context, stackList, ({ data }) => reading.list(data)),
     answer(context, stackResources, ({ data }) => reading.resources(data)),

@@ -3,12 +3,16 @@ import { providerAnnounced } from '@anneal/contracts/resource.ts';
 import { requestsQueue, shardQueue } from '@anneal/contracts/queues.ts';
 import { timerFired } from '@anneal/contracts/scheduling.ts';
 import { configurationTypes } from '@anneal/hot/types/configuration.ts';
+import { nestedTypes, scalingTypes } from '@anneal/hot/types/nested.ts';
 import { provisioningTypes } from '@anneal/hot/types/provisioning.ts';
 import { schedulingTypes } from '@anneal/hot/types/scheduling.ts';
 import { defineService } from '@anneal/runtime/service.ts';
 import { createTimers, type Timers } from '@anneal/store/timers.ts';
 import { openCollections } from './collections.ts';
 import { createEvaluation } from './evaluation.ts';
+import { createAdjust } from './nested/adjust.ts';
+import { createChildCompiler } from './nested/compile.ts';
+import { createIntake } from './nested/intake.ts';
 import { createPlans } from './plans.ts';
 import { providerName, providerRoutes } from './provider/routes.ts';
 import { createWorker } from './provider/work.ts';
@@ -28,6 +32,8 @@ export const schedulingService = defineService({
     const plans = createPlans({ store });
     const providers = await createProviders(collections.providers, [
       ...schedulingTypes,
+      ...nestedTypes,
+      ...scalingTypes,
       ...provisioningTypes,
       ...configurationTypes,
     ]);
@@ -63,13 +69,22 @@ export const schedulingService = defineService({
       fire: (timer) => worker.wake(timer),
     });
 
-    const announcement = { provider: providerName, queue: requestsQueue('scheduling'), types: [...schedulingTypes] };
+    const announcement = {
+      provider: providerName,
+      queue: requestsQueue('scheduling'),
+      types: [...schedulingTypes, ...nestedTypes, ...scalingTypes],
+    };
     await providers.announce(announcement);
-    const shared = { context, collections, providers, timers, plans };
+    const shared = { context, collections, providers, timers, plans, evaluation, shards };
+    const compile = createChildCompiler({ context, collections, evaluation });
+    const intake = createIntake({ context, collections, plans, compile });
+    const adjust = createAdjust({ context, plans, compile });
     const opened = await Promise.all(
       Array.from({ length: shards }, (_, shard) =>
         openShard({
           ...shared,
+          intake,
+          adjust,
           shard,
           batch,
           cachedStacks,

@@ -13,7 +13,14 @@ import { AnnealError, toFailure } from '@anneal/contracts/errors.ts';
 import { answerSchema, answerType, type Envelope } from '@anneal/contracts/envelope.ts';
 import type { Json } from '@anneal/contracts/json.ts';
 import { shardQueue } from '@anneal/contracts/queues.ts';
-import { stackDelete, stackCreate, stackSignal, stackUpdate } from '@anneal/contracts/scheduling.ts';
+import {
+  resourceAct,
+  stackAct,
+  stackCreate,
+  stackDelete,
+  stackSignal,
+  stackUpdate,
+} from '@anneal/contracts/scheduling.ts';
 import type { Tools } from '@anneal/convergence/protocol.ts';
 import { loadState, type State } from '@anneal/convergence/state.ts';
 import { step } from '@anneal/convergence/step.ts';
@@ -22,13 +29,14 @@ import { admit } from './admit.ts';
 import { createInbox } from './inbox.ts';
 import { appendRecord, closeRecord, recordOf, type JournalDocument } from './journal.ts';
 import { performRecord, sendRequests, type PerformContext } from './perform.ts';
-import type { Plans } from './plans.ts';
-import { stackIdOf, toInput, type Arrival } from './arrival.ts';
+import { isNestedRequest, type Intake } from './nested/intake.ts';
+import { stackIdOf, toInput, type Arrival, type ToInput } from './arrival.ts';
 import { stackView } from './views.ts';
 
 export interface ShardOptions extends PerformContext {
   readonly shard: number;
-  readonly plans: Plans;
+  readonly intake: Intake;
+  readonly adjust: ToInput['adjust'];
   readonly toolsAt: (now: number) => Tools;
   readonly batch: number;
   readonly cachedStacks: number;
@@ -58,17 +66,19 @@ export async function openShard(options: ShardOptions): Promise<Consumer> {
       const stored = new Map(
         (await collections.resources.find({ where: { stack_id: stackId } })).map((resource) => [resource.id, resource]),
       );
-      await performRecord(options, { record: journal.record, shard, resourceOf: (id) => stored.get(id) });
+      await performRecord(options, { record: journal.record, shard, stored });
       entry.journal = await closeRecord(collections.journal, journal);
       if (!entry.journal) throw new AnnealError('Unavailable', `Another writer has stack ${stackId} in hand.`);
     }
     const stack = await collections.stacks.get(stackId);
     if (!stack) return undefined;
-    const [resources, plan] = await Promise.all([
+    const [resources, plan, complete] = await Promise.all([
       collections.resources.find({ where: { stack_id: stackId } }),
       plans.get(stack.target.plan),
+      stack.complete && plans.get(stack.complete.plan),
     ]);
-    const loaded: Entry = { state: loadState({ stack, resources, plan }), journal: entry.journal };
+    const state = loadState({ stack, resources, plan, complete: complete ?? undefined });
+    const loaded: Entry = { state, journal: entry.journal };
     cache.set(stackId, loaded);
     for (const oldest of cache.keys()) {
       if (cache.size <= options.cachedStacks) break;
@@ -90,7 +100,9 @@ export async function openShard(options: ShardOptions): Promise<Consumer> {
   const takeAll = async (stackId: string, arrivals: readonly Arrival[]): Promise<void> => {
     const refused = new Map<string, AnnealError>();
     for (const arrival of arrivals) {
-      if (arrival.kind !== 'message' || arrival.message.type !== stackCreate.type) continue;
+      if (arrival.kind !== 'message') continue;
+      if (isNestedRequest(arrival.message)) await options.intake.admit(arrival.message);
+      if (arrival.message.type !== stackCreate.type) continue;
       const refusal = await admit(collections, { now: context.now, plans }, arrival.message as Envelope<never>);
       if (refusal) refused.set(arrival.message.id, refusal);
     }
@@ -110,6 +122,9 @@ export async function openShard(options: ShardOptions): Promise<Consumer> {
           message,
           state: entry.state,
           plans,
+          snapshots: collections.snapshots,
+          intake: options.intake,
+          adjust: options.adjust,
           now,
           routeMs: options.routeMs,
           types: options.providers.types(),
@@ -138,7 +153,7 @@ export async function openShard(options: ShardOptions): Promise<Consumer> {
       const appended = await appendRecord(collections.journal, entry.journal, { stackId, shard, record });
       if (!appended)
         throw new AnnealError('Unavailable', `Another writer has stack ${stackId} in hand; it is read again.`);
-      await performRecord(options, { record, shard, resourceOf: (id) => entry.state.resources.get(id) });
+      await performRecord(options, { record, shard, stored: entry.state.resources });
       entry.journal = await closeRecord(collections.journal, appended);
       if (!entry.journal) cache.delete(stackId);
     }
@@ -152,7 +167,7 @@ export async function openShard(options: ShardOptions): Promise<Consumer> {
       await Promise.all(
         messages.filter(isQuestion).map((message) => {
           const error = refused.get(message.id);
-          const value = message.type === stackSignal.type ? {} : (view as unknown as Json);
+          const value = aboutResource.has(message.type) ? {} : (view as unknown as Json);
           return reply(message, error ? { error } : { value });
         }),
       );
@@ -228,5 +243,6 @@ export async function openShard(options: ShardOptions): Promise<Consumer> {
   };
 }
 
-const questions = new Set([stackCreate.type, stackUpdate.type, stackDelete.type, stackSignal.type]);
+const aboutResource = new Set([stackSignal.type, resourceAct.type]);
+const questions = new Set([stackCreate.type, stackUpdate.type, stackDelete.type, stackAct.type, ...aboutResource]);
 const isQuestion = (message: Envelope): boolean => questions.has(message.type);

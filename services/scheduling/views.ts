@@ -3,7 +3,8 @@ import type { Json } from '@anneal/contracts/json.ts';
 import type { Plan, PlanResource } from '@anneal/contracts/plan.ts';
 import type { Condition, ResourceView, StackEvent, StackView } from '@anneal/contracts/scheduling.ts';
 import type { EventRecord } from '@anneal/convergence/protocol.ts';
-import { representative, type ResourceDocument, type StackDocument } from '@anneal/convergence/state.ts';
+import { isNested, representative, type ResourceDocument, type StackDocument } from '@anneal/convergence/state.ts';
+import { withoutReads } from './nested/reads.ts';
 
 const hiddenText = '******';
 
@@ -98,9 +99,20 @@ export function resourceView(parameters: ResourceViewParameters): ResourceView {
     description: resource.description,
     version: resource.version,
     conditions: resourceConditions(parameters),
+    ...(isNested(resource) && { nested_stack: { id: resource.id, name: resource.physical_name } }),
+    ...(stack.parent && { parent_resource: stack.parent.resource_name }),
+    ...(resource.drift.length > 0 && { drift: [...resource.drift] }),
+    ...(resource.hook && {
+      hook: {
+        name: resource.hook.name,
+        since: resource.hook.since,
+        kind: resource.hook.kind,
+        deadline: resource.hook.deadline,
+      },
+    }),
     ...(resource.failure && { failure: resource.failure }),
     ...(parameters.detail && {
-      attributes: mask(resource.attributes),
+      attributes: mask(withoutReads(resource.attributes)),
       properties: mask(resource.request?.properties ?? resource.properties),
       metadata: isObject(resource.metadata) ? mask(resource.metadata) : {},
     }),

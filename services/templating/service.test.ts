@@ -289,7 +289,7 @@ outputs:
   it('is refused with every mistake, too deep, or with too many resources', async () => {
     await expect(askNested({ properties: { size: 'x', other: 1 } })).rejects.toMatchObject({
       code: 'InvalidTemplate',
-      mistakes: [{ path: 'parameters.other' }, { path: 'parameters.name' }, { path: 'parameters.size' }],
+      mistakes: [{ code: 'UnknownProperty' }, { code: 'MissingProperty' }, { code: 'WrongPropertyType' }],
     });
     await expect(askNested({ depth: 6 })).rejects.toMatchObject({ mistakes: [{ code: 'TooDeep' }] });
     await expect(askNested({ resources_outside: 20_000 })).rejects.toMatchObject({

@@ -11,9 +11,10 @@ import { asEntries } from '../front.ts';
 import { groupKind } from '../groups/kind.ts';
 import { scaledResource, scaledResourceTarget } from '../groups/scaling.ts';
 import { join, listed, Mistakes, nearestName } from '../mistakes.ts';
-import { isObject, toJson } from '../node.ts';
+import { isObject, toJson, toRecord } from '../node.ts';
 import type { ParameterSchema } from '../parameter-schema.ts';
 import { resolveParameters } from '../parameters.ts';
+import { resolveProperties } from '../properties.ts';
 import { pseudoParameters } from '../pseudo.ts';
 import { compileStack } from '../stack.ts';
 import { type FacadeParts, StackScope } from '../stack-scope.ts';
@@ -156,7 +157,9 @@ function sourceOf(options: CompileNested, mistakes: Mistakes): Source | undefine
   if (found?.kind !== 'template' || !template) {
     return refuseFile(found?.kind === 'template' ? found.file : type, options, mistakes);
   }
-  const passed = passProperties(properties, template.type);
+  const given = fitted(options, template, mistakes);
+  if (mistakes.any) return undefined;
+  const passed = passProperties(given, template.type);
   if ('problem' in passed) {
     const path = join(`resources.${resource}.properties`, passed.property);
     const problem = options.hidden.size > 0 ? 'its value cannot be passed to the nested stack' : passed.problem;
@@ -169,6 +172,28 @@ function sourceOf(options: CompileNested, mistakes: Mistakes): Source | undefine
     { template, parameters: passed.parameters, environment: { ...environment, registry }, hidden },
     mistakes,
   );
+}
+
+/** In the forms that the parameters of the template take. */
+function fitted(
+  { resource, type, properties, hidden }: CompileNested,
+  template: NestedTemplate,
+  mistakes: Mistakes,
+): JsonObject {
+  const written = Object.entries(properties).map(([name, value]) => [name, { kind: 'literal', value }] as const);
+  const resolved = resolveProperties({
+    resource: { name: resource, type, properties: toRecord(written), requires: [] },
+    type: template.type,
+    scope: new StackScope({ version: template.read.version, values: {} }),
+    isTemplate: true,
+  });
+  for (const { steps, found, ...mistake } of resolved.mistakes) {
+    const [name = ''] = steps;
+    const isSecret = hidden.has(String(name));
+    const message = `Property error: ${mistake.path}: the value of a hidden parameter does not fit`;
+    mistakes.add({ ...mistake, at: undefined, ...(isSecret ? { message } : found !== undefined && { found }) });
+  }
+  return toRecord(Object.entries(resolved.properties).filter(([name]) => Object.hasOwn(properties, name)));
 }
 
 function withoutMistakes(source: Source, mistakes: Mistakes): Source | undefined {

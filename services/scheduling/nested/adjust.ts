@@ -1,0 +1,101 @@
+/**
+ * A policy scales a group: the group's own stack is updated to another number of members, without the stack around it.
+ *
+ * A1 One scaling at a time: while the group is busy, failed or cools down, nothing happens, as in Heat.
+ * A2 A repeat of the request is told by its id, and scales once.
+ */
+import type { Envelope } from '@anneal/contracts/envelope.ts';
+import { groupEvent } from '@anneal/contracts/events.ts';
+import type { JsonObject } from '@anneal/contracts/json.ts';
+import type { groupAdjust } from '@anneal/contracts/scheduling.ts';
+import type { Input } from '@anneal/convergence/protocol.ts';
+import type { State } from '@anneal/convergence/state.ts';
+import type { ServiceContext } from '@anneal/runtime/service.ts';
+import type { z } from 'zod';
+import type { Plans } from '../plans.ts';
+import { treeOf, type ChildCompiler } from './compile.ts';
+import { cooldownUntil } from './cooldown.ts';
+import { fromKept, toKept } from './kept.ts';
+
+type Adjustment = z.infer<typeof groupAdjust.data>;
+
+export function createAdjust(parts: {
+  context: ServiceContext;
+  plans: Plans;
+  compile: ChildCompiler;
+}): (message: Envelope, state: State) => Promise<Input | undefined> {
+  const { context, plans, compile } = parts;
+  const { bus, log, mint, now, secrets } = context;
+
+  return async (message, state) => {
+    const adjustment = message.data as Adjustment;
+    const { stack } = state;
+    const kept = fromKept(stack.group);
+    const ignore = (reason: string): undefined => {
+      log.info({ stack: stack.id, policy: adjustment.policy, reason }, 'the group is not scaled');
+      return undefined;
+    };
+    if (!kept?.members || stack.deleted_at !== null || !stack.parent) return ignore('it is no group');
+    const publish = async (sizes: { before: number; after: number }): Promise<void> => {
+      const data = { stack_id: stack.id, stack_name: stack.name, policy: adjustment.policy, ...sizes };
+      const subject = stack.id;
+      await bus.publish([mint(groupEvent.scaled, { id: `${message.id}:scaled`, subject, cause: message, data })]);
+    };
+    const before = kept.members.names.length;
+    if (stack.recent.includes(message.id)) return ignore('it was done before');
+    if (stack.status !== 'COMPLETE') return ignore(`it is ${stack.action}_${stack.status}`);
+    const until = kept.members.cooldown_until;
+    if (until !== null && Date.parse(until) > now().getTime()) return ignore(`it cools down until ${until}`);
+    const properties = secrets.open<JsonObject>(kept.properties);
+    const after = clamp(sizeAfter(before, adjustment), properties);
+    if (after === before) return ignore(`it has ${before} members`);
+    const { target, kept: next } = await compile({
+      wanted: kept,
+      before: kept,
+      stack: treeOf(stack),
+      resource: stack.parent.resource_name,
+      parentStack: stack.parent.stack_id,
+      existing: [...state.resources.values()],
+      size: after,
+      cause: message,
+    });
+    const seconds = adjustment.cooldown ?? Number(properties['cooldown'] ?? properties['Cooldown'] ?? 0);
+    const members = next.members && { ...next.members, cooldown_until: cooldownUntil(now(), seconds) };
+    // Heard before it is done, by whoever acts on it; what became of it is told by the stack's own events.
+    await publish({ before, after });
+    return {
+      kind: 'update',
+      id: message.id,
+      plan: await plans.get(target.plan),
+      target,
+      group: toKept({ ...next, members }),
+    };
+  };
+}
+
+/** Part of a member rounds away from nothing, and otherwise toward it. */
+export function sizeAfter(
+  size: number,
+  {
+    adjustment_type: type,
+    adjustment,
+    min_step: least,
+  }: Pick<Adjustment, 'adjustment_type' | 'adjustment' | 'min_step'>,
+): number {
+  if (type === 'exact_capacity') return Math.trunc(adjustment);
+  if (type === 'change_in_capacity') return size + Math.trunc(adjustment);
+  const delta = (size * adjustment) / 100;
+  const whole = Math.abs(delta) < 1 ? Math.sign(delta) : Math.trunc(delta);
+  const step = least !== null && Math.abs(whole) < least ? Math.sign(whole) * least : whole;
+  return size + step;
+}
+
+function clamp(size: number, properties: JsonObject): number {
+  const number = (fallback: number, ...names: string[]): number => {
+    const value = names.map((name) => properties[name]).find((each) => typeof each === 'number');
+    return typeof value === 'number' ? value : fallback;
+  };
+  const least = number(0, 'min_size', 'MinSize');
+  const most = number(Infinity, 'max_size', 'MaxSize');
+  return Math.max(0, Math.min(Math.max(size, least), most));
+}

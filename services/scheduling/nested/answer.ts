@@ -1,0 +1,179 @@
+/** What a nested stack says to the stack around it: the attributes that are read there, worked out from its documents. */
+import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+import type { Plan } from '@anneal/contracts/plan.ts';
+import type { ResourceResponse } from '@anneal/contracts/resource.ts';
+import type { Effect } from '@anneal/convergence/protocol.ts';
+import { representative, type ResourceDocument, type StackDocument } from '@anneal/convergence/state.ts';
+import { type Members, readGroup } from '@anneal/hot/groups/attribute.ts';
+import { groupKind } from '@anneal/hot/groups/kind.ts';
+import { type Partial, unknown } from '@anneal/hot/unknown.ts';
+import { walk } from '@anneal/hot/walk.ts';
+import type { Secrets } from '@anneal/runtime/secrets.ts';
+import type { Evaluation } from '../evaluation.ts';
+import { fromKept, type Kept } from './kept.ts';
+import { readsKey, type Read } from './reads.ts';
+
+export type Answer = Extract<Effect, { kind: 'answer' }>;
+
+export interface AnswerParameters {
+  readonly effect: Answer;
+  readonly stack: StackDocument;
+  readonly plan: Plan;
+  readonly resources: Iterable<ResourceDocument>;
+  readonly evaluation: Evaluation;
+  readonly secrets: Secrets;
+}
+
+export function responseTo(parameters: AnswerParameters): ResourceResponse {
+  const { effect, stack } = parameters;
+  const { parent, status, failure } = effect;
+  const isGone = stack.deleted_at !== null;
+  return {
+    resource_id: parent.resource_id,
+    stack_id: parent.stack_id,
+    action: parent.action,
+    fence: parent.fence,
+    status,
+    physical_id: stack.id,
+    sequence: stack.event_sequence,
+    ...(!isGone && { attributes: attributesOf(parameters) }),
+    ...(failure && { error: failure }),
+    ...(status === 'failed' && stack.failures.length > 0 && { failures: [...stack.failures] }),
+  };
+}
+
+function attributesOf({ stack, plan, resources, evaluation, secrets }: AnswerParameters): JsonObject {
+  const kept = fromKept(stack.group);
+  if (!kept) return {};
+  const byName = new Map<string, ResourceDocument[]>();
+  for (const resource of resources) {
+    const list = byName.get(resource.name);
+    if (list) list.push(resource);
+    else byName.set(resource.name, [resource]);
+  }
+  const peer = (name: string): ResourceDocument | undefined => representative(byName.get(name) ?? []);
+  const reader = readerOf({ evaluation, secrets, peer });
+  return kept.kind === 'group'
+    ? groupAttributes({ kept, peer, reader, plan })
+    : stackAttributes({ kept, stack, outputs: evaluation.sealedOutputs({ plan, stack, peer }), reader });
+}
+
+/** Reads of resources, which tell whether a secret was among what they gave. */
+interface Reader {
+  reference(name: string): Partial;
+  attribute(name: string, attribute: string, path: readonly Json[]): Partial;
+  /** Runs a read, and seals what it gives when a secret went into it. */
+  seal(read: () => Partial): Json;
+}
+
+function readerOf({
+  evaluation,
+  secrets,
+  peer,
+}: {
+  evaluation: Evaluation;
+  secrets: Secrets;
+  peer: (name: string) => ResourceDocument | undefined;
+}): Reader {
+  let isSecret = false;
+  const open = (value: Partial | undefined): Partial => {
+    if (value === undefined || value === unknown) return null;
+    const opened = secrets.open<Json>(value as Json);
+    if (opened !== value) isSecret = true;
+    return opened;
+  };
+  return {
+    reference(name) {
+      const resource = peer(name);
+      return resource ? open(evaluation.referenceTo(resource)) : null;
+    },
+    attribute(name, attribute, path) {
+      const resource = peer(name);
+      if (!resource) return null;
+      const found = evaluation.attributeOf(resource, [attribute, ...path]);
+      return walk(open(found.value), found.rest);
+    },
+    seal(read) {
+      isSecret = false;
+      const value = read();
+      const known = value === unknown ? null : (value as Json);
+      return isSecret ? secrets.seal(known) : known;
+    },
+  };
+}
+
+function groupAttributes({
+  kept,
+  peer,
+  reader,
+  plan,
+}: {
+  kept: Kept;
+  peer: (name: string) => ResourceDocument | undefined;
+  reader: Reader;
+  plan: Plan;
+}): JsonObject {
+  const { type, members: state } = kept;
+  const kind = groupKind(type);
+  const isByAge = kind === 'scaling' || kind === 'instances';
+  const names = (state?.names ?? Object.keys(plan.resources)).filter((name) => {
+    const resource = peer(name);
+    return !isByAge || (resource !== undefined && resource.status !== 'FAILED');
+  });
+  const age = (name: string): string => `${peer(name)?.created_at ?? ''} ${name}`;
+  const members: Members = {
+    names: isByAge ? names.toSorted((a, b) => (age(a) < age(b) ? -1 : 1)) : names,
+    reference: (name) => reader.reference(name),
+    attribute: (name, attribute, path) => reader.attribute(name, attribute, path),
+  };
+  const skipped = state?.skipped ?? [];
+  const read = ([attribute, ...path]: readonly Json[]): Json =>
+    reader.seal(() => {
+      if (typeof attribute !== 'string') return null;
+      const found = readGroup({ group: '', type, members, skipped, attribute, path });
+      return 'value' in found ? found.value : null;
+    });
+  const plain = {
+    numbered: ['refs', 'refs_map', 'removed_rsrc_list'],
+    chain: ['refs'],
+    scaling: ['current_size', 'refs', 'refs_map'],
+    instances: ['InstanceList'],
+    deployments: ['deploy_stdouts', 'deploy_stderrs', 'deploy_status_codes'],
+  }[kind ?? 'numbered'];
+  const reads = kept.reads.map((path): Read => ({ path, value: read(path) }));
+  return {
+    ...Object.fromEntries(plain.map((name) => [name, read([name])])),
+    ...(reads.length > 0 && { [readsKey]: reads as unknown as Json }),
+  };
+}
+
+function stackAttributes({
+  kept,
+  stack,
+  outputs,
+  reader,
+}: {
+  kept: Kept;
+  stack: StackDocument;
+  outputs: JsonObject;
+  reader: Reader;
+}): JsonObject {
+  if (kept.type === 'OS::Heat::Stack') return { stack_name: stack.name, outputs };
+  if (kept.kind === 'stack') {
+    return Object.fromEntries(Object.entries(outputs).map(([name, value]) => [`Outputs.${name}`, value]));
+  }
+  const reads = kept.reads.flatMap(([attribute, ...path]): Read[] => {
+    if (typeof attribute !== 'string' || !attribute.startsWith('resource.')) return [];
+    const name = attribute.slice('resource.'.length);
+    const [first, ...rest] = path;
+    const value = reader.seal(() =>
+      first === undefined
+        ? reader.reference(name)
+        : typeof first === 'string'
+          ? reader.attribute(name, first, rest)
+          : null,
+    );
+    return [{ path: [attribute, ...path], value }];
+  });
+  return { ...outputs, ...(reads.length > 0 && { [readsKey]: reads as unknown as Json }) };
+}

@@ -1,0 +1,173 @@
+/** Has the plan of a nested stack made, now that all that it is made from is known. */
+import type { Envelope } from '@anneal/contracts/envelope.ts';
+import type { JsonObject } from '@anneal/contracts/json.ts';
+import type { PlanRolling } from '@anneal/contracts/plan.ts';
+import { requestsQueue } from '@anneal/contracts/queues.ts';
+import { type CompileAnswer, templateCompileNested } from '@anneal/contracts/templating.ts';
+import { isNested, type ResourceDocument, type StackDocument, type Target } from '@anneal/convergence/state.ts';
+import { groupKind } from '@anneal/hot/groups/kind.ts';
+import type { ServiceContext } from '@anneal/runtime/service.ts';
+import type { Collections } from '../collections.ts';
+import type { Evaluation } from '../evaluation.ts';
+import { derivedId } from '../ids.ts';
+import { targetOf } from '../target.ts';
+import { cooldownUntil } from './cooldown.ts';
+import type { GroupState, Kept } from './kept.ts';
+import { membersOf } from './members.ts';
+import { resealMembers } from './reseal.ts';
+
+export interface Compiled {
+  readonly target: Target;
+  readonly kept: Kept;
+}
+
+export interface CompileChild {
+  /** What it is to be made from; `members` are those of before. */
+  readonly wanted: Kept;
+  readonly before: Kept | undefined;
+  readonly stack: { id: string; name: string; project: string; root: string; depth: number };
+  /** The resource that it stands for, and the stack around it. */
+  readonly resource: string;
+  readonly parentStack: string;
+  readonly existing: readonly ResourceDocument[];
+  /** The size that scaling asks for. */
+  readonly size?: number | undefined;
+  /** The request, or whatever else asks for it. */
+  readonly cause: Envelope;
+}
+
+export type ChildCompiler = (parameters: CompileChild) => Promise<Compiled>;
+
+export function createChildCompiler({
+  context,
+  collections,
+  evaluation,
+}: {
+  context: ServiceContext;
+  collections: Collections;
+  evaluation: Evaluation;
+}): ChildCompiler {
+  const { bus, mint, secrets } = context;
+
+  const groupParts = async (
+    parameters: CompileChild,
+  ): Promise<{ template: JsonObject; rolling: PlanRolling | undefined; members: GroupState }> => {
+    const { wanted, before, stack, existing, cause, size } = parameters;
+    const { type } = wanted;
+    const found = membersOf({
+      type,
+      properties: secrets.open<JsonObject>(wanted.properties),
+      updatePolicy: secrets.open(wanted.facade.update_policy),
+      before: before?.members
+        ? { properties: secrets.open<JsonObject>(before.properties), state: before.members }
+        : undefined,
+      existing: existing
+        .filter(({ action }) => action !== 'DELETE')
+        .map((resource) => ({
+          name: resource.name,
+          reference: secrets.open(evaluation.referenceTo(resource)),
+          created_at: resource.created_at,
+          failed: resource.status === 'FAILED',
+        })),
+      size,
+      configuration:
+        groupKind(type) === 'instances'
+          ? await findConfiguration(
+              collections,
+              parameters.parentStack,
+              wanted.properties['LaunchConfigurationName'],
+              evaluation,
+            )
+          : null,
+      reference: stack.name,
+      newName: (count) => memberName(derivedId(`${cause.id} member`, count)),
+    });
+    const template = resealMembers({ type, properties: wanted.properties, template: found.template, secrets });
+    return { template, rolling: found.rolling, members: cooled(found.state, parameters) };
+  };
+
+  /** As in Heat, a group that scales cools down after it was made, and after its own properties gave it another size. */
+  const cooled = (state: GroupState, { wanted, before, size }: CompileChild): GroupState => {
+    const kind = groupKind(wanted.type);
+    if ((kind !== 'scaling' && kind !== 'instances') || size !== undefined) return state;
+    if (before?.members && before.members.names.length === state.names.length) return state;
+    const { cooldown, Cooldown } = wanted.properties;
+    return { ...state, cooldown_until: cooldownUntil(context.now(), Number(cooldown ?? Cooldown ?? 0)) };
+  };
+
+  return async (parameters) => {
+    const { wanted, stack, cause, resource } = parameters;
+    const group = wanted.kind === 'group' ? await groupParts(parameters) : undefined;
+    const answer: CompileAnswer = await bus.request({
+      queue: requestsQueue('templating'),
+      call: templateCompileNested,
+      message: mint(templateCompileNested, {
+        cause,
+        project: stack.project,
+        data: {
+          project: stack.project,
+          stack_id: stack.id,
+          stack_name: stack.name,
+          environment: wanted.environment,
+          files: wanted.files,
+          resource,
+          type: wanted.type,
+          ...(group && { template: group.template, ...(group.rolling && { rolling: group.rolling }) }),
+          properties: group ? {} : wanted.properties,
+          facade: wanted.facade,
+          depth: Math.max(1, stack.depth),
+          resources_outside: group ? await countOutside(collections, stack) : 0,
+        },
+      }),
+    });
+    return { target: targetOf(answer), kept: { ...wanted, members: group?.members ?? null } };
+  };
+}
+
+/** Twelve letters and digits without meaning. */
+const memberName = (id: string): string => {
+  const digits = BigInt(`0x${id.replaceAll('-', '')}`).toString(36);
+  return `a${digits.slice(-11).padStart(11, '0')}`;
+};
+
+/** What the tree has besides this stack and those in it; they are counted when it is compiled. */
+async function countOutside(
+  { stacks, resources }: Collections,
+  { id, root }: { id: string; root: string },
+): Promise<number> {
+  const tree = await stacks.find({ where: { root } });
+  const around = new Map(tree.map((stack) => [stack.id, stack.parent?.stack_id]));
+  const isInside = (stack: string): boolean => {
+    for (let at: string | undefined = stack; at !== undefined; at = around.get(at)) if (at === id) return true;
+    return false;
+  };
+  const outside = tree.filter((stack) => stack.deleted_at === null && !isInside(stack.id)).map((stack) => stack.id);
+  if (outside.length === 0) return 0;
+  return resources.count({ stack_id: { in: outside } });
+}
+
+/** The launch configuration that the group names by its reference, among the resources of the stack around it. */
+async function findConfiguration(
+  { resources }: Collections,
+  stackId: string,
+  name: JsonObject[string] | undefined,
+  evaluation: Evaluation,
+): Promise<GroupState['configuration']> {
+  const found = (await resources.find({ where: { stack_id: stackId } })).find(
+    (resource) => resource.physical_id !== null && !isNested(resource) && evaluation.referenceTo(resource) === name,
+  );
+  if (!found) return null;
+  const { metadata } = found;
+  return {
+    properties: found.request?.properties ?? found.properties,
+    metadata: typeof metadata === 'object' && metadata !== null && !Array.isArray(metadata) ? metadata : {},
+  };
+}
+
+export const treeOf = ({ id, name, project, root, depth }: StackDocument): CompileChild['stack'] => ({
+  id,
+  name,
+  project,
+  root,
+  depth,
+});

@@ -1,0 +1,269 @@
+/**
+ * Requests for a resource that is a nested stack, at the shard of that stack: the same messages that any provider gets.
+ *
+ * N1 The nested stack has the id of its resource, so that whoever has one can find the other.
+ * N2 What it is to be is compiled before it is asked of the core; a refusal is answered, and changes nothing.
+ * N3 A deletion of what never came to be leaves a mark, so that a creation that is delivered late makes nothing.
+ */
+import type { Envelope } from '@anneal/contracts/envelope.ts';
+import { AnnealError, toFailure } from '@anneal/contracts/errors.ts';
+import type { JsonObject } from '@anneal/contracts/json.ts';
+import {
+  resourceCancel,
+  resourceCheck,
+  resourceCreate,
+  resourceDelete,
+  resourceResponse,
+  resourceResume,
+  resourceSignal,
+  resourceSnapshot,
+  resourceSuspend,
+  resourceUpdate,
+  type NestedRequest,
+  type ResourceAction,
+  type ResourceRequest,
+  type ResourceResponse,
+} from '@anneal/contracts/resource.ts';
+import type { Input } from '@anneal/convergence/protocol.ts';
+import { emptyPlan, newStack, type ParentLink, type State, type StackDocument } from '@anneal/convergence/state.ts';
+import type { ServiceContext } from '@anneal/runtime/service.ts';
+import { DuplicateError } from '@anneal/store/port.ts';
+import { liveName } from '../live-name.ts';
+import type { Collections } from '../collections.ts';
+import type { Plans } from '../plans.ts';
+import { treeOf, type ChildCompiler } from './compile.ts';
+import { fromKept, toKept, type Kept } from './kept.ts';
+
+const actions: ReadonlyMap<string, ResourceAction> = new Map([
+  [resourceCreate.type, 'create'],
+  [resourceUpdate.type, 'update'],
+  [resourceDelete.type, 'delete'],
+  [resourceCheck.type, 'check'],
+  [resourceSuspend.type, 'suspend'],
+  [resourceResume.type, 'resume'],
+  [resourceSnapshot.type, 'snapshot'],
+  [resourceCancel.type, 'cancel'],
+  [resourceSignal.type, 'signal'],
+]);
+
+export const isNestedRequest = ({ type }: Envelope): boolean => actions.has(type);
+const visits = { check: 'CHECK', suspend: 'SUSPEND', resume: 'RESUME', snapshot: 'SNAPSHOT' } as const;
+
+export interface Intake {
+  /** Makes the document of a nested stack that is to be created, or marks one that must not be; or answers why neither. */
+  admit(message: Envelope): Promise<void>;
+  /** Undefined: answered, or not worth an answer. */
+  toInput(message: Envelope, state: State): Promise<Input | undefined>;
+}
+
+export function createIntake(parts: {
+  context: ServiceContext;
+  collections: Collections;
+  plans: Plans;
+  compile: ChildCompiler;
+}): Intake {
+  const { context, collections, plans, compile } = parts;
+  const { stacks } = collections;
+
+  const respond = async (message: Envelope, response: ResourceResponse): Promise<void> => {
+    if (message.replyto === undefined) return;
+    const answer = context.mint(resourceResponse, {
+      id: `${message.id}:${response.status}`,
+      subject: response.resource_id,
+      cause: message,
+      data: response,
+    });
+    await context.bus.send({ queue: message.replyto, messages: [answer] });
+  };
+  const responseTo = (
+    message: Envelope,
+    how: Pick<ResourceResponse, 'status'> & Partial<ResourceResponse>,
+  ): ResourceResponse => {
+    const data = message.data as ResourceRequest;
+    const action = actions.get(message.type) ?? 'create';
+    return { resource_id: data.resource.id, stack_id: data.stack.id, action, fence: data.fence, ...how };
+  };
+  const refuse = (message: Envelope, error: AnnealError): Promise<void> =>
+    respond(message, responseTo(message, { status: 'failed', error: toFailure(error) }));
+
+  const insert = async (
+    message: Envelope,
+    more: { target: StackDocument['target']; kept: Kept | null; deleted?: true },
+  ) => {
+    const data = message.data as ResourceRequest;
+    const { nested, resource } = data;
+    // A remote stack stands by itself: it is listed with the others, and the tree ends at it.
+    const isOwn = resource.type === 'OS::Heat::Stack';
+    const now = context.now().toISOString();
+    const project = message.project ?? '';
+    const { version: _, ...document } = newStack({
+      id: resource.id,
+      name: resource.physical_name,
+      live_name: more.deleted ? resource.id : liveName(project, resource.physical_name),
+      project,
+      owner: nested?.owner ?? '',
+      created_at: now,
+      timeout_minutes: null,
+      on_failure: 'keep',
+      tags: [],
+      target: more.target,
+      parent: linkOf(message),
+      root: isOwn || !nested ? resource.id : nested.root,
+      depth: isOwn || !nested ? 0 : nested.depth,
+      group: more.kept && toKept(more.kept),
+      adopt: adoptedOf(data),
+    });
+    try {
+      await stacks.insert({
+        ...document,
+        ...(more.deleted && {
+          action: 'DELETE',
+          status: 'COMPLETE',
+          reason: 'It was deleted before it was made',
+          deleted_at: now,
+        }),
+      });
+    } catch (error) {
+      if (!(error instanceof DuplicateError)) throw error;
+    }
+  };
+
+  const emptyTarget = async (): Promise<StackDocument['target']> => {
+    const hash = await context.store.blobs.put(JSON.stringify(emptyPlan()));
+    const nothing = await context.store.blobs.put('{}');
+    return { plan: hash, template: nothing, environment: nothing, files: nothing, description: '' };
+  };
+
+  return {
+    async admit(message) {
+      const data = message.data as ResourceRequest;
+      const action = actions.get(message.type);
+      if (await stacks.get(data.resource.id)) return;
+      if (action === 'delete') {
+        await insert(message, { target: await emptyTarget(), kept: null, deleted: true });
+        return;
+      }
+      // One whose creation was refused is updated to what may do better.
+      if ((action !== 'create' && action !== 'update') || !data.nested) {
+        await refuse(
+          message,
+          new AnnealError('NotFound', `The Stack (${data.resource.physical_name}) could not be found.`),
+        );
+        return;
+      }
+      try {
+        const wanted = keptOf(data, data.nested);
+        const { target, kept } = await compile({
+          wanted,
+          before: undefined,
+          stack: {
+            id: data.resource.id,
+            name: data.resource.physical_name,
+            project: message.project ?? '',
+            root: data.nested.root,
+            depth: data.nested.depth,
+          },
+          resource: data.resource.name,
+          parentStack: data.stack.id,
+          existing: [],
+          cause: message,
+        });
+        await insert(message, { target, kept });
+      } catch (error) {
+        if (!isFinal(error)) throw error;
+        await refuse(message, error);
+      }
+    },
+    async toInput(message, state) {
+      const data = message.data as ResourceRequest;
+      const { id } = message;
+      const { stack } = state;
+      const parent = linkOf(message);
+      const action = actions.get(message.type) ?? 'create';
+      if (stack.deleted_at !== null) {
+        // It is as it should be, whoever asks.
+        const isGone = action === 'delete';
+        const error = { code: 'NotFound', message: `The Stack (${stack.name}) was deleted.` };
+        await respond(message, responseTo(message, isGone ? { status: 'complete' } : { status: 'failed', error }));
+        return undefined;
+      }
+      const isNew = stack.traversal === '';
+      switch (action) {
+        case 'create':
+          return { kind: 'create', id, plan: await plans.get(stack.target.plan), parent };
+        case 'update':
+          if (isNew) return { kind: 'create', id, plan: await plans.get(stack.target.plan), parent };
+          return toUpdate(message, state, parent);
+        case 'delete':
+          return { kind: 'delete', id, abandon: data.abandon, parent };
+        case 'cancel':
+          return { kind: 'cancel', id, parent };
+        case 'signal': {
+          const text = `Resources of type ${data.resource.type} do not take signals.`;
+          await refuse(message, new AnnealError('NotSupported', text));
+          return undefined;
+        }
+        default:
+          return { kind: 'visit', id, action: visits[action], parent };
+      }
+    },
+  };
+
+  async function toUpdate(message: Envelope, state: State, parent: ParentLink): Promise<Input | undefined> {
+    const data = message.data as ResourceRequest;
+    const { stack } = state;
+    if (!data.nested || parent.fence < (stack.parent?.fence ?? 0)) return undefined;
+    const isRepeat = parent.fence === stack.parent?.fence;
+    try {
+      // What is answered again need not be worked out again.
+      const compiled = isRepeat
+        ? { target: stack.target, kept: fromKept(stack.group) }
+        : await compile({
+            wanted: keptOf(data, data.nested),
+            before: fromKept(stack.group),
+            stack: treeOf(stack),
+            resource: data.resource.name,
+            parentStack: data.stack.id,
+            existing: [...state.resources.values()],
+            cause: message,
+          });
+      return {
+        kind: 'update',
+        id: message.id,
+        plan: await plans.get(compiled.target.plan),
+        target: compiled.target,
+        ...(compiled.kept && { group: toKept(compiled.kept) }),
+        parent,
+      };
+    } catch (error) {
+      if (!isFinal(error)) throw error;
+      await refuse(message, error);
+      return undefined;
+    }
+  }
+}
+
+/** Of the abandoned nested stack that this one takes over, its resources. */
+function adoptedOf({ adopt }: ResourceRequest): JsonObject | null {
+  const resources = adopt?.['resources'];
+  return typeof resources === 'object' && resources !== null && !Array.isArray(resources) ? resources : null;
+}
+
+const isFinal = (error: unknown): error is AnnealError => error instanceof AnnealError && error.kind === 'final';
+
+function linkOf(message: Envelope): ParentLink {
+  const { resource, stack, fence, deadline } = message.data as ResourceRequest;
+  return {
+    stack_id: stack.id,
+    resource_id: resource.id,
+    resource_name: resource.name,
+    action: actions.get(message.type) ?? 'create',
+    fence,
+    deadline,
+  };
+}
+
+function keptOf({ resource, properties }: ResourceRequest, nested: NestedRequest): Kept {
+  const { kind, reads, environment, files, facade } = nested;
+  return { kind, type: resource.type, reads, environment, files, facade, properties, members: null };
+}

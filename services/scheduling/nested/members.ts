@@ -1,0 +1,183 @@
+/**
+ * The members of a group, from what it had and what is asked of it now. Pure.
+ *
+ * M1 A member keeps its name as long as it lives; names that removal policies took out are never given again.
+ * M2 A group that scales keeps the size that scaling gave it, until its own properties ask for another.
+ * M3 Who goes first when a group shrinks: the highest number; where names mean nothing, what failed, then the oldest.
+ */
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+import type { PlanRolling } from '@anneal/contracts/plan.ts';
+import { batchesOf } from '@anneal/hot/groups/change.ts';
+import { chainMembers } from '@anneal/hot/groups/chain.ts';
+import { deploymentDefinition, deploymentNames } from '@anneal/hot/groups/deployments.ts';
+import { groupKind, type GroupKind } from '@anneal/hot/groups/kind.ts';
+import { type Member, memberTemplate } from '@anneal/hot/groups/member.ts';
+import { memberNames, nextSkipped, numberedDefinition } from '@anneal/hot/groups/numbered.ts';
+import { firstSize, instanceDefinition, scalingDefinition, wrongSizes } from '@anneal/hot/groups/scaling.ts';
+import { sameJson } from '@anneal/hot/properties.ts';
+import type { GroupState } from './kept.ts';
+import { rollingOf, type Rolling } from './rolling-policy.ts';
+
+export interface ExistingMember {
+  readonly name: string;
+  readonly reference: Json;
+  readonly created_at: string;
+  readonly failed: boolean;
+}
+
+export interface MembersQuestion {
+  readonly type: string;
+  /** Opened. */
+  readonly properties: JsonObject;
+  readonly updatePolicy: Json;
+  /** What the group was made from before; undefined when it is new. */
+  readonly before: { readonly properties: JsonObject; readonly state: GroupState } | undefined;
+  readonly existing: readonly ExistingMember[];
+  /** The size that scaling asks for. */
+  readonly size?: number | undefined;
+  readonly configuration: GroupState['configuration'];
+  /** What the group is referred to by. */
+  readonly reference: string;
+  /** A name that was never given, the same for the same count. */
+  readonly newName: (count: number) => string;
+}
+
+export interface MembersAnswer {
+  readonly template: JsonObject;
+  readonly rolling: PlanRolling | undefined;
+  readonly state: GroupState;
+}
+
+export function membersOf(question: MembersQuestion): MembersAnswer {
+  const { type, properties, before, configuration } = question;
+  const kind = groupKind(type) ?? 'numbered';
+  const wrong = wrongSizes(properties);
+  if (wrong !== undefined) throw new AnnealError('InvalidRequest', wrong);
+  const { names, skipped } = namesOf(kind, question);
+  const rolling = rollingOf({ type, kind, properties, updatePolicy: question.updatePolicy, creates: !before });
+  const changes = before !== undefined && definitionChanged(kind, question, before);
+  const temporary =
+    rolling && changes
+      ? temporaryNames(kind, question, { names, skipped, rolling, current: before.state.names.length })
+      : [];
+  const all = [...names, ...temporary];
+  const members =
+    kind === 'chain'
+      ? chainMembers({ properties })
+      : all.map((name): Member => ({ name, definition: define(kind, question, name) }));
+  return {
+    template: memberTemplate({ type, members }),
+    rolling: rolling && (changes || !before) ? planOf(rolling, { kind, names, temporary }) : undefined,
+    state: { names, skipped, cooldown_until: before?.state.cooldown_until ?? null, configuration },
+  };
+}
+
+function namesOf(kind: GroupKind, question: MembersQuestion): { names: string[]; skipped: string[] } {
+  const { properties, before, existing } = question;
+  if (kind === 'chain') return { names: chainMembers({ properties }).map(({ name }) => name), skipped: [] };
+  if (kind === 'deployments') return { names: deploymentNames(properties), skipped: [] };
+  if (kind === 'numbered') {
+    const references = before && new Map(existing.map(({ name, reference }) => [name, reference]));
+    const skipped = nextSkipped({ properties, skipped: new Set(before?.state.skipped), references });
+    return { names: memberNames({ count: Number(properties['count'] ?? 1), skipped: new Set(skipped) }), skipped };
+  }
+  return { names: resize(question, sizeOf(kind, question)), skipped: [] };
+}
+
+function sizeOf(kind: GroupKind, { properties, before, size }: MembersQuestion): number {
+  const number = (given: JsonObject, ...names: string[]): number | undefined => {
+    const value = names.map((name) => given[name]).find((each) => typeof each === 'number');
+    return typeof value === 'number' ? value : undefined;
+  };
+  const desired = (given: JsonObject): number | undefined =>
+    number(given, 'desired_capacity', 'DesiredCapacity', 'Size') || undefined;
+  const least = number(properties, 'min_size', 'MinSize') ?? 0;
+  const most = number(properties, 'max_size', 'MaxSize') ?? Infinity;
+  if (size !== undefined) return Math.min(Math.max(size, least), most);
+  if (!before) return firstSize(kind, properties);
+  const wanted = desired(properties);
+  const asks = wanted !== undefined && wanted !== desired(before.properties);
+  const isFixed = kind === 'instances' && number(properties, 'Size') !== undefined;
+  const next = isFixed ? (number(properties, 'Size') ?? 0) : asks ? wanted : before.state.names.length;
+  return Math.min(Math.max(next, least), most);
+}
+
+/** What goes first stands first. */
+function resize({ before, existing, newName }: MembersQuestion, size: number): string[] {
+  const known = new Map(existing.map((member) => [member.name, member]));
+  const current = [...(before?.state.names ?? [])];
+  const rank = (name: string): string => {
+    const member = known.get(name);
+    return `${member?.failed === true ? 0 : 1} ${member?.created_at ?? '9'} ${name}`;
+  };
+  const order = current.toSorted((a, b) => (rank(a) < rank(b) ? -1 : 1));
+  const gone = new Set(order.slice(0, Math.max(0, current.length - size)));
+  const stay = current.filter((name) => !gone.has(name));
+  const come = Array.from({ length: Math.max(0, size - stay.length) }, (_, index) => newName(index));
+  return [...stay, ...come];
+}
+
+function define(kind: GroupKind, question: MembersQuestion, name: string): JsonObject {
+  const { type, properties, configuration, reference } = question;
+  switch (kind) {
+    case 'numbered':
+      return numberedDefinition({ properties, name });
+    case 'deployments':
+      return deploymentDefinition({ type, properties, name });
+    case 'scaling':
+      return scalingDefinition(properties);
+    case 'instances':
+      return instanceDefinition({ properties, configuration: configuration ?? { properties: {} }, group: reference });
+    case 'chain':
+      return {};
+  }
+}
+
+/** Only what members are made of rolls: how many there are changes at once. */
+function definitionChanged(
+  kind: GroupKind,
+  { properties, configuration }: MembersQuestion,
+  before: NonNullable<MembersQuestion['before']>,
+): boolean {
+  const part = (given: JsonObject): Json => {
+    if (kind === 'numbered') return given['resource_def'] ?? null;
+    if (kind === 'scaling') return given['resource'] ?? null;
+    if (kind === 'instances') return [given['LaunchConfigurationName'] ?? null, given['Tags'] ?? null];
+    const { servers: _, ...rest } = given;
+    return rest;
+  };
+  const isSame = sameJson(part(before.properties), part(properties));
+  return !isSame || (kind === 'instances' && !sameJson(before.state.configuration, configuration));
+}
+
+/** Members that are only there while the others are changed, so that enough of them are in service. */
+function temporaryNames(
+  kind: GroupKind,
+  { newName }: MembersQuestion,
+  group: { names: readonly string[]; skipped: readonly string[]; rolling: Rolling; current: number },
+): string[] {
+  const { names, skipped, rolling } = group;
+  const target = names.length;
+  if (kind === 'deployments' || target === 0) return [];
+  const { batch: most, least } = rolling;
+  const sizes = batchesOf({ target, current: group.current, most, least }).map(({ size }) => size);
+  const more = Math.max(0, ...sizes) - Math.max(target, group.current);
+  if (more <= 0) return [];
+  if (kind !== 'numbered') return Array.from({ length: more }, (_, index) => newName(target + index));
+  return memberNames({ count: target + more, skipped: new Set(skipped) }).slice(target);
+}
+
+function planOf(
+  { batch, least, pause }: Rolling,
+  { kind, names, temporary }: { kind: GroupKind; names: readonly string[]; temporary: readonly string[] },
+): PlanRolling {
+  return {
+    // The highest numbers are changed first; elsewhere those that come first.
+    members: kind === 'numbered' ? names.toReversed() : [...names],
+    batch_size: Math.max(1, batch),
+    min_in_service: Math.min(least, names.length),
+    pause_seconds: pause,
+    ...(temporary.length > 0 && { temporary: [...temporary] }),
+  };
+}

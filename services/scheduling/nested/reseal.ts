@@ -1,0 +1,67 @@
+/** Members are worked out from open values; what was sealed in the group is sealed again in each of them. */
+import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+import { groupKind } from '@anneal/hot/groups/kind.ts';
+import type { Secrets } from '@anneal/runtime/secrets.ts';
+
+type Path = readonly string[];
+
+export function resealMembers({
+  type,
+  properties,
+  template,
+  secrets,
+}: {
+  type: string;
+  /** Of the group, as they came. */
+  properties: JsonObject;
+  template: JsonObject;
+  secrets: Secrets;
+}): JsonObject {
+  const places = sealedPlaces(properties).flatMap((path) => inMember(type, path));
+  if (places.length === 0) return template;
+  const resources = Object.entries((template['resources'] ?? {}) as Record<string, JsonObject>).map(
+    ([name, definition]): [string, Json] => [
+      name,
+      places.reduce<Json>((sealed, path) => sealAt(sealed, path, secrets), definition),
+    ],
+  );
+  return { ...template, resources: Object.fromEntries(resources) };
+}
+
+function sealedPlaces(value: Json, path: Path = []): Path[] {
+  if (typeof value !== 'object' || value === null) return [];
+  if (!Array.isArray(value) && Object.hasOwn(value, '$sealed')) return [path];
+  return Object.entries(value).flatMap(([key, item]) => sealedPlaces(item, [...path, key]));
+}
+
+/** Where a property of the group ends up in a member. A whole definition that is secret is so in each of its properties. */
+function inMember(type: string, [first = '', ...rest]: Path): Path[] {
+  switch (groupKind(type)) {
+    case 'numbered':
+      return first === 'resource_def' ? [rest.length < 2 ? ['properties', '*'] : rest] : [];
+    case 'scaling':
+      return first === 'resource' ? [rest.length < 2 ? ['properties', '*'] : rest] : [];
+    case 'chain':
+      return first === 'resource_properties' ? [['properties', ...(rest.length === 0 ? ['*'] : rest)]] : [];
+    case 'deployments':
+      return first === 'servers' ? [['properties', 'server']] : [['properties', first, ...rest]];
+    default:
+      return [];
+  }
+}
+
+function sealAt(value: Json, [step, ...rest]: Path, secrets: Secrets): Json {
+  if (step === undefined) return isSealed(value) ? value : secrets.seal(value);
+  if (typeof value !== 'object' || value === null || isSealed(value)) return value;
+  if (Array.isArray(value)) {
+    return value.map((item, index) => (String(index) === step ? sealAt(item, rest, secrets) : item));
+  }
+  const entries = Object.entries(value).map(([key, item]): [string, Json] => [
+    key,
+    key === step || step === '*' ? sealAt(item, rest, secrets) : item,
+  ]);
+  return Object.fromEntries(entries);
+}
+
+const isSealed = (value: Json): boolean =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) && Object.hasOwn(value, '$sealed');

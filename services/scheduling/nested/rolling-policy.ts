@@ -1,0 +1,58 @@
+/** How the members of a group are to be made or changed, as its type says it: in Heat's words or in those of AWS. */
+import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+import type { GroupKind } from '@anneal/hot/groups/kind.ts';
+
+export interface Rolling {
+  readonly batch: number;
+  /** So many stay in service. */
+  readonly least: number;
+  /** In seconds, between batches. */
+  readonly pause: number;
+}
+
+/** Undefined: all at once. */
+export function rollingOf(group: {
+  type: string;
+  kind: GroupKind;
+  properties: JsonObject;
+  updatePolicy: Json;
+  creates: boolean;
+}): Rolling | undefined {
+  const { kind, properties, creates, type } = group;
+  const policy = asMap(group.updatePolicy);
+  if (kind === 'scaling') return creates ? undefined : heatForm(properties['rolling_updates']);
+  if (kind === 'instances') {
+    if (creates) return undefined;
+    return awsForm(policy[type === 'OS::Heat::InstanceGroup' ? 'RollingUpdate' : 'AutoScalingRollingUpdate']);
+  }
+  return heatForm(policy[creates ? 'batch_create' : 'rolling_update']);
+}
+
+function heatForm(given: Json | undefined): Rolling | undefined {
+  if (given === undefined || given === null) return undefined;
+  const { max_batch_size: batch, min_in_service: least, pause_time: pause } = asMap(given);
+  return { batch: numberOr(batch, 1), least: numberOr(least, 0), pause: numberOr(pause, 0) };
+}
+
+function awsForm(given: Json | undefined): Rolling | undefined {
+  if (given === undefined || given === null) return undefined;
+  const { MaxBatchSize: batch, MinInstancesInService: least, PauseTime: pause } = asMap(given);
+  return {
+    batch: numberOr(batch, 1),
+    least: numberOr(least, 0),
+    pause: typeof pause === 'string' ? secondsOf(pause) : numberOr(pause, 0),
+  };
+}
+
+/** `PT1H2M3S` */
+function secondsOf(duration: string): number {
+  const [, hours, minutes, seconds] = /^PT(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)S)?$/i.exec(duration) ?? [];
+  return Number(hours ?? 0) * 3600 + Number(minutes ?? 0) * 60 + Number(seconds ?? 0);
+}
+
+const asMap = (value: Json | undefined): JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {};
+const numberOr = (value: Json | undefined, fallback: number): number => {
+  const number = Number(value ?? fallback);
+  return Number.isFinite(number) && number >= 0 ? number : fallback;
+};

@@ -1,0 +1,44 @@
+/** The stacks that are nested in one, level by level: each level is one question to the store, however many there are. */
+import { isNested, type ResourceDocument, type StackDocument } from '@anneal/convergence/state.ts';
+import type { Collections } from '../collections.ts';
+
+export interface LevelEntry {
+  readonly stack: StackDocument;
+  readonly found: readonly ResourceDocument[];
+}
+
+export interface Tree {
+  /** The stack itself first, then at most so many levels below it. `name`: only resources of that name, on all levels. */
+  down(stack: StackDocument, levels: number, name?: string): AsyncGenerator<readonly LevelEntry[]>;
+  stacks(stack: StackDocument, levels: number): Promise<StackDocument[]>;
+}
+
+export function createTree({ stacks, resources }: Collections): Tree {
+  const tree: Tree = {
+    async *down(stack, levels, name) {
+      let level: readonly StackDocument[] = [stack];
+      for (let left = levels; level.length > 0; left -= 1) {
+        const ids = level.map(({ id }) => id);
+        const isLast = left <= 0;
+        const found = await resources.find({
+          where: { stack_id: { in: ids }, ...(isLast && name !== undefined && { name }) },
+        });
+        const byStack = new Map<string, ResourceDocument[]>();
+        for (const resource of found) {
+          const list = byStack.get(resource.stack_id);
+          if (list) list.push(resource);
+          else byStack.set(resource.stack_id, [resource]);
+        }
+        yield level.map((each) => ({ stack: each, found: byStack.get(each.id) ?? [] }));
+        if (isLast) return;
+        level = await stacks.getMany(found.filter(isNested).map(({ id }) => id));
+      }
+    },
+    async stacks(stack, levels) {
+      const all: StackDocument[] = [];
+      for await (const level of tree.down(stack, levels)) all.push(...level.map((entry) => entry.stack));
+      return all;
+    },
+  };
+  return tree;
+}

@@ -1,0 +1,123 @@
+/** The message by which a provider, or the shard of a nested stack, is asked to do something with a resource. */
+import type { Envelope, Mint } from '@anneal/contracts/envelope.ts';
+import type { Plan } from '@anneal/contracts/plan.ts';
+import {
+  resourceCancel,
+  resourceCheck,
+  resourceCreate,
+  resourceDelete,
+  resourceResume,
+  resourceSignal,
+  resourceSnapshot,
+  resourceSuspend,
+  resourceUpdate,
+  type NestedRequest,
+  type ResourceRequest,
+} from '@anneal/contracts/resource.ts';
+import type { Effect } from '@anneal/convergence/protocol.ts';
+import type { ResourceDocument, StackDocument } from '@anneal/convergence/state.ts';
+import type { Evaluation } from './evaluation.ts';
+
+export type RequestEffect = Extract<Effect, { kind: 'request' | 'cancel' | 'signal' }>;
+
+const plain = {
+  create: resourceCreate,
+  delete: resourceDelete,
+  check: resourceCheck,
+  suspend: resourceSuspend,
+  resume: resourceResume,
+  snapshot: resourceSnapshot,
+} as const;
+
+/** Undefined when the request is no longer the pending one. */
+export function requestEnvelope(parameters: {
+  mint: Mint;
+  evaluation: Evaluation;
+  stack: StackDocument;
+  resource: ResourceDocument;
+  effect: RequestEffect;
+  cause: Envelope;
+  replyto: string;
+  /** Of the target; given for nested stacks. */
+  plan: Plan | undefined;
+}): Envelope | undefined {
+  const { mint, stack, resource, effect, cause, replyto } = parameters;
+  const { request } = resource;
+  const common = { subject: resource.id, project: stack.project, replyto, cause };
+  const data: ResourceRequest = {
+    resource: {
+      id: resource.id,
+      name: resource.name,
+      type: resource.type,
+      physical_name: resource.physical_name,
+    },
+    stack: { id: stack.id, name: stack.name },
+    traversal: request?.traversal ?? stack.traversal,
+    fence: resource.fence,
+    deadline: request?.deadline ?? stack.deadline ?? stack.created_at,
+    physical_id: resource.physical_id,
+    properties: request?.properties ?? resource.properties,
+    attributes: resource.attributes,
+  };
+  if (effect.kind === 'signal') {
+    return mint(resourceSignal, {
+      ...common,
+      id: `${resource.id}:signal:${effect.id}`,
+      data: { ...data, signal: effect.signal },
+    });
+  }
+  if (effect.kind === 'cancel') {
+    return mint(resourceCancel, { ...common, id: `${resource.id}:${effect.fence}:cancel`, data });
+  }
+  if (!request || request.fence !== effect.fence) return undefined;
+  const id = `${resource.id}:${effect.fence}`;
+  const nested = nestedPart(parameters);
+  const full: ResourceRequest = {
+    ...data,
+    ...(nested && { nested }),
+    ...(request.action === 'delete' && stack.abandoned && { abandon: true }),
+    ...(resource.action === 'ADOPT' && adoptPart(stack, resource)),
+  };
+  if (request.action === 'update') {
+    const update = { ...full, old_properties: resource.properties, changed: [...request.changed] };
+    return mint(resourceUpdate, { ...common, id, data: update });
+  }
+  return mint(plain[request.action], { ...common, id, data: full });
+}
+
+function adoptPart({ adopt }: StackDocument, { name }: ResourceDocument): Pick<ResourceRequest, 'adopt'> {
+  const data = adopt && Object.hasOwn(adopt, name) ? adopt[name] : undefined;
+  return typeof data === 'object' && data !== null && !Array.isArray(data) ? { adopt: data } : {};
+}
+
+function nestedPart({
+  evaluation,
+  stack,
+  resource,
+  plan,
+}: {
+  evaluation: Evaluation;
+  stack: StackDocument;
+  resource: ResourceDocument;
+  plan: Plan | undefined;
+}): NestedRequest | undefined {
+  const planned = plan && Object.hasOwn(plan.resources, resource.name) ? plan.resources[resource.name] : undefined;
+  if (!plan || !planned?.nested) return undefined;
+  const { kind, digest, reads } = planned.nested;
+  return {
+    kind,
+    source: digest,
+    reads,
+    root: stack.root,
+    depth: stack.depth + 1,
+    owner: stack.owner,
+    environment: stack.target.environment,
+    files: stack.target.files,
+    facade: {
+      metadata: resource.metadata,
+      deletion_policy: resource.deletion_policy,
+      update_policy: evaluation.written(planned.update_policy, { plan, stack }),
+    },
+    resources_outside: 0,
+  };
+}

@@ -1,0 +1,6 @@
+import type { Target } from '@anneal/convergence/state.ts';
+
+/** What a traversal goes towards, out of an answer or a question that says more. */
+export function targetOf({ plan, template, environment, files, description }: Target): Target {
+  return { plan, template, environment, files, description };
+}

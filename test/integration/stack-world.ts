@@ -1,0 +1,169 @@
+/** Templates brought to life: templating and scheduling on the real embedded bus and store, without HTTP around them. */
+import type { CallDefinition } from '@anneal/contracts/define.ts';
+import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+import { requestsQueue, type ServiceName } from '@anneal/contracts/queues.ts';
+import {
+  resourceAct,
+  stackAct,
+  stackCreate,
+  stackDelete,
+  stackEvents,
+  stackList,
+  stackResources,
+  stackShow,
+  stackSignal,
+  stackUpdate,
+  type ResourceAct,
+  type ResourceView,
+  type StackAct,
+  type StackView,
+} from '@anneal/contracts/scheduling.ts';
+import { type CompileQuestion, templateCompile } from '@anneal/contracts/templating.ts';
+import type { RunningService } from '@anneal/runtime/service.ts';
+import { readSettings } from '@anneal/runtime/settings.ts';
+import { createTestContext, eventually, type TestContext } from '@anneal/runtime/testing.ts';
+import { schedulingService } from '@anneal/scheduling/service.ts';
+import { templatingService } from '@anneal/templating/service.ts';
+
+const project = 'p1';
+
+export interface StackInput {
+  readonly template: string;
+  readonly files?: Record<string, string>;
+  readonly environment?: JsonObject | string;
+  readonly parameters?: JsonObject;
+}
+
+export class StackWorld {
+  readonly context: TestContext;
+  readonly #services: RunningService[];
+
+  static async open(settings: Record<string, string> = {}): Promise<StackWorld> {
+    const context = await createTestContext({ name: 'scheduling' });
+    const given = { ANNEAL_SCHEDULING_DELETE_GRACE_SECONDS: '0', ...settings };
+    const services = await Promise.all(
+      [templatingService, schedulingService].map((service) => {
+        const own = Object.entries(given).filter(([name]) => name.startsWith(`ANNEAL_${service.name.toUpperCase()}_`));
+        return service.start(context, readSettings(service.settings, Object.fromEntries(own)) as never);
+      }),
+    );
+    return new StackWorld(context, services);
+  }
+
+  private constructor(context: TestContext, services: RunningService[]) {
+    this.context = context;
+    this.#services = services;
+  }
+
+  ask<Q, A>(call: CallDefinition<Q, A>, data: Q, service: ServiceName = 'scheduling'): Promise<A> {
+    const { bus, mint } = this.context;
+    return bus.request({ queue: requestsQueue(service), call, message: mint(call, { data, project }) });
+  }
+
+  async #accepted(input: StackInput, { id, name, before }: { id: string; name: string; before?: string }) {
+    const question: CompileQuestion = {
+      project,
+      stack_name: name,
+      stack_id: id,
+      template: input.template,
+      environments: input.environment === undefined ? [] : [input.environment],
+      files: input.files ?? {},
+      parameters: input.parameters ?? {},
+      ...(before !== undefined && { previous_plan: before }),
+    };
+    const { resource_count: _, ...accepted } = await this.ask(templateCompile, question, 'templating');
+    return accepted;
+  }
+
+  async create(name: string, input: StackInput, more: { on_failure?: 'keep' | 'rollback' } = {}): Promise<StackView> {
+    const id = this.context.newId();
+    return this.ask(stackCreate, {
+      id,
+      name,
+      project,
+      owner: 'admin',
+      timeout_minutes: null,
+      on_failure: more.on_failure ?? 'keep',
+      tags: [],
+      ...(await this.#accepted(input, { id, name })),
+    });
+  }
+
+  /** Made, and COMPLETE. */
+  async made(name: string, input: StackInput): Promise<StackView> {
+    const { id } = await this.create(name, input);
+    return this.complete(id);
+  }
+
+  async update(id: string, input: StackInput): Promise<StackView> {
+    const { name, plan } = await this.show(id);
+    const accepted = await this.#accepted(input, { id, name, before: plan });
+    return this.ask(stackUpdate, { id, project, ...accepted });
+  }
+
+  async updated(id: string, input: StackInput): Promise<StackView> {
+    await this.update(id, input);
+    return this.complete(id);
+  }
+
+  remove(id: string): Promise<StackView> {
+    return this.ask(stackDelete, { id, project });
+  }
+
+  show(id: string): Promise<StackView> {
+    return this.ask(stackShow, { project, stack: id, outputs: true });
+  }
+
+  act(id: string, action: StackAct): Promise<StackView> {
+    return this.ask(stackAct, { project, stack: id, action });
+  }
+
+  actOn(id: string, resource: string, action: ResourceAct): Promise<unknown> {
+    return this.ask(resourceAct, { project, stack: id, resource, action });
+  }
+
+  signal(id: string, resource: string, signal: Json): Promise<unknown> {
+    return this.ask(stackSignal, { project, stack: id, resource, signal });
+  }
+
+  async settled(id: string, within = 20_000): Promise<StackView> {
+    let last: StackView | undefined;
+    return eventually(
+      async () => {
+        last = await this.show(id);
+        return last.status === 'IN_PROGRESS' ? undefined : last;
+      },
+      { within, what: `the end of the action of ${id}`, last: () => last },
+    );
+  }
+
+  async complete(id: string, within?: number): Promise<StackView> {
+    const stack = await this.settled(id, within);
+    if (stack.status === 'COMPLETE') return stack;
+    throw new Error(`${stack.action}_${stack.status}: ${stack.reason} ${JSON.stringify(stack.failures)}`);
+  }
+
+  outputs({ outputs = [] }: StackView): JsonObject {
+    return Object.fromEntries(outputs.map(({ key, value }) => [key, value]));
+  }
+
+  async resources(id: string, depth = 0): Promise<ResourceView[]> {
+    const question = { project, stack: id, detail: true, nested_depth: depth };
+    return (await this.ask(stackResources, question)).resources;
+  }
+
+  async stacks(nested: boolean): Promise<StackView[]> {
+    return (await this.ask(stackList, { project, nested })).stacks;
+  }
+
+  async events(id: string, depth = 0): Promise<string[]> {
+    const question = { project, stack: id, descending: false, nested_depth: depth };
+    const { events } = await this.ask(stackEvents, question);
+    return events.map(({ resource_name: name, action, status }) => `${name} ${action} ${status}`);
+  }
+
+  async close(): Promise<void> {
+    for (const service of this.#services) await service.stop();
+    await this.context.dispose();
+  }
+}
