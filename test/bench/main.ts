@@ -1,11 +1,13 @@
 /** `npm run bench -- <name> [--quick] [--json]` */
 import { parseArgs } from 'node:util';
 import { busBench } from './bus.ts';
+import { engineBench } from './engine.ts';
+import { hotBench } from './hot.ts';
 import { machine, tableOf, type Bench } from './report.ts';
 import { stackBench } from './stack.ts';
 import { storeBench } from './store.ts';
 
-const benches: readonly Bench[] = [busBench, storeBench, stackBench];
+const benches: readonly Bench[] = [busBench, storeBench, stackBench, engineBench, hotBench];
 const usage = `usage: npm run bench -- <name>… [--quick] [--json]\nnames: ${benches.map(({ name }) => name).join(', ')}, all\n`;
 
 const { values, positionals } = parseArgs({
