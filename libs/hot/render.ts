@@ -10,7 +10,7 @@ import { evaluateParts, type Scope } from './evaluate.ts';
 import { readFront } from './front.ts';
 import { Mistakes } from './mistakes.ts';
 import { isExact } from './number.ts';
-import { isObject, toRecord } from './node.ts';
+import { toRecord } from './node.ts';
 import { entriesOf } from './record.ts';
 import { resolveProperties } from './properties.ts';
 import type { Body } from './tree.ts';
@@ -93,7 +93,7 @@ class Renderer {
       toRecord(
         Object.entries(resolved)
           .filter(([key]) => Object.hasOwn(properties, key) === isGiven)
-          .map(([key, value]) => [key, marked(isGiven ? this.#asWritten(value, properties[key], path) : value)]),
+          .map(([key, value]) => [key, marked(value)]),
       ),
     );
     return {
@@ -110,17 +110,6 @@ class Renderer {
     };
   }
 
-  /** Converted as the type wants it; what the type would fill in below stays out, as it does at the top. */
-  #asWritten(value: Partial, expression: Expression | undefined, path: string): Partial {
-    try {
-      return expression ? common(value, evaluateParts(expression, this.#scope, path)) : value;
-    } catch (error) {
-      // What it cannot be worked out for has been said.
-      if (error instanceof AnnealError) return value;
-      throw error;
-    }
-  }
-
   value(expression: Expression, path: string): Json {
     try {
       return marked(evaluateParts(expression, this.#scope, path));
@@ -135,16 +124,6 @@ class Renderer {
     }
   }
 }
-
-/** Of a value the entries that another has too, all the way down. */
-function common(value: Partial, other: Partial): Partial {
-  if (Array.isArray(value) && Array.isArray(other))
-    return value.map((item, index) => common(item, other[index] ?? null));
-  if (!isPartialMap(value) || !isPartialMap(other)) return value;
-  const kept = Object.entries(value).filter(([key]) => Object.hasOwn(other, key));
-  return toRecord(kept.map(([key, item]) => [key, common(item, other[key] ?? null)]));
-}
-const isPartialMap = (value: Partial): value is { [key: string]: Partial } => isObject(value);
 
 /** With the mark in the place of everything that is not known. */
 function marked(value: Partial): Json {
