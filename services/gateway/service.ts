@@ -5,6 +5,7 @@ import type { Socket } from 'node:net';
 import { eventKept, queueFilled } from '@anneal/contracts/events.ts';
 import { on, route } from '@anneal/bus/route.ts';
 import type { FastifyInstance } from 'fastify';
+import { serveQueueMetrics } from '@anneal/runtime/queue-metrics.ts';
 import { defineService } from '@anneal/runtime/service.ts';
 import { createAsk } from './ask.ts';
 import { buildServer } from './http/server.ts';
@@ -30,6 +31,7 @@ export const gatewayService = defineService({
     const tokens = await openTokens({ store, now: context.now, lifetimeMs });
     const ask = createAsk({ bus, mint, timeoutMs: settings.answerTimeoutMs });
     const wakeups = createWakeups();
+    const stopMetrics = serveQueueMetrics({ bus, metrics: context.metrics, now: context.now });
     // Without a group: every replica wakes its own clients, and what happens while it is down wakes nobody.
     const wake = await bus.subscribe(
       [queueFilled.type, eventKept.type],
@@ -57,6 +59,7 @@ export const gatewayService = defineService({
       url,
       async stop() {
         stopping.abort();
+        stopMetrics();
         wakeups.wakeAll();
         await wake.stop();
         await closeServer(app, unused);

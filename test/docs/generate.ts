@@ -16,6 +16,7 @@ import { yaqlRows } from '@anneal/hot/yaql/library.ts';
 import { notificationService } from '@anneal/notification/service.ts';
 import { provisioningService } from '@anneal/provisioning/service.ts';
 import { busMetrics } from '@anneal/runtime/instrument.ts';
+import { queueMetrics } from '@anneal/runtime/queue-metrics.ts';
 import { sharedSettings } from '@anneal/runtime/shared-settings.ts';
 import { schedulingService } from '@anneal/scheduling/service.ts';
 import { templatingService } from '@anneal/templating/service.ts';
@@ -49,7 +50,7 @@ const pages: Record<string, string> = {
   'errors.md': errorsPage(),
   'events.md': eventsPage(),
   'functions.md': functionsPage({ versions: versionRows(), functions: functionRows, yaql: yaqlRows() }),
-  'metrics.md': metricsPage(Object.values(busMetrics)),
+  'metrics.md': metricsPage([...Object.values(busMetrics), ...Object.values(queueMetrics)]),
   'resource-types.md': resourceTypesPage([...configurationTypes, ...provisioningTypes, ...schedulingTypes]),
   'settings.md': settingsPage([
     { name: 'Every process', settings: sharedSettings },
