@@ -16,7 +16,9 @@ import { groupQueue, type Broker, type BrokerConsumer, type BusLog, type Intake,
 import { matcherOf } from '../pattern.ts';
 import type { DeadLetters } from '../port.ts';
 import { consumeAdvisories } from './advisories.ts';
-import { Consumption, subjectHeader, ttlHeader, type ConsumptionParts } from './consumption.ts';
+import { Consumption } from './consumption.ts';
+import { subjectHeader, ttlHeader } from './delivery.ts';
+import type { ConsumptionParts } from './settlement.ts';
 import { filtersFor } from './filters.ts';
 import { Graveyard } from './graveyard.ts';
 import { Link, unavailable } from './link.ts';

@@ -5,49 +5,32 @@
  * C2 A queue's lane is one message; a group's lane is a subject, whose next event begins when the one before is settled
  *    for good. A retry in a queue gives the place up (the broker waits); in a group it keeps it (we wait).
  * C3 What is in hand is kept by heartbeats, and is settled at most once; after a loss nothing of it is settled.
- * C4 A dead letter is durable before its message is acknowledged.
  */
 import type { Msg } from '@nats-io/transport-node';
 import type { BrokerConsumer, Intake, Verdict } from '../broker.ts';
-import { ackSubject, deliveryFacts, type DeliveryFacts } from './delivery.ts';
-import type { Graveyard } from './graveyard.ts';
-import type { Link } from './link.ts';
+import { deliveryFacts, ttlHeader, type DeliveryFacts } from './delivery.ts';
 import type { Address } from './names.ts';
 import { Puller } from './puller.ts';
-import { attemptOf, historyBefore, type KeptRecord, type Retries } from './retries.ts';
-import { filtersOf, type Topology } from './topology.ts';
+import { rescue } from './rescue.ts';
+import { attemptOf, type KeptRecord } from './retries.ts';
+import { Settlement, type ConsumptionParts, type InHand } from './settlement.ts';
 
-export const subjectHeader = 'Anneal-Subject';
-export const ttlHeader = 'Anneal-Ttl';
 const parkedMost = 256;
 const touchMs = 3_000;
 const againMs = 500;
-const stopAckMs = 2_000;
 /** Clocks of hosts differ: a question a little over its time is still answered. */
 const expirySlackMs = 1_000;
-const mostRescued = 5_000;
 
-interface Held {
-  readonly facts: DeliveryFacts;
-  readonly message: Msg;
+interface Held extends InHand {
   readonly lane: string;
-  attempt: number;
-  record: Promise<KeptRecord | undefined>;
   touchedAt: number;
   state: 'parked' | 'ready' | 'running' | 'waiting';
   timer?: NodeJS.Timeout | undefined;
 }
 
-export interface ConsumptionParts {
-  readonly link: Link;
-  readonly topology: Topology;
-  readonly retries: Retries;
-  readonly graveyard: Graveyard;
-  readonly now: () => Date;
-}
-
 export class Consumption implements BrokerConsumer {
   readonly #parts: ConsumptionParts;
+  readonly #settlement: Settlement;
   readonly #address: Address;
   readonly #intake: Intake;
   readonly #byKey: ((message: Msg) => string | undefined) | undefined;
@@ -76,6 +59,7 @@ export class Consumption implements BrokerConsumer {
   ) {
     this.#parts = parameters;
     this.#address = parameters.address;
+    this.#settlement = new Settlement(parameters, parameters.address);
     this.#intake = parameters.intake;
     this.#ensure = parameters.ensure;
     this.#byKey = parameters.byKey;
@@ -85,7 +69,7 @@ export class Consumption implements BrokerConsumer {
   /** With `alone`, nobody else has anything in hand: what the broker waits for was in the hands of the dead. */
   async activate({ alone }: { alone: boolean }): Promise<void> {
     if (this.#puller || this.#draining) return;
-    if (alone) await this.#rescue();
+    if (alone) await rescue(this.#parts, this.#address);
     // Stopped meanwhile.
     if (this.#draining) return;
     const { link } = this.#parts;
@@ -177,7 +161,7 @@ export class Consumption implements BrokerConsumer {
       if (epoch !== this.#epoch) return;
       if (outcome.status === 'rejected') {
         // Without its record it must not begin: it might be one attempt too many.
-        this.#nak(held, againMs);
+        void this.#settlement.refuse(held, againMs);
         this.#held.delete(held);
         return;
       }
@@ -227,10 +211,7 @@ export class Consumption implements BrokerConsumer {
     held.state = 'running';
     const epoch = this.#epoch;
     const { attempt } = held;
-    // Only what has a record already needs another: the broker counts first attempts by itself.
-    held.record = held.record.then((before) =>
-      before ? this.#keep(held, { attempts: attempt, due: 0, before }) : undefined,
-    );
+    this.#settlement.begun(held);
     let settled: Promise<void> | undefined;
     this.#intake.offer({
       queue: this.#address.queue,
@@ -241,112 +222,63 @@ export class Consumption implements BrokerConsumer {
   }
 
   async #settle(held: Held, verdict: Verdict, epoch: number): Promise<void> {
-    if (epoch !== this.#epoch || !this.#held.has(held)) return;
-    const { link } = this.#parts;
+    const isOurs = (): boolean => epoch === this.#epoch && this.#held.has(held);
+    if (!isOurs()) return;
     switch (verdict.kind) {
       case 'done':
         return this.#finish(held);
-      case 'dead': {
-        const at = this.#parts.now();
-        const record = await held.record;
-        const history = [...historyBefore(held.attempt, record, at), { at: at.toISOString(), error: verdict.error }];
-        const letter = {
-          queue: this.#address.queue,
-          diedAt: at.toISOString(),
-          attempts: held.attempt,
-          failure: verdict.failure,
-          history,
-        };
-        for (;;) {
-          if (epoch !== this.#epoch || link.closed) return;
-          try {
-            await this.#parts.graveyard.bury({
-              letter,
-              bytes: held.message.data,
-              subject: held.message.headers?.get(subjectHeader),
-              origin: `${this.#address.stream}:${this.#address.durable}:${held.facts.seq}:${held.facts.storedAtMs}`,
-            });
-            break;
-          } catch (error) {
-            link.log.warn({ err: error, queue: this.#address.queue }, 'A dead letter cannot be kept; tried again.');
-            await new Promise((resolve) => setTimeout(resolve, againMs));
-          }
-        }
-        return this.#finish(held);
-      }
+      case 'dead':
+        if (await this.#settlement.bury(held, verdict, isOurs)) await this.#finish(held);
+        return;
       case 'retry': {
-        const at = this.#parts.now();
-        const delayMs = Math.max(1, verdict.delayMs);
-        const before = await held.record;
-        const history = [...historyBefore(held.attempt, before, at), { at: at.toISOString(), error: verdict.error }];
-        const due = at.getTime() + delayMs;
-        const kept = this.#keep(held, { attempts: held.attempt, due, before, history });
+        const { due, kept } = await this.#settlement.failed(held, verdict);
         if (!this.#byKey || this.#draining) {
           await kept;
-          if (epoch !== this.#epoch) return;
-          this.#nak(held, Math.max(1, due - this.#parts.now().getTime()));
-          this.#release(held);
-          return this.#written();
+          return isOurs() ? this.#refuse(held, due - this.#parts.now().getTime()) : undefined;
         }
         held.record = kept;
-        held.attempt += 1;
-        this.#running -= 1;
-        held.state = 'waiting';
-        held.timer = setTimeout(() => {
-          if (epoch !== this.#epoch || !this.#held.has(held) || this.#draining) return;
-          this.#queue(held);
-          this.#pump();
-        }, delayMs);
-        this.#pump();
-        this.#puller?.kick();
+        this.#wait(held, verdict.delayMs);
         await kept;
         return;
       }
-      case 'back': {
+      case 'back':
         clearTimeout(held.timer);
-        const before = await held.record;
-        await this.#keep(held, { attempts: held.attempt - 1, due: 0, before });
+        await this.#settlement.untried(held);
         // Not while our own pull stands: it would come straight back to us, behind what it was before.
         if (this.#draining) await this.#puller?.stop();
-        if (epoch !== this.#epoch || !this.#held.has(held)) return;
-        this.#nak(held, 1);
-        this.#release(held);
-        return this.#written();
-      }
+        return isOurs() ? this.#refuse(held, 0) : undefined;
     }
   }
 
-  /** A record that cannot be written costs an entry of the history; the broker's own count goes on. */
-  async #keep(
-    held: Held,
-    options: { attempts: number; due: number; before: KeptRecord | undefined; history?: KeptRecord['history'] },
-  ): Promise<KeptRecord | undefined> {
-    const { attempts, due, before } = options;
-    const history = options.history ?? before?.history ?? [];
-    const { deliveries, seq } = held.facts;
-    try {
-      return await this.#parts.retries.keep(this.#address, seq, { deliveries, attempts, history }, { due, before });
-    } catch (error) {
-      this.#parts.link.log.warn({ err: error, queue: this.#address.queue }, 'The history of a retry was not written.');
-      return before;
-    }
+  /** C2: in its place, which others of its subject wait for. */
+  #wait(held: Held, delayMs: number): void {
+    const epoch = this.#epoch;
+    held.attempt += 1;
+    held.state = 'waiting';
+    this.#running -= 1;
+    held.timer = setTimeout(
+      () => {
+        if (epoch !== this.#epoch || !this.#held.has(held) || this.#draining) return;
+        this.#queue(held);
+        this.#pump();
+      },
+      Math.max(1, delayMs),
+    );
+    this.#pump();
+    this.#puller?.kick();
   }
 
-  async #finish(held: Held): Promise<void> {
-    const { link, retries } = this.#parts;
-    const { ack } = held.facts;
-    const draining = this.#draining;
-    if (!draining) link.nc.publish(ack, '+ACK');
+  #finish(held: Held): Promise<void> {
     // Who stops a consumer counts what is in flight next: then the acknowledgement is itself acknowledged.
-    const acknowledged = draining ? link.nc.request(ack, '+ACK', { timeout: stopAckMs }) : undefined;
+    const done = this.#settlement.done(held, { confirmed: this.#draining });
     this.#release(held);
-    void held.record.then((record) => record && retries.drop(record));
-    if (!acknowledged) return this.#written();
-    try {
-      await acknowledged;
-    } catch {
-      // Not acknowledged in time: it comes again.
-    }
+    return done;
+  }
+
+  #refuse(held: Held, delayMs: number): Promise<void> {
+    const refused = this.#settlement.refuse(held, delayMs);
+    this.#release(held);
+    return refused;
   }
 
   #release(held: Held): void {
@@ -362,48 +294,5 @@ export class Consumption implements BrokerConsumer {
     }
     this.#pump();
     this.#puller?.kick();
-  }
-
-  /** Never at once: a failure that comes back in the same instant would spin. */
-  #nak(held: Held, delayMs: number): void {
-    this.#parts.link.nc.publish(held.facts.ack, `-NAK {"delay": ${Math.round(delayMs * 1e6)}}`);
-  }
-
-  async #written(): Promise<void> {
-    try {
-      await this.#parts.link.written();
-    } catch {
-      // The connection is lost: it comes again.
-    }
-  }
-
-  /**
-   * Offers again, first and in order, what the dead had in hand, instead of waiting for the broker to miss them. These
-   * refusals have no delay: there is nothing to spin, they are made once, before the first pull.
-   */
-  async #rescue(): Promise<void> {
-    const { link, topology, retries } = this.#parts;
-    const { stream, durable } = this.#address;
-    const info = await topology.info(this.#address);
-    if (!info || info.num_ack_pending === 0) return;
-    const waiting = await retries.waiting(this.#address);
-    const found = new Set<number>();
-    for (const filter of filtersOf(info)) {
-      let seq = info.ack_floor.stream_seq + 1;
-      while (seq <= info.delivered.stream_seq && found.size < mostRescued) {
-        const message = await link.next(stream, filter, seq);
-        if (!message || message.seq > info.delivered.stream_seq) break;
-        if (!waiting.has(message.seq)) found.add(message.seq);
-        seq = message.seq + 1;
-      }
-    }
-    const consumerSeq = info.delivered.consumer_seq;
-    const again = [...found].sort((a, b) => a - b);
-    await Promise.all(
-      again.map((seq) =>
-        link.nc.request(ackSubject({ stream, durable, seq, consumerSeq }), '-NAK', { timeout: 2_000 }),
-      ),
-    );
-    link.log.info({ queue: this.#address.queue, messages: again.length }, 'Offering again what the dead had in hand.');
   }
 }

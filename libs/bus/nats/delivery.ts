@@ -1,5 +1,8 @@
-/** What JetStream writes into the reply subject of a message that it delivers. */
+/** What stands on a message: our headers, and what JetStream writes into the reply subject when it delivers one. */
 import type { Msg } from '@nats-io/transport-node';
+
+export const subjectHeader = 'Anneal-Subject';
+export const ttlHeader = 'Anneal-Ttl';
 
 export interface DeliveryFacts {
   readonly ack: string;

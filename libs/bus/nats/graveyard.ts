@@ -5,7 +5,7 @@ import type { DeadLetter, DeadLetters } from '../port.ts';
 import { type Link } from './link.ts';
 import type { Publisher } from './publisher.ts';
 import type { HistoryEntry } from './retries.ts';
-import { subjectHeader } from './consumption.ts';
+import { subjectHeader } from './delivery.ts';
 import type { Topology } from './topology.ts';
 
 export interface Letter {

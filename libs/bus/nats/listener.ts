@@ -1,7 +1,7 @@
 /** A listener without a group: what happens while it listens, in order per subject, from memory. */
 import type { Msg, Subscription } from '@nats-io/transport-node';
 import type { BrokerConsumer, Intake, Verdict } from '../broker.ts';
-import { subjectHeader } from './consumption.ts';
+import { subjectHeader } from './delivery.ts';
 import type { Link } from './link.ts';
 
 const mostWaiting = 20_000;
