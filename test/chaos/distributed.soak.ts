@@ -42,6 +42,26 @@ const restartBroker: Harm = async ({ broker }) => {
   await broker.start();
 };
 
+/** Where the work of a stack that does not end has got to. */
+async function standing({ client }: Fleet, stack: string): Promise<string> {
+  const [resources, queues, letters, deployments, hosts] = await Promise.allSettled([
+    client.stacks.resources({ stack, detail: true }),
+    client.queues.list(),
+    client.deadLetters.list(),
+    client.deployments.list(),
+    client.hosts.list(),
+  ]);
+  const waiting =
+    resources.status === 'fulfilled'
+      ? resources.value.filter(({ resource_status: status }) => !status.endsWith('_COMPLETE'))
+      : resources;
+  const busy =
+    queues.status === 'fulfilled'
+      ? queues.value.filter(({ depth, in_flight: held }) => depth + (held ?? 0) > 0)
+      : queues;
+  return JSON.stringify({ waiting, busy, letters, deployments, hosts }).slice(0, 20_000);
+}
+
 for (const { name, find } of brokers) {
   for (const [keeper, start] of [
     ['anneal serve', startDistributed],
@@ -66,7 +86,9 @@ for (const { name, find } of brokers) {
           last: () => server.output(),
         });
         await harm(server);
-        const made = await settled(server, stack, settleMs);
+        const made = await settled(server, stack, settleMs).catch(async (error: unknown) => {
+          throw new Error(`it stands still with ${await standing(server, stack)}`, { cause: error });
+        });
         expect({ status: made.stack_status, reason: made.stack_status_reason }).toMatchObject({
           status: 'CREATE_COMPLETE',
         });
