@@ -7,6 +7,7 @@ import { answerSchema, answerType, type Envelope } from '@anneal/contracts/envel
 import { shardQueue } from '@anneal/contracts/queues.ts';
 import { providerAnnounced } from '@anneal/contracts/resource.ts';
 import {
+  groupAdjust,
   resourceAct,
   snapshotDelete,
   snapshotList,
@@ -86,6 +87,7 @@ export function requestsHandler(parameters: {
     answer(context, stackList, ({ data }) => reading.list(data)),
     answer(context, stackResources, ({ data }) => reading.resources(data)),
     answer(context, stackEvents, ({ data }) => reading.events(data)),
+    on(groupAdjust, (message) => forward(message.data.stack_id, message)),
     on(providerAnnounced, ({ data }) => providers.announce(data)),
     ...parameters.ownProvider,
   ]);

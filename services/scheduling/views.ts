@@ -190,7 +190,11 @@ export function rowsOf(
     const resource = representative(candidates);
     if (resource) rows.push({ resource });
   }
-  for (const planned of Object.values(plan.resources)) if (!byName.has(planned.name)) rows.push({ planned });
+  // Members that were only there meanwhile are not to come.
+  const gone = new Set(plan.rolling?.temporary);
+  for (const planned of Object.values(plan.resources)) {
+    if (!byName.has(planned.name) && !gone.has(planned.name)) rows.push({ planned });
+  }
   const nameOf = (row: (typeof rows)[number]): string => ('resource' in row ? row.resource.name : row.planned.name);
   return rows.sort((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1));
 }

@@ -1,0 +1,239 @@
+import type { JsonObject } from '@anneal/contracts/json.ts';
+import { groupAdjust } from '@anneal/contracts/scheduling.ts';
+import { requestsQueue } from '@anneal/contracts/queues.ts';
+import { eventually } from '@anneal/runtime/testing.ts';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { StackWorld } from './stack-world.ts';
+
+let world: StackWorld;
+beforeEach(async () => {
+  world = await StackWorld.open();
+});
+afterEach(() => world.close());
+
+const member = `
+heat_template_version: 2018-08-31
+parameters: {value: {type: string}}
+resources:
+  v: {type: OS::Heat::Value, properties: {value: {get_param: value}}}
+outputs:
+  out: {value: {get_attr: [v, value]}}
+`;
+const groupOf = ({ properties, policy = '{}' }: { properties: string; policy?: string }) => `
+heat_template_version: 2018-08-31
+resources:
+  g:
+    type: OS::Heat::ResourceGroup
+    update_policy: ${policy}
+    properties: ${properties}
+outputs:
+  out: {value: {get_attr: [g, out]}}
+  map: {value: {get_attr: [g, attributes, out]}}
+  refs: {value: {get_attr: [g, refs_map]}}
+  one: {value: {get_attr: [g, resource.1, out]}}
+  removed: {value: {get_attr: [g, removed_rsrc_list]}}
+`;
+const files = { 'member.yaml': member };
+const numbered = (count: number, more = '', value = 'm%index%', policy = '{}') => ({
+  files,
+  template: groupOf({
+    policy,
+    properties: `{count: ${count}, ${more} resource_def: {type: member.yaml, properties: {value: ${value}}}}`,
+  }),
+});
+
+const groupStack = async (id: string) => {
+  const nested = (await world.stacks(true)).find(({ parent }) => parent === id);
+  if (!nested) throw new Error('no group');
+  return nested;
+};
+const namesIn = async (id: string): Promise<string[]> => {
+  const { id: group } = await groupStack(id);
+  return (await world.resources(group)).map(({ name }) => name).sort();
+};
+
+describe('a resource group', () => {
+  it('makes its members by number, and shows what they have in every form', async () => {
+    const root = await world.made('s', numbered(3));
+    const outputs = world.outputs(root);
+    expect(outputs).toMatchObject({
+      out: ['m0', 'm1', 'm2'],
+      map: { 0: 'm0', 1: 'm1', 2: 'm2' },
+      one: 'm1',
+      removed: [],
+    });
+    expect(Object.keys(outputs['refs'] as JsonObject)).toEqual(['0', '1', '2']);
+    expect((await world.resources(root.id, 5)).map(({ name }) => name)).toHaveLength(1 + 3 + 3);
+  });
+
+  it('grows at the end, shrinks from the end, and can be empty', async () => {
+    const root = await world.made('s', numbered(2));
+    expect(world.outputs(await world.updated(root.id, numbered(4)))['out']).toEqual(['m0', 'm1', 'm2', 'm3']);
+    expect(world.outputs(await world.updated(root.id, numbered(1)))['out']).toEqual(['m0']);
+    expect(world.outputs(await world.updated(root.id, numbered(0)))['out']).toEqual([]);
+    await world.remove(root.id);
+    await world.complete(root.id);
+    expect(await world.stacks(true)).toEqual([]);
+  });
+
+  it('removes who is named, and never gives the name again', async () => {
+    const root = await world.made('s', numbered(3));
+    const policies = "removal_policies: [{resource_list: ['1']}],";
+    const removed = await world.updated(root.id, numbered(3, policies));
+    expect(world.outputs(removed)).toMatchObject({ out: ['m0', 'm2', 'm3'], removed: ['1'] });
+    const again = await world.updated(root.id, numbered(4));
+    expect(world.outputs(again)).toMatchObject({ out: ['m0', 'm2', 'm3', 'm4'], removed: ['1'] });
+    const refs = world.outputs(again)['refs'] as JsonObject;
+    const byReference = `removal_policies: [{resource_list: ['${String(refs['3'])}']}],`;
+    expect(world.outputs(await world.updated(root.id, numbered(3, byReference)))).toMatchObject({
+      out: ['m0', 'm2', 'm4'],
+      removed: ['1', '3'],
+    });
+  });
+
+  it('rolls: batches of changed members, with temporary ones while too few would be left', async () => {
+    const policy = '{rolling_update: {max_batch_size: 2, min_in_service: 3, pause_time: 0}}';
+    const root = await world.made('s', numbered(3, '', 'a%index%', policy));
+    const group = await groupStack(root.id);
+    const before = (await world.events(group.id)).length;
+    const after = await world.updated(root.id, numbered(3, '', 'b%index%', policy));
+    expect(world.outputs(after)['out']).toEqual(['b0', 'b1', 'b2']);
+    const events = (await world.events(group.id)).slice(before);
+    expect(await namesIn(root.id)).toEqual(['0', '1', '2']);
+    expect(events.some((event) => event.startsWith('3 CREATE'))).toBe(true);
+    let changing = 0;
+    let most = 0;
+    for (const event of events) {
+      if (/^[012] UPDATE IN_PROGRESS/.test(event)) changing += 1;
+      if (/^[012] UPDATE COMPLETE/.test(event)) changing -= 1;
+      most = Math.max(most, changing);
+    }
+    expect(most).toBe(2);
+  });
+
+  it('creates in batches when it is told to', async () => {
+    const policy = '{batch_create: {max_batch_size: 1, pause_time: 0}}';
+    const root = await world.made('s', numbered(3, '', 'a%index%', policy));
+    const group = await groupStack(root.id);
+    const events = (await world.events(group.id)).filter((event) => /^\d/.test(event));
+    const pairs = events.map((event) => event.split(' ')[0]);
+    expect(pairs[0]).toBe(pairs[1]);
+    expect(pairs[2]).toBe(pairs[3]);
+  });
+
+  it('has a thousand members in seconds', async () => {
+    const template = `
+heat_template_version: 2018-08-31
+resources:
+  g:
+    type: OS::Heat::ResourceGroup
+    properties: {count: 1000, resource_def: {type: OS::Heat::Value, properties: {value: 'v%index%'}}}
+outputs:
+  all: {value: {get_attr: [g, value]}}
+`;
+    const { id } = await world.create('s', { template });
+    const root = await world.complete(id, 60_000);
+    expect(world.outputs(root)['all']).toHaveLength(1000);
+  });
+});
+
+const scaling = (more: string) => `
+heat_template_version: 2018-08-31
+resources:
+  g:
+    type: OS::Heat::AutoScalingGroup
+    properties: {min_size: 1, max_size: 5, ${more} resource: {type: OS::Heat::TestResource, properties: {value: v}}}
+outputs:
+  size: {value: {get_attr: [g, current_size]}}
+  values: {value: {get_attr: [g, outputs_list, output]}}
+  map: {value: {get_attr: [g, outputs, output]}}
+`;
+
+describe('a group that scales', () => {
+  const adjust = async (stack: string, more: object = {}) => {
+    const { context } = world;
+    const data = {
+      stack_id: stack,
+      policy: 'p',
+      adjustment_type: 'change_in_capacity' as const,
+      adjustment: 1,
+      min_step: null,
+      cooldown: null,
+      ...more,
+    };
+    await context.bus.send({
+      queue: requestsQueue('scheduling'),
+      messages: [context.mint(groupAdjust, { data, project: 'p1' })],
+    });
+  };
+
+  it('is given another size, which the stack around it sees and keeps', async () => {
+    const root = await world.made('s', { template: scaling('desired_capacity: 2,') });
+    expect(world.outputs(root)).toMatchObject({ size: 2, values: ['v', 'v'] });
+    const group = await groupStack(root.id);
+    const [first] = await namesIn(root.id);
+    await adjust(group.id, { adjustment: 2 });
+    await eventually(async () => (world.outputs(await world.show(root.id))['size'] === 4 ? true : undefined), {
+      last: async () => world.events(group.id),
+    });
+    await world.complete(group.id);
+    const same = await world.updated(root.id, { template: scaling('desired_capacity: 2, cooldown: 0,') });
+    expect(world.outputs(same)).toMatchObject({ size: 4 });
+    const asked = await world.updated(root.id, { template: scaling('desired_capacity: 3, cooldown: 0,') });
+    expect(world.outputs(asked)).toMatchObject({ size: 3 });
+    expect((await namesIn(root.id)).every((name) => name.length === 12)).toBe(true);
+    expect(first).toMatch(/^[a-z0-9]{12}$/);
+  });
+
+  it('stays within its bounds, and is left alone while it cools down', async () => {
+    const root = await world.made('s', { template: scaling('desired_capacity: 2,') });
+    const group = await groupStack(root.id);
+    await adjust(group.id, { adjustment: 10, cooldown: 1000 });
+    await eventually(async () => (world.outputs(await world.show(root.id))['size'] === 5 ? true : undefined));
+    await world.complete(group.id);
+    await adjust(group.id, { adjustment: -1 });
+    await adjust(group.id, { adjustment: -1 });
+    const last = await world.show(group.id);
+    expect(last).toMatchObject({ status: 'COMPLETE' });
+    expect(await namesIn(root.id)).toHaveLength(5);
+  });
+});
+
+describe('a chain', () => {
+  it('makes its members one after the other', async () => {
+    const root = await world.made('s', {
+      template: `
+heat_template_version: 2018-08-31
+resources:
+  c:
+    type: OS::Heat::ResourceChain
+    properties: {resources: [OS::Heat::TestResource, OS::Heat::TestResource], resource_properties: {value: x}}
+outputs:
+  all: {value: {get_attr: [c, output]}}
+`,
+    });
+    expect(world.outputs(root)['all']).toEqual(['x', 'x']);
+    const group = await groupStack(root.id);
+    const events = (await world.events(group.id)).filter((event) => /^\d/.test(event));
+    expect(events).toEqual(['0 CREATE IN_PROGRESS', '0 CREATE COMPLETE', '1 CREATE IN_PROGRESS', '1 CREATE COMPLETE']);
+  });
+});
+
+describe('a remote stack', () => {
+  it('is made from a template in its properties, and listed with the others', async () => {
+    const root = await world.made('s', {
+      template: `
+heat_template_version: 2018-08-31
+resources:
+  r:
+    type: OS::Heat::Stack
+    properties: {template: {get_file: member.yaml}, parameters: {value: far}}
+outputs:
+  out: {value: {get_attr: [r, outputs, out]}}
+`,
+      files,
+    });
+    expect(world.outputs(root)['out']).toBe('far');
+    expect(await world.stacks(false)).toHaveLength(2);
+  });
+});
