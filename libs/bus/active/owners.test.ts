@@ -1,0 +1,146 @@
+import { openStore } from '@anneal/store/open.ts';
+import type { Collection, Document, Store } from '@anneal/store/port.ts';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { silent } from '../conformance-messages.ts';
+import { Members } from './members.ts';
+import { Owners } from './owners.ts';
+
+const queues = ['a', 'b', 'c', 'd'];
+const stepMs = 50;
+
+/** A store that is away on command, for the one process that has it. */
+function mayBeAway(store: Store): { store: Store; state: { away: boolean } } {
+  const state = { away: false };
+  const guarded = <T extends Document>(collection: Collection<T>): Collection<T> =>
+    new Proxy(collection, {
+      get: (target, name) => {
+        const method: unknown = Reflect.get(target, name);
+        if (typeof method !== 'function') return method;
+        return (...parameters: unknown[]): unknown =>
+          state.away ? Promise.reject(new Error('the store is away')) : Reflect.apply(method, target, parameters);
+      },
+    });
+  return {
+    store: {
+      ...store,
+      blobs: store.blobs,
+      collection: async (definition) => guarded(await store.collection(definition)),
+    },
+    state,
+  };
+}
+
+describe('the owners of queues, each in a process of its own', () => {
+  let folder: string;
+  let ends: (() => Promise<void>)[];
+  const gone = new Set<string>();
+
+  beforeEach(async () => {
+    // The clock and what waits for it; what is written and read takes real time.
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'performance'] });
+    folder = await mkdtemp(join(tmpdir(), 'anneal-owners-'));
+    ends = [];
+    gone.clear();
+  });
+  afterEach(async () => {
+    vi.useRealTimers();
+    await Promise.all(ends.map((end) => end()));
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  const start = async (id: string) => {
+    const { store, state } = mayBeAway(await openStore({ url: `sqlite:${join(folder, 'store.db')}` }));
+    const members = await Members.open({ store, id, isGone: (other) => Promise.resolve(gone.has(other)), log: silent });
+    const owners = await Owners.open({ members, log: silent });
+    const owned = new Set<string>();
+    const said: string[] = [];
+    for (const queue of queues) {
+      await owners.stand(queue, {
+        gain: () => {
+          said.push(`gained ${queue}`);
+          owned.add(queue);
+        },
+        yield: ({ lost }) => {
+          said.push(`${lost ? 'lost' : 'yielded'} ${queue}`);
+          owned.delete(queue);
+          return Promise.resolve();
+        },
+      });
+    }
+    const close = async (): Promise<void> => {
+      await owners.close();
+      await members.close();
+    };
+    ends.push(async () => {
+      await close();
+      await store.close();
+    });
+    return { owned, said, state, members, close };
+  };
+  const pass = async (ms: number): Promise<void> => {
+    for (let passed = 0; passed < ms; passed += stepMs) {
+      await vi.advanceTimersByTimeAsync(stepMs);
+      await new Promise((resolve) => void setImmediate(resolve));
+    }
+  };
+
+  /** Lets the clock run until it holds. */
+  const until = async (holds: () => void): Promise<void> => {
+    for (let passed = 0; passed < 30_000; passed += stepMs) {
+      try {
+        holds();
+        return;
+      } catch {
+        await pass(stepMs);
+      }
+    }
+    holds();
+  };
+
+  it('M2: one that falls silent is taken for dead by the clock of the others, and finds that out by itself', async () => {
+    const [one, two] = [await start('one'), await start('two')];
+    await until(() => expect([one.owned.size, two.owned.size]).toEqual([2, 2]));
+    one.state.away = true;
+    await until(() => expect(two.owned.size).toBe(4));
+    // M3: it had stopped before.
+    expect(one.owned.size).toBe(0);
+    one.state.away = false;
+    await until(() => expect([one.owned.size, two.owned.size]).toEqual([2, 2]));
+  });
+
+  it('M2: one that the broker knows to be gone is replaced sooner', async () => {
+    const [one, two] = [await start('one'), await start('two')];
+    await until(() => expect([one.owned.size, two.owned.size]).toEqual([2, 2]));
+    one.state.away = true;
+    gone.add('one');
+    await pass(3_500);
+    expect(two.owned.size).toBe(4);
+  });
+
+  it('M4: when the store was away for all, everybody gets back what it had, and nobody is taken for dead', async () => {
+    const [one, two] = [await start('one'), await start('two')];
+    await until(() => expect([one.owned.size, two.owned.size]).toEqual([2, 2]));
+    const before = [[...one.owned].sort(), [...two.owned].sort()];
+    for (const each of [one, two]) each.state.away = true;
+    await pass(20_000);
+    expect([one.owned.size, two.owned.size]).toEqual([0, 0]);
+    for (const each of [one, two]) each.state.away = false;
+    await until(() => expect([[...one.owned].sort(), [...two.owned].sort()]).toEqual(before));
+  });
+
+  it('O2: one that leaves by itself frees what it had, and one that has its share keeps what it has', async () => {
+    const [one, two, three] = [await start('one'), await start('two'), await start('three')];
+    await until(() => {
+      expect([one, two, three].map(({ owned }) => owned.size).toSorted((a, b) => a - b)).toEqual([1, 1, 2]);
+    });
+    const kept = [one, two].map(({ owned }) => [...owned]);
+    await three.close();
+    await until(() => expect([one.owned.size, two.owned.size]).toEqual([2, 2]));
+    kept.forEach((queuesKept, index) => {
+      for (const queue of queuesKept) expect([one, two][index]?.owned.has(queue)).toBe(true);
+    });
+  });
+});

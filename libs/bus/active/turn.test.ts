@@ -1,0 +1,109 @@
+import { describe, expect, it, vi } from 'vitest';
+import { silent } from '../conformance-messages.ts';
+import { soleOwner, type Heir, type Ownership } from './owners.ts';
+import { Turn, type Candidate } from './turn.ts';
+
+/** Writes down what happens to the consumers of a queue. */
+function scene(ownership: Ownership = soleOwner) {
+  const said: string[] = [];
+  const turn = new Turn({ queue: 'q', ownership, log: silent });
+  const candidate = (name: string, rest = Promise.resolve(), begin = () => Promise.resolve()): Candidate => ({
+    begin: async () => {
+      said.push(`${name} begins`);
+      await begin();
+    },
+    rest: async ({ deadlineMs }) => {
+      said.push(`${name} rests${deadlineMs === undefined ? '' : ` within ${deadlineMs}`}`);
+      await rest;
+      said.push(`${name} rested`);
+    },
+    onActive: (active) => void said.push(`${name} ${active ? 'active' : 'inactive'}`),
+  });
+  return { said, turn, candidate };
+}
+
+/** A process that is told what it owns. */
+function told() {
+  let heir: Heir | undefined;
+  const ownership: Ownership = {
+    stand: (_queue, stands) => {
+      heir = stands;
+      return Promise.resolve();
+    },
+    withdraw: () => Promise.resolve(),
+    close: () => Promise.resolve(),
+  };
+  return { ownership, gain: () => heir?.gain(), yield: (lost: boolean) => heir?.yield({ lost }) };
+}
+
+describe('the consumers of one queue in a process', () => {
+  it('take one after the other: the next begins when the one before has nothing in hand', async () => {
+    const { said, turn, candidate } = scene();
+    const busy = Promise.withResolvers<void>();
+    const [one, two] = [candidate('one', busy.promise), candidate('two')];
+    await turn.add(one);
+    await turn.add(two);
+    const removed = turn.remove(one, {});
+    await vi.waitFor(() => expect(said.at(-1)).toBe('one rests'));
+    busy.resolve();
+    await removed;
+    expect(said).toEqual([
+      'one active',
+      'one begins',
+      'one rests',
+      'one rested',
+      'one inactive',
+      'two active',
+      'two begins',
+    ]);
+  });
+
+  it('take only while the process owns the queue; losing it gives back at once, yielding it gives a second', async () => {
+    const { ownership, gain, yield: give } = told();
+    const { said, turn, candidate } = scene(ownership);
+    await turn.add(candidate('one'));
+    expect(said).toEqual([]);
+    gain();
+    await vi.waitFor(() => expect(said.at(-1)).toBe('one begins'));
+    await give(false);
+    gain();
+    await vi.waitFor(() => expect(said.at(-1)).toBe('one begins'));
+    await give(true);
+    expect(said.filter((each) => each.includes('rests'))).toEqual(['one rests within 1000', 'one rests within 0']);
+    expect(said.at(-1)).toBe('one inactive');
+  });
+
+  it('try again while a queue cannot be begun, and leave off when it is not theirs any more', async () => {
+    const { ownership, gain, yield: give } = told();
+    const { said, turn, candidate } = scene(ownership);
+    let failures = 0;
+    const begin = (): Promise<void> => {
+      failures += 1;
+      return failures < 3 || failures > 3 ? Promise.reject(new Error('not there yet')) : Promise.resolve();
+    };
+    await turn.add(candidate('one', Promise.resolve(), begin));
+    gain();
+    await vi.waitFor(() => expect(failures).toBe(3));
+    await give(false);
+    gain();
+    await vi.waitFor(() => expect(failures).toBe(4));
+    await give(false);
+    expect(said.filter((each) => each.includes('active'))).toEqual([
+      'one active',
+      'one inactive',
+      'one active',
+      'one inactive',
+    ]);
+  });
+
+  it('that was removed before its turn never begins', async () => {
+    const { said, turn, candidate } = scene();
+    const [one, two] = [candidate('one'), candidate('two')];
+    await turn.add(one);
+    await turn.add(two);
+    await turn.remove(two, {});
+    await turn.remove(one, {});
+    expect(said.filter((each) => each.startsWith('two'))).toEqual([]);
+    expect(turn.isEmpty).toBe(true);
+  });
+});
