@@ -3,9 +3,9 @@ import { globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { createNames } from '@anneal/bus/nats/names.ts';
 import { requestsQueue, serviceNames, shardQueue } from '@anneal/contracts/queues.ts';
 import { busMetrics } from '@anneal/runtime/instrument.ts';
+import { queueMetrics } from '@anneal/runtime/queue-metrics.ts';
 
 const here = dirname(fileURLToPath(import.meta.url));
 const root = join(here, '..');
@@ -56,18 +56,13 @@ describe('deploy', () => {
     expect(matches(services, /^ {2}(\w+):/gm).toSorted()).toEqual(serviceNames.toSorted());
   });
 
-  it('scales by the queues and consumers that the services have', () => {
+  it('scales by the queues that the services have', () => {
     const chart = textOf('deploy/helm/anneal/templates/keda.yaml');
-    const names = createNames('anneal');
-    for (const [template, queue] of [
-      ['anneal.%s.requests', requestsQueue('scheduling')],
-      ['anneal.scheduling.shard.%d', shardQueue(3)],
-    ] as const) {
-      expect(chart).toContain(`"${template}"`);
-      expect(template.replace('%s', 'scheduling').replace('%d', '3')).toBe(queue);
-      // The chart writes the consumer as the queue with `_` for each dot, and the stream as `<prefix>-requests`.
-      expect(names.address(queue)).toMatchObject({ stream: 'anneal-requests', durable: queue.replaceAll('.', '_') });
-    }
+    const pattern = /\$queues := printf `(.+)` \$name/.exec(chart)?.[1]?.replaceAll('\\\\', '\\') ?? '';
+    expect(chart).toContain(`${queueMetrics.depth.name}{`);
+    const queues = new RegExp(`^${pattern.replace('%s', 'scheduling')}$`);
+    for (const queue of [requestsQueue('scheduling'), shardQueue(0), shardQueue(63)]) expect(queue).toMatch(queues);
+    for (const queue of [requestsQueue('templating'), 'anneal.scheduling.dead']) expect(queue).not.toMatch(queues);
   });
 
   it('puts every package of the workspace into the image', () => {
@@ -85,7 +80,9 @@ describe('the alerts and the dashboard', () => {
 
   it('read only metrics that are there', () => {
     const ours = new Set(
-      Object.values(busMetrics).flatMap(({ name }) => ['', '_count', '_bucket', '_sum'].map((end) => name + end)),
+      [...Object.values(busMetrics), ...Object.values(queueMetrics)].flatMap(({ name }) =>
+        ['', '_count', '_bucket', '_sum'].map((end) => name + end),
+      ),
     );
     for (const text of [rules, dashboard]) {
       for (const name of matches(text, /\banneal_[a-z_]+\b/g)) expect(ours, name).toContain(name);
