@@ -59,6 +59,7 @@ export const schedulingService = defineService({
     const worker = createWorker({
       context,
       work: collections.work,
+      stacks: collections.stacks,
       timers: () => waits as Timers,
     });
     waits = await createTimers({

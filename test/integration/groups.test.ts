@@ -84,7 +84,7 @@ describe('a resource group', () => {
     const again = await world.updated(root.id, numbered(4));
     expect(world.outputs(again)).toMatchObject({ out: ['m0', 'm2', 'm3', 'm4'], removed: ['1'] });
     const refs = world.outputs(again)['refs'] as JsonObject;
-    const byReference = `removal_policies: [{resource_list: ['${String(refs['3'])}']}],`;
+    const byReference = `removal_policies: [{resource_list: [${JSON.stringify(refs['3'])}]}],`;
     expect(world.outputs(await world.updated(root.id, numbered(3, byReference)))).toMatchObject({
       out: ['m0', 'm2', 'm4'],
       removed: ['1', '3'],
@@ -196,6 +196,68 @@ describe('a group that scales', () => {
     const last = await world.show(group.id);
     expect(last).toMatchObject({ status: 'COMPLETE' });
     expect(await namesIn(root.id)).toHaveLength(5);
+  });
+});
+
+describe('a scaling policy', () => {
+  it('gives its group another size when it is signalled', async () => {
+    const root = await world.made('s', {
+      template: `${scaling('desired_capacity: 1,').replace('outputs:', '')}
+  up:
+    type: OS::Heat::ScalingPolicy
+    properties:
+      auto_scaling_group_id: {get_resource: g}
+      adjustment_type: percent_change_in_capacity
+      scaling_adjustment: 100
+outputs:
+  size: {value: {get_attr: [g, current_size]}}
+  url: {value: {get_attr: [up, alarm_url]}}
+`.replace(/\n {2}size: .*\n {2}values: .*\n {2}map: .*\n/, '\n'),
+    });
+    expect(world.outputs(root)['url']).toContain('/cfn/v1/signal/');
+    await world.signal(root.id, 'up', {});
+    await eventually(async () => (world.outputs(await world.show(root.id))['size'] === 2 ? true : undefined));
+    await world.complete((await groupStack(root.id)).id);
+    await world.signal(root.id, 'up', null);
+    await eventually(async () => (world.outputs(await world.show(root.id))['size'] === 4 ? true : undefined));
+  });
+
+  it('of AWS scales instances made after their launch configuration', async () => {
+    const root = await world.made('s', {
+      template: `
+heat_template_version: 2018-08-31
+resources:
+  config:
+    type: AWS::AutoScaling::LaunchConfiguration
+    properties: {ImageId: image, InstanceType: small}
+  g:
+    type: AWS::AutoScaling::AutoScalingGroup
+    properties:
+      AvailabilityZones: [nova]
+      LaunchConfigurationName: {get_resource: config}
+      MinSize: 1
+      MaxSize: 3
+  up:
+    type: AWS::AutoScaling::ScalingPolicy
+    properties: {AutoScalingGroupName: {get_resource: g}, AdjustmentType: ChangeInCapacity, ScalingAdjustment: 1}
+outputs:
+  list: {value: {get_attr: [g, InstanceList]}}
+`,
+      files: {
+        'instance.yaml': `
+heat_template_version: 2018-08-31
+parameters: {ImageId: {type: string}, InstanceType: {type: string}, Tags: {type: json}}
+resources: {v: {type: OS::Heat::Value, properties: {value: {get_param: ImageId}}}}
+outputs: {PublicIp: {value: {get_attr: [v, value]}}}
+`,
+      },
+      environment: { resource_registry: { 'OS::Heat::ScaledResource': 'instance.yaml' } },
+    });
+    expect(world.outputs(root)['list']).toBe('image');
+    await world.signal(root.id, 'up', {});
+    await eventually(async () =>
+      world.outputs(await world.show(root.id))['list'] === 'image,image' ? true : undefined,
+    );
   });
 });
 

@@ -10,9 +10,8 @@ const all: readonly ResourceType[] = [...groupTypes, ...awsTypes, ...softwareCon
 /** The engine runs them itself. */
 export const nestedTypes: readonly ResourceType[] = all.filter(({ type }) => nestedKind(type, false) !== undefined);
 
-/** Policies, and what instances are made after. */
-export const scalingTypes: readonly ResourceType[] = all.filter(({ type }) =>
-  ['OS::Heat::ScalingPolicy', 'AWS::AutoScaling::ScalingPolicy', 'AWS::AutoScaling::LaunchConfiguration'].includes(
-    type,
-  ),
-);
+/** Policies, and what instances are made after. The reference of a policy of AWS is the address that sets it off. */
+export const scalingTypes: readonly ResourceType[] = all.flatMap((type): ResourceType[] => {
+  if (type.type === 'AWS::AutoScaling::ScalingPolicy') return [{ ...type, reference: 'AlarmUrl' }];
+  return ['OS::Heat::ScalingPolicy', 'AWS::AutoScaling::LaunchConfiguration'].includes(type.type) ? [type] : [];
+});

@@ -8,12 +8,14 @@
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import type { ResourceAction, ResourceRequest } from '@anneal/contracts/resource.ts';
+import type { StackDocument } from '@anneal/convergence/state.ts';
 import { faultPoint } from '@anneal/runtime/fault.ts';
 import type { ServiceContext } from '@anneal/runtime/service.ts';
 import type { Collection } from '@anneal/store/port.ts';
 import type { Timer, Timers } from '@anneal/store/timers.ts';
 import { createAnswering, responseTo, timerOf, type WorkDocument } from './answering.ts';
 import { behaviourOf, type ActionRequest, type Result } from './behaviours.ts';
+import { createScaling } from './scaling.ts';
 import { createWaitConditions } from './wait-condition.ts';
 
 export interface Worker {
@@ -26,12 +28,14 @@ export interface Worker {
 export function createWorker(parameters: {
   context: ServiceContext;
   work: Collection<WorkDocument>;
+  stacks: Collection<StackDocument>;
   timers: () => Timers;
 }): Worker {
   const { context, work, timers } = parameters;
   const { now, secrets } = context;
   const { respond, keep } = createAnswering({ context, work });
   const waitConditions = createWaitConditions({ context, work, timers });
+  const scaling = createScaling({ context, stacks: parameters.stacks, respond });
 
   const finish = async (
     last: WorkDocument | undefined,
@@ -55,6 +59,10 @@ export function createWorker(parameters: {
       const { data } = message;
       if (waitConditions.serves(data.resource.type)) {
         await waitConditions.take(action, message);
+        return;
+      }
+      if (scaling.serves(data.resource.type)) {
+        await scaling.take(action, message);
         return;
       }
       const behaviour = behaviourOf(data.resource.type);

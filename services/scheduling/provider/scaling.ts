@@ -1,0 +1,117 @@
+/** Scaling policies, which ask their group for another size when they are signalled, and what instances are made after. */
+import type { Envelope } from '@anneal/contracts/envelope.ts';
+import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+import { requestsQueue } from '@anneal/contracts/queues.ts';
+import type { ResourceAction, ResourceRequest } from '@anneal/contracts/resource.ts';
+import { groupAdjust } from '@anneal/contracts/scheduling.ts';
+import type { StackDocument } from '@anneal/convergence/state.ts';
+import type { ServiceContext } from '@anneal/runtime/service.ts';
+import { signalEndpoint, signedSignalUrl } from '@anneal/runtime/signal-grant.ts';
+import type { Collection } from '@anneal/store/port.ts';
+import { liveName } from '../live-name.ts';
+import { type Answering, responseTo } from './answering.ts';
+import type { Result } from './behaviours.ts';
+
+const policies: ReadonlySet<string> = new Set(['OS::Heat::ScalingPolicy', 'AWS::AutoScaling::ScalingPolicy']);
+const configuration = 'AWS::AutoScaling::LaunchConfiguration';
+
+const types = {
+  change_in_capacity: 'change_in_capacity',
+  exact_capacity: 'exact_capacity',
+  percent_change_in_capacity: 'percent_change_in_capacity',
+  ChangeInCapacity: 'change_in_capacity',
+  ExactCapacity: 'exact_capacity',
+  PercentChangeInCapacity: 'percent_change_in_capacity',
+} as const;
+
+export interface Scaling {
+  serves(type: string): boolean;
+  take(action: ResourceAction, message: Envelope<ResourceRequest>): Promise<void>;
+}
+
+export function createScaling(parameters: {
+  context: ServiceContext;
+  stacks: Collection<StackDocument>;
+  respond: Answering['respond'];
+}): Scaling {
+  const { context, stacks, respond } = parameters;
+  const { bus, gatewayUrl, mint, secrets } = context;
+
+  /** Groups of Heat are named by the id of their stack, those of AWS by its name. */
+  const findGroup = async (project: string, reference: Json | undefined): Promise<StackDocument | undefined> => {
+    if (typeof reference !== 'string') return undefined;
+    const [named] = await stacks.find({ where: { live_name: liveName(project, reference) }, limit: 1 });
+    const found = named ?? (await stacks.get(reference));
+    return found?.project === project ? found : undefined;
+  };
+
+  const adjust = async (message: Envelope<ResourceRequest>): Promise<Result> => {
+    const { data, project = '' } = message;
+    const properties = secrets.open<JsonObject>(data.properties);
+    const reference = properties['auto_scaling_group_id'] ?? properties['AutoScalingGroupName'];
+    const group = await findGroup(project, reference);
+    if (!group) {
+      const name = typeof reference === 'string' ? reference : '';
+      return {
+        ok: false,
+        failure: {
+          code: 'NotFound',
+          message: `Alarm ${data.resource.name} could not find scaling group named "${name}"`,
+        },
+      };
+    }
+    const number = (value: Json | undefined): number | null =>
+      value === undefined || value === null ? null : Number(value);
+    const type = String(properties['adjustment_type'] ?? properties['AdjustmentType']) as keyof typeof types;
+    const adjustment = mint(groupAdjust, {
+      id: `${message.id}:adjust`,
+      subject: group.id,
+      project,
+      cause: message,
+      data: {
+        stack_id: group.id,
+        policy: data.resource.name,
+        adjustment_type: types[type] ?? 'change_in_capacity',
+        adjustment: number(properties['scaling_adjustment'] ?? properties['ScalingAdjustment']) ?? 0,
+        min_step: number(properties['min_adjustment_step'] ?? properties['MinAdjustmentStep']),
+        cooldown: number(properties['cooldown'] ?? properties['Cooldown']),
+      },
+    });
+    await bus.send({ queue: requestsQueue('scheduling'), messages: [adjustment] });
+    return { ok: true, message: 'Signal: the group was asked' };
+  };
+
+  const attributesOf = ({ data, project = '' }: Envelope<ResourceRequest>): JsonObject => {
+    const grant = {
+      project,
+      stack_id: data.stack.id,
+      stack_name: data.stack.name,
+      resource_id: data.resource.id,
+      resource_name: data.resource.name,
+    };
+    const alarm = secrets.seal(signedSignalUrl(gatewayUrl, { secrets, grant, as: 'signal' }));
+    if (data.resource.type !== 'OS::Heat::ScalingPolicy') return { AlarmUrl: alarm };
+    return { alarm_url: alarm, signal_url: signalEndpoint(gatewayUrl, grant) };
+  };
+
+  return {
+    serves: (type) => policies.has(type) || type === configuration,
+    async take(action, message) {
+      const { data } = message;
+      const isPolicy = policies.has(data.resource.type);
+      const answer = (result: Result): Promise<void> => respond(message, responseTo(action, data, result));
+      if (action === 'signal') {
+        const unsupported = `Resources of type ${data.resource.type} do not take signals.`;
+        await answer(
+          isPolicy ? await adjust(message) : { ok: false, failure: { code: 'NotSupported', message: unsupported } },
+        );
+      } else if (action === 'create' || action === 'update') {
+        // A policy is found by its id in Heat; a configuration is named by those who use it.
+        const physicalId = isPolicy ? data.resource.id : data.resource.physical_name;
+        await answer({ ok: true, physicalId, attributes: isPolicy ? attributesOf(message) : {} });
+      } else {
+        await answer({ ok: true });
+      }
+    },
+  };
+}
