@@ -73,7 +73,13 @@ export async function startSeparately(parameters: {
       ['--disable-warning=ExperimentalWarning', '--import', orphan, join(root, 'services', slot.service, 'main.ts')],
       {
         stdio: ['ignore', log.fd, log.fd, 'pipe'],
-        env: { ...environment, ANNEAL_LOG_FORMAT: 'json', ANNEAL_HEALTH_PORT: String(slot.healthPort) },
+        env: {
+          // What has died is back sooner when its program need not be compiled again.
+          NODE_COMPILE_CACHE: join(dataDirectory, 'compiled'),
+          ...environment,
+          ANNEAL_LOG_FORMAT: 'json',
+          ANNEAL_HEALTH_PORT: String(slot.healthPort),
+        },
       },
     );
     await log.close();
