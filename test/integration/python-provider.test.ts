@@ -1,0 +1,114 @@
+/** The example of a provider in Python, on a real RabbitMQ. Skipped where one of them, or PyPI, cannot be had. */
+import { execFile, spawn, type ChildProcess } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { eventually } from '@anneal/runtime/testing.ts';
+import { afterAll, beforeAll, describe, expect, it, type TestContext } from 'vitest';
+import { findRabbitmq } from '../backends/rabbitmq.ts';
+import { bundle, deleted, repository, settled, startServer, type TestServer } from '../e2e/server.ts';
+
+const run = promisify(execFile);
+const example = join(repository, 'examples', 'python-provider');
+
+async function install(directory: string): Promise<{ python: string } | { missing: string }> {
+  try {
+    await run('python3', ['-m', 'venv', directory]);
+    const pip = ['install', '--quiet', '--disable-pip-version-check', '-r', join(example, 'requirements.txt')];
+    await run(join(directory, 'bin', 'pip'), pip, { timeout: 120_000 });
+    return { python: join(directory, 'bin', 'python') };
+  } catch (error) {
+    return { missing: (error instanceof Error ? error.message : String(error)).split('\n')[0] ?? '' };
+  }
+}
+
+describe('a provider in Python', () => {
+  let folder: string;
+  let missing: string | undefined;
+  let server: TestServer;
+  let start: () => Promise<ChildProcess>;
+  let provider: ChildProcess | undefined;
+  const closers: (() => Promise<unknown>)[] = [];
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'anneal-python-'));
+    closers.push(() => rm(folder, { recursive: true, force: true }));
+    const installed = await install(join(folder, 'venv'));
+    const broker = await findRabbitmq();
+    if ('missing' in broker) missing = broker.missing;
+    else closers.push(() => broker.stop());
+    if ('missing' in installed) missing = installed.missing;
+    if ('missing' in broker || 'missing' in installed) return;
+    const prefix = `py${randomBytes(4).toString('hex')}.`;
+    const url = `${broker.url}${broker.url.includes('?') ? '&' : '?'}prefix=${prefix}`;
+    server = await startServer({ lab: 0, flags: ['--bus', url] });
+    closers.push(() => server.dispose());
+    start = async () => {
+      const child = spawn(
+        installed.python,
+        [join(example, 'provider.py'), '--bus', broker.url, '--prefix', prefix, '--folder', join(folder, 'files')],
+        { stdio: ['ignore', 'pipe', 'inherit'] },
+      );
+      let said = '';
+      child.stdout.on('data', (chunk: Buffer) => (said += chunk.toString()));
+      await eventually(() => (said.includes('ready') ? true : undefined), { within: 30_000, what: 'the provider' });
+      return child;
+    };
+    provider = await start();
+  }, 240_000);
+  afterAll(async () => {
+    provider?.kill('SIGKILL');
+    for (const close of closers.toReversed()) await close();
+  });
+
+  const check = (context: TestContext): void => {
+    if (missing !== undefined && process.env['CI'] !== 'true') context.skip(missing);
+    expect(missing).toBeUndefined();
+  };
+
+  it('serves its type: creates, updates in place, replaces, tells of drift, and deletes', async (context) => {
+    check(context);
+    const template = await readFile(join(example, 'files.yaml'), 'utf8');
+    const { client } = server;
+    const accepted = await eventually(
+      async () => {
+        try {
+          return await client.stacks.create({ name: 'files', bundle: bundle(template) });
+        } catch {
+          // Its announcement is on the way.
+          return undefined;
+        }
+      },
+      { within: 20_000, what: 'the type being known' },
+    );
+    expect(accepted.name).toBe('files');
+    const created = await settled(server, 'files');
+    expect(created.stack_status).toBe('CREATE_COMPLETE');
+    const hash = (stack: typeof created) =>
+      stack.outputs?.find(({ output_key }) => output_key === 'hash')?.output_value;
+    const second = join(folder, 'files', 'second.txt');
+    expect(await readFile(second, 'utf8')).toBe(hash(created));
+
+    // What is asked while it is away waits for it.
+    provider?.kill('SIGKILL');
+    await client.stacks.update({ stack: 'files', bundle: bundle(template), parameters: { text: 'changed' } });
+    provider = await start();
+    const updated = await settled(server, 'files');
+    expect(updated.stack_status).toBe('UPDATE_COMPLETE');
+    expect(hash(updated)).not.toBe(hash(created));
+    expect(await readFile(second, 'utf8')).toBe(hash(updated));
+
+    await writeFile(second, 'somebody wrote here');
+    await client.actions.act({ stack: 'files', action: { kind: 'check' } });
+    await settled(server, 'files');
+    expect(await client.stacks.resource({ stack: 'files', resource: 'second' })).toMatchObject({
+      drift: [{ property: 'content', expected: hash(updated), actual: 'somebody wrote here' }],
+    });
+
+    await client.stacks.delete({ stack: 'files' });
+    await deleted(server, 'files');
+    await expect(readFile(second)).rejects.toThrow('ENOENT');
+  });
+});
