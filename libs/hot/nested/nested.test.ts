@@ -54,6 +54,17 @@ describe('nested templates', () => {
     expect(answer(template)).toMatchObject({ rendered: { outputs: { o: { $unknown: true } } } });
   });
 
+  it('take what is not known yet for unknown, not for the default', () => {
+    const template = `
+heat_template_version: rocky
+resources:
+  r: {type: 'OS::Heat::RandomString'}
+  n: {type: inner.yaml, properties: {name: a, tags: [{get_attr: [r, value]}]}}
+outputs: {o: {value: {get_attr: [n, tags]}}}
+`;
+    expect(answer(template)).toMatchObject({ rendered: { outputs: { o: { $unknown: true } } } });
+  });
+
   it('say in which file and resource a mistake is', () => {
     const broken = inner.replace('OS::Heat::RandomString', 'OS::Heat::RandomStrin');
     expect(answer(outer('{name: a}'), { files: { 'inner.yaml': broken } })).toMatchObject({

@@ -32,7 +32,8 @@ export function templateChild({ resource, template, found, stack, inner }: Templ
     const isPlaced = line !== undefined && column !== undefined;
     inner.add({ ...mistake, at: isPlaced ? { line, column, ...(at !== undefined && { file: at }) } : undefined });
   }
-  const parameters = template.mistakes.length > 0 ? {} : (parametersOf(resource, template, stack) ?? {});
+  const passed = template.mistakes.length > 0 ? undefined : parametersOf(resource, template, stack);
+  const { parameters = {}, open = [] } = passed ?? {};
   const registry = environment.registry.inside(resource.name, found.mapping);
   const inside = { ...environment, registry, parameters: asEntries(parameters) };
   const identity = childIdentity(stack, resource.name);
@@ -45,6 +46,8 @@ export function templateChild({ resource, template, found, stack, inner }: Templ
     missingAllowed: true,
     mistakes: inner,
   });
+  // What is given and not known yet must not read as the default.
+  for (const name of open) delete values[name];
   return {
     file,
     read,
@@ -58,10 +61,16 @@ export function templateChild({ resource, template, found, stack, inner }: Templ
   };
 }
 
+interface Given {
+  readonly parameters: JsonObject;
+  /** Names of those whose values are not known yet. */
+  readonly open: readonly string[];
+}
+
 /** Of the properties that are known; what is wrong with them has been said when the resource was compiled. */
-function parametersOf(resource: PlanResource, { type }: NestedTemplate, stack: StackInput): JsonObject | undefined {
+function parametersOf(resource: PlanResource, { type }: NestedTemplate, stack: StackInput): Given | undefined {
   const { mistakes, scope } = stack;
-  const { properties, mistakes: wrong } = resolveProperties({ resource, type, scope, isTemplate: true });
+  const { properties, mistakes: wrong, unknown: open } = resolveProperties({ resource, type, scope, isTemplate: true });
   const base = `resources.${resource.name}.properties`;
   const isHidden = [...stack.schemas.values()].some(({ hidden }) => hidden);
   if (wrong.length > 0) {
@@ -71,7 +80,7 @@ function parametersOf(resource: PlanResource, { type }: NestedTemplate, stack: S
   }
   const given = toRecord(Object.entries(properties).filter(([name]) => Object.hasOwn(resource.properties, name)));
   const passed = passProperties(given, type);
-  if ('parameters' in passed) return passed.parameters;
+  if ('parameters' in passed) return { parameters: passed.parameters, open };
   const path = join(base, passed.property);
   const problem = isHidden ? 'its value cannot be passed to the nested stack' : passed.problem;
   const message = `Property error: ${path}: ${problem}`;
