@@ -64,6 +64,13 @@ const familyOf = <T>(noun: string, data: z.ZodType<T>) =>
 export const stackEvent = familyOf('stack', stackEventData);
 export const resourceEvent = familyOf('resource', resourceEventData);
 
+const hookData = resourceEventData.omit({ seconds: true, failure: true }).extend({ hook: z.string() });
+export type HookEventData = z.infer<typeof hookData>;
+export const hookEvent = {
+  waiting: event('resource.hook.waiting', 'A resource waits until its hook is cleared.', hookData),
+  cleared: event('resource.hook.cleared', 'The hook of a resource was cleared; it goes on.', hookData),
+};
+
 const lifecycleData = resourceEventData.omit({ seconds: true, failure: true }).extend({
   hook: z.string(),
   transition: z.string(),

@@ -114,7 +114,13 @@ export interface Tools {
     stack: StackDocument;
     peer: (name: string) => ResourceDocument | undefined;
   }) => Resolution;
-  readonly compare: (parameters: { type: string; before: JsonObject; after: JsonObject }) => Comparison;
+  readonly compare: (parameters: {
+    type: string;
+    /** It is a template that stands for this type: then any property may change in place. */
+    isTemplate?: boolean;
+    before: JsonObject;
+    after: JsonObject;
+  }) => Comparison;
   /** Whether a resource of this type that failed an update is made anew, rather than updated again. */
   readonly replaceFailed: (type: string) => boolean;
   /** Whether the provider of this type serves such a request; what it does not serve only changes the state. */

@@ -223,7 +223,12 @@ function compareTo(
     return { verdict: 'replace', changed: [] };
   }
   const told = resource.request && isNested(resource) ? resource.request : resource;
-  const comparison = tools.compare({ type: planned.type, before: told.properties, after: resolved.properties });
+  const comparison = tools.compare({
+    type: planned.type,
+    isTemplate: planned.nested?.kind === 'template',
+    before: told.properties,
+    after: resolved.properties,
+  });
   return comparison.verdict === 'same' && told.source !== source ? { verdict: 'update', changed: [] } : comparison;
 }
 
@@ -240,6 +245,8 @@ function settle(
   if (!sameJson([...requires], [...resource.requires])) patch.requires = requires;
   if (resource.replaced_by !== null) patch.replaced_by = null;
   if (resource.must_replace) patch.must_replace = false;
+  if (resource.status === 'FAILED')
+    Object.assign(patch, { status: 'COMPLETE', failure: null, reason: 'state changed' });
   const policy = planned.deletion_policy ?? 'Delete';
   if (resource.deletion_policy !== policy) patch.deletion_policy = policy;
   if (resource.description !== (planned.description ?? '')) patch.description = planned.description ?? '';

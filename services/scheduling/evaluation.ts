@@ -133,13 +133,16 @@ export function createEvaluation(parameters: {
       const scope = scopeOf(plan, stack, peer);
       const type = resource.nested?.kind === 'template' ? openType(resource.type) : definitionOf(resource.type);
       const resolved = resolveProperties({ resource, type, scope });
-      const refusal = refusalOf(resource.name, resolved);
+      const refusal = resource.external_id ? undefined : refusalOf(resource.name, resolved);
       if (refusal) return { ok: false, failure: refusal };
       const properties: JsonObject = { ...resolved.properties };
       for (const [name, expression] of Object.entries(resource.properties)) {
         const value = properties[name];
         if (value !== undefined) properties[name] = sealParts(expression, value, { plan, peer });
       }
+      const external =
+        resource.external_id && evaluate(resource.external_id, scope, `resources.${resource.name}.external_id`);
+      if (typeof external === 'string') return { ok: true, properties: {}, external_id: external };
       if (!resource.metadata) return { ok: true, properties };
       const metadata = evaluate(resource.metadata, scope, `resources.${resource.name}.metadata`);
       if (metadata === unknown) return { ok: true, properties };
@@ -153,8 +156,12 @@ export function createEvaluation(parameters: {
   /** A type that nobody has described is taken as it comes; its provider may still refuse it. */
   const definitionOf = (type: string): ResourceType => typeOf(type) ?? openType(type);
 
-  const compare: Tools['compare'] = ({ type, before, after }): Comparison => {
-    const { changed, replace } = compareProperties({ type: definitionOf(type), before, after });
+  const compare: Tools['compare'] = ({ type, isTemplate, before, after }): Comparison => {
+    const { changed, replace } = compareProperties({
+      type: isTemplate ? openType(type) : definitionOf(type),
+      before,
+      after,
+    });
     if (changed.length === 0) return { verdict: 'same' };
     return { verdict: replace.length > 0 ? 'replace' : 'update', changed };
   };

@@ -3,11 +3,10 @@
  * ids of their first time, each document is written over exactly the version it was made from, and an event is inserted
  * once. The order is the promise: what is published can be read.
  */
-import type { Envelope, Mint } from '@anneal/contracts/envelope.ts';
-import { resourceEvent, stackEvent } from '@anneal/contracts/events.ts';
+import type { Envelope } from '@anneal/contracts/envelope.ts';
 import { shardQueue } from '@anneal/contracts/queues.ts';
 import { resourceResponse } from '@anneal/contracts/resource.ts';
-import type { Effect, EventRecord } from '@anneal/convergence/protocol.ts';
+import type { Effect } from '@anneal/convergence/protocol.ts';
 import { isNested, type ResourceDocument, type StackDocument } from '@anneal/convergence/state.ts';
 import { faultPoint } from '@anneal/runtime/fault.ts';
 import type { ServiceContext } from '@anneal/runtime/service.ts';
@@ -18,6 +17,7 @@ import type { Evaluation } from './evaluation.ts';
 import type { JournalRecord } from './journal.ts';
 import { responseTo } from './nested/answer.ts';
 import type { Plans } from './plans.ts';
+import { publicForm } from './public-event.ts';
 import type { Providers } from './providers.ts';
 import { requestEnvelope, type RequestEffect } from './request-envelope.ts';
 import { shardOf } from './shard-of.ts';
@@ -221,35 +221,4 @@ async function publishEvents({ bus, mint }: ServiceContext, record: JournalRecor
   const cause = causeEnvelope(record.cause);
   const envelopes = record.events.flatMap((event) => publicForm(mint, event, { project: record.stack.project, cause }));
   if (envelopes.length > 0) await bus.publish(envelopes);
-}
-
-const stages: Readonly<Record<string, string>> = { IN_PROGRESS: 'started', COMPLETE: 'completed', FAILED: 'failed' };
-
-/** None for what is only kept with the stack, such as signals. */
-function publicForm(mint: Mint, event: EventRecord, parts: { project: string; cause: Envelope }): Envelope[] {
-  const key = `${event.action.toLowerCase()}.${stages[event.status] ?? ''}`;
-  if (!Object.hasOwn(stackEvent, key)) return [];
-  const envelope = { ...parts, id: event.id, subject: event.stack_id };
-  const common = {
-    stack_id: event.stack_id,
-    stack_name: event.stack_name,
-    action: event.action,
-    status: event.status,
-    reason: event.reason,
-    version: event.object_version,
-    ...(event.failure && { failure: event.failure }),
-  };
-  if (event.resource_id === undefined) {
-    const definition = stackEvent[key as keyof typeof stackEvent];
-    return [mint(definition, { ...envelope, data: { ...common, traversal: event.traversal } })];
-  }
-  const data = {
-    ...common,
-    resource_id: event.resource_id,
-    resource_name: event.resource_name,
-    resource_type: event.resource_type,
-    physical_id: event.physical_id,
-    ...(event.seconds !== undefined && { seconds: event.seconds }),
-  };
-  return [mint(resourceEvent[key as keyof typeof resourceEvent], { ...envelope, data })];
 }

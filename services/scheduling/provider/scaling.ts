@@ -62,7 +62,7 @@ export function createScaling(parameters: {
     }
     const number = (value: Json | undefined): number | null =>
       value === undefined || value === null ? null : Number(value);
-    const type = String(properties['adjustment_type'] ?? properties['AdjustmentType']) as keyof typeof types;
+    const type = properties['adjustment_type'] ?? properties['AdjustmentType'];
     const adjustment = mint(groupAdjust, {
       id: `${message.id}:adjust`,
       subject: group.id,
@@ -71,7 +71,7 @@ export function createScaling(parameters: {
       data: {
         stack_id: group.id,
         policy: data.resource.name,
-        adjustment_type: types[type] ?? 'change_in_capacity',
+        adjustment_type: types[type as keyof typeof types] ?? 'change_in_capacity',
         adjustment: number(properties['scaling_adjustment'] ?? properties['ScalingAdjustment']) ?? 0,
         min_step: number(properties['min_adjustment_step'] ?? properties['MinAdjustmentStep']),
         cooldown: number(properties['cooldown'] ?? properties['Cooldown']),

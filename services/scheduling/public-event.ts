@@ -1,0 +1,56 @@
+/** What is told to listeners of an event that is kept with its stack. */
+import type { Envelope, Mint } from '@anneal/contracts/envelope.ts';
+import { hookEvent, type HookEventData, lifecycleEvent, resourceEvent, stackEvent } from '@anneal/contracts/events.ts';
+import type { EventRecord } from '@anneal/convergence/protocol.ts';
+
+const stages: Readonly<Record<string, string>> = { IN_PROGRESS: 'started', COMPLETE: 'completed', FAILED: 'failed' };
+
+/** None for what is only kept with the stack, such as signals. */
+export function publicForm(mint: Mint, event: EventRecord, parts: { project: string; cause: Envelope }): Envelope[] {
+  const envelope = { ...parts, id: event.id, subject: event.stack_id };
+  const common = {
+    stack_id: event.stack_id,
+    stack_name: event.stack_name,
+    action: event.action,
+    status: event.status,
+    reason: event.reason,
+    version: event.object_version,
+  };
+  const failure = event.failure && { failure: event.failure };
+  if (event.resource_id === undefined) {
+    const key = `${event.action.toLowerCase()}.${stages[event.status] ?? ''}`;
+    if (!Object.hasOwn(stackEvent, key)) return [];
+    const definition = stackEvent[key as keyof typeof stackEvent];
+    return [mint(definition, { ...envelope, data: { ...common, ...failure, traversal: event.traversal } })];
+  }
+  const data = {
+    ...common,
+    resource_id: event.resource_id,
+    resource_name: event.resource_name,
+    resource_type: event.resource_type,
+    physical_id: event.physical_id,
+  };
+  if (event.hook) return hookForm(mint, { ...envelope, data }, event.hook);
+  const key = `${event.action.toLowerCase()}.${stages[event.status] ?? ''}`;
+  if (!Object.hasOwn(resourceEvent, key)) return [];
+  const seconds = event.seconds !== undefined && { seconds: event.seconds };
+  const definition = resourceEvent[key as keyof typeof resourceEvent];
+  return [mint(definition, { ...envelope, data: { ...data, ...failure, ...seconds } })];
+}
+
+function hookForm(
+  mint: Mint,
+  {
+    data,
+    ...envelope
+  }: { id: string; subject: string; project: string; cause: Envelope; data: Omit<HookEventData, 'hook'> },
+  hook: NonNullable<EventRecord['hook']>,
+): Envelope[] {
+  const { name, kind, state, token, deadline } = hook;
+  const told = { ...data, hook: name };
+  if (kind === 'hook') return [mint(hookEvent[state], { ...envelope, data: told })];
+  // The token is for whoever waits with it; that the wait is over, the events of the resource tell.
+  if (state === 'cleared' || deadline === null) return [];
+  const lifecycle = { ...told, transition: name, token, deadline, default_result: hook.default ?? 'abandon' };
+  return [mint(lifecycleEvent.waiting, { ...envelope, data: lifecycle })];
+}

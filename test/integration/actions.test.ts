@@ -1,0 +1,142 @@
+import { hookEvent, lifecycleEvent } from '@anneal/contracts/events.ts';
+import type { Envelope } from '@anneal/contracts/envelope.ts';
+import {
+  snapshotDelete,
+  snapshotList,
+  snapshotShow,
+  stackCreate,
+  stackExport,
+  type StackView,
+} from '@anneal/contracts/scheduling.ts';
+import { eventually } from '@anneal/runtime/testing.ts';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { StackWorld } from './stack-world.ts';
+
+let world: StackWorld;
+beforeEach(async () => {
+  world = await StackWorld.open();
+});
+afterEach(() => world.close());
+
+const inner = `
+heat_template_version: 2018-08-31
+parameters: {value: {type: string}, fail: {type: boolean, default: false}}
+resources:
+  t: {type: OS::Heat::TestResource, properties: {value: {get_param: value}, fail: {get_param: fail}}}
+outputs: {out: {value: {get_attr: [t, output]}}}
+`;
+const tree = (value: string, more = '') => ({
+  template: `
+heat_template_version: 2018-08-31
+resources:
+  a: {type: inner.yaml, properties: {value: ${value}${more}}}
+  b: {type: OS::Heat::Value, properties: {value: {get_attr: [a, out]}}}
+outputs: {b: {value: {get_attr: [b, value]}}}
+`,
+  files: { 'inner.yaml': inner },
+});
+const nestedOf = async (id: string): Promise<StackView> => {
+  const nested = (await world.stacks(true)).find(({ parent }) => parent === id);
+  if (!nested) throw new Error('nothing is nested');
+  return nested;
+};
+
+describe('an action', () => {
+  it('goes through all that is nested: check, suspend, resume', async () => {
+    const root = await world.made('s', tree('x'));
+    const nested = await nestedOf(root.id);
+    for (const kind of ['check', 'suspend', 'resume'] as const) {
+      await world.act(root.id, { kind });
+      expect(await world.complete(root.id)).toMatchObject({ action: kind.toUpperCase() });
+      expect(await world.show(nested.id)).toMatchObject({ action: kind.toUpperCase(), status: 'COMPLETE' });
+    }
+    expect(world.outputs(await world.updated(root.id, tree('y')))).toEqual({ b: 'y' });
+  });
+
+  it('keeps snapshots, and restores one', async () => {
+    const root = await world.made('s', tree('x'));
+    await world.act(root.id, { kind: 'snapshot', id: 'snap', name: 'first' });
+    await world.complete(root.id);
+    const which = { project: 'p1', stack: root.id };
+    expect((await world.ask(snapshotList, which)).snapshots).toMatchObject([{ id: 'snap', status: 'COMPLETE' }]);
+    const shown = await world.ask(snapshotShow, { ...which, snapshot: 'snap' });
+    expect(shown.data).toMatchObject({ name: 's', resources: { b: { type: 'OS::Heat::Value' } } });
+    await world.updated(root.id, tree('y'));
+    await world.act(root.id, { kind: 'restore', snapshot: 'snap' });
+    const restored = await world.complete(root.id);
+    expect(restored.action).toBe('RESTORE');
+    expect(world.outputs(restored)).toEqual({ b: 'x' });
+    await world.ask(snapshotDelete, { ...which, snapshot: 'snap' });
+    expect((await world.ask(snapshotList, which)).snapshots).toEqual([]);
+  });
+
+  it('rolls everything back that a failed update had done, in nested stacks too', async () => {
+    const id = (await world.create('s', tree('x'), { on_failure: 'rollback' })).id;
+    await world.complete(id);
+    await world.update(id, tree('y', ', fail: true'));
+    const back = await world.complete(id);
+    expect(back.action).toBe('ROLLBACK');
+    expect(world.outputs(back)).toEqual({ b: 'x' });
+  });
+
+  it('exports a stack and abandons it; what it had can be adopted', async () => {
+    const root = await world.made('s', tree('x'));
+    const nested = await nestedOf(root.id);
+    const exported = await world.ask(stackExport, { project: 'p1', stack: root.id });
+    expect(exported).toMatchObject({ name: 's', resources: { a: { resource_id: nested.id, resources: { t: {} } } } });
+    await world.act(root.id, { kind: 'abandon' });
+    await world.complete(root.id);
+    expect(await world.stacks(true)).toEqual([]);
+    const id = world.context.newId();
+    const { plan, template, environment, files, description } = root;
+    await world.ask(stackCreate, {
+      id,
+      name: 'again',
+      project: 'p1',
+      owner: 'admin',
+      timeout_minutes: null,
+      on_failure: 'keep',
+      tags: [],
+      adopt: exported['resources'] as never,
+      plan,
+      template,
+      environment,
+      files,
+      description,
+    });
+    const adopted = await world.complete(id);
+    expect(adopted).toMatchObject({ action: 'ADOPT', status: 'COMPLETE' });
+  });
+});
+
+describe('a hook', () => {
+  const told = async (types: string[]): Promise<Envelope[]> => {
+    const heard: Envelope[] = [];
+    await world.context.bus.subscribe(types, async ({ message }) => void heard.push(message));
+    return heard;
+  };
+
+  it('in a nested stack holds its resource until it is cleared', async () => {
+    const heard = await told([hookEvent.waiting.type, hookEvent.cleared.type]);
+    const environment = { resource_registry: { resources: { a: { t: { hooks: 'pre-create' } } } } };
+    const { id } = await world.create('s', { ...tree('x'), environment });
+    const nested = await eventually(async () => (await world.stacks(true)).find(({ parent }) => parent === id));
+    await eventually(async () => ((await world.resources(nested.id))[0]?.hook ? true : undefined));
+    expect(await world.events(nested.id)).toContain('t INIT COMPLETE');
+    await world.actOn(nested.id, 't', { kind: 'clear hook', hook: 'pre-create' });
+    expect(world.outputs(await world.complete(id))).toEqual({ b: 'x' });
+    await eventually(() => (heard.length === 2 ? true : undefined));
+  });
+
+  it('of a lifecycle is told with a token, and completed with it', async () => {
+    const heard = await told([lifecycleEvent.waiting.type]);
+    const hook = { transition: 'launching', heartbeat_timeout: 100, default_result: 'abandon' };
+    const environment = { resource_registry: { resources: { 'b*': { lifecycle_hooks: [hook] } } } };
+    const { id } = await world.create('s', { ...tree('x'), environment });
+    const waiting = await eventually(() => heard[0]);
+    const { token } = waiting.data as { token: string };
+    await world.actOn(id, 'b', { kind: 'heartbeat', hook: 'launching', token });
+    await world.actOn(id, 'b', { kind: 'complete hook', hook: 'launching', token, result: 'continue' });
+    await world.complete(id);
+  });
+});
