@@ -138,8 +138,9 @@ function configurationOf({
 /** All members come from one definition, so that what is wrong with it is wrong with each; it is said once. */
 function oncePerDefinition(mistakes: readonly Mistake[]): Mistake[] {
   const said = new Set<string>();
-  return mistakes.filter(({ code, path }) => {
-    const key = `${code} ${path.replace(/^resources\.[^.]*/, '')}`;
+  return mistakes.filter(({ code, path, message }) => {
+    const [first = ''] = /^resources\.[^.]*/.exec(path) ?? [];
+    const key = `${code} ${path.slice(first.length)} ${first === '' ? message : message.replaceAll(first, '')}`;
     return !said.has(key) && said.add(key);
   });
 }

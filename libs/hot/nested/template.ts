@@ -25,7 +25,8 @@ interface TemplateResource {
   readonly inner: Mistakes;
 }
 
-export function templateChild({ resource, template, found, stack, inner }: TemplateResource): Child {
+/** Undefined after a mistake in what is given to it; what is wrong with the template itself is in `inner`. */
+export function templateChild({ resource, template, found, stack, inner }: TemplateResource): Child | undefined {
   const { environment } = stack;
   const { read, schemas, file } = template;
   for (const { line, column, file: at, ...mistake } of template.mistakes) {
@@ -33,6 +34,8 @@ export function templateChild({ resource, template, found, stack, inner }: Templ
     inner.add({ ...mistake, at: isPlaced ? { line, column, ...(at !== undefined && { file: at }) } : undefined });
   }
   const passed = template.mistakes.length > 0 ? undefined : parametersOf(resource, template, stack);
+  // With defaults in the place of what is wrong it would come to something else.
+  if (!passed && template.mistakes.length === 0) return undefined;
   const { parameters = {}, open = [] } = passed ?? {};
   const registry = environment.registry.inside(resource.name, found.mapping);
   const inside = { ...environment, registry, parameters: asEntries(parameters) };
