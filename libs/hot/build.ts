@@ -18,6 +18,8 @@ import { referencesOf } from './references.ts';
 import { holdsUnknown } from './unknown.ts';
 import type { Version } from './version.ts';
 
+const logic: ReadonlySet<string> = new Set(['equals', 'not', 'and', 'or']);
+
 /** An `if` without an else whose condition is false: the item, entry or property around it is as if it were not written. */
 export const vanished: unique symbol = Symbol('vanished');
 
@@ -81,6 +83,7 @@ export class Build {
     const [first] = node.entries.size === 1 && (this.#options.calls?.has(node) ?? true) ? node.entries : [];
     if (first) {
       const [name, entry] = first;
+      if (place.inCondition && logic.has(name)) return this.#verdict(node, place);
       if (place.inCondition && !this.#fitsCondition(name, entry, place)) return undefined;
       if (name === 'if' && (this.#options.version >= '2016-10-14' || this.#options.dialect === 'cfn'))
         return this.#if(entry.value, place);
@@ -111,15 +114,21 @@ export class Build {
     return this.value(node, { path, onReference: () => undefined, inCondition: true });
   }
 
+  /** Among the values that are compared may be conditions. */
+  #verdict(node: Node, { path }: Place): Expression | undefined {
+    const value = this.conditions.use(node, path);
+    return value === undefined ? undefined : { kind: 'literal', value };
+  }
+
   #fitsCondition(name: string, entry: Entry, place: Place): boolean {
-    const isOther = name === 'if' || lookUp(name, this.#options.version) !== 'literal';
-    const isLogic = name === 'equals' || name === 'not' || name === 'and' || name === 'or';
-    if (isLogic || (isOther && !conditionFunctions.has(name))) {
-      const message = `${place.path}: The function "${name}" is invalid in this context`;
-      this.#options.mistakes.add({ code: 'InvalidCondition', message, path: place.path, at: entry.at, found: name });
-      return false;
-    }
-    return true;
+    const { mistakes, dialect } = this.#options;
+    const version = dialect === 'cfn' ? '2016-10-14' : this.#options.version;
+    if (name !== 'if' && lookUp(name, version) === 'literal') return true;
+    const since = conditionFunctions.get(name);
+    if (since !== undefined && version >= since) return true;
+    const message = `${place.path}: The function "${name}" is invalid in this context`;
+    mistakes.add({ code: 'InvalidCondition', message, path: place.path, at: entry.at, found: name });
+    return false;
   }
 
   #list(items: readonly Node[], place: Place): Expression | undefined {

@@ -34,6 +34,11 @@ export interface CompileParameters {
   readonly maxResources?: number;
   /** Names of stored parameters that the template may have lost since (PATCH); they are dropped in silence. */
   readonly droppable?: ReadonlySet<string>;
+  /**
+   * What Heat passes over is a mistake: a path that leads nowhere, a null that becomes an empty text or list, a function
+   * that is nearly one, a condition that is never looked at. Only of what is known while compiling.
+   */
+  readonly strict?: boolean;
   /** Templates that were read before, of the same files and defaults. */
   readonly library?: TemplateLibrary;
 }
@@ -78,12 +83,17 @@ export function compileBody(
     environment,
     mistakes,
     identity: options,
-    scope: new StackScope({ version: read.version, values, ...(attributes && { given: attributes }) }),
+    scope: new StackScope({
+      version: read.version,
+      values,
+      strict: options.strict,
+      ...(attributes && { given: attributes }),
+    }),
     depth: 0,
     tree: {
       library,
       nestedStacks: 'compiled',
-      misspeltFunctions: options.misspeltFunctions,
+      misspeltFunctions: options.strict ? undefined : options.misspeltFunctions,
       maxResources,
       files,
       types,

@@ -43,7 +43,7 @@ export class Conditions {
       this.#options.mistakes.add({ code: 'UnknownCondition', message, path, at: node.at, found: name, nearest });
       return undefined;
     }
-    return this.#definition(node, path);
+    return this.#definition(node, path, false);
   }
 
   #named(name: string): Verdict {
@@ -59,17 +59,18 @@ export class Conditions {
     }
     this.#running.push(name);
     const node = entry.value;
-    const verdict = this.#definition(node, path);
+    const verdict = this.#definition(node, path, true);
     this.#running.pop();
     // A cycle that was found below has been reported; it is not reported again from each of its members.
     if (!this.#verdicts.has(name)) this.#verdicts.set(name, verdict);
     return this.#verdicts.get(name);
   }
 
-  #definition(node: Node, path: string): Verdict {
+  /** `isOwn`: what stands for a name in the section itself, where it must be a boolean and cannot be another name. */
+  #definition(node: Node, path: string, isOwn: boolean): Verdict {
     if (node.kind === 'scalar' && typeof node.value === 'boolean') return node.value;
     // Where a condition is used, none is one that holds; in its own section it is nothing.
-    if (isNull(node) && !path.startsWith('conditions.') && !path.endsWith('.not')) return true;
+    if (isNull(node) && !isOwn && !path.endsWith('.not')) return true;
     const [first] = node.kind === 'map' && node.entries.size === 1 ? node.entries : [];
     if (!first) return this.#invalid(node, path);
     const [name, { value: argument }] = first;
@@ -86,7 +87,7 @@ export class Conditions {
     const inner = join(path, name);
     if (name === 'not') return negate(this.use(argument, inner));
     if (name === 'and' || name === 'or') return this.#all(name, argument, inner);
-    return name === 'equals' ? this.#equals(argument, inner) : this.#value(node, path);
+    return name === 'equals' ? this.#equals(argument, inner) : this.#value(node, path, isOwn);
   }
 
   #all(name: 'and' | 'or', argument: Node, path: string): Verdict {
@@ -94,14 +95,14 @@ export class Conditions {
       return this.#refuse(argument, path, `The minimum number of condition arguments to "${name}" is 2.`);
     }
     const decisive = name === 'or';
-    let isOpen = false;
-    // What comes after the one that decides is not looked at.
+    const verdicts: Verdict[] = [];
+    // What comes after the one that decides is not looked at, unless somebody asks for strictness.
     for (const [index, item] of argument.items.entries()) {
-      const verdict = this.use(item, join(path, index));
-      if (verdict === decisive) return decisive;
-      if (verdict === undefined) isOpen = true;
+      verdicts.push(this.use(item, join(path, index)));
+      if (verdicts.at(-1) === decisive && !this.#options.scope.strict) return decisive;
     }
-    return isOpen ? undefined : !decisive;
+    if (verdicts.includes(decisive)) return decisive;
+    return verdicts.includes(undefined) ? undefined : !decisive;
   }
 
   #equals(argument: Node, path: string): Verdict {
@@ -112,9 +113,10 @@ export class Conditions {
     return a === undefined || b === undefined ? undefined : pythonEqual(a, b);
   }
 
-  #value(node: Node, path: string): Verdict {
+  #value(node: Node, path: string, isOwn: boolean): Verdict {
     const value = this.#evaluate(node, path);
     if (value === undefined || typeof value === 'boolean') return value;
+    if (typeof value === 'string' && !isOwn) return this.use({ kind: 'scalar', value, at: node.at }, path);
     return this.#refuse(node, path, `The definition of condition "${path}" is invalid: it is not a boolean`);
   }
 

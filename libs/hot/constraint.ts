@@ -24,7 +24,9 @@ export function checkConstraints(
 }
 
 function findBreach(given: Json, constraint: Constraint, skipCustom: boolean): string | undefined {
-  const value = isExact(given) ? Number(given) : given;
+  const isNumeric =
+    isExact(given) || (typeof given === 'boolean' && (constraint.range ?? constraint.modulo) !== undefined);
+  const value = isNumeric ? Number(given) : given;
   const {
     length,
     range,

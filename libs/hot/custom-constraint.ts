@@ -3,6 +3,7 @@
  * such a thing exists is for its provider to say, when it is asked to use it.
  */
 import type { Json } from '@anneal/contracts/json.ts';
+import { pythonText } from './python.ts';
 
 const isIPv4 = (text: string): boolean =>
   /^\d{1,3}(?:\.\d{1,3}){3}$/.test(text) && text.split('.').every((part) => Number(part) <= 255 && !/^0\d/.test(part));
@@ -22,14 +23,16 @@ const isIP = (text: string): boolean => isIPv4(text) || isIPv6(text);
 
 type Validator = (value: string) => string | undefined;
 
-const label = /^(?!-)[A-Za-z0-9-]{1,63}(?<!-)$/;
-const dnsName = (value: string): string | undefined => {
+const label = /^(?!-)[a-z0-9-]{1,63}(?<!-)$/;
+const longestName = 255;
+function dnsName(value: string): string | undefined {
   const labels = value.replace(/\.$/, '').split('.');
-  if (value.length > 255) return `'${value}' exceeds the 255 character FQDN limit`;
-  return labels.every((part) => label.test(part))
-    ? undefined
-    : `'${value}' not in valid format. Reason: a label is not valid`;
-};
+  if (value.replace(/\.$/, '').length > longestName)
+    return `'${value}' exceeds the ${longestName} character FQDN limit`;
+  if (!labels.every((part) => label.test(part))) return `'${value}' not in valid format. Reason: a label is not valid`;
+  const isNumeric = value.endsWith('.') && labels.length > 1 && /^\d+$/.test(labels.at(-1) ?? '');
+  return isNumeric ? `'${value}' not in valid format. Reason: its last part is a number` : undefined;
+}
 
 function isCidr(value: string): boolean {
   const [address = '', prefix = '', ...rest] = value.split('/');
@@ -37,29 +40,82 @@ function isCidr(value: string): boolean {
   return (isIPv4(address) && Number(prefix) <= 32) || (isIPv6(address) && Number(prefix) <= 128);
 }
 
-const cronField =
-  /^(?:\*|[0-9A-Za-z]+(?:-[0-9A-Za-z]+)?)(?:\/\d+)?(?:,(?:\*|[0-9A-Za-z]+(?:-[0-9A-Za-z]+)?)(?:\/\d+)?)*$/;
-const isoDate = /^\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?$/;
+/** Eleven ways to write one, as their separators and lengths of groups. */
+const isMac = (text: string): boolean =>
+  /^[0-9a-f]{1,2}(?:([:-])[0-9a-f]{1,2}(?:\1[0-9a-f]{1,2}){4})$/i.test(text) ||
+  /^(?:[0-9a-f]{1,4}[.:][0-9a-f]{1,4}[.:][0-9a-f]{1,4}|[0-9a-f]{5,6}-[0-9a-f]{5,6}|[0-9a-f]{11,12})$/i.test(text);
+
+const months = 'jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec'.split('|');
+const days = 'sun|mon|tue|wed|thu|fri|sat'.split('|');
+/** From, to, and the names that may stand for numbers; a sixth field is the seconds. */
+const cronFields: readonly (readonly [number, number, readonly string[]])[] = [
+  [0, 59, []],
+  [0, 23, []],
+  [1, 31, []],
+  [1, 12, months],
+  [0, 7, days],
+  [0, 59, []],
+];
+const cronAliases = /^@(?:midnight|hourly|daily|weekly|monthly|yearly|annually)$/i;
+
+function isCron(value: string): boolean {
+  if (cronAliases.test(value)) return true;
+  const fields = value.toLowerCase().trim().split(/\s+/);
+  if (fields.length < 5 || fields.length > 6) return false;
+  return fields.every((field, index) => field.split(',').every((part) => isCronPart(part, index)));
+}
+
+function isCronPart(part: string, index: number): boolean {
+  const [low = 0, high = 0, names = []] = cronFields[index] ?? [];
+  const match = /^(?:[*?]|(?<from>\w+)(?:-(?<to>\w+))?)(?:\/(?<step>\d+))?$/.exec(part);
+  if (!match?.groups) return index === 4 && /^(?:l?[0-7](?:#[1-5])?|[a-z]{3}#[1-5])$/.test(part);
+  const { from, to, step } = match.groups;
+  if (step !== undefined && Number(step) === 0) return false;
+  const fits = (text: string | undefined): boolean => {
+    if (text === undefined) return true;
+    if (index === 2 && text === 'l') return true;
+    const named = names.indexOf(text);
+    const number = /^\d+$/.test(text) ? Number(text) : named < 0 ? Number.NaN : named + (index === 3 ? 1 : 0);
+    return number >= low && number <= high;
+  };
+  return fits(from) && fits(to);
+}
+
+const isoTime =
+  /^(?<year>\d{4})(?:(?:-(?<monthDash>\d{1,2})|(?<month>\d{2})(?!$))(?:(?:-(?<dayDash>\d{1,2})|(?<day>\d{2}))(?:[ T](?<hour>\d{2})(?::?(?<minute>\d{2}))?(?::?(?<second>\d{1,2})(?:[.,]\d+)?)?(?:Z|[-+]\d{2}:?(?:\d{2})?)?)?)?)?$/;
+
+function isIsoTime(text: string): boolean {
+  const parts = isoTime.exec(text)?.groups;
+  if (!parts) return false;
+  const [year, month, day] = [
+    parts['year'],
+    parts['monthDash'] ?? parts['month'],
+    parts['dayDash'] ?? parts['day'],
+  ].map((part) => Number(part ?? 1));
+  const date = new Date(Date.UTC(year ?? 0, (month ?? 1) - 1, day));
+  const isDay = (year ?? 0) > 0 && date.getUTCMonth() + 1 === month && date.getUTCDate() === day;
+  return (
+    isDay && Number(parts['hour'] ?? 0) < 24 && Number(parts['minute'] ?? 0) < 60 && Number(parts['second'] ?? 0) < 60
+  );
+}
 
 const validators: Record<string, Validator> = {
   ip_addr: (value) => (isIP(value) ? undefined : `Invalid IP address: ${value}`),
   net_cidr: (value) => (isCidr(value) ? undefined : `Invalid net cidr ${value}`),
   ip_or_cidr: (value) => (isIP(value) || isCidr(value) ? undefined : `Invalid IP address or net cidr ${value}`),
-  mac_addr: (value) =>
-    /^[0-9A-Fa-f]{2}(?:[:-][0-9A-Fa-f]{2}){5}$/.test(value) ? undefined : `Invalid MAC address ${value}`,
+  mac_addr: (value) => (isMac(value) ? undefined : `Invalid MAC address ${value}`),
   dns_name: dnsName,
-  rel_dns_name: (value) => (value.endsWith('.') ? `'${value}' must not end with a dot` : dnsName(value)),
-  dns_domain: (value) => (value.endsWith('.') ? dnsName(value) : `'${value}' must end with '.'`),
-  cron_expression: (value) => {
-    const fields = value.trim().split(/\s+/);
-    return fields.length === 5 && fields.every((field) => cronField.test(field))
-      ? undefined
-      : `Invalid CRON expression: ${value}`;
-  },
-  iso_8601: (value) =>
-    isoDate.test(value) && !Number.isNaN(Date.parse(value)) ? undefined : `Invalid ISO 8601 time: ${value}`,
-  expiration: (value) => (isoDate.test(value) ? undefined : `Expiration ${value} is not in the ISO 8601 form`),
+  rel_dns_name: (value) =>
+    value.endsWith('.') || value.length > longestName - 3
+      ? `'${value}' is a FQDN. It should be a relative domain name.`
+      : dnsName(value),
+  dns_domain: (value) => dnsName(value) ?? (value.endsWith('.') ? undefined : `'${value}' must end with '.'.`),
+  cron_expression: (value) => (isCron(value) ? undefined : `Invalid CRON expression: ${value}`),
+  iso_8601: (value) => (isIsoTime(value) ? undefined : `Invalid ISO 8601 time: ${value}`),
+  // Whether it is past is for whoever has a clock.
+  expiration: (value) => (isIsoTime(value.trim()) ? undefined : `Expiration ${value} is not in the ISO 8601 form`),
   timezone: (value) => {
+    if (/^[-+]?\d/.test(value)) return `Invalid timezone: '${value}'`;
     try {
       Intl.DateTimeFormat('en', { timeZone: value });
       return undefined;
@@ -77,9 +133,12 @@ export function checkCustom(name: string, value: Json): string | undefined {
       ? undefined
       : `"${JSON.stringify(value)}" does not validate ${name} (constraint not found)`;
   }
-  for (const item of Array.isArray(value) ? value : [value]) {
-    const problem = validators[name]?.(typeof item === 'string' ? item : JSON.stringify(item));
-    if (problem !== undefined) return `${JSON.stringify(item)} does not validate ${name} (${problem})`;
-  }
-  return undefined;
+  if (value === '' && emptyAllowed.has(name)) return undefined;
+  const isText = typeof value === 'string';
+  const problem =
+    isText || !textOnly.has(name) ? validators[name]?.(isText ? value : pythonText(value)) : 'it is no text';
+  return problem === undefined ? undefined : `"${pythonText(value)}" does not validate ${name} (${problem})`;
 }
+
+const emptyAllowed = new Set(['dns_name', 'rel_dns_name', 'dns_domain', 'cron_expression', 'expiration', 'timezone']);
+const textOnly = new Set(['dns_name', 'rel_dns_name', 'dns_domain']);

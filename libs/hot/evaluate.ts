@@ -2,10 +2,10 @@
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Json } from '@anneal/contracts/json.ts';
 import type { Expression } from '@anneal/contracts/plan.ts';
-import { type Scope as FunctionScope, Wrong } from './functions/function.ts';
+import { type Scope as FunctionScope, unnoticed, Wrong } from './functions/function.ts';
 import { functions } from './functions/table.ts';
 import { join } from './mistakes.ts';
-import { toRecord } from './node.ts';
+import { shown, toRecord } from './node.ts';
 import { mapCall, mapOfPairs, numberCall, plain } from './exact.ts';
 import { fromText } from './number.ts';
 import { holdsUnknown, type Partial, settled, type Unknown, unknown } from './unknown.ts';
@@ -49,9 +49,9 @@ function call(expression: Extract<Expression, { kind: 'call' }>, scope: Scope, p
   if (!definition) throw refused(path, `The function ${expression.function} is not known`, expression);
   const argument = evaluateParts(expression.arguments, scope, path);
   if (holdsUnknown(argument)) return unknown;
-  const read = readAttribute(expression.function, argument as Json, scope);
-  if (read !== undefined) return read;
   try {
+    const read = readAttribute(expression.function, argument as Json, scope);
+    if (read !== undefined) return read;
     const value = definition.evaluate(argument as Json, scope);
     return value === undefined ? unknown : value;
   } catch (error) {
@@ -63,9 +63,10 @@ function call(expression: Extract<Expression, { kind: 'call' }>, scope: Scope, p
 function readAttribute(name: string, argument: Json, scope: Scope): Partial | undefined {
   if (name !== 'get_attr' || !scope.read || !Array.isArray(argument)) return undefined;
   const [resource, attribute, ...path] = argument;
-  return typeof resource === 'string' && typeof attribute === 'string'
-    ? scope.read(resource, attribute, path)
-    : undefined;
+  if (typeof resource !== 'string' || typeof attribute !== 'string') return undefined;
+  const found = scope.read(resource, attribute, path);
+  if (found === null) unnoticed(scope, () => `"get_attr" finds nothing under ${argument.map(shown).join(', ')}`);
+  return found;
 }
 
 function refused(path: string, message: string, { source }: Extract<Expression, { kind: 'call' }>): AnnealError {

@@ -120,10 +120,9 @@ function mergeValue({ name, type, old, value, deep }: Values): Json {
       }
       return (old ?? '') + value;
     case 'number':
-      if (typeof value !== 'number' || (old !== undefined && typeof old !== 'number')) {
-        return cannot(name, 'only a number can be added to a number');
-      }
-      return (old ?? 0) + value;
+      // Python's merge asks for a sequence, which no number is; two texts of numbers are joined as texts.
+      if (typeof value === 'string' && typeof old === 'string') return old + value;
+      return cannot(name, 'Invalid parameter in environment: a number cannot be merged');
     case 'boolean':
       throw new CannotMerge(`Invalid merge strategy 'merge' for parameter '${name}'.`);
   }

@@ -223,7 +223,7 @@ function readRule(kind: string, node: Node): Constraint | string {
   const value = toJson(node);
   switch (kind) {
     case 'allowed_values':
-      return Array.isArray(value) ? { allowed_values: value } : 'allowed_values must be a list';
+      return node.kind === 'list' ? { allowed_values: node.items.map(toExact) } : 'allowed_values must be a list';
     case 'allowed_pattern':
       if (typeof value !== 'string') return 'allowed_pattern must be a string';
       try {

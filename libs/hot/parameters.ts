@@ -52,9 +52,9 @@ export function resolveParameters(options: ResolveParameters): ParameterValues {
   return { values: toRecord(values) };
 }
 
-function refuseUnknown({ schemas, environment, pseudo, mistakes }: ResolveParameters): void {
+function refuseUnknown({ schemas, environment, mistakes }: ResolveParameters): void {
   for (const [name, entry] of environment.parameters) {
-    if (schemas.has(name) || Object.hasOwn(pseudo, name)) continue;
+    if (schemas.has(name)) continue;
     const nearest = nearestName(name, schemas.keys());
     const message = `The Parameter (${name}) was not defined in template.`;
     const expected = listed(schemas.keys());
@@ -101,7 +101,8 @@ function valueOf(schema: ParameterSchema, options: ResolveParameters): Json | un
   if (schema.default) {
     // As it is written, whatever else is given.
     const list = type === 'comma_delimited_list' ? convertNode(type, schema.default) : undefined;
-    const value = list && 'value' in list ? list.value : toExact(schema.default);
+    const written = toExact(schema.default);
+    const value = list && 'value' in list ? (written === '' ? [''] : list.value) : written;
     const at = schema.default.at ?? schema.at;
     if (list && 'problem' in list) refuse(list.problem, at, value);
     for (const problem of breaches({ type, value, constraints, skipCustom: true })) refuse(problem, at, value);

@@ -7,9 +7,12 @@ import { checkConstraints } from './constraint.ts';
 import { evaluateParts, type Scope } from './evaluate.ts';
 import { join, nearestName } from './mistakes.ts';
 import { plain } from './exact.ts';
-import { isExact, numberOf } from './number.ts';
+import { wholeNumber } from './functions/function.ts';
+import { isExact, isFloat, numberOf } from './number.ts';
 import { isObject, kindOfValue, shown, toRecord } from './node.ts';
+import { convertValue } from './parameter-value.ts';
 import { jsonText } from './python.ts';
+import { brokenRules, schemaFor } from './type-rule.ts';
 import { referencesOf } from './references.ts';
 import { holdsUnknown, type Partial, unknown } from './unknown.ts';
 
@@ -36,6 +39,8 @@ export interface ResolveProperties {
   readonly hidden?: ReadonlySet<string>;
   /** A template takes text where it asks for a list or a map, since its parameters do. */
   readonly isTemplate?: boolean;
+  /** Inside maps whose parts are known, what is not given is null, as Heat shows it. */
+  readonly absentAsNull?: boolean;
   /** The part of the resource that they stand in, for messages. */
   readonly section?: 'properties' | 'update_policy';
 }
@@ -56,7 +61,7 @@ export function resolveProperties(parameters: ResolveProperties): Resolved {
 }
 
 function resolveAll(parameters: ResolveProperties): Resolved {
-  const { resource, type, scope, section = 'properties' } = parameters;
+  const { resource, type, scope, section = 'properties', absentAsNull = false } = parameters;
   const base = `resources.${resource.name}.${section}`;
   const given = new Map<string, Partial>();
   const mistakes: PropertyMistake[] = [];
@@ -71,21 +76,55 @@ function resolveAll(parameters: ResolveProperties): Resolved {
     }
   }
   if (type.open_properties) return finish(Array.from(given), mistakes);
-  const context: Context = { base, mistakes, isTemplate: parameters.isTemplate === true };
-  return finish(readMap({ context, given, schema: type.properties, steps: [], path: base }), mistakes);
+  const context: Context = { base, mistakes, isTemplate: parameters.isTemplate === true, absentAsNull };
+  for (const [name, value] of given) if (value === unknown) checkReferenced({ name, context, ...parameters });
+  const schema = schemaFor(type, given);
+  const read = readMap({ context, given, schema, steps: [], path: base });
+  if (mistakes.length === 0 && section === 'properties') {
+    for (const problem of brokenRules(type.type, toRecord(read))) {
+      mistakes.push({
+        code: 'ConstraintBroken',
+        message: `resources.${resource.name}: ${problem}`,
+        path: base,
+        steps: [],
+      });
+    }
+  }
+  // What one property says of another is checked; the other stays as it is written.
+  const asWritten = read.map(([name, value]): [string, Partial] =>
+    schema[name] === type.properties[name] ? [name, value] : [name, given.get(name) ?? value],
+  );
+  return finish(asWritten, mistakes);
+}
+
+/** While a resource does not exist its reference is its name, which must fit too. */
+function checkReferenced({
+  name,
+  context,
+  resource,
+  type,
+}: ResolveProperties & { name: string; context: Context }): void {
+  const schema = Object.hasOwn(type.properties, name) ? type.properties[name] : undefined;
+  const expression = resource.properties[name];
+  const isReference = expression?.kind === 'call' && expression.function === 'get_resource';
+  const target = isReference && expression.arguments.kind === 'literal' ? expression.arguments.value : undefined;
+  // One that does not exist at all is a mistake of its own.
+  if (schema && typeof target === 'string' && resource.requires.includes(target))
+    convert({ context, steps: [name], path: join(context.base, name) }, target, schema);
 }
 
 function finish(read: [string, Partial][], mistakes: PropertyMistake[]): Resolved {
   const entries = read.map(([name, value]): [string, Partial] => [name, plain(value)]);
   const open = entries.filter(([, value]) => holdsUnknown(value)).map(([name]) => name);
   const known = entries.filter(([, value]) => !holdsUnknown(value)) as [string, Json][];
-  return { properties: toRecord(known), mistakes, unknown: open, all: toRecord(entries) };
+  return { properties: toRecord(known), mistakes, unknown: open, all: toRecord(read) };
 }
 
 interface Context {
   readonly base: string;
   readonly mistakes: PropertyMistake[];
   readonly isTemplate: boolean;
+  readonly absentAsNull: boolean;
 }
 interface Place {
   readonly context: Context;
@@ -125,7 +164,7 @@ function readMap(
           expected: `${name} (${property.type})`,
         });
       }
-      return [];
+      return context.absentAsNull && steps.length > 0 ? [[name, null]] : [];
     }
     const place = { context, steps: [...steps, name], path: join(path, name) };
     return [[name, readValue(place, value, property)]];
@@ -134,14 +173,16 @@ function readMap(
 
 const zeros = { String: '', Integer: 0, Number: 0, Boolean: false, Map: {}, List: [], Any: null } as const;
 
-function readValue(place: Place, value: Partial, schema: PropertySchema): Partial {
-  if (value === unknown) return unknown;
+function readValue(place: Place, given: Partial, schema: PropertySchema): Partial {
+  if (given === unknown) return unknown;
   // A null that is written counts as given: it reads as the default, or as the type's zero.
-  if (value === null) return schema.default ?? structuredClone(zeros[schema.type] as Json);
+  const value = given === null ? (schema.default ?? (structuredClone(zeros[schema.type]) as Json)) : given;
+  if (value === null) return null;
   const converted = convert(place, value, schema);
   if (converted === undefined) return unknown;
   if (schema.constraints && !holdsUnknown(converted)) {
-    for (const breach of checkConstraints(converted as Json, schema.constraints)) {
+    const checked = Array.isArray(given) && given.includes(null) ? given : converted;
+    for (const breach of checkConstraints(checked as Json, schema.constraints)) {
       refuse(place, 'ConstraintBroken', breach, { found: shown(converted as Json) });
     }
   }
@@ -203,21 +244,20 @@ function convertString(value: Partial, bad: Bad): string | undefined {
   return bad(`Value must be a string; got ${text(value)}`);
 }
 
-function convertInteger(value: Partial, bad: Bad): number | undefined {
+function convertInteger(value: Partial, bad: Bad): Json | undefined {
   if (typeof value === 'boolean') return Number(value);
   const number = numberOf(value);
-  if (number !== undefined) return Math.trunc(number);
-  if (typeof value === 'string' && /^\s*[-+]?\d+\s*$/.test(value)) return Number(value);
-  return bad(`Value '${text(value)}' is not an integer`);
+  // An integer of many digits keeps them.
+  if (number !== undefined) return isExact(value) && !isFloat(value) ? (value as Json) : Math.trunc(number);
+  const whole = typeof value === 'string' ? wholeNumber(value) : undefined;
+  return whole ?? bad(`Value '${text(value)}' is not an integer`);
 }
 
-function convertNumber(value: Partial, bad: Bad): number | undefined {
-  if (typeof value === 'boolean') return Number(value);
-  const number = numberOf(value);
-  if (number !== undefined) return number;
-  if (typeof value === 'string' && /^\s*[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?\s*$/.test(value))
-    return Number(value);
-  return bad(`Value '${text(value)}' is not a number`);
+/** A boolean is a number in Python, and stays what it is. */
+function convertNumber(value: Partial, bad: Bad): Json | undefined {
+  const isScalar = typeof value === 'string' || typeof value === 'boolean' || numberOf(value) !== undefined;
+  const converted = isScalar ? convertValue('number', value as Json) : undefined;
+  return converted && 'value' in converted ? converted.value : bad(`Value '${text(value)}' is not a number`);
 }
 
 /** Which resolved properties differ, and which of those cannot change without a new object. */

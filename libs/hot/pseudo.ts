@@ -13,8 +13,8 @@ export function pseudoParameters(
   if (dialect === 'hot') {
     return { 'OS::stack_name': stackName, 'OS::stack_id': stackId, 'OS::project_id': projectId };
   }
-  // A stack that is not stored has no id, which Python writes as None.
-  const arn = `arn:openstack:heat::${projectId}:stacks/${stackName}/${stackId === '' ? 'None' : stackId}`;
+  // Of a stack that is not stored, Python's word for nothing stands in it.
+  const arn = `arn:openstack:heat::${projectId}:stacks/${stackName}/${stackId || 'None'}`;
   return { 'AWS::StackName': stackName, 'AWS::StackId': arn, 'AWS::Region': region };
 }
 

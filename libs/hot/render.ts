@@ -50,7 +50,8 @@ function renderBody(body: Body, mistakes: Mistakes): Rendered {
     const { name, source } = resource;
     const type = types.get(name);
     const child = nested.get(name);
-    const resolved = type && resolveProperties({ resource, type, scope, isTemplate: child !== undefined });
+    const resolved =
+      type && resolveProperties({ resource, type, scope, isTemplate: child !== undefined, absentAsNull: true });
     for (const { steps: _, ...mistake } of resolved?.mistakes ?? []) mistakes.add({ ...mistake, at: source });
     const shown = renderer.resource(resource, body.writtenTypes.get(name), resolved?.all ?? {});
     return [name, child ? { ...shown, nested: { ...renderBody(child.body, mistakes) } } : shown];

@@ -86,6 +86,7 @@ function number(text: string): Scalar | undefined {
 }
 
 function integer(sign: number, digits: string): Scalar | undefined {
+  if (digits.length < 16 && /^\d+$/.test(digits)) return { value: digits === '0' ? 0 : sign * Number(digits) };
   let exact: bigint;
   try {
     exact = BigInt(digits) * BigInt(sign);

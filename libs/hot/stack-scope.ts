@@ -23,6 +23,7 @@ export type FacadeParts = Readonly<Record<'metadata' | 'deletion_policy' | 'upda
 
 export class StackScope implements Scope {
   readonly templateVersion: string;
+  readonly strict: boolean;
   readonly #values: Readonly<Record<string, PlanParameter>>;
   readonly #given: JsonObject;
   readonly #nested = new Map<string, NestedScope>();
@@ -35,10 +36,12 @@ export class StackScope implements Scope {
     values: Readonly<Record<string, PlanParameter>>;
     given?: JsonObject;
     facade?: FacadeParts;
+    strict?: boolean | undefined;
   }) {
     const { facade } = options;
     if (facade) this.facade = (part) => facade[part];
     this.templateVersion = options.version;
+    this.strict = options.strict === true;
     this.#values = options.values;
     this.#given = options.given ?? {};
   }

@@ -137,9 +137,16 @@ export function sectionNode(template: Template, name: string): Node {
 }
 
 /** The entries of a section that holds names; none after a mistake. */
+/** An empty list is as good as nothing where it is not looked into; CloudFormation's dialect does so more often. */
+function isEmptySection({ dialect }: Template, name: string, node: Node): boolean {
+  const isEmptyList = node.kind === 'list' && node.items.length === 0;
+  if (dialect === 'hot') return name === 'outputs' && isEmptyList;
+  return isEmptyList || (name === 'mappings' && node.kind !== 'map');
+}
+
 export function sectionEntries(template: Template, name: string, mistakes: Mistakes): ReadonlyMap<string, Entry> {
   const node = sectionNode(template, name);
-  if (isNull(node)) return new Map();
+  if (isNull(node) || isEmptySection(template, name, node)) return new Map();
   if (node.kind !== 'map') {
     const message = `The "${name}" section must be a map, not ${kindOfNode(node)}`;
     mistakes.add({ code: 'WrongType', message, path: name, at: node.at, expected: 'a map', found: kindOfNode(node) });

@@ -12,8 +12,9 @@ export function findInMap(
   let entries: ReadonlyMap<string, Entry> | undefined = mappings;
   let found: Node | undefined;
   for (const step of argument) {
-    const key = typeof step === 'object' ? undefined : String(step);
-    found = key === undefined ? undefined : entries?.get(key)?.value;
+    const entry: Entry | undefined = typeof step === 'object' ? undefined : entries?.get(String(step));
+    // The number 5 is not the text 5.
+    found = entry && (entry.key === undefined) === (typeof step === 'string') ? entry.value : undefined;
     if (!found) return { problem: `"Fn::FindInMap" finds nothing under ${argument.map(shown).join(', ')}` };
     entries = found.kind === 'map' ? found.entries : undefined;
   }

@@ -66,6 +66,10 @@ export function normaliseCfn(root: MapNode, format: string, mistakes: Mistakes):
       mistakes.add({ code: 'UnknownSection', message, path: name, at: entry.at, expected, found: name, nearest });
       continue;
     }
+    if (name === 'Conditions' && isNull(entry.value)) {
+      const message = 'Conditions validation error: Condition definitions must be a map';
+      mistakes.add({ code: 'WrongType', message, path: name, at: entry.at, expected: 'a map' });
+    }
     entries.set(sections[name] ?? name, { at: entry.at, value: reader.section(name, entry.value) });
   }
   return { root: { kind: 'map', entries, at: root.at }, calls: reader.calls };
@@ -99,6 +103,8 @@ class Reader {
       const known = Object.hasOwn(keys, key) && (key !== 'Condition' || this.#hasConditions);
       // There may be more than is read.
       if (!known) continue;
+      if (key === 'Properties' && isNull(value))
+        this.#mistakes.add({ code: 'WrongType', message: 'Properties type must be object', path: 'Resources', at });
       const isPlain = key === 'Type' || key === 'DependsOn' || key === 'Description';
       entries.set(keys[key] ?? key, { at, value: isPlain ? value : this.#value(value, key === 'Condition') });
     }

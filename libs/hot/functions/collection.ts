@@ -4,18 +4,19 @@ import { isObject, kindOfValue, shown } from '../node.ts';
 import { isExact } from '../number.ts';
 import { pythonEqual } from '../python.ts';
 import { entriesOf, exactEntries, type ExactKey, exactRecord, keysOf, keyText, lookUpKey } from '../record.ts';
-import { isEmpty, listOf, mapOf, type TemplateFunction, wrong } from './function.ts';
+import { isEmpty, listOf, mapOf, type TemplateFunction, unnoticed, wrong } from './function.ts';
 
 /** More members than any template has; a product of a few lists would otherwise fill the memory. */
 const mostRepeated = 100_000;
 
 const mapMerge: TemplateFunction = {
   name: 'map_merge',
-  evaluate(argument) {
+  evaluate(argument, scope) {
     const items = argument === '' ? [] : argument;
     if (!Array.isArray(items)) return wrong('Incorrect arguments to "map_merge" should be a list of maps');
     return exactRecord(
       items.flatMap((item) => {
+        if (item === null) unnoticed(scope, () => '"map_merge" merges null as an empty map');
         if (item === null) return [];
         return isObject(item) ? exactEntries(item) : wrong(`Items to merge must be maps, not ${kindOfValue(item)}`);
       }),
@@ -57,9 +58,10 @@ const sameKey = (a: ExactKey, b: ExactKey): boolean => pythonEqual(a as Json, b 
 
 const concat = (name: string, unique: boolean): TemplateFunction => ({
   name,
-  evaluate(argument) {
+  evaluate(argument, scope) {
     if (!Array.isArray(argument)) return wrong(`Incorrect arguments to "${name}" should be a list of lists`);
     const items = argument.flatMap((list) => {
+      if (list === null) unnoticed(scope, () => `"${name}" takes null for an empty list`);
       if (list === null) return [];
       return Array.isArray(list) ? list : wrong(`Items to concat must be lists, not ${shown(list)}`);
     });
@@ -112,6 +114,8 @@ const repeat: TemplateFunction = {
         ? undefined
         : members(name, forEach[name] ?? null, permutations && scope.templateVersion >= '2016-10-14'),
     );
+    for (const [index, list] of lists.entries())
+      if (!list) unnoticed(scope, () => `"repeat" takes null for an empty list of ${names[index]}`);
     const rows = permutations ? product(lists.map((list) => list ?? [])) : inStep(lists);
     if (unnamed && rows.length > 0 && holdsText(map['template'] ?? null))
       wrong('The placeholders of "repeat" must be strings');

@@ -9,6 +9,8 @@ export interface Scope {
   readonly templateVersion: string;
   /** Undefined: not known yet. */
   parameter(name: string): Json | undefined;
+  /** What Heat lets pass in silence (a path that leads nowhere, a null among texts) is wrong. */
+  readonly strict?: boolean;
   /** What an expression of yaql may use; Heat's limits when absent. */
   readonly yaql?: Limits;
   /** In a nested template: a part of the resource that stands for it. Undefined: not nested. */
@@ -32,6 +34,11 @@ export class Wrong extends Error {}
 
 export function wrong(message: string): never {
   throw new Wrong(message);
+}
+
+/** Says what goes unnoticed unless somebody asks for strictness. */
+export function unnoticed({ strict }: Scope, what: () => string): void {
+  if (strict) wrong(`strict: ${what()}`);
 }
 
 export function listOf(argument: Json, { name, least, most }: { name: string; least: number; most?: number }): Json[] {

@@ -1,8 +1,8 @@
 /** The functions that read something outside their arguments. */
 import type { Json } from '@anneal/contracts/json.ts';
-import { isObject } from '../node.ts';
+import { isObject, shown } from '../node.ts';
 import { isExact } from '../number.ts';
-import { own, type TemplateFunction, wholeNumber, wrong } from './function.ts';
+import { own, type TemplateFunction, unnoticed, wholeNumber, wrong } from './function.ts';
 
 const getParam: TemplateFunction = {
   name: 'get_param',
@@ -14,6 +14,8 @@ const getParam: TemplateFunction = {
     let at: Json | undefined = value;
     for (const step of path) at = at === undefined ? undefined : parameterStep(at, step);
     // Whatever cannot be found is the empty string.
+    if (at === undefined)
+      unnoticed(scope, () => `"get_param" finds nothing under ${[name, ...path].map(shown).join(', ')}`);
     return at === undefined ? '' : at;
   },
 };
@@ -56,7 +58,10 @@ const getAttr: TemplateFunction = {
     // The first version walks the path itself, the others hand it to the resource as a key.
     if (scope.templateVersion >= '2014-10-16' && path.some((step) => isObject(step) || Array.isArray(step)))
       return wrong('Path components in attributes must be strings');
-    return walkAttribute(own(attributes, attribute) ?? null, path);
+    const found = walkAttribute(own(attributes, attribute) ?? null, path);
+    if (found === null && (path.length > 0 || own(attributes, attribute) === undefined))
+      unnoticed(scope, () => `"get_attr" finds nothing under ${argument.map(shown).join(', ')}`);
+    return found;
   },
 };
 

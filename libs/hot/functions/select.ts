@@ -3,7 +3,7 @@ import type { Json } from '@anneal/contracts/json.ts';
 import { parseJsonText } from '../json-text.ts';
 import { isObject, kindOfValue, shown, toRecord } from '../node.ts';
 import { replaceText } from './text.ts';
-import { listOf, own, type TemplateFunction, wholeNumber, wrong } from './function.ts';
+import { listOf, type TemplateFunction, unnoticed, wholeNumber, wrong } from './function.ts';
 
 const parsed = (value: Json): Json => {
   if (typeof value !== 'string') return value;
@@ -16,19 +16,25 @@ const parsed = (value: Json): Json => {
 
 const select: TemplateFunction = {
   name: 'Fn::Select',
-  evaluate(argument) {
+  evaluate(argument, scope) {
     const [step = null, from = null] = listOf(argument, { name: 'Fn::Select', least: 2, most: 2 });
-    if (from === '') return '';
+    const nothing = (): string => {
+      unnoticed(scope, () => `"Fn::Select" finds nothing under ${shown(step)}`);
+      return '';
+    };
+    if (from === '') return nothing();
     const value = parsed(from);
-    if (value === null) return '';
+    if (value === null) return nothing();
     if (isObject(value))
       return typeof step === 'string'
-        ? (own(value, step) ?? '')
+        ? Object.hasOwn(value, step)
+          ? (value[step] ?? null)
+          : nothing()
         : wrong('Index to "Fn::Select" must be a string for a map');
     const index = wholeNumber(step);
     if (!Array.isArray(value) || index === undefined)
       return wrong(`"Fn::Select" cannot take ${shown(step)} from ${kindOfValue(value)}`);
-    return value.at(index) ?? (index < value.length && index >= -value.length ? null : '');
+    return value.at(index) ?? (index < value.length && index >= -value.length ? null : nothing());
   },
 };
 

@@ -5,7 +5,17 @@ import { isObject, kindOfValue, shown } from '../node.ts';
 import { isExact } from '../number.ts';
 import { compareText, isSortable, jsonText, lengthOf, pythonText } from '../python.ts';
 import { entriesOf, exactKeys } from '../record.ts';
-import { isEmpty, listOf, mapOf, own, type Scope, type TemplateFunction, wholeNumber, wrong } from './function.ts';
+import {
+  isEmpty,
+  listOf,
+  mapOf,
+  own,
+  type Scope,
+  type TemplateFunction,
+  unnoticed,
+  wholeNumber,
+  wrong,
+} from './function.ts';
 
 const serialises = (scope: Scope): boolean => scope.templateVersion >= '2015-10-15';
 
@@ -22,9 +32,11 @@ const listJoin: TemplateFunction = {
     const items = lists.flatMap((list) => {
       if (Array.isArray(list)) return list;
       // What is empty counts as no list, whatever it is; the first versions did so with null only.
+      if (list === null) unnoticed(scope, () => '"list_join" joins null as a list of nothing');
       if (list === null || (serialises(scope) && isEmpty(list))) return [];
       return wrong(`"list_join" must operate on a list, not ${kindOfValue(list)}`);
     });
+    if (items.includes(null)) unnoticed(scope, () => '"list_join" joins null as an empty text');
     return items.map((item) => joined(item, serialises(scope))).join(delimiter);
   },
 };
@@ -59,6 +71,8 @@ export function replaceText(options: {
   if (exactKeys(params)?.some((key) => typeof key !== 'string')) wrong(`"${name}" param placeholders must be strings`);
   const keys = Object.keys(params).sort((a, b) => lengthOf(b) - lengthOf(a) || compareText(a, b));
   if (keys.includes('')) return wrong(`"${name}" has an empty separator among its params`);
+  for (const key of keys)
+    if (params[key] === null) unnoticed(scope, () => `"${name}" puts an empty text where ${key} is, which is null`);
   const values = new Map(keys.map((key) => [key, replacement(name, params[key] ?? null, serialises(scope))]));
   if (strictness === 'very strict') refuseEmpty(name, keys, params);
   const missing = new Set(keys);
@@ -118,8 +132,9 @@ function replaceAll(parameters: {
 
 const strSplit: TemplateFunction = {
   name: 'str_split',
-  evaluate(argument) {
+  evaluate(argument, scope) {
     const [delimiter = null, text, index] = listOf(argument, { name: 'str_split', least: 2 });
+    if (text === null) unnoticed(scope, () => '"str_split" splits null, which gives null');
     if (text === null || text === undefined) return null;
     if (typeof text !== 'string') return wrong(`"str_split" must split a string, not ${kindOfValue(text)}`);
     if (delimiter !== null && (typeof delimiter !== 'string' || delimiter === ''))

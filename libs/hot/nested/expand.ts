@@ -79,6 +79,7 @@ function compileChild(
     version: read.version,
     values,
     given: scope.givenInside(resource.name),
+    strict: scope.strict,
     facade: {
       metadata: partOf(resource.metadata, scope),
       deletion_policy: resource.deletion_policy ?? 'Delete',

@@ -269,15 +269,16 @@ class Composer {
   /** What is merged stands before what is written, which wins; of several merged maps the first wins. */
   #entries(pairs: readonly Pair[], depth: number): Map<string, Entry> {
     const entries = new Map<string, Entry>();
-    const own = pairs.filter(({ isMerge }) => !isMerge);
-    for (const { node, at } of pairs.filter(({ isMerge }) => isMerge)) {
+    for (const { node, at, isMerge } of pairs) {
+      if (!isMerge) continue;
       const sources = node.kind === 'list' ? node.items.toReversed() : [node];
       for (const source of sources) {
         if (source.kind !== 'map') throw new YamlError('the value of << must be a map or a list of maps', at);
         for (const [name, entry] of source.entries) entries.set(name, entry);
       }
     }
-    for (const { key, at, node, word } of own) {
+    for (const { key, at, node, word, isMerge } of pairs) {
+      if (isMerge) continue;
       const { name, ...exact } = entryKey(key, { depth, offset: at, word });
       // A repeated key is legal and the last one wins, at the place of the first.
       entries.set(name, { at: this.#at(at), ...exact, value: node });

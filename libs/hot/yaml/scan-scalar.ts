@@ -224,10 +224,11 @@ function scanBlockHeader(cursor: Cursor): { keep: string; increment: number } {
 /** Empty lines; the first line that is not empty decides the indentation where the header did not. */
 function scanBlockBreaks(cursor: Cursor, known: number, parentIndent: number): { indent: number; breaks: string } {
   let [breaks, deepest] = ['', 0];
+  const isIndent = (): boolean => known === 0 || cursor.column < known;
   for (;;) {
-    while ((known === 0 || cursor.column < known) && cursor.code() === space) cursor.skip();
+    while (isIndent() && cursor.code() === space) cursor.skip();
     deepest = Math.max(deepest, cursor.column);
-    if ((known === 0 || cursor.column < known) && cursor.code() === tab)
+    if (isIndent() && cursor.code() === tab)
       cursor.fail('found a tab character where an indentation space is expected');
     if (!isBreak(cursor.code())) break;
     breaks += cursor.skipLine();

@@ -59,7 +59,8 @@ export class Scanner {
   #needsMore(): boolean {
     if (this.#tokens.length === 0) return true;
     this.#dropStaleKeys();
-    return this.#keys.some((key) => key?.token === this.#taken);
+    for (let level = 0; level < this.#keys.length; level += 1) if (this.#keys[level]?.token === this.#taken) return true;
+    return false;
   }
 
   #push(kind: Mark, at = this.#cursor.at): void {
@@ -141,7 +142,8 @@ export class Scanner {
   }
 
   #dropStaleKeys(): void {
-    for (const [level, key] of this.#keys.entries()) {
+    for (let level = 0; level < this.#keys.length; level += 1) {
+      const key = this.#keys[level];
       if (!key || (key.line === this.#cursor.line && key.at + longestKey >= this.#cursor.at)) continue;
       if (key.required) this.#cursor.fail("could not find expected ':'", key.at);
       this.#keys[level] = undefined;

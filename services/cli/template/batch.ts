@@ -8,11 +8,11 @@ import { parseJsonText } from '@anneal/hot/json-text.ts';
 import { render, type RenderParameters } from '@anneal/hot/render.ts';
 import { isObject, offlineStack, textsOf } from './load.ts';
 
-export function renderLine(line: string): JsonObject {
+export function renderLine(line: string, { strict = false }: { strict?: boolean } = {}): JsonObject {
   const { id, parameters } = readCase(line);
   if (Array.isArray(parameters)) return { id, errors: parameters as unknown as Json };
   try {
-    const answer = render(parameters);
+    const answer = render({ ...parameters, strict });
     return 'rendered' in answer ? { id, ...answer.rendered } : { id, errors: answer.mistakes as unknown as Json };
   } catch (error) {
     // A fault of ours in one case is no reason to leave the others without an answer.

@@ -19,7 +19,7 @@ export async function renderTemplate(
   options: RenderOptions,
   context: CliContext,
 ): Promise<void> {
-  if (options.batch !== undefined) return renderBatch(options.batch, context);
+  if (options.batch !== undefined) return renderBatch(options.batch, options.strict === true, context);
   if (file === undefined) throw new AnnealError('InvalidRequest', 'Name a template, or --batch with a file of cases');
   const { output } = options;
   const answer = await loadTemplate(file, options, context.cwd).then(render, (error: unknown) => {
@@ -42,11 +42,11 @@ export function refuse(mistakes: readonly Mistake[], format: string, context: Cl
   throw new CommanderError(exitCodes.refused, 'anneal.template.refused', 'refused');
 }
 
-async function renderBatch(file: string, { output, cwd, interrupt }: CliContext): Promise<void> {
+async function renderBatch(file: string, strict: boolean, { output, cwd, interrupt }: CliContext): Promise<void> {
   const input = file === '-' ? process.stdin.setEncoding('utf8') : createReadStream(resolve(cwd, file), 'utf8');
   for await (const line of linesOf(input)) {
     interrupt.throwIfAborted();
-    if (line.trim() !== '') output.line(oneLine(JSON.stringify(renderLine(line))));
+    if (line.trim() !== '') output.line(oneLine(JSON.stringify(renderLine(line, { strict }))));
   }
 }
 
