@@ -165,7 +165,8 @@ export function busRestartConformance(name: string, harness: BusHarness, broker:
       );
       await restart();
       await vi.waitFor(async () => expect(await bus.deadLetters.list({ limit: 5 })).toHaveLength(1), soon);
-      expect(attempts).toEqual([1, 2, 3]);
+      // An acknowledgement that the broker had not written down yet is repeated.
+      expect(new Set(attempts)).toEqual(new Set([1, 2, 3]));
       await restart();
       await vi.waitFor(() => bus.check(), soon);
       expect(await bus.deadLetters.list({ limit: 5 })).toMatchObject([

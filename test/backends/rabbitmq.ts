@@ -11,6 +11,7 @@ import { dirname, join } from 'node:path';
 import { freePort } from './free-port.ts';
 import { findProgram } from './program.ts';
 import type { BackendServer, MissingBackend } from './backend.ts';
+import type { Certificates } from './certificates.ts';
 
 const startMs = 60_000;
 /** First the script itself: the one in /usr/sbin changes the user, and then knows nothing of our environment. */
@@ -19,11 +20,14 @@ const scriptFolders = ['/usr/lib/rabbitmq/bin', '/usr/local/lib/rabbitmq/bin', '
 export interface RabbitmqServer extends BackendServer {
   /** Runs `rabbitmqctl`. Only with one that is ours. */
   control(...words: string[]): Promise<void>;
+  /** The host and port of TLS, where it was asked for. */
+  readonly secureHost?: string;
 }
 
-export async function findRabbitmq(): Promise<RabbitmqServer | MissingBackend> {
+/** With `tls` the server is our own, and lets clients in by their certificates too. */
+export async function findRabbitmq({ tls }: { tls?: Certificates } = {}): Promise<RabbitmqServer | MissingBackend> {
   const given = process.env['ANNEAL_TEST_AMQP_URL'];
-  if (given !== undefined && given !== '') {
+  if (tls === undefined && given !== undefined && given !== '') {
     const never = (): Promise<void> => Promise.reject(new Error('This RabbitMQ is not ours to kill.'));
     return { url: given, mayBeKilled: false, kill: never, start: never, stop: async () => undefined, control: never };
   }
@@ -36,18 +40,22 @@ export async function findRabbitmq(): Promise<RabbitmqServer | MissingBackend> {
         '(Debian: apt-get install rabbitmq-server).',
     };
   }
-  return startOwn(script, epmd);
+  return startOwn(script, epmd, tls);
 }
 
-async function startOwn(script: string, epmd: string): Promise<RabbitmqServer> {
+async function startOwn(script: string, epmd: string, tls: Certificates | undefined): Promise<RabbitmqServer> {
   const folder = await mkdtemp(join(tmpdir(), 'anneal-rabbitmq-'));
   const [port, distributionPort, epmdPort] = [await freePort(), await freePort(), await freePort()];
-  await writeFile(join(folder, 'plugins'), '[].');
-  await writeFile(
-    join(folder, 'rabbitmq.conf'),
+  const secureHost = tls && `127.0.0.1:${await freePort()}`;
+  await writeFile(join(folder, 'plugins'), tls ? '[rabbitmq_auth_mechanism_ssl].' : '[].');
+  const configuration = [
+    `listeners.tcp.1 = 127.0.0.1:${port}`,
     // Tests run where other things run: an alarm about somebody else's full disk would only stop them.
-    ['listeners.tcp.1 = 127.0.0.1:' + port, 'disk_free_limit.absolute = 50MB', 'log.console = false'].join('\n') + '\n',
-  );
+    'disk_free_limit.absolute = 50MB',
+    'log.console = false',
+    ...(tls && secureHost !== undefined ? secureSettings(tls, secureHost) : []),
+  ];
+  await writeFile(join(folder, 'rabbitmq.conf'), configuration.map((line) => `${line}\n`).join(''));
   const env = {
     PATH: process.env['PATH'] ?? '',
     HOME: folder,
@@ -110,8 +118,21 @@ async function startOwn(script: string, epmd: string): Promise<RabbitmqServer> {
     await stop();
     throw error;
   }
-  return { url: `amqp://guest:guest@127.0.0.1:${port}`, mayBeKilled: true, kill, start, stop, control };
+  const url = `amqp://guest:guest@127.0.0.1:${port}`;
+  return { url, mayBeKilled: true, kill, start, stop, control, ...(secureHost !== undefined && { secureHost }) };
 }
+
+const secureSettings = (tls: Certificates, host: string): string[] => [
+  `listeners.ssl.1 = ${host}`,
+  `ssl_options.cacertfile = ${tls.ca}`,
+  `ssl_options.certfile = ${tls.server.cert}`,
+  `ssl_options.keyfile = ${tls.server.key}`,
+  'ssl_options.verify = verify_peer',
+  'ssl_options.fail_if_no_peer_cert = false',
+  'auth_mechanisms.1 = PLAIN',
+  'auth_mechanisms.2 = EXTERNAL',
+  'ssl_cert_login_from = common_name',
+];
 
 /** The port is open before the broker is: it is there when it answers the protocol's header. */
 async function greets(port: number): Promise<boolean> {

@@ -57,7 +57,7 @@ describe.skipIf(!isHere)('a NATS server with rules of its own', () => {
     const url = await serve(config);
     const refused = open(url.replace('//', `//${wrong}`));
     await expect(refused).rejects.toMatchObject({
-      code: 'Unavailable',
+      code: 'Unauthorized',
       message: expect.stringMatching(/authori/i) as string,
     });
     await (await open(url.replace('//', `//${right}`))).check();

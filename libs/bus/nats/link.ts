@@ -1,8 +1,9 @@
 /** The connection of this process: one for everything, which comes back by itself. */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { JetStreamApiError, jetstreamManager, type JetStreamManager, type StoredMsg } from '@nats-io/jetstream';
-import { connect, type NatsConnection } from '@nats-io/transport-node';
+import { AuthorizationError, connect, type NatsConnection } from '@nats-io/transport-node';
 import type { BusLog } from '../broker.ts';
+import { isUnproved } from '../certificate.ts';
 import { createNames, type Names } from './names.ts';
 import { readNatsUrl } from './url.ts';
 
@@ -43,7 +44,7 @@ export class Link {
     void this.#watch();
   }
 
-  /** @throws AnnealError InvalidRequest for a wrong URL, Unavailable when nobody answers there. */
+  /** @throws AnnealError InvalidRequest for a wrong URL, Unauthorized, Unavailable when nobody answers there. */
   static async open(options: { url: string; source: string; id: string; log: BusLog }): Promise<Link> {
     const { connection, prefix, replicas } = await readNatsUrl(options.url);
     let nc: NatsConnection;
@@ -59,7 +60,10 @@ export class Link {
         ignoreAuthErrorAbort: true,
       });
     } catch (cause) {
-      throw unavailable(`NATS at ${String(connection.servers)} cannot be reached`, cause);
+      const at = `NATS at ${String(connection.servers)}`;
+      if (cause instanceof AuthorizationError) throw unauthorized(`${at} refuses the credentials`, cause);
+      if (isUnproved(cause)) throw unauthorized(`${at} cannot prove by its certificate who it is`, cause);
+      throw unavailable(`${at} cannot be reached`, cause);
     }
     try {
       const jsm = await jetstreamManager(nc, { timeout: apiTimeoutMs });
@@ -189,6 +193,10 @@ export class Link {
     }
     await this.nc.close();
   }
+}
+
+function unauthorized(what: string, cause: Error): AnnealError {
+  return new AnnealError('Unauthorized', `${what}: ${cause.message}.`, { cause });
 }
 
 export function unavailable(what: string, cause: unknown): AnnealError {

@@ -37,7 +37,7 @@ export class Topology {
     this.#link = link;
   }
 
-  /** @throws AnnealError Conflict when a newer Anneal made the streams. */
+  /** @throws AnnealError NotSupported when a newer Anneal made the streams. */
   async declare(): Promise<void> {
     const { stream, roots, prefix } = this.#link.names;
     await this.#stream(stream.requests, [`${roots.requests}>`], { retention: RetentionPolicy.Workqueue });
@@ -80,8 +80,8 @@ export class Topology {
     const version = Number(config.metadata?.['anneal-topology'] ?? 0);
     if (version > topologyVersion) {
       throw new AnnealError(
-        'Conflict',
-        `The stream ${name} has topology ${version}, and this program knows ${topologyVersion}: run a newer one.`,
+        'NotSupported',
+        `The stream ${name} has version ${version}, and this program knows ${topologyVersion}: start the newer program.`,
       );
     }
     await jsm.streams.update(name, { ...config, subjects, num_replicas: replicas, metadata: wanted.metadata ?? {} });

@@ -42,6 +42,8 @@ export async function readNatsUrl(url: string): Promise<NatsUrl> {
       return undefined;
     }
   };
+  const credentials = credentialsOf(userinfo);
+  if (!credentials) mistakes.push('the user or password has a % that begins no escape');
   const [creds, ca, cert, key] = await Promise.all([read('creds'), read('ca'), read('cert'), read('key')]);
   if (mistakes.length > 0) throw new AnnealError('InvalidRequest', `The URL of the bus: ${mistakes.join('; ')}.`);
 
@@ -51,7 +53,7 @@ export async function readNatsUrl(url: string): Promise<NatsUrl> {
     replicas,
     connection: {
       servers,
-      ...credentialsOf(userinfo),
+      ...credentials,
       ...(creds !== undefined && { authenticator: credsAuthenticator(new TextEncoder().encode(creds)) }),
       ...(secure && {
         tls: {
@@ -64,9 +66,13 @@ export async function readNatsUrl(url: string): Promise<NatsUrl> {
   };
 }
 
-function credentialsOf(userinfo: string | undefined): { user?: string; pass?: string; token?: string } {
-  if (userinfo === undefined || userinfo === '') return {};
+function credentialsOf(userinfo = ''): { user?: string; pass?: string; token?: string } | undefined {
+  if (userinfo === '') return {};
   const [first = '', ...rest] = userinfo.split(':');
-  if (rest.length === 0) return { token: decodeURIComponent(first) };
-  return { user: decodeURIComponent(first), pass: decodeURIComponent(rest.join(':')) };
+  try {
+    if (rest.length === 0) return { token: decodeURIComponent(first) };
+    return { user: decodeURIComponent(first), pass: decodeURIComponent(rest.join(':')) };
+  } catch {
+    return undefined;
+  }
 }

@@ -7,6 +7,8 @@ export interface Arrival {
   readonly message: Message;
   /** Names its note. Undefined for what a foreign program sent without an id. */
   readonly key: string | undefined;
+  /** The same for all attempts at a message, and for what a killed broker made two of. */
+  readonly grave: string | undefined;
   /** How often the broker gave it to someone before, as far as it says. */
   readonly takenBefore: number;
   readonly subject: string | undefined;
@@ -24,9 +26,12 @@ const historyKept = 50;
 
 export function arrivalOf(queue: string, message: Message): Arrival {
   const { headers: given, messageId } = message.properties;
+  const keyOf = (id: unknown): string | undefined =>
+    typeof id === 'string' && id !== '' ? `${queue}|${id}` : undefined;
   return {
     message,
-    key: typeof messageId === 'string' && messageId !== '' ? `${queue}|${messageId}` : undefined,
+    key: keyOf(messageId),
+    grave: keyOf(given?.[headers.origin] ?? messageId),
     // RabbitMQ 4 counts takings apart from failed deliveries; 3 has one count; classic queues know only "again".
     takenBefore:
       numberOf(given?.['x-acquired-count']) ??

@@ -9,14 +9,14 @@ import { Members } from '../active/members.ts';
 import { groupQueue, type Broker, type BrokerConsumer, type BusLog, type Intake, type Packet } from '../broker.ts';
 import { matcherOf } from '../pattern.ts';
 import type { DeadLetters } from '../port.ts';
+import { bringForward } from '../topology.ts';
 import { Asker, isMissing } from './channel.ts';
 import { Declarer } from './declare.ts';
 import { Graveyard } from './dead-letters.ts';
-import { Due } from './due.ts';
 import { Inbox } from './inbox.ts';
 import { Link, reasonOf } from './link.ts';
 import { createLook } from './look.ts';
-import { headers, Names } from './names.ts';
+import { headers, Names, topologySteps } from './names.ts';
 import { Notes } from './notes.ts';
 import { type Letter, Publisher } from './publisher.ts';
 import { createQueues } from './queues.ts';
@@ -24,6 +24,7 @@ import { Registry } from './registry.ts';
 import { Retries } from './retries.ts';
 import { type Afterlife, Taker } from './taker.ts';
 import type { Endpoint } from './url.ts';
+import { Written } from './written.ts';
 
 interface Parts {
   readonly endpoint: Endpoint;
@@ -32,6 +33,7 @@ interface Parts {
   readonly consuming: Link;
   readonly registry: Registry;
   readonly notes: Notes;
+  readonly written: Written;
   readonly store: Store;
   readonly newId: () => string;
   readonly now: () => Date;
@@ -67,26 +69,9 @@ export class RabbitmqBroker implements Broker {
     this.#inbox = made.inbox;
     this.#asker = made.asker;
     this.members = made.members;
-    this.#declarer = new Declarer({ link: consuming, asker: this.#asker, names, log: parts.log });
-    this.#retries = new Retries({ names, asker: this.#asker, publisher: made.publisher, registry, newId, now });
+    this.#declarer = new Declarer({ ...parts, link: consuming, asker: this.#asker });
+    this.#retries = new Retries({ names, declarer: this.#declarer, publisher: made.publisher, registry, newId, now });
     this.deadLetters = made.graveyard;
-    new Due({
-      link: consuming,
-      names,
-      log: parts.log,
-      forward: ({ content, properties }, queue) =>
-        made.publisher.send([
-          {
-            ...this.#letterTo(queue, { type: '', bytes: content }),
-            options: {
-              persistent: true,
-              mandatory: true,
-              messageId: String(properties.messageId),
-              headers: ownHeaders(properties.headers),
-            },
-          },
-        ]),
-    }).start();
     this.queues = createQueues({
       names,
       asker: this.#asker,
@@ -110,8 +95,11 @@ export class RabbitmqBroker implements Broker {
   }): Promise<RabbitmqBroker> {
     const { endpoint, source, store, newId, now, log } = options;
     const names = new Names(endpoint);
+    const system = `rabbitmq:${endpoint.prefix}`;
+    await bringForward({ store, id: system, by: newId(), steps: topologySteps, log });
     const registry = await Registry.open({ store, log });
     const notes = await Notes.open({ store, log });
+    const written = await Written.open({ store, log });
     await notes.sweep(new Date(now().getTime() - notesKeptMs).toISOString());
     const sending = await Link.open({ endpoint, name: `${source} sends`, log });
     const consuming = await Link.open({ endpoint, name: `${source} consumes`, log }).catch(async (error: unknown) => {
@@ -130,7 +118,7 @@ export class RabbitmqBroker implements Broker {
       now,
       resend: ({ queue, subject, content }) => broker.#resend({ queue, subject, content }),
     });
-    const parts: Parts = { endpoint, names, sending, consuming, registry, notes, store, newId, now, log };
+    const parts: Parts = { endpoint, names, sending, consuming, registry, notes, written, store, newId, now, log };
     const asker = new Asker(consuming);
     // The inbox goes with its connection: the broker knows which of them are left.
     const isGone = (id: string): Promise<boolean> =>
@@ -315,7 +303,7 @@ export class RabbitmqBroker implements Broker {
         await certainly(queue, alive, () =>
           this.#graveyard.bury({
             queue,
-            key: arrival.key,
+            key: arrival.grave,
             subject: arrival.subject,
             attempts: attempt,
             failure: verdict.failure,
@@ -355,10 +343,6 @@ export class RabbitmqBroker implements Broker {
     return this.#publisher.send([this.#letterTo(queue, { type: '', subject, bytes: content })]);
   }
 }
-
-/** The broker's own would be taken for counts of this queue. */
-const ownHeaders = (given: object | undefined): Record<string, unknown> =>
-  Object.fromEntries(Object.entries(given ?? {}).filter(([name]) => name.startsWith('x-anneal-')));
 
 const contentOf = ({ bytes }: Packet): Buffer =>
   typeof bytes === 'string' ? Buffer.from(bytes) : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);

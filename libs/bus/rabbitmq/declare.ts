@@ -2,60 +2,130 @@
  * Queues are made here, and are there for good when it says so.
  *
  * RabbitMQ before 4.0 writes down which quorum queues it has half a second late. Killed before that, it comes back with an
- * empty queue in place of the newest one, without a leader, and what was confirmed to it is gone. Making one more quorum
- * queue makes it write down all the earlier ones: nothing is sent to a queue before another one was made after it.
+ * empty queue in place of the newest one: without a leader, it takes nothing ever again, and what was confirmed to it is
+ * gone. Making one more quorum queue makes it write down all the earlier ones. Hence
+ *
+ * D1 nothing is sent to a queue before another one was made after it, while the same connection lasted;
+ * D2 a queue that is not known to be written down, and does not answer, was never sent to: it is made anew.
  */
 import { randomUUID } from 'node:crypto';
-import type { Options } from 'amqplib';
+import type { Channel, Options, Replies } from 'amqplib';
 import type { BusLog } from '../broker.ts';
-import type { Asker } from './channel.ts';
+import { type Asker, isMissing } from './channel.ts';
 import { reasonOf, type Link } from './link.ts';
 import type { Names } from './names.ts';
+import type { Written } from './written.ts';
 
 const firstPromptVersion = 4;
+/** A queue with a leader answers in milliseconds, and within this when the broker has much to do. */
+const answerMs = 8000;
+/** The broker itself waits five seconds for a queue without a leader before it removes it by force. */
+const removeMs = 30_000;
+
+interface Parts {
+  readonly link: Link;
+  readonly asker: Asker;
+  readonly names: Names;
+  readonly written: Written;
+  readonly log: BusLog;
+}
 
 export class Declarer {
-  readonly #link: Link;
-  readonly #asker: Asker;
-  readonly #names: Names;
-  readonly #log: BusLog;
+  readonly #parts: Parts;
   /** The next one that is made for those before it. */
   #next: Promise<void> | undefined;
 
-  constructor(parameters: { link: Link; asker: Asker; names: Names; log: BusLog }) {
-    this.#link = parameters.link;
-    this.#asker = parameters.asker;
-    this.#names = parameters.names;
-    this.#log = parameters.log;
+  constructor(parts: Parts) {
+    this.#parts = parts;
   }
 
   /** @param name at the broker. */
   async make(name: string, options: Options.AssertQueue): Promise<void> {
+    const { link, asker, written, log } = this.#parts;
+    const { 'x-queue-type': type } = options.arguments as Record<string, unknown>;
+    if (type !== 'quorum' || !this.#isLate) {
+      await this.#assert(name, options);
+      return;
+    }
+    for (;;) {
+      const { model } = link;
+      const isThere = await this.#exists(name);
+      if (!isThere) await written.remove(name);
+      const { messageCount } = await this.#assert(name, options);
+      if (isThere && (await written.has(name))) return;
+      // One without a leader shows no messages.
+      if (messageCount === 0 && !(await this.#answers(name)) && !(await written.has(name))) {
+        if (link.model !== model) continue;
+        log.warn({ queue: name }, 'A queue was being made when the broker was killed; it is made anew.');
+        await asker.ask((channel) => channel.deleteQueue(name), removeMs);
+        continue;
+      }
+      await this.#writeDown();
+      if (link.model !== model) continue;
+      await written.add(name);
+      return;
+    }
+  }
+
+  async #assert(name: string, options: Options.AssertQueue): Promise<Replies.AssertQueue> {
+    const { asker, log } = this.#parts;
     try {
-      await this.#asker.ask((channel) => channel.assertQueue(name, options));
+      return await asker.ask((channel) => channel.assertQueue(name, options));
     } catch (error) {
       if ((error as { code?: unknown }).code !== 406) throw error;
       // Somebody made it otherwise. It is used as it is.
-      this.#log.warn({ queue: name, reason: reasonOf(error) }, 'A queue has other arguments than ours.');
-      await this.#asker.ask((channel) => channel.checkQueue(name));
+      log.warn({ queue: name, reason: reasonOf(error) }, 'A queue has other arguments than ours.');
+      return asker.ask((channel) => channel.checkQueue(name));
     }
-    const { 'x-queue-type': type } = options.arguments as Record<string, unknown>;
-    if (type === 'quorum' && this.#isLate) await this.#written();
+  }
+
+  async #exists(name: string): Promise<boolean> {
+    try {
+      await this.#parts.asker.ask((channel) => channel.checkQueue(name));
+      return true;
+    } catch (error) {
+      if (isMissing(error)) return false;
+      throw error;
+    }
   }
 
   get #isLate(): boolean {
-    const version: unknown = this.#link.model?.connection.serverProperties['version'];
+    const version: unknown = this.#parts.link.model?.connection.serverProperties['version'];
     return typeof version !== 'string' || Number.parseInt(version, 10) < firstPromptVersion;
   }
 
+  /** To be refused is an answer; only silence is none. */
+  async #answers(name: string): Promise<boolean> {
+    const channel = await this.#parts.link.model?.createChannel().catch(() => undefined);
+    if (!channel) return false;
+    channel.on('error', () => undefined);
+    const answered = Promise.withResolvers<boolean>();
+    const late = setTimeout(() => answered.resolve(false), answerMs);
+    this.#knock(channel, name).then(
+      () => answered.resolve(true),
+      () => answered.resolve(true),
+    );
+    const outcome = await answered.promise;
+    clearTimeout(late);
+    // A channel that waits for a queue without a leader does not close either.
+    channel.close().catch(() => undefined);
+    return outcome;
+  }
+
+  async #knock(channel: Channel, name: string): Promise<void> {
+    const message = await channel.get(name);
+    if (message !== false) channel.nack(message);
+  }
+
   /** Questions to the broker run one after another: all that are asked before it begins share one. */
-  #written(): Promise<void> {
-    this.#next ??= this.#asker.ask(async (channel) => {
+  #writeDown(): Promise<void> {
+    const { asker, names } = this.#parts;
+    this.#next ??= asker.ask(async (channel) => {
       this.#next = undefined;
-      const name = this.#names.passing(randomUUID());
-      await channel.assertQueue(name, this.#names.passingOptions);
+      const name = names.passing(randomUUID());
+      await channel.assertQueue(name, names.passingOptions);
       await channel.deleteQueue(name);
-    });
+    }, removeMs);
     return this.#next;
   }
 }

@@ -7,6 +7,7 @@
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { connect, type ChannelModel } from 'amqplib';
 import type { BusLog } from '../broker.ts';
+import { isUnproved } from '../certificate.ts';
 import type { Endpoint } from './url.ts';
 
 export interface LinkUser {
@@ -53,6 +54,11 @@ export class Link {
         const reason = reasonOf(cause);
         if (/ACCESS[_-]REFUSED|403/.test(reason)) {
           throw new AnnealError('Unauthorized', `${shown} refuses the credentials or the virtual host: ${reason}.`, {
+            cause,
+          });
+        }
+        if (isUnproved(cause)) {
+          throw new AnnealError('Unauthorized', `${shown} cannot prove by its certificate who it is: ${reason}.`, {
             cause,
           });
         }

@@ -2,8 +2,8 @@
 import type { Options } from 'amqplib';
 import type { Endpoint } from './url.ts';
 
-/** A process refuses to run on a newer one than it knows. */
-export const topologyVersion = 1;
+/** From one version of it to the next; `../topology.ts` runs them. */
+export const topologySteps: readonly (() => Promise<void>)[] = [];
 
 export type QueueKind = 'queue' | 'group';
 
@@ -13,8 +13,8 @@ export const headers = {
   attempts: 'x-anneal-attempts',
   /** JSON: one entry per failed attempt. */
   history: 'x-anneal-history',
-  /** Of a message that waits: where it belongs. */
-  queue: 'x-anneal-queue',
+  /** Of another attempt: the id of the message at its first. */
+  origin: 'x-anneal-origin',
   /** Milliseconds since 1970. */
   sentAt: 'x-anneal-sent',
   subject: 'x-anneal-subject',
@@ -29,7 +29,7 @@ export const headers = {
 const shortestLevelMs = 64;
 const longestLevelMs = 2 ** 31;
 /** A queue of waits goes when it has not been used for this long beyond its own length. */
-const idleMs = 10 * 60_000;
+export const idleMs = 10 * 60_000;
 
 export const levelOf = (delayMs: number): number => {
   let level = shortestLevelMs;
@@ -57,15 +57,6 @@ export class Names {
     return `${this.#prefix}anneal.events`;
   }
 
-  /** What has waited long enough for another attempt. */
-  get due(): string {
-    return `${this.#prefix}anneal.due`;
-  }
-
-  get dueOptions(): Options.AssertQueue {
-    return { durable: true, arguments: { 'x-queue-type': 'classic' } };
-  }
-
   retry(name: string, level: number): string {
     return `${this.#prefix}anneal.retry.${level}.${name}`;
   }
@@ -89,14 +80,19 @@ export class Names {
     return { durable: true, arguments: { 'x-queue-type': 'quorum', 'x-expires': idleMs } };
   }
 
-  /** Its messages go to `due` when their time has come. */
-  retryOptions(level: number): Options.AssertQueue {
+  /**
+   * Its messages go back to their queue when their time has come: confirmed there before they leave here, which only
+   * quorum queues do. Classic ones lose what is on the way when the broker is killed.
+   */
+  retryOptions(queue: string, level: number): Options.AssertQueue {
     return {
       durable: true,
       arguments: {
-        'x-queue-type': 'classic',
+        'x-queue-type': 'quorum',
         'x-dead-letter-exchange': '',
-        'x-dead-letter-routing-key': this.due,
+        'x-dead-letter-routing-key': this.queue(queue),
+        'x-dead-letter-strategy': 'at-least-once',
+        'x-overflow': 'reject-publish',
         'x-expires': Math.min(level + idleMs, 2 ** 32 - 1),
       },
     };

@@ -2,10 +2,9 @@
  * Which queues there are. The protocol cannot list them, and the management plugin may not be there: every process writes
  * down what it makes, in the store that all of them share.
  */
-import { AnnealError } from '@anneal/contracts/errors.ts';
 import { type Collection, type Document, DuplicateError, type Store } from '@anneal/store/port.ts';
 import type { BusLog } from '../broker.ts';
-import { type QueueKind, topologyVersion } from './names.ts';
+import type { QueueKind } from './names.ts';
 
 export interface KnownQueue extends Document {
   readonly kind: QueueKind;
@@ -13,10 +12,6 @@ export interface KnownQueue extends Document {
   readonly patterns: readonly string[];
   /** Lengths of the waits that it has queues for. */
   readonly levels: readonly number[];
-}
-
-interface Topology extends Document {
-  readonly topology: number;
 }
 
 const page = 1000;
@@ -31,18 +26,7 @@ export class Registry {
     this.#log = log;
   }
 
-  /** @throws AnnealError Defect when the broker was set up by a newer version of this program. */
   static async open({ store, log }: { store: Store; log: BusLog }): Promise<Registry> {
-    const versions = await store.collection<Topology>({ name: 'bus_topology', indexes: [] });
-    const id = 'rabbitmq';
-    const found = await versions.get(id);
-    if (found && found.topology > topologyVersion) {
-      throw new AnnealError(
-        'NotSupported',
-        `The queues have version ${found.topology}, and this program knows ${topologyVersion}: start the newer program.`,
-      );
-    }
-    if (!found) await versions.bulk([{ kind: 'insert', document: { id, topology: topologyVersion } }]);
     return new Registry(await store.collection<KnownQueue>({ name: 'bus_queues', indexes: [] }), log);
   }
 

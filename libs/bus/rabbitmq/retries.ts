@@ -1,10 +1,10 @@
 /**
  * Another attempt, later: the message goes, confirmed, to a queue of waits beside its own, and is acknowledged only then.
- * When its time has come the broker gives it to `due.ts`, which brings it back.
+ * When its time has come the broker brings it back, confirmed too.
  */
 import type { Registry } from './registry.ts';
-import { headers, levelOf, type Names } from './names.ts';
-import type { Asker } from './channel.ts';
+import type { Declarer } from './declare.ts';
+import { headers, idleMs, levelOf, type Names } from './names.ts';
 import type { HistoryEntry } from './notes.ts';
 import type { Publisher } from './publisher.ts';
 import type { Taken } from './taker.ts';
@@ -16,7 +16,7 @@ const wayMs = 300;
 
 interface Parameters {
   readonly names: Names;
-  readonly asker: Asker;
+  readonly declarer: Declarer;
   readonly publisher: Publisher;
   readonly registry: Registry;
   readonly newId: () => string;
@@ -27,19 +27,19 @@ export class Retries {
   readonly #parameters: Parameters;
   /** What this process put there and has not seen again, with the time when it is due. */
   readonly #out = new Map<string, Map<string, number>>();
+  /** When this process last made a queue of waits. */
+  readonly #made = new Map<string, number>();
 
   constructor(parameters: Parameters) {
     this.#parameters = parameters;
   }
 
   async put({ queue, arrival, attempt, history, delayMs }: Taken & { delayMs: number }): Promise<void> {
-    const { names, asker, publisher, registry, newId, now } = this.#parameters;
+    const { names, publisher, newId, now } = this.#parameters;
     const waitMs = Math.max(1, Math.ceil(delayMs));
     const level = levelOf(waitMs);
     const waits = names.retry(queue, level);
-    await registry.addLevel(queue, level, 'queue');
-    // Each time: it renews the lease of a queue that goes when it is idle.
-    await asker.ask((channel) => channel.assertQueue(waits, names.retryOptions(level)));
+    await this.#make(queue, level);
     const { properties, content } = arrival.message;
     const messageId = newId();
     const out = this.#out.get(queue) ?? new Map<string, number>();
@@ -50,25 +50,39 @@ export class Retries {
       ),
     );
     for (const name of ['x-delivery-count', 'x-acquired-count']) delete kept[name];
-    await publisher.send([
-      {
-        exchange: '',
-        key: waits,
-        content,
-        options: {
-          persistent: true,
-          mandatory: true,
-          messageId,
-          expiration: waitMs,
-          headers: {
-            ...kept,
-            [headers.queue]: queue,
-            [headers.attempts]: attempt,
-            [headers.history]: historyHeader(history),
-          },
+    const letter = {
+      exchange: '',
+      key: waits,
+      content,
+      options: {
+        persistent: true,
+        mandatory: true,
+        messageId,
+        expiration: waitMs,
+        headers: {
+          [headers.origin]: properties.messageId,
+          ...kept,
+          [headers.attempts]: attempt,
+          [headers.history]: historyHeader(history),
         },
       },
-    ]);
+    };
+    await publisher.send([letter]).catch((error: unknown) => {
+      // It may be gone; it is made again the next time.
+      this.#made.delete(waits);
+      throw error;
+    });
+  }
+
+  /** Now and then again: it renews the lease of a queue that goes when it is idle. */
+  async #make(queue: string, level: number): Promise<void> {
+    const { names, declarer, registry, now } = this.#parameters;
+    const waits = names.retry(queue, level);
+    const madeAt = this.#made.get(waits);
+    if (madeAt !== undefined && now().getTime() - madeAt < idleMs / 2) return;
+    await registry.addLevel(queue, level, 'queue');
+    await declarer.make(waits, names.retryOptions(queue, level));
+    this.#made.set(waits, now().getTime());
   }
 
   seen(queue: string, messageId: unknown): void {
@@ -77,6 +91,7 @@ export class Retries {
 
   forget(queue: string): void {
     this.#out.delete(queue);
+    for (const waits of this.#made.keys()) if (waits.endsWith(`.${queue}`)) this.#made.delete(waits);
   }
 
   /** Those of this process that wait or are on their way back. */

@@ -1,0 +1,39 @@
+/** Which queues the broker has written down for good, by their names there: `declare.ts` says why that is not the same as made. */
+import type { Collection, Document, Store } from '@anneal/store/port.ts';
+import type { BusLog } from '../broker.ts';
+
+export class Written {
+  readonly #marks: Collection<Document>;
+  readonly #log: BusLog;
+
+  private constructor(marks: Collection<Document>, log: BusLog) {
+    this.#marks = marks;
+    this.#log = log;
+  }
+
+  static async open({ store, log }: { store: Store; log: BusLog }): Promise<Written> {
+    return new Written(await store.collection<Document>({ name: 'bus_written', indexes: [] }), log);
+  }
+
+  /** A store that is gone costs time: what is not known to be written is written again. */
+  async has(name: string): Promise<boolean> {
+    return (await this.#try(() => this.#marks.get(name))) !== undefined;
+  }
+
+  async add(name: string): Promise<void> {
+    await this.#try(() => this.#marks.bulk([{ kind: 'insert', document: { id: name } }]));
+  }
+
+  async remove(name: string): Promise<void> {
+    await this.#try(() => this.#marks.remove(name));
+  }
+
+  async #try<T>(work: () => Promise<T>): Promise<T | undefined> {
+    try {
+      return await work();
+    } catch (error) {
+      this.#log.warn({ err: error }, 'The store does not tell, or keep, which queues the broker has written down.');
+      return undefined;
+    }
+  }
+}

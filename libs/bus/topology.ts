@@ -1,0 +1,119 @@
+/**
+ * The version of what stands on a broker, kept in the store that all processes on it share.
+ *
+ * V1 A process does not start on a newer topology than it knows.
+ * V2 An older one is brought forward by one process; the others that start meanwhile wait for it.
+ * V3 A process that dies in it is followed by another, which repeats the step: steps are idempotent. That it is dead is seen
+ *    by its record not changing for a while by the watcher's own clock; clocks are never compared.
+ */
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import { type Collection, type Document, DuplicateError, type Store } from '@anneal/store/port.ts';
+import type { BusLog } from './broker.ts';
+
+interface Topology extends Document {
+  readonly topology: number;
+  /** Who brings it forward now. */
+  readonly by: string | null;
+}
+
+export interface TopologyOptions {
+  readonly store: Store;
+  /** One per system on a broker, e.g. `rabbitmq:<prefix>`. */
+  readonly id: string;
+  /** This process. */
+  readonly by: string;
+  /** The first brings version 1 to version 2, and so on: the last gives the version that this program knows. */
+  readonly steps: readonly (() => Promise<void>)[];
+  readonly log: BusLog;
+  /** Without a change for so long, who brought it forward is dead. */
+  readonly silenceMs?: number;
+}
+
+const lookMs = 100;
+
+/** @throws AnnealError NotSupported on a newer topology. */
+export async function bringForward(options: TopologyOptions): Promise<void> {
+  const { store, id, by, steps, log, silenceMs = 10_000 } = options;
+  const known = steps.length + 1;
+  const records = await store.collection<Topology>({ name: 'bus_topology', indexes: [] });
+  for (let seen = 0, seenAt = performance.now(); ;) {
+    const found = await records.get(id);
+    if (!found) {
+      if (await begin(records, { id, topology: known, by: null })) return;
+      continue;
+    }
+    if (found.topology > known) {
+      throw new AnnealError(
+        'NotSupported',
+        `What stands on the broker has version ${found.topology}, and this program knows ${known}: start the newer program.`,
+      );
+    }
+    if (found.topology === known) return;
+    if (found.version !== seen) [seen, seenAt] = [found.version, performance.now()];
+    if (found.by !== null && found.by !== by && performance.now() - seenAt < silenceMs) {
+      await new Promise((resolve) => void setTimeout(resolve, lookMs));
+      continue;
+    }
+    const claimed = await records.replace({ ...found, by }, found.version);
+    if (!claimed) continue;
+    log.info({ from: found.topology, to: known }, 'What stands on the broker is brought forward.');
+    await migrate({ records, claimed, steps, beatMs: silenceMs / 4 });
+  }
+}
+
+async function begin(records: Collection<Topology>, document: Omit<Topology, 'version'>): Promise<boolean> {
+  try {
+    await records.insert(document);
+    return true;
+  } catch (error) {
+    if (error instanceof DuplicateError) return false;
+    throw error;
+  }
+}
+
+/** Ends early where another process has taken over: the caller looks again. */
+async function migrate(parameters: {
+  records: Collection<Topology>;
+  claimed: Topology;
+  steps: TopologyOptions['steps'];
+  beatMs: number;
+}): Promise<void> {
+  const { records, steps, beatMs } = parameters;
+  let held: Topology | undefined = parameters.claimed;
+  const write = async (change: Partial<Topology>): Promise<void> => {
+    if (held) held = await records.replace({ ...held, ...change }, held.version);
+  };
+  for (const [index, step] of steps.entries()) {
+    if (index + 1 < parameters.claimed.topology) continue;
+    const ended = new AbortController();
+    const beating = beat(() => write({}), beatMs, ended.signal);
+    try {
+      await step();
+    } catch (error) {
+      ended.abort();
+      await beating;
+      // The next process need not wait for this one.
+      await write({ by: null });
+      throw error;
+    }
+    ended.abort();
+    await beating;
+    if (!held) return;
+    await write({ topology: index + 2, ...(index + 1 === steps.length && { by: null }) });
+  }
+}
+
+/** One after another, never beside the write that follows. */
+async function beat(write: () => Promise<void>, everyMs: number, until: AbortSignal): Promise<void> {
+  while (!until.aborted) {
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, everyMs);
+      until.addEventListener('abort', () => {
+        clearTimeout(timer);
+        resolve();
+      });
+    });
+    // A beat that fails is followed by another; who is silent for too long is followed by another process.
+    if (!until.aborted) await write().catch(() => undefined);
+  }
+}
