@@ -27,7 +27,10 @@ export function addTemplateCommands(program: Command, context: CliContext): void
       .option('-P, --parameter <name=json>', 'value of a parameter; may be given more than once', collect, [])
       .option('--files <file>', 'contents of the files that the template names, by name, as JSON')
       .option('--stack-name <name>', 'what OS::stack_name gives', 'stack');
+  const strictly = () =>
+    new Option('--strict', 'also refuse what is passed over: paths that lead nowhere, nulls that become empty texts');
   withInputs('validate <file>', 'check a template; every mistake is told, with its line and column')
+    .addOption(strictly())
     .addOption(formatOption())
     .addHelpText('after', examples('template validate web.yaml', 'template validate web.yaml -e prod.yaml -o json'))
     .action(async (file, options) => {
@@ -52,6 +55,7 @@ export function addTemplateCommands(program: Command, context: CliContext): void
       });
     });
   withInputs('render [file]', 'work out all that a template comes to')
+    .addOption(strictly())
     .option('--attributes <file>', 'attributes of resources, {resource: {attribute: value, "__id__": id}}, as JSON')
     .option('--batch <file>', 'one JSON case a line, {id, template, environment, parameters, files, attributes}')
     .addOption(plainFormat())
@@ -63,6 +67,7 @@ export function addTemplateCommands(program: Command, context: CliContext): void
     .addHelpText('after', examples('template show web.yaml'))
     .action((file, options) => showTemplate(file, options, context));
   withInputs('plan <file>', 'show what would be created, in which order, and what runs in parallel')
+    .addOption(strictly())
     .addOption(formatOption())
     .addHelpText('after', examples('template plan web.yaml', 'template plan web.yaml -o json'))
     .action((file, options) => planTemplate(file, options, context));
