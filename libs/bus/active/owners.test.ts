@@ -53,18 +53,22 @@ describe('the owners of queues, each in a process of its own', () => {
 
   const start = async (id: string) => {
     const { store, state } = mayBeAway(await openStore({ url: `sqlite:${join(folder, 'store.db')}` }));
-    const members = await Members.open({ store, id, isGone: (other) => Promise.resolve(gone.has(other)), log: silent });
+    const link = { connected: true };
+    const members = await Members.open({
+      store,
+      id,
+      isConnected: () => link.connected,
+      isGone: (other) => Promise.resolve(gone.has(other)),
+      log: silent,
+    });
     const owners = await Owners.open({ members, log: silent });
     const owned = new Set<string>();
-    const said: string[] = [];
     for (const queue of queues) {
       await owners.stand(queue, {
         gain: () => {
-          said.push(`gained ${queue}`);
           owned.add(queue);
         },
-        yield: ({ lost }) => {
-          said.push(`${lost ? 'lost' : 'yielded'} ${queue}`);
+        yield: () => {
           owned.delete(queue);
           return Promise.resolve();
         },
@@ -78,7 +82,7 @@ describe('the owners of queues, each in a process of its own', () => {
       await close();
       await store.close();
     });
-    return { owned, said, state, members, close };
+    return { owned, state, link, close };
   };
   const pass = async (ms: number): Promise<void> => {
     for (let passed = 0; passed < ms; passed += stepMs) {
@@ -105,7 +109,7 @@ describe('the owners of queues, each in a process of its own', () => {
     await until(() => expect([one.owned.size, two.owned.size]).toEqual([2, 2]));
     one.state.away = true;
     await until(() => expect(two.owned.size).toBe(4));
-    // M3: it had stopped before.
+    // P2: it had stopped before.
     expect(one.owned.size).toBe(0);
     one.state.away = false;
     await until(() => expect([one.owned.size, two.owned.size]).toEqual([2, 2]));
@@ -120,7 +124,7 @@ describe('the owners of queues, each in a process of its own', () => {
     expect(two.owned.size).toBe(4);
   });
 
-  it('M4: when the store was away for all, everybody gets back what it had, and nobody is taken for dead', async () => {
+  it('M3: when the store was away for all, everybody gets back what it had, and nobody is taken for dead', async () => {
     const [one, two] = [await start('one'), await start('two')];
     await until(() => expect([one.owned.size, two.owned.size]).toEqual([2, 2]));
     const before = [[...one.owned].sort(), [...two.owned].sort()];
@@ -128,6 +132,25 @@ describe('the owners of queues, each in a process of its own', () => {
     await pass(20_000);
     expect([one.owned.size, two.owned.size]).toEqual([0, 0]);
     for (const each of [one, two]) each.state.away = false;
+    await until(() => expect([[...one.owned].sort(), [...two.owned].sort()]).toEqual(before));
+  });
+
+  it('P3: one that cannot reach the broker is replaced, though it reaches the store', async () => {
+    const [one, two] = [await start('one'), await start('two')];
+    await until(() => expect([one.owned.size, two.owned.size]).toEqual([2, 2]));
+    one.link.connected = false;
+    await until(() => expect([one.owned.size, two.owned.size]).toEqual([0, 4]));
+    one.link.connected = true;
+    await until(() => expect([one.owned.size, two.owned.size]).toEqual([2, 2]));
+  });
+
+  it('M3: when the broker was away for all, everybody gets back what it had', async () => {
+    const [one, two] = [await start('one'), await start('two')];
+    await until(() => expect([one.owned.size, two.owned.size]).toEqual([2, 2]));
+    const before = [[...one.owned].sort(), [...two.owned].sort()];
+    for (const each of [one, two]) each.link.connected = false;
+    await pass(20_000);
+    for (const each of [one, two]) each.link.connected = true;
     await until(() => expect([[...one.owned].sort(), [...two.owned].sort()]).toEqual(before));
   });
 

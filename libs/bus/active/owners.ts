@@ -15,7 +15,8 @@
  */
 import { DuplicateError, type Collection } from '@anneal/store/port.ts';
 import type { BusLog } from '../broker.ts';
-import { atMost, type Members } from './members.ts';
+import type { Members } from './members.ts';
+import { atMost } from './presence.ts';
 import { wishOf } from './shares.ts';
 
 const restMs = 500;

@@ -90,6 +90,7 @@ export class NatsBroker implements Broker {
     const members = await Members.open({
       store: options.store,
       id,
+      isConnected: () => link.connected,
       isGone: (other) => isGone(link, other),
       log: options.log,
     }).catch(async (error: unknown) => {

@@ -128,7 +128,13 @@ export class RabbitmqBroker implements Broker {
           () => false,
           (error: unknown) => isMissing(error),
         );
-    const members = await Members.open({ store, id: inbox.name, isGone, log });
+    const members = await Members.open({
+      store,
+      id: inbox.name,
+      isConnected: () => consuming.model !== undefined,
+      isGone,
+      log,
+    });
     const broker = new RabbitmqBroker(parts, { publisher, graveyard, inbox, asker, members });
     return broker;
   }
