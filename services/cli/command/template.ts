@@ -4,7 +4,7 @@ import { type Command, Option } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';
 import { formatTemplate } from '../template/format.ts';
 import { graphTemplate, planTemplate, showTemplate, validateOffline } from '../template/inspect.ts';
-import { listFunctions, listVersions } from '../template/language.ts';
+import { listFunctions, listVersions, printSchema } from '../template/language.ts';
 import { renderTemplate } from '../template/render.ts';
 import { collect, examples, formatOption } from './options.ts';
 
@@ -100,4 +100,9 @@ export function addTemplateCommands(program: Command, context: CliContext): void
     .addOption(formatOption())
     .addHelpText('after', examples('template versions'))
     .action((options) => listVersions(options.output, context));
+  noun
+    .command('schema')
+    .description('print a JSON Schema of templates, with which editors complete types, properties and functions')
+    .addHelpText('after', examples('template schema > hot.schema.json'))
+    .action(() => printSchema(context));
 }

@@ -1,24 +1,10 @@
-/** `anneal template format`: one way to lay out a template. Comments, words and their meaning stay as they are. */
+/** `anneal template format` */
 import { writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import { parseDocument } from 'yaml';
+import { formatText } from '@anneal/hot/format.ts';
 import type { CliContext } from '../context.ts';
 import { readText } from './load.ts';
-
-export function formatText(text: string): string {
-  // Every word stays as it was written: what it means is HOT's affair, not that of a layout.
-  const document = parseDocument(text, {
-    version: '1.1',
-    schema: 'failsafe',
-    merge: false,
-    uniqueKeys: false,
-    keepSourceTokens: true,
-  });
-  const [error] = document.errors;
-  if (error) throw new AnnealError('InvalidTemplate', `The template is not YAML: ${error.message}`);
-  return document.toString({ lineWidth: 0, indent: 2, indentSeq: true, flowCollectionPadding: false });
-}
 
 export async function formatTemplate(
   file: string,

@@ -2,6 +2,8 @@
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { type FunctionRow, functionRows } from '@anneal/hot/functions/reference.ts';
 import { nearestName } from '@anneal/hot/mistakes.ts';
+import { templateSchema } from '@anneal/hot/template-schema.ts';
+import { knownTypes } from '@anneal/hot/types/known.ts';
 import { aliases, otherChanges, type Version, versions } from '@anneal/hot/version.ts';
 import { yaqlRows } from '@anneal/hot/yaql/library.ts';
 import { stringify } from 'yaml';
@@ -97,3 +99,6 @@ export function listVersions(format: Format, { output }: CliContext): void {
     },
   });
 }
+
+/** For editors. */
+export const printSchema = ({ output }: CliContext): void => output.value('json', templateSchema(knownTypes));
