@@ -10,19 +10,21 @@ import { groupQueue, type Broker, type BrokerConsumer, type BusLog, type Intake,
 import { matcherOf } from '../pattern.ts';
 import type { DeadLetters } from '../port.ts';
 import { bringForward } from '../topology.ts';
+import { createAfterlife } from './afterlife.ts';
 import { Asker, isMissing } from './channel.ts';
 import { Declarer } from './declare.ts';
 import { Graveyard } from './dead-letters.ts';
 import { Inbox } from './inbox.ts';
-import { Link, reasonOf } from './link.ts';
+import { Letters } from './letters.ts';
+import { Link } from './link.ts';
 import { createLook } from './look.ts';
-import { headers, Names, topologySteps } from './names.ts';
+import { Names, topologySteps } from './names.ts';
 import { Notes } from './notes.ts';
-import { type Letter, Publisher } from './publisher.ts';
+import { Publisher } from './publisher.ts';
 import { createQueues } from './queues.ts';
 import { Registry } from './registry.ts';
 import { Retries } from './retries.ts';
-import { type Afterlife, Taker } from './taker.ts';
+import { Taker } from './taker.ts';
 import type { Endpoint } from './url.ts';
 import { Written } from './written.ts';
 
@@ -41,7 +43,6 @@ interface Parts {
 }
 
 const checkMs = 5000;
-const againMs = 500;
 const notesKeptMs = 14 * 24 * 3600_000;
 
 export class RabbitmqBroker implements Broker {
@@ -52,6 +53,7 @@ export class RabbitmqBroker implements Broker {
   readonly #publisher: Publisher;
   readonly #asker: Asker;
   readonly #declarer: Declarer;
+  readonly #letters: Letters;
   readonly #inbox: Inbox;
   readonly #retries: Retries;
   readonly #graveyard: Graveyard;
@@ -71,6 +73,7 @@ export class RabbitmqBroker implements Broker {
     this.members = made.members;
     this.#declarer = new Declarer({ ...parts, link: consuming, asker: this.#asker });
     this.#retries = new Retries({ names, declarer: this.#declarer, publisher: made.publisher, registry, newId, now });
+    this.#letters = new Letters({ names, now, declare: (queue) => this.#declare(queue) });
     this.deadLetters = made.graveyard;
     this.queues = createQueues({
       names,
@@ -140,19 +143,11 @@ export class RabbitmqBroker implements Broker {
   }
 
   send({ queue, packets }: { queue: string; packets: readonly Packet[] }): Promise<void> {
-    return this.#publisher.send(packets.map((packet) => this.#letterTo(queue, packet)));
+    return this.#publisher.send(packets.map((packet) => this.#letters.to(queue, packet)));
   }
 
   publish(packets: readonly Packet[]): Promise<void> {
-    const { names } = this.#parts;
-    return this.#publisher.send(
-      packets.map((packet) => ({
-        exchange: names.events,
-        key: packet.type,
-        content: contentOf(packet),
-        options: this.#optionsOf(packet),
-      })),
-    );
+    return this.#publisher.send(packets.map((packet) => this.#letters.event(packet)));
   }
 
   consume(queue: string, intake: Intake): Promise<BrokerConsumer> {
@@ -218,27 +213,12 @@ export class RabbitmqBroker implements Broker {
   }
 
   ask({ queue, packet, ttlMs }: { queue: string; packet: Packet; ttlMs: number }): Promise<void> {
-    const letter = this.#letterTo(queue, packet);
-    const expiresAt = this.#parts.now().getTime() + ttlMs;
-    const { options } = letter;
-    this.#publisher.post({
-      ...letter,
-      options: {
-        ...options,
-        expiration: Math.max(1, Math.ceil(ttlMs)),
-        headers: { ...(options.headers as object), [headers.expiresAt]: expiresAt },
-      },
-    });
+    this.#publisher.post(this.#letters.question(queue, packet, ttlMs));
     return Promise.resolve();
   }
 
   answer({ inbox, packet }: { inbox: string; packet: Packet }): Promise<void> {
-    this.#publisher.post({
-      exchange: '',
-      key: inbox,
-      content: contentOf(packet),
-      options: { messageId: this.#parts.newId() },
-    });
+    this.#publisher.post(this.#letters.answer(inbox, packet));
     return Promise.resolve();
   }
 
@@ -276,7 +256,13 @@ export class RabbitmqBroker implements Broker {
       ordered,
       intake,
       notes: durable ? notes : undefined,
-      afterlife: this.#afterlife(durable),
+      afterlife: createAfterlife({
+        retries: this.#retries,
+        graveyard: this.#graveyard,
+        durable,
+        isOpen: () => !this.#closed,
+        log,
+      }),
       now,
       log,
       onEnd: () => this.#takers.delete(taker),
@@ -286,69 +272,12 @@ export class RabbitmqBroker implements Broker {
     return taker;
   }
 
-  /** What has to happen before the acknowledgement happens, however long broker or store are away. */
-  #afterlife(durable: boolean): Afterlife {
-    const { log } = this.#parts;
-    const certainly = async (queue: string, alive: () => boolean, work: () => Promise<void>): Promise<void> => {
-      while (alive() && !this.#closed) {
-        try {
-          await work();
-          return;
-        } catch (error) {
-          log.warn({ queue, reason: reasonOf(error) }, 'A failed message cannot be put away; it is tried again.');
-          await new Promise((resolve) => void setTimeout(resolve, againMs));
-        }
-      }
-    };
-    return {
-      arrived: (queue, messageId) => this.#retries.seen(queue, messageId),
-      retry: ({ alive, ...taken }) => certainly(taken.queue, alive, () => this.#retries.put(taken)),
-      bury: async ({ alive, verdict, queue, arrival, attempt, history }) => {
-        // A listener without a group has no queue to which it could be replayed; the log has the error.
-        if (!durable) return;
-        await certainly(queue, alive, () =>
-          this.#graveyard.bury({
-            queue,
-            key: arrival.grave,
-            subject: arrival.subject,
-            attempts: attempt,
-            failure: verdict.failure,
-            history,
-            content: arrival.message.content,
-          }),
-        );
-      },
-    };
-  }
-
   async #declare(queue: string): Promise<void> {
     const { names, registry } = this.#parts;
     await Promise.all([this.#declarer.make(names.queue(queue), names.queueOptions(queue)), registry.add(queue)]);
   }
 
-  #letterTo(queue: string, packet: Packet): Letter {
-    return {
-      exchange: '',
-      key: this.#parts.names.queue(queue),
-      content: contentOf(packet),
-      options: { ...this.#optionsOf(packet), mandatory: true },
-      declare: () => this.#declare(queue),
-    };
-  }
-
-  #optionsOf({ subject }: Pick<Packet, 'subject'>): Letter['options'] {
-    const { newId, now } = this.#parts;
-    return {
-      persistent: true,
-      messageId: newId(),
-      headers: { [headers.sentAt]: now().getTime(), ...(subject !== undefined && { [headers.subject]: subject }) },
-    };
-  }
-
   #resend({ queue, subject, content }: { queue: string; subject: string | undefined; content: Buffer }): Promise<void> {
-    return this.#publisher.send([this.#letterTo(queue, { type: '', subject, bytes: content })]);
+    return this.#publisher.send([this.#letters.to(queue, { type: '', subject, bytes: content })]);
   }
 }
-
-const contentOf = ({ bytes }: Packet): Buffer =>
-  typeof bytes === 'string' ? Buffer.from(bytes) : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);

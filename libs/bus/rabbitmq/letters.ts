@@ -1,0 +1,75 @@
+/** What is sent, as the publisher takes it: where it goes, its bytes, and our own headers. */
+import { randomUUID } from 'node:crypto';
+import type { Packet } from '../broker.ts';
+import { headers, type Names } from './names.ts';
+import type { Letter } from './publisher.ts';
+
+export class Letters {
+  readonly #names: Names;
+  readonly #now: () => Date;
+  readonly #declare: (queue: string) => Promise<void>;
+  /** Of this process. Its letters are counted: random bytes for each would cost more than all the rest here. */
+  readonly #own = randomUUID();
+  #count = 0;
+
+  constructor(parts: { names: Names; now: () => Date; declare: (queue: string) => Promise<void> }) {
+    this.#names = parts.names;
+    this.#now = parts.now;
+    this.#declare = parts.declare;
+  }
+
+  to(queue: string, packet: Packet): Letter {
+    return {
+      exchange: '',
+      key: this.#names.queue(queue),
+      content: contentOf(packet),
+      options: { ...this.#optionsOf(packet), mandatory: true },
+      declare: () => this.#declare(queue),
+    };
+  }
+
+  event(packet: Packet): Letter {
+    return {
+      exchange: this.#names.events,
+      key: packet.type,
+      content: contentOf(packet),
+      options: this.#optionsOf(packet),
+    };
+  }
+
+  /** Nobody waits for the answer after its time. */
+  question(queue: string, packet: Packet, ttlMs: number): Letter {
+    const letter = this.to(queue, packet);
+    const { options } = letter;
+    const expiresAt = this.#now().getTime() + ttlMs;
+    return {
+      ...letter,
+      options: {
+        ...options,
+        expiration: Math.max(1, Math.ceil(ttlMs)),
+        headers: { ...(options.headers as object), [headers.expiresAt]: expiresAt },
+      },
+    };
+  }
+
+  answer(inbox: string, packet: Packet): Letter {
+    return { exchange: '', key: inbox, content: contentOf(packet), options: { messageId: this.#id() } };
+  }
+
+  #optionsOf({ subject }: Packet): Letter['options'] {
+    const sentAt = this.#now().getTime();
+    return {
+      persistent: true,
+      messageId: this.#id(),
+      headers: { [headers.sentAt]: sentAt, ...(subject !== undefined && { [headers.subject]: subject }) },
+    };
+  }
+
+  #id(): string {
+    this.#count += 1;
+    return `${this.#own}.${this.#count.toString(36)}`;
+  }
+}
+
+const contentOf = ({ bytes }: Packet): Buffer =>
+  typeof bytes === 'string' ? Buffer.from(bytes) : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
