@@ -18,6 +18,7 @@ import type { State } from '@anneal/convergence/state.ts';
 import type { z } from 'zod';
 import { isNestedRequest, type Intake } from './nested/intake.ts';
 import type { Plans } from './plans.ts';
+import { planHash } from './preview.ts';
 import { targetOf } from './target.ts';
 import { findSnapshot, refuseTooMany, type Snapshots } from './snapshots.ts';
 
@@ -76,6 +77,7 @@ export async function toInput(parameters: ToInput): Promise<Input | RouteInput |
       return { kind: 'create', id, plan: state.plan };
     case stackUpdate.type: {
       const data = message.data as Update;
+      if (!state.stack.recent.includes(id)) refuseMoved(data, state);
       return {
         kind: 'update',
         id,
@@ -112,6 +114,13 @@ export async function toInput(parameters: ToInput): Promise<Input | RouteInput |
     default:
       return parameters.intake.toInput(message, state);
   }
+}
+
+/** What was planned is applied to what it was planned for, or not at all. A repeat of the update is no move. */
+function refuseMoved({ plan_hash: hash, ...data }: Update, { stack }: State): void {
+  if (hash === undefined || hash === planHash(stack, targetOf(data))) return;
+  const message = `The plan ${hash} was made for another state of stack ${stack.name}, or of another template; plan again.`;
+  throw new AnnealError('Conflict', message);
 }
 
 async function toAction({ message, state, plans, snapshots }: ToInput, action: StackAct): Promise<Input> {

@@ -4,9 +4,10 @@
  */
 import { AnnealError, toFailure, type Failure } from '@anneal/contracts/errors.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
-import type { Expression, Plan } from '@anneal/contracts/plan.ts';
+import type { Expression, Plan, PlanResource } from '@anneal/contracts/plan.ts';
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
 import type { StackView } from '@anneal/contracts/scheduling.ts';
+import type { PreviewTools } from '@anneal/convergence/preview.ts';
 import type { Comparison, Resolution, Tools } from '@anneal/convergence/protocol.ts';
 import { isNested, representative, type ResourceDocument, type StackDocument } from '@anneal/convergence/state.ts';
 import { evaluate, unknown, type Scope } from '@anneal/hot/evaluate.ts';
@@ -34,6 +35,7 @@ export interface Evaluation {
     resource: ResourceDocument,
     path: readonly Json[],
   ): { readonly value: Json | undefined; readonly rest: readonly Json[] };
+  previewTools(parameters: { plan: Plan; stack: StackDocument }): PreviewTools;
   /** An expression of a resource that reads parameters only; null when it does not. */
   written(expression: Expression | undefined, parameters: { plan: Plan; stack: StackDocument }): Json;
 }
@@ -128,18 +130,29 @@ export function createEvaluation(parameters: {
     return secrets.seal(value);
   };
 
+  const sealProperties = (
+    resource: PlanResource,
+    resolved: JsonObject,
+    parts: { plan: Plan; peer: Peer },
+  ): JsonObject => {
+    const properties: JsonObject = { ...resolved };
+    for (const [name, expression] of Object.entries(resource.properties)) {
+      const value = properties[name];
+      if (value !== undefined) properties[name] = sealParts(expression, value, parts);
+    }
+    return properties;
+  };
+
+  const typeFor = ({ type, nested }: PlanResource): ResourceType =>
+    nested?.kind === 'template' ? openType(type) : definitionOf(type);
+
   const resolve: Tools['resolve'] = ({ plan, resource, stack, peer }): Resolution => {
     try {
       const scope = scopeOf(plan, stack, peer);
-      const type = resource.nested?.kind === 'template' ? openType(resource.type) : definitionOf(resource.type);
-      const resolved = resolveProperties({ resource, type, scope });
+      const resolved = resolveProperties({ resource, type: typeFor(resource), scope });
       const refusal = resource.external_id ? undefined : refusalOf(resource.name, resolved);
       if (refusal) return { ok: false, failure: refusal };
-      const properties: JsonObject = { ...resolved.properties };
-      for (const [name, expression] of Object.entries(resource.properties)) {
-        const value = properties[name];
-        if (value !== undefined) properties[name] = sealParts(expression, value, { plan, peer });
-      }
+      const properties = sealProperties(resource, resolved.properties, { plan, peer });
       const external =
         resource.external_id && evaluate(resource.external_id, scope, `resources.${resource.name}.external_id`);
       if (typeof external === 'string') return { ok: true, properties: {}, external_id: external };
@@ -156,7 +169,7 @@ export function createEvaluation(parameters: {
   /** A type that nobody has described is taken as it comes; its provider may still refuse it. */
   const definitionOf = (type: string): ResourceType => typeOf(type) ?? openType(type);
 
-  const compare: Tools['compare'] = ({ type, isTemplate, before, after }): Comparison => {
+  const compare: Tools['compare'] = ({ type, isTemplate = false, before, after }): Comparison => {
     const { changed, replace } = compareProperties({
       type: isTemplate ? openType(type) : definitionOf(type),
       before,
@@ -176,6 +189,30 @@ export function createEvaluation(parameters: {
       resolve,
       compare,
       replaceFailed: (type) => !keptAfterFailure.has(type),
+    }),
+    previewTools: ({ plan, stack }) => ({
+      compare,
+      replaceFailed: (type) => !keptAfterFailure.has(type),
+      replaces(resource, property) {
+        const type = typeFor(resource);
+        if (type.open_properties) return false;
+        return !(Object.hasOwn(type.properties, property) && type.properties[property]?.update_allowed === true);
+      },
+      resolve(resource, peer) {
+        const whole: Peer = (name) => peer(name)?.resource;
+        const scope = scopeOf(plan, stack, whole);
+        const shows = (name: string): boolean => peer(name)?.attributes === true;
+        const { properties, unknown: open } = resolveProperties({
+          resource,
+          type: typeFor(resource),
+          scope: {
+            ...scope,
+            attribute: (name) => (shows(name) ? scope.attribute(name) : undefined),
+            read: (name, attribute, path) => (shows(name) ? scope.read?.(name, attribute, path) : unknown),
+          },
+        });
+        return { properties: sealProperties(resource, properties, { plan, peer: whole }), unknown: open };
+      },
     }),
     referenceTo,
     attributeOf(resource, path) {

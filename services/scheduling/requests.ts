@@ -18,12 +18,14 @@ import {
   stackEvents,
   stackExport,
   stackList,
+  stackPreview,
   stackResources,
   stackShow,
   stackSignal,
   stackUpdate,
 } from '@anneal/contracts/scheduling.ts';
 import type { ServiceContext } from '@anneal/runtime/service.ts';
+import type { createPreview } from './preview.ts';
 import type { Providers } from './providers.ts';
 import type { Reading } from './reading.ts';
 import { shardOf } from './shard-of.ts';
@@ -32,6 +34,7 @@ export function requestsHandler(parameters: {
   context: ServiceContext;
   shards: number;
   reading: Reading;
+  preview: ReturnType<typeof createPreview>;
   providers: Providers;
   ownProvider: readonly Route[];
 }): Handler {
@@ -82,6 +85,7 @@ export function requestsHandler(parameters: {
     answer(context, snapshotList, ({ data }) => reading.snapshots(data)),
     answer(context, snapshotShow, ({ data }) => reading.snapshot(data)),
     answer(context, snapshotDelete, ({ data }) => reading.forget(data)),
+    answer(context, stackPreview, ({ data }) => parameters.preview(data)),
     answer(context, stackExport, ({ data }) => reading.exported(data)),
     answer(context, stackShow, ({ data }) => reading.show(data)),
     answer(context, stackList, ({ data }) => reading.list(data)),

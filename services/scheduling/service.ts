@@ -14,6 +14,7 @@ import { createAdjust } from './nested/adjust.ts';
 import { createChildCompiler } from './nested/compile.ts';
 import { createIntake } from './nested/intake.ts';
 import { createPlans } from './plans.ts';
+import { createPreview } from './preview.ts';
 import { providerName, providerRoutes } from './provider/routes.ts';
 import { createWorker } from './provider/work.ts';
 import { createProviders } from './providers.ts';
@@ -80,6 +81,8 @@ export const schedulingService = defineService({
     const compile = createChildCompiler({ context, collections, evaluation });
     const intake = createIntake({ context, collections, plans, compile });
     const adjust = createAdjust({ context, plans, compile });
+    const find = (which: { project: string; stack: string }) => reading.find(which);
+    const preview = createPreview({ context, collections, plans, evaluation, compile, find });
     const opened = await Promise.all(
       Array.from({ length: shards }, (_, shard) =>
         openShard({
@@ -96,7 +99,7 @@ export const schedulingService = defineService({
     );
     const requests = await bus.consume(
       requestsQueue('scheduling'),
-      requestsHandler({ context, shards, reading, providers, ownProvider: providerRoutes(worker) }),
+      requestsHandler({ context, shards, reading, preview, providers, ownProvider: providerRoutes(worker) }),
       { concurrency: 256 },
     );
     for (const service of ['templating', 'scheduling'] as const) {

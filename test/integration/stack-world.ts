@@ -9,6 +9,7 @@ import {
   stackDelete,
   stackEvents,
   stackList,
+  stackPreview,
   stackResources,
   stackShow,
   stackSignal,
@@ -95,10 +96,17 @@ export class StackWorld {
     return this.complete(id);
   }
 
-  async update(id: string, input: StackInput): Promise<StackView> {
+  async update(id: string, input: StackInput, more: { plan_hash?: string } = {}): Promise<StackView> {
     const { name, plan } = await this.show(id);
     const accepted = await this.#accepted(input, { id, name, before: plan });
-    return this.ask(stackUpdate, { id, project, ...accepted });
+    return this.ask(stackUpdate, { id, project, ...accepted, ...more });
+  }
+
+  async plan(id: string, input: StackInput): Promise<{ hash: string; rows: string[] }> {
+    const { name, plan } = await this.show(id);
+    const accepted = await this.#accepted(input, { id, name, before: plan });
+    const { hash, changes } = await this.ask(stackPreview, { id, project, ...accepted });
+    return { hash, rows: changes.map(({ resource, change, step }) => `${step} ${change} ${resource}`) };
   }
 
   async updated(id: string, input: StackInput): Promise<StackView> {
