@@ -21,7 +21,7 @@ export interface BusHarness {
 }
 
 const q = 'test.q';
-const soon = { timeout: 15_000, interval: 5 };
+const soon = { timeout: 30_000, interval: 5 };
 const prompt: ConsumeOptions = { backoff: () => 5 };
 
 export function busConformance(name: string, harness: BusHarness): void {
