@@ -3,6 +3,7 @@
  *
  * | it                                              | what is done                                              |
  * | ----------------------------------------------- | --------------------------------------------------------- |
+ * | the stack goes back on failure, and updates     | stays until all update nodes are done                     |
  * | has a request pending                           | awaited; a nested stack is sent the deletion now          |
  * | waits at a hook of its deletion                 | awaited                                                   |
  * | was deleted (and waited at post-delete)         | forgotten                                                 |
@@ -11,6 +12,7 @@
  * | Snapshot, and its type serves it                | a snapshot, then the deletion                             |
  * | otherwise                                       | deleted                                                   |
  */
+import { mustStay } from './node.ts';
 import { dropWait, holdAt, hasPassed, markPassed } from './wait.ts';
 import { passThrough, send } from './incarnation.ts';
 import { isNested, type ResourceDocument } from './state.ts';
@@ -19,7 +21,7 @@ import { removeResource, type Transaction } from './transaction.ts';
 export function visitCleanup(transaction: Transaction, id: string): void {
   const { state, tools } = transaction;
   const found = state.resources.get(id);
-  if (!found || !state.doomed.has(id) || state.requiredBy.has(id)) return;
+  if (!found || !state.doomed.has(id) || state.requiredBy.has(id) || mustStay(transaction)) return;
   if (found.request && (!isNested(found) || found.request.action === 'delete')) return;
   if (found.hook && isOfDeletion(found.hook.name)) return;
   const resource = found.hook ? dropWait(transaction, found) : found;

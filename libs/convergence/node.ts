@@ -22,7 +22,22 @@ export function markDone(transaction: Transaction, node: string, id: string): vo
     if (left === 0) state.ready.updates.items.push(dependent);
   }
   if (graph.rolling.has(node)) leaveBatch(transaction);
+  if (keepsWayBack(state) && allNew(graph)) state.ready.cleanups.items.push(...state.doomed);
 }
+
+/**
+ * Who wants to go back when something fails keeps what stands until everything new does: nothing is deleted while a
+ * leaf may still fail, so that the originals are there to be taken up again as they were. Groups inside others never go
+ * back by themselves, and clean up as they go.
+ */
+export function mustStay({ state }: Transaction): boolean {
+  return keepsWayBack(state) && state.graph !== undefined && !allNew(state.graph);
+}
+
+const keepsWayBack = ({ stack }: State): boolean =>
+  stack.on_failure !== 'keep' && stack.parent === null && (stack.action === 'UPDATE' || stack.action === 'RESTORE');
+
+const allNew = (graph: Graph): boolean => graph.current.size === graph.waiting.size;
 
 export function doom(state: State, id: string): void {
   state.doomed.add(id);

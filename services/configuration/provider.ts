@@ -251,7 +251,10 @@ async function decideDeployment(
     throw error;
   }
   if (action === 'update' && before) {
-    const replaced = replacedBy({ config: before.config, values: before.input_values }, target);
+    const inputs = replacedBy({ config: before.config, values: before.input_values }, target);
+    // A deployment that is named, by its version say, is another one under another name.
+    const renamed = base.type !== 'OS::Heat::OrderedConfig' && before.name !== target.name;
+    const replaced = [...inputs, ...(renamed ? ['name'] : [])];
     if (replaced.length > 0) {
       const why = `Another value of ${replaced.join(', ')} needs a new deployment.`;
       return respond(context, base, {
