@@ -59,7 +59,12 @@ async function standing({ client }: Fleet, stack: string): Promise<string> {
     queues.status === 'fulfilled'
       ? queues.value.filter(({ depth, in_flight: held }) => depth + (held ?? 0) > 0)
       : queues;
-  return JSON.stringify({ waiting, busy, letters, deployments, hosts }).slice(0, 20_000);
+  const nodes = await client.nodes.list().catch(() => []);
+  const states = nodes.map(({ name, provision_state: state, last_error: error }) => ({ name, state, error }));
+  const parts = { waiting, nodes: states, letters, busy, hosts, deployments };
+  return Object.entries(parts)
+    .map(([part, value]) => `${part}: ${JSON.stringify(value).slice(0, 6000)}`)
+    .join('\n');
 }
 
 for (const { name, find } of brokers) {
