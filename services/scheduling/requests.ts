@@ -23,18 +23,21 @@ import {
   stackShow,
   stackSignal,
   stackUpdate,
+  stackWhy,
 } from '@anneal/contracts/scheduling.ts';
 import type { ServiceContext } from '@anneal/runtime/service.ts';
 import type { createPreview } from './preview.ts';
 import type { Providers } from './providers.ts';
 import type { Reading } from './reading.ts';
 import { shardOf } from './shard-of.ts';
+import type { createWhy } from './why.ts';
 
 export function requestsHandler(parameters: {
   context: ServiceContext;
   shards: number;
   reading: Reading;
   preview: ReturnType<typeof createPreview>;
+  why: ReturnType<typeof createWhy>;
   providers: Providers;
   ownProvider: readonly Route[];
 }): Handler {
@@ -90,6 +93,7 @@ export function requestsHandler(parameters: {
     answer(context, stackShow, ({ data }) => reading.show(data)),
     answer(context, stackList, ({ data }) => reading.list(data)),
     answer(context, stackResources, ({ data }) => reading.resources(data)),
+    answer(context, stackWhy, ({ data }) => parameters.why(data)),
     answer(context, stackEvents, ({ data }) => reading.events(data)),
     on(groupAdjust, (message) => forward(message.data.stack_id, message)),
     on(providerAnnounced, ({ data }) => providers.announce(data)),

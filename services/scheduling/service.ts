@@ -23,6 +23,7 @@ import { requestsHandler } from './requests.ts';
 import { settings } from './settings.ts';
 import { openShard } from './shard.ts';
 import { shardOf } from './shard-of.ts';
+import { createWhy } from './why.ts';
 
 export const schedulingService = defineService({
   name: 'scheduling',
@@ -40,6 +41,7 @@ export const schedulingService = defineService({
     ]);
     const evaluation = createEvaluation({ secrets: context.secrets, typeOf: (type) => providers.typeOf(type) });
     const reading = createReading({ context, collections, plans, providers, evaluation });
+    const why = createWhy({ context, collections, providers, reading, shards });
 
     const now = (): number => context.now().getTime();
     const onError = (error: unknown, timer: { id: string }): void => {
@@ -99,7 +101,7 @@ export const schedulingService = defineService({
     );
     const requests = await bus.consume(
       requestsQueue('scheduling'),
-      requestsHandler({ context, shards, reading, preview, providers, ownProvider: providerRoutes(worker) }),
+      requestsHandler({ context, shards, reading, preview, why, providers, ownProvider: providerRoutes(worker) }),
       { concurrency: 256 },
     );
     for (const service of ['templating', 'scheduling'] as const) {
