@@ -1,3 +1,5 @@
+import type { Bus } from '@anneal/bus/port.ts';
+import { AnnealError } from '@anneal/contracts/errors.ts';
 import { armFault } from '@anneal/runtime/fault.ts';
 import { createTestContext, eventually } from '@anneal/runtime/testing.ts';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -67,4 +69,24 @@ describe('a deployment whose service breaks off', () => {
     await second.stop();
     await context.dispose();
   });
+});
+
+it('what a broker that was away did not take is told when it is back, though nobody repeats anything', async () => {
+  const context = await createTestContext({ name: 'configuration' });
+  let away = false;
+  const bus: Bus = {
+    ...context.bus,
+    publish: (events) =>
+      away && events.some(({ type }) => type === 'host.up')
+        ? Promise.reject(new AnnealError('Unavailable', 'no broker'))
+        : context.bus.publish(events),
+  };
+  const rig = await createRig({ bus, store: context.store, directory: context.directory });
+  const host = await rig.host('web');
+  away = true;
+  await expect(rig.claim(host.id)).rejects.toMatchObject({ code: 'Unavailable' });
+  away = false;
+  await rig.event('host.up', host.id);
+  await rig.stop();
+  await context.dispose();
 });

@@ -2,7 +2,8 @@
  * What a change of state says to others is written with the change, and sent after it.
  *
  * O1 Nothing is said before the state it tells of is durable.
- * O2 What a crash left unsent is sent at the next start, with the same ids, so that receivers can tell.
+ * O2 What a crash left unsent is sent at the next start, and what a broker that was away did not take soon after, with
+ *    the same ids, so that receivers can tell. Nobody has to repeat anything for it.
  */
 import type { Bus } from '@anneal/bus/port.ts';
 import { faultPoint } from '@anneal/runtime/fault.ts';
@@ -27,6 +28,37 @@ export async function flushOutbox<T extends WithOutbox>(
     current = await collection.get(document.id);
   }
   return current ?? document;
+}
+
+const lookMs = 5_000;
+const atOnce = 200;
+
+/** O2, until it is stopped. */
+export function keepSending<T extends WithOutbox>(parameters: {
+  service: { bus: Bus; log: { warn(facts: object, text: string): void } };
+  collection: Collection<T>;
+}): { stop(): Promise<void> } {
+  const { service, collection } = parameters;
+  let looking = Promise.resolve();
+  const look = async (): Promise<void> => {
+    try {
+      for (const document of await collection.find({ where: { unsent: true }, limit: atOnce })) {
+        await flushOutbox(service, collection, document);
+      }
+    } catch (error) {
+      service.log.warn({ err: error }, 'what has changed could not be told yet; it is tried again');
+    } finally {
+      timer.refresh();
+    }
+  };
+  const timer = setTimeout(() => (looking = look()), lookMs);
+  return {
+    async stop() {
+      clearTimeout(timer);
+      await looking;
+      clearTimeout(timer);
+    },
+  };
 }
 
 async function sendAll(bus: Bus, outbox: readonly Outgoing[]): Promise<void> {

@@ -40,6 +40,7 @@ import { handleRequest, type ProviderContext } from './provider.ts';
 import type { QueueContext } from './queue.ts';
 import { queueRoutes } from './queue-calls.ts';
 import { findHost } from './queue-names.ts';
+import { keepSending } from './outbox.ts';
 import { recover } from './recover.ts';
 import { abandonRuns } from './run.ts';
 import { configurationSettings } from './settings.ts';
@@ -99,9 +100,13 @@ export const configurationService = defineService({
       { concurrency: settings.concurrency },
     );
     await announce(service);
+    const sending = [
+      keepSending({ service, collection: collections.hosts }),
+      keepSending({ service, collection: collections.resources }),
+    ];
     return {
       async stop() {
-        await Promise.all([consumer.stop(), refused.stop()]);
+        await Promise.all([consumer.stop(), refused.stop(), ...sending.map((each) => each.stop())]);
         await running.stop();
       },
     };
