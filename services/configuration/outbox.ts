@@ -51,7 +51,9 @@ export function keepSending<T extends WithOutbox>(parameters: {
       timer.refresh();
     }
   };
-  const timer = setTimeout(() => (looking = look()), lookMs);
+  const timer = setTimeout(() => {
+    looking = look();
+  }, lookMs);
   return {
     async stop() {
       clearTimeout(timer);
