@@ -177,6 +177,8 @@ describe('sections, environments and the other dialect', () => {
     ['outputs: []', true],
     ['outputs: {1: {value: 1}}', false],
     ['parameters: []', false],
+    ['resources: {r: {type: OS::Heat::None, properties: }}', false],
+    ['resources: {r: {type: OS::Heat::Value, external_id: abc}}', true],
     ['conditions: {a: {and: [true, null]}}', true],
     ['conditions: {a: {not: null}}', false],
     ['conditions: {a: {get_param: "OS::stack_name"}}', false],
@@ -195,6 +197,7 @@ describe('sections, environments and the other dialect', () => {
     [{ 'Fn::FindInMap': ['M', '5', 'x'] }, 'five'],
     [{ 'Fn::Select': ['a', { a: null }] }, null],
     [{ 'Fn::If': [{ Ref: 'B' }, 1, 2] }, 1],
+    [{ 'Fn::Split': ['', 'ab'] }, mistake],
     [{ Ref: 'AWS::StackId' }, 'arn:openstack:heat::p:stacks/stack/None'],
   ])('%j in the dialect of CloudFormation', (value, expected) => {
     const template = {

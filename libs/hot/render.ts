@@ -52,7 +52,9 @@ function renderBody(body: Body, mistakes: Mistakes): Rendered {
     const child = nested.get(name);
     const resolved =
       type && resolveProperties({ resource, type, scope, isTemplate: child !== undefined, absentAsNull: true });
-    for (const { steps: _, ...mistake } of resolved?.mistakes ?? []) mistakes.add({ ...mistake, at: source });
+    // With an external id nothing is created, so nothing is required.
+    const wrong = resource.external_id ? [] : (resolved?.mistakes ?? []);
+    for (const { steps: _, ...mistake } of wrong) mistakes.add({ ...mistake, at: source });
     const shown = renderer.resource(resource, body.writtenTypes.get(name), resolved?.all ?? {});
     return [name, child ? { ...shown, nested: { ...renderBody(child.body, mistakes) } } : shown];
   });

@@ -32,6 +32,7 @@ const isFunction = (node: Node): boolean => {
   return name !== undefined && everyName.has(name);
 };
 const writtenForms: Readonly<Record<string, { forms: string; allows: (node: Node) => boolean }>> = {
+  properties: { forms: 'object', allows: (node) => !isNull(node) },
   description: { forms: 'string', allows: isText },
   metadata: { forms: 'object', allows: ({ kind }) => kind === 'map' },
   update_policy: { forms: 'object', allows: ({ kind }) => kind === 'map' },
@@ -157,7 +158,7 @@ class ResourceCompiler {
     }
   }
 
-  /** What may only be written in one form. A null is no form of anything, but of properties. */
+  /** What may only be written in one form. A null is no form of anything. */
   #checkForms(): void {
     for (const [key, { forms, allows }] of Object.entries(writtenForms)) {
       const node = this.#node.entries.get(key)?.value;

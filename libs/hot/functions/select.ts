@@ -63,6 +63,7 @@ const split: TemplateFunction = {
     const [delimiter, text] = listOf(argument, { name: 'Fn::Split', least: 2, most: 2 });
     if (typeof delimiter !== 'string' || typeof text !== 'string')
       return wrong('"Fn::Split" takes a delimiter and a string');
+    if (delimiter === '') return wrong('"Fn::Split" has an empty separator');
     return text.split(delimiter);
   },
 };

@@ -2,6 +2,7 @@
 import type { Json } from '@anneal/contracts/json.ts';
 import { exactNumber, isExact } from '../number.ts';
 import { isObject, toRecord } from '../node.ts';
+import { entriesOf } from '../record.ts';
 import { toText } from './library-text.ts';
 import type { Machine } from './call.ts';
 import { fault } from './fault.ts';
@@ -12,7 +13,7 @@ export function fromJson(value: Json): Value {
   if (typeof value === 'number') return Number.isInteger(value) ? BigInt(value) : value;
   if (Array.isArray(value)) return value.map(fromJson);
   if (!isObject(value)) return value;
-  return new Dict(Object.entries(value).map(([key, item]): [Value, Value] => [key, fromJson(item)]));
+  return new Dict(entriesOf(value).map(([key, item]): [Value, Value] => [key, fromJson(item)]));
 }
 
 /** What the expression came to. Elements of sets must be plain, since lists and maps cannot be in a set. */
