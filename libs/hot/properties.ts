@@ -41,6 +41,8 @@ export interface ResolveProperties {
   readonly isTemplate?: boolean;
   /** Inside maps whose parts are known, what is not given is null, as Heat shows it. */
   readonly absentAsNull?: boolean;
+  /** The resources of its stack, and whether each exists. */
+  readonly siblings?: ReadonlyMap<string, boolean>;
   /** The part of the resource that they stand in, for messages. */
   readonly section?: 'properties' | 'update_policy';
 }
@@ -81,7 +83,7 @@ function resolveAll(parameters: ResolveProperties): Resolved {
   const schema = schemaFor(type, given);
   const read = readMap({ context, given, schema, steps: [], path: base });
   if (mistakes.length === 0 && section === 'properties') {
-    for (const problem of brokenRules(type.type, toRecord(read))) {
+    for (const problem of brokenRules(type.type, toRecord(read), parameters.siblings)) {
       mistakes.push({
         code: 'ConstraintBroken',
         message: `resources.${resource.name}: ${problem}`,

@@ -9,7 +9,6 @@ import { type Entry, isNull, isObject, type MapNode, type Node, toRecord } from 
 import type { NestedTemplate } from './nested/library.ts';
 import { type PropertyMistake, resolveProperties } from './properties.ts';
 import { referencesOf } from './references.ts';
-import { rules } from './types/rules.ts';
 import { updatePolicies } from './types/update-policy.ts';
 import type { Version } from './version.ts';
 
@@ -323,15 +322,17 @@ class ResourceCompiler {
 
   /** What is known already is checked now; the rest when it is known. */
   #checkProperties(resource: PlanResource, type: ResourceType, broken: ReadonlySet<string>): void {
-    const { mistakes, properties, all } = resolveProperties({
+    const { mistakes } = resolveProperties({
       resource,
       type,
       scope: this.#context.scope,
+      siblings: this.#context.enabled,
       hidden: this.#context.hidden,
       isTemplate: this.#context.templateOf.has(this.#name),
     });
     for (const { steps, ...mistake } of mistakes) {
       // What did not compile has been reported; that it is missing now is no second mistake.
+      if (mistake.code === 'ConstraintBroken' && steps.length === 0 && broken.size > 0) continue;
       if (
         mistake.code === 'MissingProperty' &&
         steps.length === 0 &&
@@ -339,11 +340,6 @@ class ResourceCompiler {
       )
         continue;
       this.#context.mistakes.add({ ...mistake, at: this.#locate(mistake.code, steps) });
-    }
-    const rule = Object.hasOwn(rules, type.type) ? rules[type.type] : undefined;
-    if (rule && mistakes.length === 0 && broken.size === 0) {
-      const problem = rule({ name: this.#name, properties, all, siblings: this.#context.enabled });
-      if (problem !== undefined) this.#refuse('ConstraintBroken', `Resource ${this.#name}: ${problem}`, 'properties');
     }
     for (const name of broken) {
       if (name !== '*' && !type.open_properties && !Object.hasOwn(type.properties, name)) {

@@ -2,34 +2,32 @@
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import { wrongSizes } from '../groups/scaling.ts';
 import { isObject } from '../node.ts';
-import { type Partial, unknown } from '../unknown.ts';
+import { numberOf } from '../number.ts';
+import { holdsUnknown, type Partial, type PartialMap, unknown } from '../unknown.ts';
 
-export interface RuledResource {
-  readonly name: string;
-  /** Those that are known, defaults filled in. What is not known yet breaks no rule. */
-  readonly properties: JsonObject;
-  /** All, with what is not known in its place. */
-  readonly all: Readonly<Record<string, Partial>>;
-  /** Names of the resources of its stack. */
-  readonly siblings: ReadonlyMap<string, boolean>;
+interface Ruled {
+  /** Defaults filled in, with what is not known yet in its place; that breaks no rule. */
+  readonly values: Readonly<Record<string, Partial>>;
+  /** Names of the resources of its stack, and whether each exists. */
+  readonly siblings: ReadonlyMap<string, boolean> | undefined;
 }
 
 /** What is wrong; undefined when nothing is. */
-type Rule = (resource: RuledResource) => string | undefined;
+type Rule = (resource: Ruled) => string | undefined;
 
 const isGiven = (value: Partial | undefined): boolean => value !== undefined && value !== null && value !== '';
 
 /** A property that went by another name once: one of the two is required. */
 const either =
   (name: string, older: string): Rule =>
-  ({ all }) =>
+  ({ values }) =>
     // A null that is written counts as given.
-    Object.hasOwn(all, name) || Object.hasOwn(all, older) ? undefined : `Property ${name} not assigned`;
+    Object.hasOwn(values, name) || Object.hasOwn(values, older) ? undefined : `Property ${name} not assigned`;
 
 const oneAtLeast =
   (...names: string[]): Rule =>
-  ({ all }) =>
-    names.some((name) => isGiven(all[name]))
+  ({ values }) =>
+    names.some((name) => isGiven(values[name]))
       ? undefined
       : `At least one of the following properties must be specified: ${names.join(', ')}.`;
 
@@ -38,40 +36,44 @@ const both =
   (resource) =>
     first(resource) ?? second(resource);
 
-const maps = (value: Json | undefined): JsonObject[] => (Array.isArray(value) ? value.filter(isObject) : []);
-const sum = (items: readonly JsonObject[]): number =>
-  items.reduce((total, { min }) => total + (typeof min === 'number' ? min : 0), 0);
+const isMap = (value: Partial | undefined): value is PartialMap => isObject(value);
+const maps = (value: Partial | undefined): PartialMap[] =>
+  Array.isArray(value) ? value.flatMap((item: Partial) => (isMap(item) ? [item] : [])) : [];
+const known = (values: Ruled['values']): JsonObject =>
+  Object.fromEntries(Object.entries(values).filter((entry): entry is [string, Json] => !holdsUnknown(entry[1])));
+const sum = (items: readonly PartialMap[]): number => items.reduce((total, { min }) => total + (numberOf(min) ?? 0), 0);
 
-const randomLength: Rule = ({ properties }) => {
-  const { length, character_classes: classes, character_sequences: sequences } = properties;
-  if (typeof length !== 'number' || sum(maps(classes)) + sum(maps(sequences)) <= length) return undefined;
+const randomLength: Rule = ({ values }) => {
+  const { character_classes: classes, character_sequences: sequences } = values;
+  const length = numberOf(values['length']);
+  if (length === undefined || sum(maps(classes)) + sum(maps(sequences)) <= length) return undefined;
   return 'Length property cannot be smaller than combined character class and character sequence minimums';
 };
 
-const oneConfigPerAction: Rule = ({ name, properties }) => {
-  const actions = maps(properties['configs']).flatMap((config) =>
+const oneConfigPerAction: Rule = ({ values }) => {
+  const actions = maps(values['configs']).flatMap((config) =>
     Array.isArray(config['actions']) ? [...new Set(config['actions'])] : [],
   );
   if (new Set(actions).size === actions.length) return undefined;
-  return `Defining more than one configuration for the same action in SoftwareComponent "${name}" is not allowed.`;
+  return 'Defining more than one configuration for the same action is not allowed.';
 };
 
 const stepOnlyWith =
   (name: string, other: string, value: string): Rule =>
-  ({ properties }) =>
-    isGiven(properties[name]) && other in properties && properties[other] !== value
+  ({ values: { [name]: step, [other]: kind } }) =>
+    isGiven(step) && typeof kind === 'string' && kind !== value
       ? `${name} property should only be specified for ${other} with value ${value}.`
       : undefined;
 
-const launch: Rule = ({ all }) =>
-  isGiven(all['InstanceId']) === isGiven(all['LaunchConfigurationName'])
+const launch: Rule = ({ values }) =>
+  isGiven(values['InstanceId']) === isGiven(values['LaunchConfigurationName'])
     ? "Either 'InstanceId' or 'LaunchConfigurationName' must be provided."
     : undefined;
 
-const workflow: Rule = ({ all, properties }) => {
-  const { type, params, tasks } = properties;
+const workflow: Rule = ({ values }) => {
+  const { type, params, tasks } = values;
   const isReverse = type === 'reverse';
-  if (isReverse && all['params'] !== unknown && !(isObject(params) && isGiven(params['task_name']))) {
+  if (isReverse && params !== unknown && !(isMap(params) && isGiven(params['task_name']))) {
     return "'task_name' is not assigned in 'params' in case of reverse type workflow.";
   }
   for (const task of maps(tasks)) {
@@ -94,13 +96,15 @@ const workflow: Rule = ({ all, properties }) => {
 export const rules: Readonly<Record<string, Rule>> = {
   'OS::Heat::RandomString': randomLength,
   'OS::Heat::SoftwareComponent': oneConfigPerAction,
-  'OS::Heat::AutoScalingGroup': ({ properties }) => wrongSizes(properties),
-  'AWS::AutoScaling::AutoScalingGroup': both(({ properties }) => wrongSizes(properties), launch),
+  'OS::Heat::AutoScalingGroup': ({ values }) => wrongSizes(known(values)),
+  'AWS::AutoScaling::AutoScalingGroup': both(({ values }) => wrongSizes(known(values)), launch),
   'OS::Heat::ScalingPolicy': stepOnlyWith('min_adjustment_step', 'adjustment_type', 'percent_change_in_capacity'),
   'AWS::AutoScaling::ScalingPolicy': stepOnlyWith('MinAdjustmentStep', 'AdjustmentType', 'PercentChangeInCapacity'),
-  'OS::Heat::AccessPolicy': ({ properties, siblings }) => {
-    const { AllowedResources: names } = properties;
-    const missing = (Array.isArray(names) ? names : []).find((name) => typeof name === 'string' && !siblings.get(name));
+  'OS::Heat::AccessPolicy': ({ values, siblings }) => {
+    const { AllowedResources: names } = values;
+    const missing = (siblings && Array.isArray(names) ? names : []).find(
+      (name) => typeof name === 'string' && siblings?.get(name) !== true,
+    );
     return typeof missing === 'string' ? `AccessPolicy resource ${missing} not in stack` : undefined;
   },
   'OS::Mistral::Workflow': workflow,
@@ -110,6 +114,6 @@ export const rules: Readonly<Record<string, Rule>> = {
   'OS::Neutron::FloatingIP': either('floating_network', 'floating_network_id'),
   'OS::Neutron::RouterInterface': either('router', 'router_id'),
   'OS::Neutron::VPNService': both(either('router', 'router_id'), either('subnet', 'subnet_id')),
-  'OS::Neutron::SecurityGroup': ({ properties }) =>
-    properties['name'] === 'default' ? 'Security groups cannot be assigned the name "default".' : undefined,
+  'OS::Neutron::SecurityGroup': ({ values }) =>
+    values['name'] === 'default' ? 'Security groups cannot be assigned the name "default".' : undefined,
 };
