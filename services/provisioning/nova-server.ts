@@ -16,6 +16,9 @@ import { serverPower } from './server-power.ts';
 import { objectOf, textOf, type ServerDocument } from './server-document.ts';
 import type { Progress, Work } from './servers.ts';
 
+/** The node wakes its server when it changes; a wake that was lost with a write's answer must not cost more than this. */
+const lookAgainMs = 15_000;
+
 export interface NovaServerOptions {
   readonly context: ServiceContext;
   readonly records: NodeRecords;
@@ -107,9 +110,9 @@ export function novaServer(
         case 'active':
           return complete(server, node, given, server.hostname);
         case 'deploying':
-          return { kind: 'waiting', message: `node ${node.name} is being prepared`, ms: 3_600_000 };
+          return { kind: 'waiting', message: `node ${node.name} is being prepared`, ms: lookAgainMs };
         case 'wait call-back':
-          return { kind: 'waiting', message: `node ${node.name} boots`, ms: 3_600_000 };
+          return { kind: 'waiting', message: `node ${node.name} boots`, ms: lookAgainMs };
         default:
           return { kind: 'failed', error: failureOf(node) };
       }
@@ -158,10 +161,10 @@ export function novaServer(
         return { kind: 'complete', physical_id: server.id };
       }
       if (node.state === 'deleting')
-        return { kind: 'waiting', message: `node ${node.name} is being taken back`, ms: 3_600_000 };
+        return { kind: 'waiting', message: `node ${node.name} is being taken back`, ms: lookAgainMs };
       if (node.state === 'error' && server.attempts > 0) return { kind: 'failed', error: failureOf(node) };
       await driver.tell(node.id, 'deleted', { reason: `server ${server.hostname} is deleted` });
-      return { kind: 'waiting', message: `node ${node.name} is being taken back`, ms: 3_600_000 };
+      return { kind: 'waiting', message: `node ${node.name} is being taken back`, ms: lookAgainMs };
     },
 
     check: async (server, request) => {
