@@ -5,9 +5,9 @@ import { revisit } from './node.ts';
 import { clearHook, completeHook, heartbeat } from './hook.ts';
 import { answerParent } from './nested.ts';
 import type { Input } from './protocol.ts';
-import { representative, type ResourceDocument } from './state.ts';
+import { isNested, representative, type ResourceDocument } from './state.ts';
 import { announceResource, changeResource, type Transaction } from './transaction.ts';
-import { retry } from './traversal.ts';
+import { inProgress, retry } from './traversal.ts';
 
 type Given = Extract<Input, { kind: 'resource' }>;
 
@@ -58,6 +58,8 @@ function mark(
   if (resource.request) {
     throw new AnnealError('Conflict', `The resource ${resource.name} is being worked on; wait, or cancel the action.`);
   }
+  // Those that come after it in the action that runs rely on it.
+  if (transaction.state.stack.status === 'IN_PROGRESS') throw inProgress(transaction.state.stack);
   const isUnhealthy = resource.action === 'CHECK' && resource.status === 'FAILED';
   if (resource.action === 'DELETE' || resource.action === 'INIT' || unhealthy === isUnhealthy) return;
   const failure = { code: 'Unhealthy', message: reason === '' ? 'marked unhealthy' : reason };
@@ -66,6 +68,8 @@ function mark(
     status: unhealthy ? 'FAILED' : 'COMPLETE',
     reason: unhealthy ? failure.message : reason,
     failure: unhealthy ? failure : null,
+    // What failed in a nested stack is still there: the next update goes into it.
+    ...(!unhealthy && isNested(resource) && { attempted: resource.properties }),
   });
   announceResource(transaction, { ...marked, started_at: null });
   if (unhealthy) answerParent(transaction, failure);
@@ -80,7 +84,7 @@ function skip(transaction: Transaction, name: string, all: readonly ResourceDocu
     throw new AnnealError('NotSupported', `The resource ${name} has not failed; there is nothing to skip.`);
   }
   if (stack.phase === 'converging' || stack.phase === 'draining') {
-    throw new AnnealError('Conflict', `Stack ${stack.name} already has an action (${stack.action}) in progress.`);
+    throw inProgress(stack);
   }
   const said = failed.failure ? leafReason({ resource: name, failure: failed.failure }) : failed.reason;
   const skipped = changeResource(transaction, failed.id, {

@@ -1,6 +1,8 @@
 /** Conflicts pass: what was refused because something else was in hand is asked again, later each time. */
 import { errorTable } from '@anneal/contracts/errors.ts';
 import type { ResourceResponse } from '@anneal/contracts/resource.ts';
+import { attemptOf, failLeaf } from './failure.ts';
+import { revisit } from './node.ts';
 import type { PendingRequest, ResourceDocument } from './state.ts';
 import { addEffect, changeResource, type Transaction } from './transaction.ts';
 
@@ -33,7 +35,20 @@ export function triesAgain(
 
 export function retryTimer(transaction: Transaction, resource: ResourceDocument, fence: number): void {
   const { request } = resource;
+  const { stack } = transaction.state;
   if (request?.fence !== fence || request.not_before === null) return;
+  if (request.traversal !== stack.traversal || stack.phase !== 'converging') {
+    // What it stood on may have changed: it failed, and the traversal that runs decides anew.
+    failLeaf(transaction, resource.id, {
+      action: resource.action,
+      failure: { code: 'Conflict', message: 'It was not tried again, because a newer action overtook it.' },
+      attempted: attemptOf(request, resource),
+      traversal: request.traversal,
+    });
+    const left = transaction.state.resources.get(resource.id);
+    if (left) revisit(transaction, left);
+    return;
+  }
   changeResource(transaction, resource.id, { request: { ...request, not_before: null } });
   addEffect(transaction, { kind: 'request', resource: resource.id, fence });
 }

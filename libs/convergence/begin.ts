@@ -17,8 +17,12 @@ export function begin(
   const { state, tools } = transaction;
   const minutes = state.stack.timeout_minutes ?? defaultTimeoutMinutes;
   const deadline = state.stack.parent?.deadline ?? new Date(tools.now + minutes * 60_000).toISOString();
+  const { snapshot } = state.stack;
   cancelTimers(transaction);
   dropWaits(transaction);
+  if (snapshot) {
+    addEffect(transaction, { kind: 'snapshot', snapshot, status: 'FAILED', reason: 'A newer action overtook it.' });
+  }
   state.plan = plan;
   state.graph = undefined;
   const stack = changeStack(transaction, {
@@ -33,6 +37,7 @@ export function begin(
     batch: null,
     abandoned: false,
     observe: false,
+    snapshot: null,
     ...more,
   });
   announceStack(transaction);

@@ -54,11 +54,16 @@ export function failLeaf(transaction: Transaction, id: string, how: HowItFailed)
 }
 
 /** What was wanted is not allowed: the resource stays as it is, and the traversal fails. */
-export function refuseLeaf(transaction: Transaction, resource: ResourceDocument, failure: Failure): void {
+export function refuseLeaf(
+  transaction: Transaction,
+  resource: ResourceDocument,
+  failure: Failure,
+  action: ResourceState = 'UPDATE',
+): void {
   announceResource(
     transaction,
     { ...resource, started_at: null },
-    { action: 'UPDATE', status: 'FAILED', reason: failure.message, failure },
+    { action, status: 'FAILED', reason: failure.message, failure },
   );
   failTraversal(transaction, [{ resource: resource.name, type: resource.type, failure }]);
 }

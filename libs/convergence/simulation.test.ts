@@ -1,28 +1,50 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { simulate } from './simulation/simulate.ts';
+import { impossible, pairs as allPairs } from './simulation/coverage.ts';
+import { mutations } from './simulation/mutations.ts';
+import { runScenarios, scenarios, Script } from './simulation/scenarios.ts';
+import { faultPoints } from './simulation/shell.ts';
+import { current, simulate } from './simulation/simulate.ts';
 
-const seeds = Number(process.env['SIMULATION_SEEDS'] ?? 3000);
+const run = promisify(execFile);
+const seeds = Number(process.env['SIMULATION_SEEDS'] ?? 500);
 const first = Number(process.env['SIMULATION_FIRST'] ?? 1);
 
 describe('the core under a simulator', () => {
-  it('holds its invariants whatever providers do and whenever plans arrive', { timeout: 120_000 }, () => {
-    const pairs = new Set<string>();
+  it('holds its invariants whatever happens, in every phase and at every input', { timeout: 240_000 }, () => {
+    const pairs = runScenarios([current]);
+    const killed = new Map<string, number>();
     for (let seed = first; seed < first + seeds; seed += 1) {
       try {
-        for (const pair of simulate(seed).pairs) pairs.add(pair);
+        const result = simulate(seed);
+        for (const [pair, count] of result.pairs) pairs.set(pair, (pairs.get(pair) ?? 0) + count);
+        for (const [point, count] of result.killed) killed.set(point, (killed.get(point) ?? 0) + count);
       } catch (error) {
         throw new Error(`seed ${seed}: ${(error as Error).message}`, { cause: error });
       }
     }
-    const phases = ['idle', 'converging', 'draining'];
-    for (const phase of phases) {
-      for (const input of ['update', 'delete', 'response', 'deadline']) {
-        expect(
-          [...pairs].some((pair) => pair.startsWith(`${phase} `) && pair.endsWith(` ${input}`)),
-          `${phase} ${input}`,
-        ).toBe(true);
-      }
-    }
-    expect(pairs).toContain('converging DELETE grace');
+    const missed = allPairs().filter((pair) => !pairs.has(pair) && !Object.hasOwn(impossible, pair));
+    expect(missed).toEqual([]);
+    expect([...killed.keys()].toSorted()).toEqual([...faultPoints].toSorted());
   });
+
+  describe('scripted', () => {
+    for (const [name, scenario] of Object.entries(scenarios))
+      it(`holds when ${name}`, { timeout: 60_000 }, () => scenario(new Script([current])));
+  });
+});
+
+describe('a core with a broken rule', () => {
+  for (const [name, { rule }] of Object.entries(mutations)) {
+    it.concurrent(`is caught when it ${name} (${rule})`, { timeout: 120_000 }, async () => {
+      const main = new URL('../../test/simulation/main.ts', import.meta.url).pathname;
+      const caught = await run(process.execPath, [main, '--seeds', '600', '--mutation', name]).then(
+        ({ stdout }) => ({ code: 0, said: stdout }),
+        (error: { code: number; stderr: string }) => ({ code: error.code, said: error.stderr }),
+      );
+      expect(caught.said).toMatch(/^(seed \d+|a scenario): (?!.*does not contain)/);
+      expect(caught.code).toBe(1);
+    });
+  }
 });

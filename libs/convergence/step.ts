@@ -21,7 +21,8 @@
  * | cancel with rollback | refused               | ROLLBACK, of an UPDATE  | ROLLBACK, of an UPDATE  | ROLLBACK            |
  * | cancel               | refused               | FAILED now; drains ⁷    | FAILED now; drains ⁷    | FAILED              |
  * | retry                | same again, if FAILED | refused                 | same again ⁵            | same again          |
- * | mark, skip           | noted; may retry      | mark: noted             | mark: noted             | noted; may retry    |
+ * | mark unhealthy       | noted                 | refused                 | refused ⁵               | refused             |
+ * | skip                 | noted; may retry      | refused                 | refused                 | noted; may retry    |
  * | hook cleared         | noted                 | the node goes on        | noted                   | noted               |
  * | response             | late: noted ⁸         | taken; dispatches       | taken; ends?            | late: noted         |
  * | deadline             | ignored               | FAILED "Timed out" ⁹    | FAILED "Timed out" ⁹    | ignored             |

@@ -183,5 +183,5 @@ const notSupported = (verb: string, state: string): AnnealError =>
   new AnnealError('NotSupported', `${verb} a stack when it is ${state} is not supported.`);
 const cannotCancel = ({ action, status }: StackDocument): AnnealError =>
   new AnnealError('NotSupported', `Cancelling update when stack is ${action}_${status} is not supported.`);
-const inProgress = ({ name, action }: StackDocument): AnnealError =>
+export const inProgress = ({ name, action }: StackDocument): AnnealError =>
   new AnnealError('Conflict', `Stack ${name} already has an action (${action}) in progress.`);

@@ -9,10 +9,10 @@
  * | RESUME_FAILED           | ask        | ask        | ask        | refuse     |
  * | CREATE_ or ADOPT_FAILED | leave      | refuse     | leave      | refuse     |
  * | another FAILED          | ask        | refuse     | leave      | refuse     |
- * `ask` of a type that does not serve it only changes the state. `leave` counts as done. A refused one fails as a leaf.
+ * `ask` of a type that does not serve it only changes the state. `leave` counts as done. A refused one fails the visit, and stays as it is.
  * A failure ends a visit like any traversal, but for CHECK: it changes nothing, so it goes on and names all that failed.
  */
-import { failLeaf } from './failure.ts';
+import { refuseLeaf } from './failure.ts';
 import { markDone } from './node.ts';
 import { passThrough, send } from './incarnation.ts';
 import { isNested, type Graph, type ResourceDocument, type VisitAction } from './state.ts';
@@ -36,14 +36,12 @@ export function visitNode(transaction: Transaction, id: string): void {
     return;
   }
   if (verdict === 'refuse') {
-    failLeaf(transaction, id, {
-      action,
-      failure: {
-        code: 'InvalidState',
-        message: `State ('${resource.action}', '${resource.status}') invalid for ${action.toLowerCase()}`,
-        remedy: 'Update the stack, so that what failed is mended; then try again.',
-      },
-    });
+    const failure = {
+      code: 'InvalidState',
+      message: `State ('${resource.action}', '${resource.status}') invalid for ${action.toLowerCase()}`,
+      remedy: 'Update the stack, so that what failed is mended; then try again.',
+    };
+    refuseLeaf(transaction, resource, failure, action);
     return;
   }
   const verb = action.toLowerCase() as Lowercase<VisitAction>;

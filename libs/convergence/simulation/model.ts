@@ -1,15 +1,17 @@
 /**
  * A small world around the core, under virtual time: a plan language in which a property is a constant or the attribute of
- * another resource, and providers that are slow, fail, answer twice, late, out of order, or never.
+ * another resource, and in which a nested stack's plan follows from its properties.
  */
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
-import type { Plan, PlanResource } from '@anneal/contracts/plan.ts';
+import type { LifecycleHook, Plan, PlanResource } from '@anneal/contracts/plan.ts';
 import type { ResourceResponse } from '@anneal/contracts/resource.ts';
 import type { Tools } from '@anneal/convergence/protocol.ts';
 import { newStack as blankStack, type ResourceDocument, type StackDocument } from '@anneal/convergence/state.ts';
 
+export type Random = (below: number) => number;
+
 /** mulberry32: the whole run follows from one number. */
-export function createRandom(seed: number): (below: number) => number {
+export function createRandom(seed: number): Random {
   let state = seed >>> 0;
   return (below) => {
     state = (state + 0x6d2b79f5) >>> 0;
@@ -19,57 +21,103 @@ export function createRandom(seed: number): (below: number) => number {
   };
 }
 
+/** `Plain` serves nothing but create, update and delete. */
+export type WishType = 'Test' | 'Plain' | 'Nested';
+
 export interface Wish {
   readonly requires: readonly string[];
   /** A change of it updates in place. */
   readonly value: number;
-  /** A change of it replaces. */
+  /** A change of it replaces; of a nested stack, updates. */
   readonly kind: number;
+  readonly type?: WishType;
+  readonly retain?: boolean;
+  readonly hooks?: readonly string[];
+  readonly lifecycle?: readonly LifecycleHook[];
+  readonly restricted?: readonly string[];
+  readonly external?: string;
 }
+export type Wishes = Readonly<Record<string, Wish>>;
 
-export function planOf(wishes: Readonly<Record<string, Wish>>): Plan {
-  const resources = Object.entries(wishes).map(([name, wish]): [string, PlanResource] => [
-    name,
-    {
-      name,
-      type: 'Test',
-      properties: {
-        value: { kind: 'literal', value: wish.value },
-        kind: { kind: 'literal', value: wish.kind },
-        from: {
-          kind: 'list',
-          // Every second requirement is one of order alone, as with depends_on.
-          items: wish.requires
-            .filter((_, index) => index % 2 === 0)
-            .map((required) => ({
-              kind: 'call',
-              function: 'get_attr',
-              arguments: { kind: 'literal', value: required },
-            })),
-        },
-      },
-      requires: [...wish.requires].sort(),
-    },
-  ]);
+export function planOf(wishes: Wishes, rolling?: Plan['rolling']): Plan {
   return {
     format: 1,
     template_version: '2021-04-16',
     description: '',
     parameters: {},
-    resources: Object.fromEntries(resources),
+    resources: Object.fromEntries(Object.entries(wishes).map(([name, wish]) => [name, entryOf(name, wish)])),
     outputs: {},
+    ...(rolling && { rolling }),
   };
 }
 
-export function toolsAt(now: number, options: { replaceFailed?: boolean } = {}): Tools {
+function entryOf(name: string, wish: Wish): PlanResource {
+  const type = wish.type ?? 'Test';
+  return {
+    name,
+    type,
+    properties: {
+      value: { kind: 'literal', value: wish.value },
+      kind: { kind: 'literal', value: wish.kind },
+      from: {
+        kind: 'list',
+        // Every second requirement is one of order alone, as with depends_on.
+        items: wish.requires
+          .filter((_, index) => index % 2 === 0)
+          .map((required) => ({
+            kind: 'call',
+            function: 'get_attr',
+            arguments: { kind: 'literal', value: required },
+          })),
+      },
+    },
+    requires: [...wish.requires].sort(),
+    digest: JSON.stringify(wish),
+    ...(wish.retain && { deletion_policy: 'Retain' }),
+    ...(wish.hooks && { hooks: [...wish.hooks] }),
+    ...(wish.lifecycle && { lifecycle_hooks: [...wish.lifecycle] }),
+    ...(wish.restricted && { restricted_actions: [...wish.restricted] }),
+    ...(wish.external !== undefined && { external_id: { kind: 'literal', value: wish.external } }),
+    ...(type === 'Nested' && { nested: { kind: 'template', type, digest: 'one', reads: [] } }),
+  };
+}
+
+/** What the nested stack of a resource with these properties is made of: members, of which some roll in batches. */
+export function nestedPlan(properties: JsonObject): Plan {
+  const value = Number(properties['value'] ?? 0);
+  const kind = Number(properties['kind'] ?? 0);
+  const members: Record<string, Wish> = { x: { requires: [], value: value % 5, kind: 0 } };
+  members['y'] = { requires: ['x'], value: 1, kind: kind % 3 };
+  const batch = ['m0', 'm1', 'm2'].slice(0, value % 4);
+  for (const name of batch) members[name] = { requires: [], value: value % 7, kind: kind % 2 };
+  if (batch.length < 2 || kind % 2 === 0) return planOf(members);
+  const temporary = kind % 3 === 0 ? ['spare'] : [];
+  for (const name of temporary) members[name] = { requires: [], value: 0, kind: 0 };
+  return planOf(members, {
+    members: batch,
+    batch_size: 1 + (value % 2),
+    min_in_service: 1,
+    pause_seconds: value % 3,
+    temporary,
+  });
+}
+
+export interface ToolOptions {
+  readonly replaceFailed?: boolean;
+  readonly limit?: number;
+}
+
+export function toolsAt(now: number, options: ToolOptions = {}): Tools {
   return {
     now,
     graceMs: 5000,
-    serves: () => true,
-    limit: 1000,
-    newId: (input, count) => `${input}/${count}`,
+    serves: (type) => type === 'Test',
+    limit: options.limit ?? 1000,
+    newId: (input, count) => `${input.replaceAll(':', '.')}/${count}`,
     replaceFailed: () => options.replaceFailed ?? true,
     resolve: ({ resource, peer }) => {
+      const external = resource.external_id;
+      if (external?.kind === 'literal') return { ok: true, properties: {}, external_id: external.value as string };
       const properties: JsonObject = {};
       for (const [name, expression] of Object.entries(resource.properties)) {
         if (expression.kind === 'literal') properties[name] = expression.value;
@@ -86,17 +134,17 @@ export function toolsAt(now: number, options: { replaceFailed?: boolean } = {}):
       }
       return { ok: true, properties };
     },
-    compare: ({ before, after }) => {
+    compare: ({ type, before, after }) => {
       const changed = ['value', 'kind', 'from'].filter(
         (name) => JSON.stringify(before[name]) !== JSON.stringify(after[name]),
       );
       if (changed.length === 0) return { verdict: 'same' };
-      return { verdict: changed.includes('kind') ? 'replace' : 'update', changed };
+      return { verdict: changed.includes('kind') && type !== 'Nested' ? 'replace' : 'update', changed };
     },
   };
 }
 
-export const newStack = (id: string): StackDocument =>
+export const newStack = (id: string, more: Partial<Parameters<typeof blankStack>[0]> = {}): StackDocument =>
   blankStack({
     id,
     name: id,
@@ -107,8 +155,17 @@ export const newStack = (id: string): StackDocument =>
     timeout_minutes: null,
     on_failure: 'keep',
     tags: [],
-    target: { plan: '0', template: '', environment: '', files: '', description: '' },
+    target: targetOf('0'),
+    ...more,
   });
+
+export const targetOf = (plan: string): StackDocument['target'] => ({
+  plan,
+  template: '',
+  environment: '',
+  files: '',
+  description: '',
+});
 
 /** What a provider answers when all is well. */
 export function goodResponse(resource: ResourceDocument): ResourceResponse {
@@ -120,9 +177,19 @@ export function goodResponse(resource: ResourceDocument): ResourceResponse {
     action: request.action,
     fence: request.fence,
     status: 'complete',
-    physical_id: `physical ${resource.id}`,
-    attributes: {
-      output: JSON.stringify([resource.id, request.properties['value'] ?? null, request.properties['from'] ?? null]),
-    },
+    physical_id: resource.physical_id ?? `physical ${resource.id}`,
+    attributes: outputOf(resource.id, request.properties),
   };
+}
+
+/** Names itself first: whoever has it among its properties uses it. */
+export const outputOf = (id: string, properties: JsonObject): JsonObject => ({
+  output: JSON.stringify([id, properties['value'] ?? null, properties['from'] ?? null]),
+});
+
+export function usesOf(properties: JsonObject): string[] {
+  const from = properties['from'];
+  return (Array.isArray(from) ? from : []).flatMap((text) =>
+    typeof text === 'string' ? [(JSON.parse(text) as string[])[0] as string] : [],
+  );
 }

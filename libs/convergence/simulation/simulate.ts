@@ -1,321 +1,274 @@
-/**
- * One seeded run: random plans arrive while providers misbehave, every step is checked against the invariants of
- * `step.ts`, and the world keeps its own books of what physically exists and what uses what, so that the core's word is
- * not taken for it.
- */
-import type { JsonObject } from '@anneal/contracts/json.ts';
+/** One seeded run: random plans and actions arrive while the world misbehaves; then it is left in peace, and must end well. */
 import type { Input } from '../protocol.ts';
-import { emptyPlan, loadState, type ResourceDocument, type StackDocument, type State } from '../state.ts';
+import { loadState } from '../state.ts';
 import { step } from '../step.ts';
-import type { Plan } from '@anneal/contracts/plan.ts';
-import { createRandom, goodResponse, newStack, planOf, toolsAt, type Wish } from './model.ts';
-
-interface Physical {
-  /** What it was last told to use, and what a failed update may have made it use. */
-  uses: Set<string>;
-  /** The properties that it has. */
-  applied: string;
-}
-
-type Happening =
-  | { readonly kind: 'input'; readonly input: Input }
-  | { readonly kind: 'provider'; readonly resource: ResourceDocument };
+import { must } from './books.ts';
+import { nestedPlan, newStack, planOf, targetOf, type Random, type Wish, type Wishes, type WishType } from './model.ts';
+import type { Core } from './shell.ts';
+import { kind, World } from './world.ts';
 
 export interface Run {
   readonly steps: number;
-  readonly pairs: ReadonlySet<string>;
+  readonly pairs: ReadonlyMap<string, number>;
+  readonly killed: ReadonlyMap<string, number>;
 }
+
+export const current: Core = { step, loadState };
+const root = 's';
 
 /** @throws Error that names the invariant that was broken. */
-export function simulate(seed: number): Run {
-  const random = createRandom(seed);
-  const chance = (percent: number): boolean => random(100) < percent;
-  const plans = new Map<string, Plan>([['0', emptyPlan()]]);
-  const stored: { stack: StackDocument; resources: Map<string, ResourceDocument> } = {
-    stack: newStack('s'),
-    resources: new Map(),
-  };
-  const physical = new Map<string, Physical>();
-  const fences = new Map<string, number>();
-  const created = new Set<string>();
-  const pairs = new Set<string>();
-  const queue: { at: number; order: number; what: Happening }[] = [];
-  let state: State = loadState({ ...stored, resources: [], plan: emptyPlan() });
-  let now = 0;
-  let order = 0;
-  let steps = 0;
-  let kind = true;
-  const replaceFailed = chance(50);
-
-  const later = (delay: number, what: Happening): void => {
-    queue.push({ at: now + delay, order: (order += 1), what });
-  };
-  const must = (condition: boolean, what: string): void => {
-    if (!condition) throw new Error(what);
-  };
-
-  const reload = (): void => {
-    const plan = plans.get(stored.stack.target.plan) as Plan;
-    state = loadState({ stack: stored.stack, resources: stored.resources.values(), plan });
-  };
-
-  const take = (inputs: readonly Input[]): { requests: number; written: number } => {
-    for (const input of inputs) pairs.add(`${state.stack.phase} ${state.stack.action} ${inputKind(input)}`);
-    const { changes, refusals } = step(state, inputs, toolsAt(now, { replaceFailed }));
-    steps += 1;
-    for (const error of refusals.values()) must(error.kind === 'final', `refused with ${error.code}`);
-    if (!changes.dirty) {
-      must(changes.resources.size + changes.removed.size + changes.effects.length === 0, 'changes without a record');
-      return { requests: 0, written: 0 };
-    }
-    const acted = inputs.some(({ kind: what }) => what !== 'response');
-    const hadFailed = stored.stack.phase === 'draining' && !acted;
-    const before = new Map([...changes.resources.keys()].map((id) => [id, stored.resources.get(id)]));
-    must(changes.stack.version === stored.stack.version + 1, 'the version of the stack does not follow the stored one');
-    stored.stack = changes.stack;
-    for (const resource of changes.resources.values()) {
-      must(
-        resource.version === (stored.resources.get(resource.id)?.version ?? 0) + 1,
-        `the version of ${resource.id} does not follow the stored one`,
-      );
-      stored.resources.set(resource.id, resource);
-    }
-    for (const [id, version] of changes.removed) {
-      must(stored.resources.get(id)?.version === version, `${id} was removed over another version`);
-      stored.resources.delete(id);
-    }
-    let requests = 0;
-    for (const effect of changes.effects) {
-      if (effect.kind === 'timer') {
-        const delay = Math.max(0, Date.parse(effect.at) - now);
-        later(delay, {
-          kind: 'input',
-          input: {
-            kind: 'timer',
-            id: `timer ${effect.traversal} ${effect.timer}`,
-            timer: effect.timer,
-            traversal: effect.traversal,
-          },
-        });
-      }
-      if (effect.kind !== 'request') continue;
-      const resource = changes.resources.get(effect.resource);
-      // A request that the same step took back again reaches nobody.
-      if (!resource?.request || resource.request.fence !== effect.fence) continue;
-      requests += 1;
-      must(!hadFailed, 'something was started after a failure');
-      const last = before.get(resource.id)?.request;
-      const ended = inputs.some(
-        (input) =>
-          (input.kind === 'response' &&
-            input.response.resource_id === resource.id &&
-            input.response.fence === last?.fence) ||
-          (input.kind === 'timer' && (input.timer === 'grace' || input.timer === 'deadline')),
-      );
-      must(!last || ended, `C4: ${resource.id} is asked again while a request is pending`);
-      send(resource);
-      if (chance(5)) later(random(3000), { kind: 'provider', resource });
-    }
-    for (const { id, action, status, request, properties } of changes.resources.values()) {
-      if (status !== 'COMPLETE' || action === 'DELETE' || request) continue;
-      must(
-        physical.get(id)?.applied === JSON.stringify(properties),
-        `${id} is called complete, and is not what it says`,
-      );
-    }
-    must(!state.stack.reason.startsWith('Defect'), state.stack.reason);
-    check();
-    return { requests, written: changes.resources.size };
-  };
-
-  const send = (resource: ResourceDocument): void => {
-    const request = resource.request;
-    if (!request) return;
-    if (request.action === 'create') {
-      must(!created.has(resource.id), `C6: ${resource.id} is made twice`);
-      created.add(resource.id);
-    }
-    if (request.action === 'delete') {
-      for (const [id, { uses }] of physical) {
-        must(id === resource.id || !uses.has(resource.id), `C2: ${resource.id} is deleted while ${id} uses it`);
-      }
-    } else {
-      for (const id of request.requires) {
-        const used = state.resources.get(id);
-        must(used?.status === 'COMPLETE' && physical.has(id), `C1: ${resource.id} uses ${id}, which is not complete`);
-      }
-    }
-    later(random(200), { kind: 'provider', resource });
-  };
-
-  const serve = (resource: ResourceDocument): void => {
-    const request = resource.request;
-    if (!request || (fences.get(resource.id) ?? 0) > request.fence) return;
-    const repeat = fences.get(resource.id) === request.fence;
-    fences.set(resource.id, request.fence);
-    const good = goodResponse(resource);
-    const { attributes: _, ...rest } = good;
-    const failed = { ...rest, status: 'failed', error: { code: 'ResourceFailed', message: 'no' } } as const;
-    const fate = kind || repeat ? 0 : random(100);
-    if (repeat) return;
-    const answer = (input: Input, delay: number): void => {
-      later(delay, { kind: 'input', input });
-      if (chance(10)) later(delay + random(5000), { kind: 'input', input });
-    };
-    const id = `response ${resource.id} ${request.fence}`;
-    const uses = new Set(usesOf(request.properties));
-    if (chance(20)) {
-      answer(
-        { kind: 'response', id: `${id} progress`, response: { ...rest, status: 'in progress', message: 'at it' } },
-        random(100),
-      );
-    }
-    if (request.action === 'delete') {
-      if (fate < 80) physical.delete(resource.id);
-      if (fate >= 95) return;
-      if (fate < 80) answer({ kind: 'response', id, response: good }, random(1000));
-      else answer({ kind: 'response', id, response: failed }, random(1000));
-      return;
-    }
-    if (request.action === 'update' && fate >= 70 && fate < 80) {
-      answer({ kind: 'response', id, response: { ...failed, replace: true } }, random(1000));
-      return;
-    }
-    const before = physical.get(resource.id);
-    const made = fate < 80 || chance(50);
-    if (made) {
-      physical.set(resource.id, {
-        uses: fate < 80 ? uses : new Set([...(before?.uses ?? []), ...uses]),
-        applied: JSON.stringify(request.properties),
-      });
-    }
-    if (fate >= 95) return;
-    if (fate < 80) answer({ kind: 'response', id, response: good }, random(1000));
-    else answer({ kind: 'response', id, response: failed }, random(1000));
-  };
-
-  const check = (): void => {
-    const live = state.stack.phase !== 'idle';
-    must(!live || state.inFlight.size > 0, 'C5: live, and nothing is in flight');
-    must(live || state.inFlight.size === 0, 'C4: idle, and something is in flight');
-    must(live === (state.stack.status === 'IN_PROGRESS'), 'C3: the status does not tell whether a traversal is live');
-    for (const id of physical.keys()) must(state.resources.has(id), `C6: ${id} is forgotten`);
-  };
-
-  const run = (until: () => boolean): void => {
-    for (let guard = 0; queue.length > 0 && !until(); guard += 1) {
-      must(guard < 20_000, 'it never ends');
-      queue.sort((a, b) => a.at - b.at || a.order - b.order);
-      const { at, what } = queue.shift() as (typeof queue)[number];
-      now = Math.max(now, at);
-      if (what.kind === 'provider') serve(what.resource);
-      else {
-        const inputs = [what.input];
-        for (let next = queue[0]; next?.what.kind === 'input' && next.at <= now + 100 && chance(40); next = queue[0]) {
-          inputs.push(next.what.input);
-          queue.shift();
-        }
-        take(inputs);
-      }
-      // The process dies, or another takes over: nothing but the documents is left.
-      if (chance(10)) reload();
-    }
-  };
-
-  let wishes: Record<string, Wish> = {};
+export function simulate(seed: number, cores: readonly Core[] = [current]): Run {
+  const world = new World(seed, cores);
+  const { random } = world;
+  const chance = (percent: number): boolean => world.chance(percent);
+  let wishes: Wishes = {};
   let count = 0;
-  const nextPlan = (): { plan: Plan; hash: string } => {
+  const id = (what: string): string => `${what} ${(count += 1)}`;
+  const moody = (): void => {
+    world.temper = chance(25)
+      ? { ...kind }
+      : { fails: 10 + random(40), twice: random(15), dies: chance(40) ? random(8) : 0 };
+  };
+  const update = (more: Partial<Extract<Input, { kind: 'update' }>> = {}): Input => {
     wishes = changeWishes(wishes, random);
     const plan = planOf(wishes);
-    const hash = `${(count += 1)}`;
-    plans.set(hash, plan);
-    return { plan, hash };
+    return { kind: 'update', id: id('update'), plan, target: targetOf(world.addPlan(plan)), ...more };
   };
-  const targetOf = (hash: string): StackDocument['target'] => ({ ...stored.stack.target, plan: hash });
 
-  const first = nextPlan();
-  kind = chance(30);
-  stored.stack = { ...stored.stack, target: targetOf(first.hash) };
-  reload();
-  take([{ kind: 'create', id: 'create', plan: first.plan }]);
-  for (let action = 0; action < 1 + random(5); action += 1) {
-    const pause = now + random(4000);
-    run(() => now >= pause);
-    kind = chance(30);
-    if (chance(10)) take([{ kind: 'delete', id: `delete ${action}` }]);
-    else {
-      const { plan, hash } = chance(15)
-        ? { plan: plans.get(state.stack.target.plan) as Plan, hash: state.stack.target.plan }
-        : nextPlan();
-      take([{ kind: 'update', id: `update ${action}`, plan, target: targetOf(hash) }]);
-    }
-    if (chance(20)) run(() => false);
-  }
-  run(() => false);
-  must(stored.stack.phase === 'idle', 'a traversal is left');
-  kind = true;
-  if (stored.stack.action !== 'DELETE') {
-    const last = nextPlan();
-    take([{ kind: 'update', id: 'last', plan: last.plan, target: targetOf(last.hash) }]);
-    run(() => false);
-    must(stored.stack.status === 'COMPLETE', `a stack that can finish does not: ${stored.stack.reason}`);
-    must(stored.resources.size === Object.keys(wishes).length, 'C7: an original is left');
-    for (const resource of stored.resources.values()) {
-      const wish = wishes[resource.name];
-      must(
-        wish?.value === resource.properties['value'] && wish?.kind === resource.properties['kind'],
-        `${resource.name} is not as wished`,
-      );
-      must(resource.status === 'COMPLETE' && physical.has(resource.id), `${resource.name} is not there`);
-      const used = resource.requires
-        .map((id) => stored.resources.get(id)?.name ?? id)
-        .toSorted((a, b) => a.localeCompare(b));
-      must(
-        JSON.stringify(used) === JSON.stringify([...(wish?.requires ?? [])].sort()),
-        `${resource.name} uses ${used.join()}`,
-      );
-    }
-    must(physical.size === stored.resources.size, 'C6: something is forgotten');
-    const same = take([{ kind: 'update', id: 'same', plan: last.plan, target: targetOf(last.hash) }]);
-    must(same.requests === 0 && same.written === 0, 'C8: what is unchanged was sent or written');
-    must(stored.stack.status === 'COMPLETE', 'an update of nothing does not end at once');
-  }
-  if (stored.stack.deleted_at === null) {
-    take([{ kind: 'delete', id: 'the end' }]);
-    run(() => false);
-  }
-  must(
-    stored.stack.deleted_at !== null && stored.stack.status === 'COMPLETE',
-    `delete does not end: ${stored.stack.reason}`,
+  wishes = changeWishes({}, random);
+  const first = planOf(wishes);
+  world.open(
+    newStack(root, {
+      target: targetOf(world.addPlan(first)),
+      on_failure: (['keep', 'rollback', 'pause'] as const)[random(3)] as 'keep',
+    }),
   );
-  must(stored.resources.size === 0 && physical.size === 0, 'C6: something is left after the deletion');
-  return { steps, pairs };
+  moody();
+  world.take(root, [{ kind: 'create', id: 'create', plan: first }]);
+  for (let action = 0; action < 1 + random(6); action += 1) {
+    const pause = world.clock.now + random(4000);
+    // Half of the time at a moment that is rarely met by chance.
+    const moment = [undefined, undefined, 'draining', 'paused'][random(4)];
+    world.run(() => world.clock.now >= pause || world.stack(root).phase === moment);
+    moody();
+    world.take(root, [randomAction(world, { update, id })]);
+    if (chance(20)) world.run();
+  }
+  world.run();
+  leaveInPeace(world, { update, id, wishes: () => wishes });
+  return { steps: world.steps, pairs: world.pairs, killed: world.killed };
 }
 
-function usesOf(properties: JsonObject): string[] {
-  const from = properties['from'];
-  return (Array.isArray(from) ? from : []).map((text) => (JSON.parse(text as string) as string[])[0] as string);
+/** No one misbehaves any more: it must come to what is wanted, stay so, and go without a trace. */
+function leaveInPeace(
+  world: World,
+  { update, id }: { update: () => Input; id: (what: string) => string; wishes: () => Wishes },
+): void {
+  world.temper = { ...kind };
+  const phase = (): string => world.stack(root).phase;
+  for (let word = 0; word < 40; word += 1) {
+    settle(world, id);
+    if (phase() === 'idle') break;
+    if (phase() === 'paused') world.take(root, [{ kind: 'rollback', id: id('rollback'), cancel: false }]);
+  }
+  must(phase() === 'idle', `a traversal is left, ${phase()}`);
+  if (world.stack(root).action === 'SUSPEND') {
+    world.take(root, [{ kind: 'visit', id: id('resume'), action: 'RESUME' }]);
+    world.run();
+  }
+  if (world.stack(root).action !== 'DELETE' && world.stack(root).action !== 'SUSPEND') {
+    const last = update();
+    world.take(root, [last]);
+    settle(world, id);
+    const { status, reason } = world.stack(root);
+    nestedFollow(world);
+    must(
+      status === 'COMPLETE' || /restricted|Lifecycle hook/.test(reason),
+      `a stack that can finish does not: ${reason}`,
+    );
+    // One that went back tries again, as often as it is asked.
+    if (status === 'COMPLETE' && world.stack(root).action === 'UPDATE') idempotent(world, last, id);
+  }
+  if (world.stack(root).deleted_at === null) {
+    world.take(root, [{ kind: 'delete', id: id('the end') }]);
+    settle(world, id);
+  }
+  const { deleted_at, status, reason } = world.stack(root);
+  must(deleted_at !== null && status === 'COMPLETE', `delete does not end: ${reason}`);
+  for (const [stack, shell] of world.shells) {
+    const orphaned = shell.stored.stack.deleted_at === null;
+    must(orphaned || world.books.countOf(stack) === 0, `C6: something is left of ${stack} after the deletion`);
+  }
+  for (const [snapshot, how] of world.snapshots) must(how !== 'IN_PROGRESS', `the snapshot ${snapshot} never ended`);
 }
 
-const inputKind = (input: Input): string => (input.kind === 'timer' ? input.timer : input.kind);
+/** Every nested stack went where its resource was told to go last. */
+function nestedFollow(world: World): void {
+  for (const { stored } of world.shells.values()) {
+    for (const resource of stored.resources.values()) {
+      if (resource.nested === null || resource.status !== 'COMPLETE' || resource.action === 'DELETE') continue;
+      const { target, status } = world.stack(resource.id);
+      const wanted = world.addPlan(nestedPlan(resource.properties));
+      must(target.plan === wanted && status === 'COMPLETE', `${resource.id} is not where its resource says`);
+    }
+  }
+}
+
+function idempotent(world: World, last: Input, id: (what: string) => string): void {
+  // Whoever was told of something new has looked at it once more.
+  for (let again = 0; again < 2; again += 1) {
+    if (last.kind !== 'update') return;
+    const { changes } = world.take(root, [{ ...last, id: id('same') }]);
+    settle(world, id);
+    // Heat's pre-update hook waits for unchanged resources too.
+    const waits = Object.values(last.plan.resources).some(({ hooks: at }) => at?.includes('pre-update'));
+    if (again === 0 || waits) continue;
+    const requests = changes.effects.filter(({ kind: what }) => what === 'request');
+    must(requests.length === 0 && changes.resources.size === 0, 'C8: what is unchanged was sent or written');
+    must(world.stack(root).status === 'COMPLETE', 'an update of nothing does not end at once');
+  }
+}
+
+function settle(world: World, id: (what: string) => string): void {
+  for (let word = 0; word < 100; word += 1) {
+    world.run(() => waitsForWord(world));
+    if (!waitsForWord(world)) return;
+    clearHooks(world, id);
+  }
+}
+
+const waitsForWord = (world: World): boolean =>
+  [...world.shells.values()].some(({ stored }) =>
+    [...stored.resources.values()].some(({ hook }) => hook?.kind === 'hook'),
+  );
+
+/** Someone outside says go, at every hook there is. */
+function clearHooks(world: World, id: (what: string) => string): void {
+  for (const [stack, shell] of world.shells) {
+    for (const { name, hook } of shell.stored.resources.values()) {
+      if (hook?.kind !== 'hook') continue;
+      world.take(stack, [
+        { kind: 'resource', id: id('clear'), resource: name, action: { kind: 'clear hook', hook: hook.name } },
+      ]);
+    }
+  }
+}
+
+function randomAction(
+  world: World,
+  {
+    update,
+    id,
+  }: { update: (more?: Partial<Extract<Input, { kind: 'update' }>>) => Input; id: (what: string) => string },
+): Input {
+  const { random } = world;
+  const { stack, resources } = world.shellOf(root).stored;
+  const names = [...resources.values()].map(({ name }) => name);
+  const resource = names[random(names.length || 1)] ?? 'a';
+  const dice = random(100);
+  if (dice < 35) return update();
+  if (dice < 40) {
+    const plan = world.planAt(stack.target.plan);
+    return { kind: 'update', id: id('again'), plan, target: stack.target };
+  }
+  if (dice < 45) return update({ observe: true });
+  if (dice < 48) return update({ as: 'RESTORE' });
+  if (dice < 54) return { kind: 'delete', id: id('delete'), ...(random(4) === 0 && { abandon: true }) };
+  if (dice < 60) return { kind: 'rollback', id: id('rollback'), cancel: random(2) === 0 };
+  if (dice < 65) return { kind: 'cancel', id: id('cancel') };
+  if (dice < 71) return { kind: 'retry', id: id('retry') };
+  if (dice < 84) {
+    const action = (['CHECK', 'SUSPEND', 'RESUME', 'SNAPSHOT'] as const)[random(4)] as 'CHECK';
+    const what = id('visit');
+    return {
+      kind: 'visit',
+      id: what,
+      action,
+      ...((action as string) === 'SNAPSHOT' && { snapshot: { id: what, name: what } }),
+    };
+  }
+  if (dice < 90) {
+    return {
+      kind: 'resource',
+      id: id('mark'),
+      resource,
+      action: { kind: 'mark', unhealthy: random(3) > 0, reason: 'bad' },
+    };
+  }
+  if (dice < 94) return { kind: 'resource', id: id('skip'), resource, action: { kind: 'skip' } };
+  const waiting = [...resources.values()].find(({ hook }) => hook !== null);
+  // What was said once comes again, or too late.
+  if (dice < 96) return staleTimer(stack, { random, resource: [...resources.keys()][0] ?? '' });
+  if (!waiting?.hook) return staleWord(resource, { random, id });
+  const { name, token, kind: what } = waiting.hook;
+  if (what === 'hook') {
+    return { kind: 'resource', id: id('clear'), resource: waiting.name, action: { kind: 'clear hook', hook: name } };
+  }
+  const result = random(2) === 0 ? 'continue' : 'abandon';
+  const action =
+    random(3) === 0
+      ? ({ kind: 'heartbeat', hook: name, token } as const)
+      : ({ kind: 'complete hook', hook: name, token, result } as const);
+  return { kind: 'resource', id: id('hook'), resource: waiting.name, action };
+}
+
+function staleWord(resource: string, { random, id }: { random: Random; id: (what: string) => string }): Input {
+  const word = random(5);
+  const hook = 'launching';
+  const token = 'an old one';
+  if (word === 0) return { kind: 'create', id: 'create', plan: planOf({}) };
+  if (word === 1) return { kind: 'signal', id: id('signal'), resource, signal: { a: 1 } };
+  if (word === 2)
+    return { kind: 'resource', id: id('word'), resource, action: { kind: 'clear hook', hook: 'pre-create' } };
+  if (word === 3) return { kind: 'resource', id: id('word'), resource, action: { kind: 'heartbeat', hook, token } };
+  return {
+    kind: 'resource',
+    id: id('word'),
+    resource,
+    action: { kind: 'complete hook', hook, token, result: 'abandon' },
+  };
+}
+
+function staleTimer(
+  { traversal }: { traversal: string },
+  { random, resource }: { random: Random; resource: string },
+): Input {
+  const timer = ['grace', 'batch', `retry:${resource}:1`, `hook:${resource}:old`][random(4)] ?? 'grace';
+  return { kind: 'timer', id: `stale ${traversal} ${timer}`, timer, traversal };
+}
+
+const hooks = ['pre-create', 'post-create', 'pre-update', 'post-update', 'pre-delete', 'post-delete'];
+const transitions = ['launching', 'terminating', 'updating'] as const;
 
 /** Changes, adds, removes and re-orders: dependencies may turn round between two plans. */
-function changeWishes(before: Readonly<Record<string, Wish>>, random: (below: number) => number): Record<string, Wish> {
+export function changeWishes(before: Wishes, random: Random): Wishes {
   const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g'].filter((name) => random(100) < (before[name] ? 85 : 50));
   const rank = new Map(names.map((name) => [name, random(1000)]));
   const after: Record<string, Wish> = {};
   for (const name of names) {
     const old = before[name];
-    const keeps = old?.requires.every(
-      (required) => names.includes(required) && (rank.get(required) ?? 0) < (rank.get(name) ?? 0),
-    );
+    const lower = (other: string): boolean => (rank.get(other) ?? 0) < (rank.get(name) ?? 0);
+    const keeps = old?.requires.every((required) => names.includes(required) && lower(required));
+    const types: readonly WishType[] = ['Test', 'Test', 'Test', 'Test', 'Plain', 'Nested'];
     after[name] = {
       requires:
-        old && keeps && random(100) < 60
-          ? old.requires
-          : names.filter((other) => (rank.get(other) ?? 0) < (rank.get(name) ?? 0) && random(100) < 35),
+        old && keeps && random(100) < 60 ? old.requires : names.filter((other) => lower(other) && random(100) < 35),
       value: old && random(100) < 70 ? old.value : random(1000),
       kind: old && random(100) < 75 ? old.kind : random(1000),
+      type: old && random(100) < 95 ? (old.type ?? 'Test') : (types[random(types.length)] ?? 'Test'),
+      ...(random(100) < 8 && { retain: true }),
+      ...(random(100) < 8 && { hooks: [hooks[random(hooks.length)] ?? ''] }),
+      ...(random(100) < 8 && {
+        lifecycle: [
+          {
+            transition: transitions[random(3)] ?? 'launching',
+            heartbeat_timeout: 1 + random(5),
+            global_timeout: 8,
+            default_result: random(2) === 0 ? ('continue' as const) : ('abandon' as const),
+          },
+        ],
+      }),
+      ...(random(100) < 3 && { restricted: [random(2) === 0 ? 'update' : 'replace'] }),
     };
   }
   return after;

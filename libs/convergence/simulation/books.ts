@@ -1,0 +1,108 @@
+/**
+ * The world's own books: what physically exists, what it was told to use, and which requests were carried out, so that the
+ * core's word is not taken for any of it. What it finds wrong it throws, by the name of the invariant in `step.ts`.
+ */
+import type { RequestAction, ResourceDocument } from '../state.ts';
+import { usesOf } from './model.ts';
+
+interface Physical {
+  readonly stack: string;
+  /** What it was last told to use, and what a failed update may have made it use. */
+  readonly uses: ReadonlySet<string>;
+  /** The properties that it has. */
+  readonly applied: string;
+  readonly suspended: boolean;
+}
+
+export function must(condition: boolean, what: string): asserts condition {
+  if (!condition) throw new Error(what);
+}
+
+export class Books {
+  readonly physical = new Map<string, Physical>();
+  /** What was retained or abandoned: nobody may touch it any more. */
+  readonly released = new Set<string>();
+  private readonly made = new Map<string, number>();
+
+  /** A request was carried out: in whole, or in part by one that failed. */
+  apply(resource: ResourceDocument, action: RequestAction, how: { fence: number; whole: boolean }): void {
+    const request = resource.request;
+    if (!request) return;
+    const { id } = resource;
+    must(!this.released.has(id), `C9: ${id} was let go, and is touched by ${action}`);
+    const before = this.physical.get(id);
+    if (action === 'create') {
+      must((this.made.get(id) ?? how.fence) === how.fence || resource.nested !== null, `C6: ${id} is made twice`);
+      this.made.set(id, how.fence);
+    }
+    if (action === 'delete') {
+      this.physical.delete(id);
+      return;
+    }
+    if (action === 'suspend' || action === 'resume') {
+      if (before) this.physical.set(id, { ...before, suspended: action === 'suspend' });
+      return;
+    }
+    if (action === 'check' || action === 'snapshot') return;
+    const uses = usesOf(request.properties);
+    this.physical.set(id, {
+      stack: resource.stack_id,
+      uses: new Set(how.whole ? uses : [...(before?.uses ?? []), ...uses]),
+      applied: JSON.stringify(request.properties),
+      suspended: before?.suspended ?? false,
+    });
+  }
+
+  /** A request is about to be sent. */
+  mayBeSent(resource: ResourceDocument, complete: (id: string) => boolean): void {
+    const request = resource.request;
+    if (!request) return;
+    must(!this.released.has(resource.id), `C9: ${resource.id} was let go, and is asked to ${request.action}`);
+    must(
+      !resource.external || request.action === 'check',
+      `C9: ${resource.id} is external, and is asked to ${request.action}`,
+    );
+    if (request.action === 'delete') {
+      must(resource.deletion_policy !== 'Retain', `C9: ${resource.id} is to be retained, and is deleted`);
+      for (const [id, { uses }] of this.physical) {
+        const used = id !== resource.id && uses.has(resource.id) && !this.released.has(id);
+        must(!used, `C2: ${resource.id} is deleted while ${id} uses it`);
+      }
+      return;
+    }
+    if (request.action !== 'create' && request.action !== 'update') return;
+    const before = this.physical.get(resource.id)?.applied;
+    if (request.action === 'update' && before !== undefined) {
+      const found = JSON.parse(before) as Record<string, unknown>;
+      for (const [name, value] of Object.entries(request.properties)) {
+        const named = request.changed.includes(name) || JSON.stringify(found[name]) === JSON.stringify(value);
+        must(named, `${resource.id} is updated, and nobody says that ${name} is not as it was`);
+      }
+    }
+    for (const id of request.requires) must(complete(id), `C1: ${resource.id} uses ${id}, which is not complete`);
+  }
+
+  /** What a document calls complete is what it says. */
+  agrees(resource: ResourceDocument): void {
+    const { id, status, action, request, external, skipped, attempted, drift } = resource;
+    if (status !== 'COMPLETE' || action === 'DELETE' || action === 'INIT' || request || external) return;
+    if (skipped !== null || attempted !== null || drift.length > 0 || action === 'ADOPT') return;
+    const found = this.physical.get(id);
+    must(found !== undefined, `C6: ${id} is called ${action}_COMPLETE, and is not there`);
+    if (action !== 'CREATE' && action !== 'UPDATE') return;
+    must(found.applied === JSON.stringify(resource.properties), `${id} is called complete, and is not what it says`);
+  }
+
+  /** Nothing that is there is forgotten. */
+  allKnown(stack: string, known: ReadonlyMap<string, unknown>): void {
+    for (const [id, { stack: owner }] of this.physical) {
+      if (owner === stack) must(known.has(id) || this.released.has(id), `C6: ${id} is forgotten`);
+    }
+  }
+
+  countOf(stack: string): number {
+    let count = 0;
+    for (const [id, { stack: owner }] of this.physical) if (owner === stack && !this.released.has(id)) count += 1;
+    return count;
+  }
+}

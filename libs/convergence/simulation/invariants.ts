@@ -1,0 +1,174 @@
+/** What must hold after every step, whatever came: the invariants C1 to C10 of `step.ts`. */
+import type { Effect, Input, Outcome } from '../protocol.ts';
+import { goesToNothing, isNested, isVisit, type ResourceDocument, type StackDocument, type State } from '../state.ts';
+import { must } from './books.ts';
+import type { World } from './world.ts';
+
+interface Step {
+  readonly before: StackDocument;
+  readonly state: State;
+  readonly inputs: readonly Input[];
+  readonly outcome: Outcome;
+}
+
+export function checkStep(world: World, step: Step): void {
+  const { outcome, state } = step;
+  const { changes } = outcome;
+  for (const error of outcome.refusals.values()) must(error.kind === 'final', `refused with ${error.code}`);
+  if (!changes.dirty) {
+    must(changes.resources.size + changes.removed.size === 0, 'changes without a record');
+    return;
+  }
+  const stored = world.shellOf(state.stack.id).stored;
+  must(changes.stack.version === stored.stack.version + 1, 'the version of the stack does not follow the stored one');
+  for (const resource of changes.resources.values()) {
+    const last = stored.resources.get(resource.id)?.version ?? 0;
+    must(resource.version === last + 1, `the version of ${resource.id} does not follow the stored one`);
+  }
+  for (const [id, version] of changes.removed) {
+    must(stored.resources.get(id)?.version === version, `${id} was removed over another version`);
+    letGo(world, step, stored.resources.get(id));
+  }
+  for (const effect of changes.effects) if (effect.kind === 'request') checkRequest(world, step, effect);
+  keepBooks(world, step);
+  for (const resource of changes.resources.values()) if (!isNested(resource)) world.books.agrees(resource);
+  world.books.allKnown(state.stack.id, state.resources);
+  checkPhase(world, state);
+  if (state.stack.phase === 'idle' && step.before.phase !== 'idle') checkEnd(world, state);
+}
+
+/** A resource is forgotten without having been deleted: then it must have been meant so. */
+function letGo(world: World, { state: { stack }, inputs }: Step, resource: ResourceDocument | undefined): void {
+  if (!resource || !world.books.physical.has(resource.id) || isNested(resource)) return;
+  const skipped =
+    resource.skipped !== null || inputs.some((input) => input.kind === 'resource' && input.action.kind === 'skip');
+  const meant = resource.deletion_policy === 'Retain' || resource.external || stack.abandoned || skipped;
+  must(meant, `C6: ${resource.id} is forgotten, and is still there`);
+  world.books.released.add(resource.id);
+}
+
+function checkRequest(
+  world: World,
+  { before, state, inputs, outcome }: Step,
+  effect: Extract<Effect, { kind: 'request' }>,
+): void {
+  const resource = outcome.changes.resources.get(effect.resource) ?? state.resources.get(effect.resource);
+  const request = resource?.request;
+  // A request that the same step took back again reaches nobody.
+  if (!resource || !request || request.fence !== effect.fence) return;
+  const last = world.shellOf(state.stack.id).stored.resources.get(resource.id)?.request;
+  const again = last?.fence === request.fence && last.not_before !== null;
+  if (before.phase === 'draining' && before.traversal === state.stack.traversal) {
+    must(again, 'something was started after a failure');
+  }
+  if (last && !again) {
+    const ended = inputs.some(
+      (input) =>
+        (input.kind === 'response' &&
+          input.response.resource_id === resource.id &&
+          input.response.fence === last.fence) ||
+        (input.kind === 'timer' && /^(grace|deadline|retry)/.test(input.timer)),
+    );
+    const overtaken = isNested(resource) && last.traversal !== state.stack.traversal;
+    must(ended || overtaken, `C4: ${resource.id} is asked again while a request is pending`);
+  }
+  // Whoever abandons a nested stack tells it to let go, too.
+  if (state.stack.abandoned && isNested(resource)) return;
+  world.books.mayBeSent(resource, (id) => {
+    const used = state.resources.get(id);
+    return (
+      used?.status === 'COMPLETE' &&
+      (world.books.physical.has(id) || isNested(used) || used.external || used.skipped !== null)
+    );
+  });
+}
+
+/** The books of a nested stack's resource are kept by what the nested stack says of itself. */
+function keepBooks(world: World, { state, outcome }: Step): void {
+  if (!outcome.changes.effects.some(({ kind }) => kind === 'answer')) return;
+  const { stack } = state;
+  must(stack.parent !== null, 'a stack of its own answers nobody');
+  must(stack.deleted_at === null || state.resources.size === 0, `C6: ${stack.id} is deleted with resources`);
+  if (stack.deleted_at !== null) must(world.books.countOf(stack.id) === 0, `C6: something is left of ${stack.id}`);
+}
+
+function checkPhase(world: World, state: State): void {
+  const { phase, status, batch, action } = state.stack;
+  must(!state.stack.reason.startsWith('Defect'), state.stack.reason);
+  const live = phase !== 'idle';
+  must(live || state.inFlight.size === 0, 'C4: idle, and something is in flight');
+  must(
+    live ? status === 'IN_PROGRESS' || phase === 'draining' : status !== 'IN_PROGRESS',
+    'C3: the status does not tell whether a traversal is live',
+  );
+  if (phase === 'draining') must(state.inFlight.size > 0, 'C5: draining, and nothing is in flight');
+  if (phase === 'paused') must(state.inFlight.size === 0, 'C5: paused, and something is in flight');
+  if (phase === 'converging') {
+    const waits = state.inFlight.size > 0 || state.held.size > 0 || (batch?.until ?? null) !== null;
+    must(waits, 'C5: live, and nothing is in flight');
+  }
+  const visits = [...state.inFlight].filter(
+    (id) => state.resources.get(id)?.request?.traversal === state.stack.traversal,
+  );
+  must(visits.length <= world.limit, `C10: ${visits.length} requests are in flight, and ${world.limit} is the limit`);
+  checkBatch(state, action);
+}
+
+function checkBatch(state: State, action: StackDocument['action']): void {
+  const { rolling } = state.plan;
+  if (!rolling || goesToNothing(state.stack) || isVisit(action) || state.stack.batch?.retiring) return;
+  const changing = new Set<string>();
+  for (const id of state.inFlight) {
+    const resource = state.resources.get(id);
+    if (!resource?.request || resource.request.traversal !== state.stack.traversal) continue;
+    const changes = resource.request.action === 'create' || resource.request.action === 'update';
+    if (changes && rolling.members.includes(resource.name)) changing.add(resource.name);
+  }
+  must(
+    changing.size <= rolling.batch_size,
+    `C10: ${[...changing].join()} change at once, in batches of ${rolling.batch_size}`,
+  );
+}
+
+/** A traversal towards a plan that ended well left what the plan says, and nothing else. */
+function checkEnd(world: World, state: State): void {
+  const { stack } = state;
+  if (stack.status !== 'COMPLETE') return;
+  if (stack.action === 'SUSPEND' || stack.action === 'RESUME') {
+    for (const { id, type, action, name } of state.resources.values()) {
+      const found = world.books.physical.get(id);
+      if (!found || type !== 'Test' || action !== stack.action) continue;
+      must(found.suspended === (stack.action === 'SUSPEND'), `${name} is not in the state that ${stack.action} leaves`);
+    }
+  }
+  if (isVisit(stack.action)) return;
+  const wanted = goesToNothing(stack) ? {} : state.plan.resources;
+  const temporary = new Set(state.plan.rolling?.temporary ?? []);
+  const names = Object.keys(wanted).filter((name) => !temporary.has(name));
+  must(state.resources.size === names.length, `C7: ${stack.action} of ${stack.id} left an original`);
+  for (const resource of state.resources.values()) {
+    const planned = wanted[resource.name];
+    must(planned !== undefined, `${resource.name} is wanted no longer`);
+    if (resource.skipped !== null || resource.external) continue;
+    for (const name of ['value', 'kind'] as const) {
+      const expression = planned.properties[name];
+      const value = expression?.kind === 'literal' ? expression.value : undefined;
+      must(resource.properties[name] === value, `${resource.name} is not as ${stack.action} of ${stack.id} wanted it`);
+    }
+    must(resource.status === 'COMPLETE', `${resource.name} is not complete`);
+    const shown = planned.requires
+      .filter((_, index) => index % 2 === 0)
+      .map((name) => [...state.resources.values()].find((peer) => peer.name === name)?.attributes['output'] ?? null);
+    const read = JSON.stringify(resource.properties['from']);
+    must(
+      read === JSON.stringify(shown),
+      `${resource.name} did not follow what it reads: ${read}, ${JSON.stringify(shown)}`,
+    );
+    const used = resource.requires.map((id) => state.resources.get(id)?.name ?? id);
+    must(
+      JSON.stringify(used.toSorted()) === JSON.stringify([...planned.requires].sort()),
+      `${resource.name} uses ${used.join()}, and was to use ${planned.requires.join()}`,
+    );
+  }
+  if (goesToNothing(stack)) must(world.books.countOf(stack.id) === 0, `C6: something is left of ${stack.id}`);
+}

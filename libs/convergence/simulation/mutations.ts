@@ -1,0 +1,128 @@
+/** Central rules of the core, each broken on purpose while its file is loaded: the simulator must notice every one. */
+interface Mutation {
+  /** What is no longer true. */
+  readonly rule: string;
+  readonly file: string;
+  readonly from: string;
+  readonly to: string;
+}
+
+export const mutations: Readonly<Record<string, Mutation>> = {
+  'works before its requirements': {
+    rule: 'C1',
+    file: 'update-node.ts',
+    from: '|| (graph.waiting.get(name) ?? 0) > 0',
+    to: '',
+  },
+  'deletes what is used': {
+    rule: 'C2',
+    file: 'cleanup-node.ts',
+    from: '|| state.requiredBy.has(id)',
+    to: '',
+  },
+  'believes an older answer': {
+    rule: 'C3',
+    file: 'response.ts',
+    from: 'request.fence !== response.fence ||',
+    to: '',
+  },
+  'deletes what is being worked on': {
+    rule: 'C4',
+    file: 'cleanup-node.ts',
+    from: "if (found.request && (!isNested(found) || found.request.action === 'delete')) return;",
+    to: '',
+  },
+  'forgets what it asked for': {
+    rule: 'C6',
+    file: 'cleanup-node.ts',
+    from: 'resource.fence === 0 && resource.physical_id === null',
+    to: 'resource.physical_id === null',
+  },
+  'keeps the original of a replacement': {
+    rule: 'C7',
+    file: 'update-node.ts',
+    from: 'if (others && others.size > 1)',
+    to: 'if (others && others.size > 99)',
+  },
+  'never evaluates what was applied once': {
+    rule: 'C8',
+    file: 'update-node.ts',
+    from: 'if ((state.resources.get(peer)?.shown_at ?? Infinity) > resource.seen_at) return undefined;',
+    to: '',
+  },
+  'deletes what is to be retained': {
+    rule: 'C9',
+    file: 'cleanup-node.ts',
+    from: "resource.deletion_policy === 'Retain' ||",
+    to: '',
+  },
+  'knows no limit': {
+    rule: 'C10',
+    file: 'graph.ts',
+    from: 'state.inFlight.size < tools.limit',
+    to: 'state.inFlight.size < Infinity',
+  },
+  'knows no batch': {
+    rule: 'C10',
+    file: 'rolling.ts',
+    from: 'batch.until !== null || batch.members.length >= size',
+    to: 'false',
+  },
+  'goes on after a failure': {
+    rule: 'a failure starts nothing',
+    file: 'graph.ts',
+    from: "while (state.stack.phase === 'converging' &&",
+    to: 'while (/converging|draining/.test(state.stack.phase) &&',
+  },
+  'rolls back to where it is': {
+    rule: 'a rollback ends in what stood before',
+    file: 'begin.ts',
+    from: 'state.complete ?? emptyPlan()',
+    to: 'state.plan',
+  },
+  'forgets what a failed update tried': {
+    rule: 'a failed update is mended',
+    file: 'failure.ts',
+    from: "request.action === 'update' ? request.properties : attempted",
+    to: 'attempted',
+  },
+  'believes that nothing was disturbed': {
+    rule: 'a shortcut is only taken when nothing changed',
+    file: 'transaction.ts',
+    from: 'state.settled = null;',
+    to: '',
+  },
+  'takes an older request of the stack around it': {
+    rule: 'a nested stack follows the highest fence',
+    file: 'nested.ts',
+    from: 'if (link.fence < last) return false;',
+    to: '',
+  },
+  'never ends its grace': {
+    rule: 'a deletion ends',
+    file: 'traversal.ts',
+    from: "if (!resource?.request || resource.request.action === 'delete') continue;",
+    to: 'continue;',
+  },
+};
+
+interface Loaded {
+  readonly format: string | null | undefined;
+  readonly source?: unknown;
+}
+type LoadHook = <C, L extends Loaded>(url: string, context: C, next: (url: string, context: C) => L) => L;
+
+/** @throws Error when the rule is not where it is said to be: then the list has to follow the code. */
+export function mutate(name: string): { load: LoadHook } {
+  const mutation = Object.hasOwn(mutations, name) ? mutations[name] : undefined;
+  if (!mutation) throw new Error(`There is no mutation ${name}.`);
+  return {
+    load(url, context, next) {
+      const loaded = next(url, context);
+      if (!url.endsWith(`/convergence/${mutation.file}`)) return loaded;
+      const text = String(loaded.source);
+      if (!text.includes(mutation.from)) throw new Error(`${mutation.file} does not contain: ${mutation.from}`);
+      return { ...loaded, source: text.replace(mutation.from, mutation.to) };
+    },
+  };
+}

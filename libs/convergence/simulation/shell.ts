@@ -1,0 +1,124 @@
+/**
+ * The shell of one stack, as `services/scheduling` is one: takes messages, steps the core, appends one record, carries it
+ * out, closes it. It dies between any two of these when it is told to, and its heir has the documents and the record only.
+ */
+import type { Plan } from '@anneal/contracts/plan.ts';
+import type { Changes, Effect, Input, Outcome, Tools } from '../protocol.ts';
+import type { ResourceDocument, StackDocument, State } from '../state.ts';
+
+export const faultPoints = ['recorded', 'sent', 'written', 'published', 'closed', 'replied'] as const;
+export type FaultPoint = (typeof faultPoints)[number];
+
+export class Killed extends Error {}
+
+/** One version of the core. Two of them may run side by side: only documents pass from one to the other. */
+export interface Core {
+  readonly step: (state: State, inputs: readonly Input[], tools: Tools) => Outcome;
+  readonly loadState: (documents: {
+    stack: StackDocument;
+    resources: Iterable<ResourceDocument>;
+    plan: Plan;
+    complete?: Plan | undefined;
+  }) => State;
+}
+
+interface StackRecord {
+  readonly stack: StackDocument;
+  readonly resources: readonly ResourceDocument[];
+  readonly removed: readonly (readonly [string, number])[];
+  readonly effects: readonly Effect[];
+}
+
+export interface ShellPorts {
+  readonly core: () => Core;
+  readonly planOf: (hash: string) => Plan;
+  readonly toolsAt: () => Tools;
+  /** Whether the process dies here. */
+  readonly dies: (point: FaultPoint) => boolean;
+  readonly carryOut: (record: { stack: StackDocument; effects: readonly Effect[]; resourceOf: Look }) => void;
+  /** What was stepped, before anything is done about it. */
+  readonly watch: (step: { before: State['stack']; state: State; inputs: readonly Input[]; outcome: Outcome }) => void;
+}
+type Look = (id: string) => ResourceDocument | undefined;
+
+export interface Shell {
+  readonly stored: { stack: StackDocument; readonly resources: ReadonlyMap<string, ResourceDocument> };
+  take(inputs: readonly Input[]): Outcome;
+  /** What an heir of the process does first. */
+  recover(): void;
+  forget(): void;
+}
+
+/** What a store and a queue carry: anything that JSON does not keep is lost on the way. */
+const copy = <T>(value: T): T => JSON.parse(JSON.stringify(value)) as T;
+
+export function createShell(ports: ShellPorts, stack: StackDocument): Shell {
+  const resources = new Map<string, ResourceDocument>();
+  const stored = { stack, resources };
+  const journal: { sequence: number; open: StackRecord | undefined } = { sequence: 0, open: undefined };
+  let cached: State | undefined;
+
+  const dieAt = (point: FaultPoint): void => {
+    if (ports.dies(point)) throw new Killed(point);
+  };
+
+  /** Over the version before, or not at all. */
+  const write = (record: StackRecord): void => {
+    for (const resource of record.resources) {
+      if ((resources.get(resource.id)?.version ?? 0) === resource.version - 1) resources.set(resource.id, resource);
+    }
+    for (const [id, version] of record.removed) if (resources.get(id)?.version === version) resources.delete(id);
+    if (stored.stack.version === record.stack.version - 1) stored.stack = record.stack;
+  };
+
+  const carryOut = (record: StackRecord): void => {
+    const inRecord = new Map(record.resources.map((resource) => [resource.id, resource]));
+    dieAt('recorded');
+    ports.carryOut({ ...record, resourceOf: (id) => inRecord.get(id) ?? resources.get(id) });
+    dieAt('sent');
+    write(record);
+    dieAt('written');
+    dieAt('published');
+    journal.open = undefined;
+    dieAt('closed');
+  };
+
+  const load = (): State => {
+    if (journal.open) carryOut(journal.open);
+    if (cached) return cached;
+    const { complete, target } = stored.stack;
+    cached = ports.core().loadState({
+      stack: copy(stored.stack),
+      resources: [...resources.values()].map(copy),
+      plan: ports.planOf(target.plan),
+      complete: complete ? ports.planOf(complete.plan) : undefined,
+    });
+    return cached;
+  };
+
+  const recordOf = ({ stack: changed, resources: documents, removed, effects }: Changes): StackRecord =>
+    copy({ stack: changed, resources: [...documents.values()], removed: [...removed], effects });
+
+  return {
+    stored,
+    take(inputs) {
+      const state = load();
+      const before = state.stack;
+      const outcome = ports.core().step(state, inputs, ports.toolsAt());
+      ports.watch({ before, state, inputs, outcome });
+      if (outcome.changes.dirty) {
+        journal.sequence += 1;
+        journal.open = recordOf(outcome.changes);
+        carryOut(journal.open);
+      }
+      dieAt('replied');
+      return outcome;
+    },
+    recover() {
+      load();
+    },
+    forget() {
+      cached = undefined;
+    },
+  };
+}

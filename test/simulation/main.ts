@@ -1,0 +1,63 @@
+/**
+ * `npm run simulate -- --seeds N [--first S] [--mutation NAME] [--other FOLDER]`: runs the simulator, prints what was
+ * covered, and ends with 1 at the first seed that breaks an invariant. `--mutation` breaks a rule of the core first;
+ * `--other` has another version of the core beside this one, each reading what the other wrote.
+ */
+import { registerHooks } from 'node:module';
+import { resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { parseArgs } from 'node:util';
+import { impossible, tableOf } from '@anneal/convergence/simulation/coverage.ts';
+import { mutate } from '@anneal/convergence/simulation/mutations.ts';
+import type { Core } from '@anneal/convergence/simulation/shell.ts';
+
+const { values } = parseArgs({
+  options: {
+    seeds: { type: 'string', default: '2000' },
+    first: { type: 'string', default: '1' },
+    mutation: { type: 'string' },
+    other: { type: 'string' },
+  },
+});
+
+if (values.mutation !== undefined) registerHooks(mutate(values.mutation));
+const { simulate, current } = await import('@anneal/convergence/simulation/simulate.ts');
+const { runScenarios } = await import('@anneal/convergence/simulation/scenarios.ts');
+
+const cores: Core[] = [current];
+if (values.other !== undefined) {
+  const from = async (file: string): Promise<unknown> =>
+    import(pathToFileURL(resolve(values.other ?? '', file)).href) as Promise<unknown>;
+  cores.push({ ...((await from('step.ts')) as Core), ...((await from('state.ts')) as Core) });
+}
+
+const pairs = new Map<string, number>();
+const killed = new Map<string, number>();
+const add = (into: Map<string, number>, more: ReadonlyMap<string, number>): void => {
+  for (const [key, count] of more) into.set(key, (into.get(key) ?? 0) + count);
+};
+const first = Number(values.first);
+const last = first + Number(values.seeds) - 1;
+let steps = 0;
+const fail = (what: string, error: unknown): never => {
+  process.stderr.write(`${what}: ${(error as Error).message}\n`);
+  process.exit(1);
+};
+try {
+  add(pairs, runScenarios(cores));
+} catch (error) {
+  fail('a scenario', error);
+}
+for (let seed = first; seed <= last; seed += 1) {
+  try {
+    const run = simulate(seed, cores);
+    steps += run.steps;
+    add(pairs, run.pairs);
+    add(killed, run.killed);
+  } catch (error) {
+    fail(`seed ${seed}`, error);
+  }
+}
+const kills = [...killed].map(([point, count]) => `${point} ${count}`).join(', ');
+process.stdout.write(`seeds ${first} to ${last}: ${steps} steps; killed at ${kills}\n\n${tableOf(pairs)}\n\n`);
+for (const [pair, reason] of Object.entries(impossible)) process.stdout.write(`- ${pair}: ${reason}\n`);
