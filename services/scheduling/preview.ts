@@ -133,6 +133,7 @@ export function createPreview(parts: {
         resource: planned.name,
         parentStack: stack.id,
         existing: existing?.held ?? [],
+        deadline: new Date(context.now().getTime() + (stack.timeout_minutes ?? 60) * 60_000).toISOString(),
         cause: causeOf(context, id),
       });
       const made = newStackLike(stack, { id, name, target: compiled.target });

@@ -135,6 +135,24 @@ outputs:
     const root = await world.complete(id, 60_000);
     expect(world.outputs(root)['all']).toHaveLength(1000);
   });
+
+  it('has a thousand members that are templates, each a stack of its own', async () => {
+    const { id } = await world.create('s', numbered(1000));
+    const root = await world.complete(id, 90_000);
+    expect(world.outputs(root)['out']).toHaveLength(1000);
+    expect((await world.stacks(true)).length).toBe(1000);
+    await world.remove(id);
+    await world.complete(id, 90_000);
+  });
+
+  it('is refused when its pauses take longer than the stack has', async () => {
+    const policy = '{rolling_update: {max_batch_size: 1, pause_time: 3000}}';
+    const root = await world.made('s', numbered(3, '', 'a%index%', policy));
+    await world.update(root.id, numbered(3, '', 'b%index%', policy));
+    expect((await world.settled(root.id)).reason).toContain(
+      'The current update policy will result in stack update timeout.',
+    );
+  });
 });
 
 const scaling = (more: string) => `

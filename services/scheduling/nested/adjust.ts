@@ -57,6 +57,7 @@ export function createAdjust(parts: {
       parentStack: stack.parent.stack_id,
       existing: [...state.resources.values()],
       size: after,
+      deadline: new Date(now().getTime() + (stack.timeout_minutes ?? 60) * 60_000).toISOString(),
       cause: message,
     });
     const seconds = adjustment.cooldown ?? Number(properties['cooldown'] ?? properties['Cooldown'] ?? 0);

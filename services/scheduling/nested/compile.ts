@@ -32,6 +32,8 @@ export interface CompileChild {
   readonly existing: readonly ResourceDocument[];
   /** The size that scaling asks for. */
   readonly size?: number | undefined;
+  /** Until when it must have been brought about. */
+  readonly deadline: string;
   /** The request, or whatever else asks for it. */
   readonly cause: Envelope;
 }
@@ -80,6 +82,7 @@ export function createChildCompiler({
             )
           : null,
       reference: stack.name,
+      withinSeconds: (Date.parse(parameters.deadline) - context.now().getTime()) / 1000,
       newName: (count) => memberName(derivedId(`${cause.id} member`, count)),
     });
     const template = resealMembers({ type, properties: wanted.properties, template: found.template, secrets });

@@ -166,6 +166,7 @@ export function createIntake(parts: {
           resource: data.resource.name,
           parentStack: data.stack.id,
           existing: [],
+          deadline: data.deadline,
           cause: message,
         });
         await insert(message, { target, kept });
@@ -225,6 +226,7 @@ export function createIntake(parts: {
             resource: data.resource.name,
             parentStack: data.stack.id,
             existing: [...state.resources.values()],
+            deadline: data.deadline,
             cause: message,
           });
       return {

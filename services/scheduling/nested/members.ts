@@ -39,6 +39,8 @@ export interface MembersQuestion {
   readonly configuration: GroupState['configuration'];
   /** What the group is referred to by. */
   readonly reference: string;
+  /** How long it may take, in seconds. */
+  readonly withinSeconds: number;
   /** A name that was never given, the same for the same count. */
   readonly newName: (count: number) => string;
 }
@@ -62,6 +64,7 @@ export function membersOf(question: MembersQuestion): MembersAnswer {
       ? temporaryNames(kind, question, { names, skipped, rolling, current: before.state.names.length })
       : [];
   const all = [...names, ...temporary];
+  if (rolling && (changes || !before)) refuseTooLong(rolling, all.length, question);
   const members =
     kind === 'chain'
       ? chainMembers({ properties })
@@ -71,6 +74,14 @@ export function membersOf(question: MembersQuestion): MembersAnswer {
     rolling: rolling && (changes || !before) ? planOf(rolling, { kind, names, temporary }) : undefined,
     state: { names, skipped, cooldown_until: before?.state.cooldown_until ?? null, configuration },
   };
+}
+
+/** Pauses alone would last until the stack has no time left. */
+function refuseTooLong({ batch, pause }: Rolling, members: number, { withinSeconds, before }: MembersQuestion): void {
+  const batches = Math.ceil(members / Math.max(1, batch));
+  if ((batches - 1) * pause < withinSeconds) return;
+  const what = before ? 'update' : 'create';
+  throw new AnnealError('InvalidRequest', `The current update policy will result in stack ${what} timeout.`);
 }
 
 function namesOf(kind: GroupKind, question: MembersQuestion): { names: string[]; skipped: string[] } {
