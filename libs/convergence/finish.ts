@@ -3,6 +3,7 @@ import { beginRollback, cancelTimers } from './begin.ts';
 import { failureReason } from './failure.ts';
 import { answerParent } from './nested.ts';
 import { doom } from './node.ts';
+import { factsOf } from './plan-facts.ts';
 import { goesToNothing, isVisit, type StackAction } from './state.ts';
 import { addEffect, announceStack, changeStack, type Transaction } from './transaction.ts';
 import { dropWaits } from './wait.ts';
@@ -70,11 +71,8 @@ function succeed(transaction: Transaction): void {
     status: 'COMPLETE',
     reason: partial ? "'CHECK' not fully supported (see resources)" : `Stack ${action} completed successfully`,
   });
-  if (!isVisit(action) && !state.plan.rolling && !hasHooks(transaction)) state.settled = state.stack.target.plan;
+  if (!isVisit(action) && !state.plan.rolling && !factsOf(state.plan).hooked) state.settled = state.stack.target.plan;
 }
-
-const hasHooks = ({ state }: Transaction): boolean =>
-  Object.values(state.plan.resources).some(({ hooks }) => hooks !== undefined && hooks.length > 0);
 
 const towardsPlan: readonly StackAction[] = ['CREATE', 'UPDATE', 'ADOPT', 'RESTORE'];
 

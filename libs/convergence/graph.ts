@@ -14,6 +14,7 @@ import type { PlanResource } from '@anneal/contracts/plan.ts';
 import { visitCleanup } from './cleanup-node.ts';
 import { finishIfDone } from './finish.ts';
 import { doom } from './node.ts';
+import { factsOf } from './plan-facts.ts';
 import { isVisit, representative, type Queue, type ResourceDocument, type State } from './state.ts';
 import type { Transaction } from './transaction.ts';
 import { visitUpdate } from './update-node.ts';
@@ -66,7 +67,7 @@ function buildPlan(transaction: Transaction): void {
   const waiting = new Map<string, number>();
   const dependents = new Map<string, string[]>();
   const members = new Set(rolling?.members ?? []);
-  for (const resource of Object.values(state.plan.resources)) {
+  for (const resource of factsOf(state.plan).entries) {
     // The temporary members are gone for good once they are no longer needed.
     if (retiring && temporary.has(resource.name)) continue;
     const required = requiredNames(state, resource);
@@ -107,5 +108,5 @@ function buildVisit(state: State): void {
   state.graph = { waiting, dependents, current: new Map(), rolling: none, queued: new Set(), temporary: none };
 }
 
-const requiredNames = (state: State, resource: PlanResource): string[] =>
-  resource.requires.filter((name) => name !== resource.name && Object.hasOwn(state.plan.resources, name));
+const requiredNames = (state: State, { name, requires }: PlanResource): string[] =>
+  requires.length === 0 ? [] : requires.filter((other) => other !== name && Object.hasOwn(state.plan.resources, other));
