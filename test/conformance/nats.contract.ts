@@ -2,6 +2,7 @@
 import { silent, testRegistry } from '@anneal/bus/conformance-messages.ts';
 import { busRestartConformance } from '@anneal/bus/conformance-restart.ts';
 import { activeConformance } from '@anneal/bus/conformance-active.ts';
+import { topologyConformance } from '@anneal/bus/conformance-topology.ts';
 import { busConformance, type OpenedBus } from '@anneal/bus/conformance.ts';
 import { createBus } from '@anneal/bus/bus.ts';
 import { dropNatsPrefix } from '@anneal/bus/nats/drop.ts';
@@ -63,4 +64,5 @@ describe.skipIf(server === undefined)('the bus on a real NATS server', () => {
   busConformance('NATS JetStream', { fresh, open });
   if (server?.mayBeKilled === true) busRestartConformance('NATS JetStream', { fresh, open }, server);
   activeConformance('NATS JetStream', { fresh, open });
+  topologyConformance('NATS JetStream', { fresh, open });
 });

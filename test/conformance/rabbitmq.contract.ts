@@ -3,6 +3,7 @@ import { createBus } from '@anneal/bus/bus.ts';
 import { happened, mint, silent, testRegistry, work } from '@anneal/bus/conformance-messages.ts';
 import { busRestartConformance } from '@anneal/bus/conformance-restart.ts';
 import { activeConformance } from '@anneal/bus/conformance-active.ts';
+import { topologyConformance } from '@anneal/bus/conformance-topology.ts';
 import { busConformance, type OpenedBus } from '@anneal/bus/conformance.ts';
 import type { Bus, Delivery } from '@anneal/bus/port.ts';
 import { openRabbitmqBroker } from '@anneal/bus/rabbitmq/open.ts';
@@ -78,6 +79,7 @@ describe.skipIf(missing !== undefined)('RabbitMQ', () => {
   busConformance('RabbitMQ', { fresh, open });
   if (missing === undefined && server.mayBeKilled) busRestartConformance('RabbitMQ', { fresh, open }, server);
   activeConformance('RabbitMQ', { fresh, open });
+  topologyConformance('RabbitMQ', { fresh, open });
 
   describe('between processes', () => {
     let place: Place;

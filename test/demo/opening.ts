@@ -44,7 +44,7 @@ export async function startServer(parameters: {
   child.once('exit', (status) => (ended = status));
   await until({
     fact: 'the server stands',
-    seconds: 120,
+    seconds: 240,
     signal,
     look: () => ({ printed, ended }),
     holds: (seen) => {

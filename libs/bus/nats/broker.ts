@@ -15,6 +15,7 @@ import { Members } from '../active/members.ts';
 import { groupQueue, type Broker, type BrokerConsumer, type BusLog, type Intake, type Packet } from '../broker.ts';
 import { matcherOf } from '../pattern.ts';
 import type { DeadLetters } from '../port.ts';
+import { bringForward } from '../topology.ts';
 import { consumeAdvisories } from './advisories.ts';
 import { Consumption } from './consumption.ts';
 import { subjectHeader, ttlHeader } from './delivery.ts';
@@ -27,7 +28,7 @@ import type { Address } from './names.ts';
 import { Publisher } from './publisher.ts';
 import { createQueues } from './queues.ts';
 import { Retries } from './retries.ts';
-import { ackWaitMs, Topology } from './topology.ts';
+import { ackWaitMs, Topology, topologySteps } from './topology.ts';
 
 const tickMs = 1_000;
 const checkMs = 3_000;
@@ -87,13 +88,23 @@ export class NatsBroker implements Broker {
         if (!error) message.respond();
       },
     });
-    const members = await Members.open({
-      store: options.store,
-      id,
-      isConnected: () => link.connected,
-      isGone: (other) => isGone(link, other),
-      log: options.log,
-    }).catch(async (error: unknown) => {
+    const joined = async (): Promise<Members> => {
+      await bringForward({
+        store: options.store,
+        id: `nats:${link.names.prefix}`,
+        by: id,
+        steps: topologySteps.map((step) => () => step(link)),
+        log: options.log,
+      });
+      return Members.open({
+        store: options.store,
+        id,
+        isConnected: () => link.connected,
+        isGone: (other) => isGone(link, other),
+        log: options.log,
+      });
+    };
+    const members = await joined().catch(async (error: unknown) => {
       await link.close();
       throw error;
     });

@@ -1,5 +1,4 @@
 /** The streams of a prefix and the durable consumers of its queues. All of it is made when it is missed. */
-import { AnnealError } from '@anneal/contracts/errors.ts';
 import {
   AckPolicy,
   DeliverPolicy,
@@ -15,8 +14,9 @@ import { nanos } from '@nats-io/transport-node';
 import { isAbsent, type Link } from './link.ts';
 import { isGroupQueue, type Address } from './names.ts';
 
-/** A newer one is not touched: its owner knows more than we do. */
-const topologyVersion = 1;
+/** From one version of what stands here to the next; `../topology.ts` runs them, before anything is declared. */
+export const topologySteps: readonly ((link: Link) => Promise<void>)[] = [];
+
 /** What is in hand for longer without a heartbeat is offered to another. */
 export const ackWaitMs = 10_000;
 /** Far above what any consumer allows: only foreign programs ever reach it, and then an advisory tells. */
@@ -37,7 +37,6 @@ export class Topology {
     this.#link = link;
   }
 
-  /** @throws AnnealError NotSupported when a newer Anneal made the streams. */
   async declare(): Promise<void> {
     const { stream, roots, prefix } = this.#link.names;
     await this.#stream(stream.requests, [`${roots.requests}>`], { retention: RetentionPolicy.Workqueue });
@@ -67,7 +66,6 @@ export class Topology {
       duplicate_window: nanos(dedupeMs),
       // Retry records are replaced, never refused; nothing else has a limit that could discard.
       ...(rest.max_age !== undefined || rest.max_msgs_per_subject !== undefined ? { discard: DiscardPolicy.Old } : {}),
-      metadata: { 'anneal-topology': String(topologyVersion) },
       ...rest,
     };
     try {
@@ -77,14 +75,7 @@ export class Topology {
       if (!(error instanceof JetStreamApiError) || error.code !== inUse) throw error;
     }
     const { config } = await jsm.streams.info(name);
-    const version = Number(config.metadata?.['anneal-topology'] ?? 0);
-    if (version > topologyVersion) {
-      throw new AnnealError(
-        'NotSupported',
-        `The stream ${name} has version ${version}, and this program knows ${topologyVersion}: start the newer program.`,
-      );
-    }
-    await jsm.streams.update(name, { ...config, subjects, num_replicas: replicas, metadata: wanted.metadata ?? {} });
+    await jsm.streams.update(name, { ...config, subjects, num_replicas: replicas });
   }
 
   /** Once per process and queue, until it is forgotten. */

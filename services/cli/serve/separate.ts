@@ -21,7 +21,9 @@ export interface SeparateServices {
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 const orphan = new URL('../orphan.mjs', import.meta.url).href;
-const readySeconds = 60;
+/** For a machine that is slow: what ends is started again and told, and only what hangs is waited for so long. */
+const readySeconds = 180;
+const progressSeconds = 5;
 
 interface Slot {
   readonly name: string;
@@ -36,9 +38,11 @@ export async function startSeparately(parameters: {
   environment: Readonly<Record<string, string | undefined>>;
   dataDirectory: string;
   onDeath: (death: { name: string; reason: string }) => void;
+  /** Every few seconds while it takes long. */
+  onWaiting: (waiting: { names: readonly string[]; seconds: number }) => void;
   signal: AbortSignal;
 }): Promise<SeparateServices> {
-  const { replicas, environment, dataDirectory, onDeath, signal } = parameters;
+  const { replicas, environment, dataDirectory, onDeath, onWaiting, signal } = parameters;
   const logs = join(dataDirectory, 'log');
   await mkdir(logs, { recursive: true, mode: 0o700 });
   const slots: Slot[] = [];
@@ -111,10 +115,21 @@ export async function startSeparately(parameters: {
   };
 
   const waiting = new Set(slots);
-  const deadline = performance.now() + readySeconds * 1000;
-  while (waiting.size > 0 && performance.now() < deadline && !signal.aborted) {
-    for (const slot of waiting) if (await isReady(slot.healthPort)) waiting.delete(slot);
-    if (waiting.size > 0) await delay(100);
+  const began = performance.now();
+  const elapsed = (): number => (performance.now() - began) / 1000;
+  let toldAt = 0;
+  while (waiting.size > 0 && elapsed() < readySeconds && !signal.aborted) {
+    await Promise.all(
+      [...waiting].map(async (slot) => {
+        if (await isReady(slot.healthPort)) waiting.delete(slot);
+      }),
+    );
+    if (waiting.size === 0) break;
+    if (elapsed() - toldAt >= progressSeconds) {
+      toldAt = elapsed();
+      onWaiting({ names: [...waiting].map(({ name }) => name), seconds: Math.round(toldAt) });
+    }
+    await delay(100);
   }
   if (waiting.size > 0) {
     await stop();

@@ -122,6 +122,8 @@ async function runServices(
         environment: settings,
         dataDirectory,
         onDeath: ({ name, reason }) => context.output.note(`${name} died (${reason}) and is started again.`),
+        onWaiting: ({ names, seconds }) =>
+          context.output.note(`Waiting for ${names.join(', ')} to be ready, ${seconds} s so far.`),
         signal: interrupt,
       })
     : await startServices({ services, environment: settings });
