@@ -44,6 +44,12 @@ export function stackView({ stack, plan, now }: { stack: StackDocument; plan: Pl
   };
 }
 
+function paused({ failures: [first] }: StackDocument, since: string): Condition {
+  const what = first ? `${first.resource} failed: ${first.failure.message}` : 'something failed';
+  const message = `${what}. Retry, skip it, roll back or cancel.`;
+  return { type: 'Paused', status: 'True', reason: 'WaitsForAWord', message, since };
+}
+
 function stackConditions(stack: StackDocument, now: number): Condition[] {
   const since = stack.updated_at ?? stack.created_at;
   const ready = stack.status === 'COMPLETE' && stack.deleted_at === null;
@@ -63,6 +69,7 @@ function stackConditions(stack: StackDocument, now: number): Condition[] {
       message: overdue ? `The deadline, ${stack.deadline ?? ''}, has passed and its timer has not been taken yet.` : '',
       since: overdue ? (stack.deadline ?? since) : since,
     },
+    ...(stack.phase === 'paused' ? [paused(stack, since)] : []),
   ];
 }
 
@@ -141,7 +148,29 @@ function resourceConditions({ resource, now, budgetSeconds }: ResourceViewParame
       message: stalled ? `Its provider has said nothing for more than ${budget} seconds.` : '',
       since: stalled ? new Date(Date.parse(resource.updated_at) + budget * 1000).toISOString() : resource.updated_at,
     },
+    ...otherConditions(resource),
   ];
+}
+
+/** Only while they are so. */
+function otherConditions({ hook, skipped, drift, updated_at: since }: ResourceDocument): Condition[] {
+  const found: Condition[] = [];
+  const add = (type: string, reason: string, message: string, at = since): void => {
+    found.push({ type, status: 'True', reason, message, since: at });
+  };
+  if (hook) {
+    const until = hook.deadline === null ? '' : `, at the latest until ${hook.deadline}`;
+    add('Waiting', 'Hook', `It waits at ${hook.name}${until}.`, hook.since);
+  }
+  if (skipped !== null) add('Skipped', 'TakenAsItIs', 'It failed, and was taken as it is.');
+  if (drift.length > 0) {
+    add(
+      'Drifted',
+      'DiffersFromApplied',
+      `What is there differs in ${drift.map(({ property }) => property).join(', ')}.`,
+    );
+  }
+  return found;
 }
 
 /** A resource of the plan that nothing was done for yet. */

@@ -79,6 +79,43 @@ describe('an action', () => {
     expect(world.outputs(back)).toEqual({ b: 'x' });
   });
 
+  it('waits for a word where that is the policy: mended outside, it is retried; or it is taken as it is', async () => {
+    const { id } = await world.create('s', tree('x', ', fail: true'), { on_failure: 'pause' });
+    const paused = await eventually(async () => {
+      const stack = await world.show(id);
+      return stack.conditions.some(({ type }) => type === 'Paused') ? stack : undefined;
+    });
+    expect(paused).toMatchObject({ action: 'CREATE', status: 'IN_PROGRESS' });
+    await world.act(id, { kind: 'retry' });
+    await eventually(async () =>
+      (await world.show(id)).conditions.some(({ type }) => type === 'Paused') ? true : undefined,
+    );
+    await world.actOn(id, 'a', { kind: 'skip' });
+    const done = await world.complete(id);
+    expect(world.outputs(done)).toEqual({ b: null });
+    const [a] = await world.resources(id);
+    expect(a?.conditions).toContainEqual(expect.objectContaining({ type: 'Skipped', status: 'True' }));
+  });
+
+  it('marks a member unhealthy: the next update makes it anew', async () => {
+    const root = await world.made('s', tree('x'));
+    const nested = await nestedOf(root.id);
+    const [before] = await world.resources(nested.id);
+    await world.actOn(nested.id, 't', { kind: 'mark', unhealthy: true, reason: 'it smokes' });
+    expect((await world.resources(nested.id))[0]).toMatchObject({ action: 'CHECK', status: 'FAILED' });
+    await world.updated(root.id, tree('x'));
+    const [after] = await world.resources(nested.id);
+    expect(after).toMatchObject({ name: 't', status: 'COMPLETE' });
+    expect(after?.id).not.toBe(before?.id);
+  });
+
+  it('that rolls a create back leaves nothing, and lists nothing', async () => {
+    const { id } = await world.create('s', tree('x', ', fail: true'), { on_failure: 'rollback' });
+    expect(await world.complete(id)).toMatchObject({ action: 'ROLLBACK', status: 'COMPLETE' });
+    expect(await world.resources(id)).toEqual([]);
+    expect(world.outputs(await world.show(id))).toEqual({});
+  });
+
   it('exports a stack and abandons it; what it had can be adopted', async () => {
     const root = await world.made('s', tree('x'));
     const nested = await nestedOf(root.id);
@@ -106,6 +143,7 @@ describe('an action', () => {
     });
     const adopted = await world.complete(id);
     expect(adopted).toMatchObject({ action: 'ADOPT', status: 'COMPLETE' });
+    expect(world.outputs(adopted)).toEqual({ b: 'x' });
   });
 });
 
@@ -126,6 +164,16 @@ describe('a hook', () => {
     await world.actOn(nested.id, 't', { kind: 'clear hook', hook: 'pre-create' });
     expect(world.outputs(await world.complete(id))).toEqual({ b: 'x' });
     await eventually(() => (heard.length === 2 ? true : undefined));
+  });
+
+  it('before updates is for what was there: it does not hold what the stack has just made', async () => {
+    const hooks = { resources: { a: { hooks: ['pre-update'] } } };
+    const { id } = await world.create('s', { ...tree('x'), environment: { resource_registry: hooks } });
+    await world.complete(id);
+    await world.update(id, { ...tree('y'), environment: { resource_registry: hooks } });
+    await eventually(async () => ((await world.resources(id))[0]?.hook ? true : undefined));
+    await world.actOn(id, 'a', { kind: 'clear hook', hook: 'pre-update' });
+    expect(world.outputs(await world.complete(id))).toEqual({ b: 'y' });
   });
 
   it('of a lifecycle is told with a token, and completed with it', async () => {

@@ -76,7 +76,11 @@ export class StackWorld {
     return accepted;
   }
 
-  async create(name: string, input: StackInput, more: { on_failure?: 'keep' | 'rollback' } = {}): Promise<StackView> {
+  async create(
+    name: string,
+    input: StackInput,
+    more: { on_failure?: 'keep' | 'rollback' | 'pause' } = {},
+  ): Promise<StackView> {
     const id = this.context.newId();
     return this.ask(stackCreate, {
       id,
