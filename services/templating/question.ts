@@ -76,7 +76,7 @@ async function readParameters(
 ): Promise<Record<string, PlanParameter> | undefined> {
   const text = await blobs.getText(hash);
   if (text === undefined) throw new AnnealError('NotFound', `The plan ${hash} is not in the store; compile it again.`);
-  const { parameters } = planSchema.parse(JSON.parse(text));
+  const parameters = planSchema.shape.parameters.parse((JSON.parse(text) as { parameters?: unknown }).parameters);
   return Object.fromEntries(
     Object.entries(parameters).map(([name, parameter]) => [
       name,
