@@ -28,6 +28,7 @@ export function adoptOne(transaction: Transaction, planned: PlanResource, resolv
   const resource = changeResource(transaction, created.id, {
     physical_id: physicalId,
     ...(isObject(data['metadata']) && { metadata: data['metadata'] }),
+    ...(isObject(data['attributes']) && { attributes: data['attributes'] }),
   });
   if (tools.serves(resource.type, 'check')) {
     send(transaction, resource, 'check', { properties: resolved.properties }, [], 'ADOPT');

@@ -98,7 +98,9 @@ function bring(transaction: Transaction, choice: Choice, planned: PlanResource, 
     return;
   }
   if (resource.request && (!isNested(resource) || comparison.verdict === 'same')) return;
-  if (!resource.request && holdAt(transaction, resource, 'pre-update', planned)) return;
+  // What this very traversal made or changed is not updated by it once more.
+  const fresh = resource.traversal === state.stack.traversal;
+  if (!resource.request && !fresh && holdAt(transaction, resource, 'pre-update', planned)) return;
   if (looksFirst(transaction, resource)) {
     send(transaction, resource, 'check', { properties: resource.properties }, []);
     return;
@@ -108,7 +110,7 @@ function bring(transaction: Transaction, choice: Choice, planned: PlanResource, 
   const anew = broken && (failed || resource.skipped !== null) && mustBeAnew(transaction, resource);
   const replaced =
     anew || comparison.verdict === 'replace' || (comparison.verdict === 'update' && resource.must_replace);
-  const observed = state.stack.observe && isNested(resource) && resource.traversal !== state.stack.traversal;
+  const observed = state.stack.observe && isNested(resource) && !fresh;
   if (!replaced && !broken && comparison.verdict === 'same' && !observed) {
     settle(transaction, resource, planned, resolved);
     return;

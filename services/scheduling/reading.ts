@@ -14,7 +14,7 @@ import type {
   stackResources,
   stackShow,
 } from '@anneal/contracts/scheduling.ts';
-import { emptyPlan, type ResourceDocument, type StackDocument } from '@anneal/convergence/state.ts';
+import { emptyPlan, goesToNothing, type ResourceDocument, type StackDocument } from '@anneal/convergence/state.ts';
 import type { ServiceContext } from '@anneal/runtime/service.ts';
 import type { z } from 'zod';
 import type { Collections, EventDocument } from './collections.ts';
@@ -59,6 +59,10 @@ export function createReading(parameters: {
   const viewOf = async (stack: StackDocument): Promise<StackView> =>
     stackView({ stack, plan: await plans.get(stack.target.plan), now: now() });
 
+  /** What it goes towards, or has come to; after a rollback to nothing that is not what it was asked for. */
+  const headingFor = async (stack: StackDocument): Promise<Plan> =>
+    goesToNothing(stack) ? emptyPlan() : plans.get(stack.target.plan);
+
   const find: Reading['find'] = async ({ project, stack: which }) => {
     const [named] = await stacks.find({ where: { live_name: liveName(project, which) }, limit: 1 });
     if (named) return named;
@@ -73,10 +77,7 @@ export function createReading(parameters: {
       const stack = await find(question);
       const view = await viewOf(stack);
       if (!question.outputs) return view;
-      const [plan, found] = await Promise.all([
-        plans.get(stack.target.plan),
-        resources.find({ where: { stack_id: stack.id } }),
-      ]);
+      const [plan, found] = await Promise.all([headingFor(stack), resources.find({ where: { stack_id: stack.id } })]);
       return { ...view, outputs: evaluation.outputs({ plan, stack, resources: found }) };
     },
     async list(question) {
@@ -122,7 +123,7 @@ export function createReading(parameters: {
       const rows: { stack: StackDocument; views: ResourceView[] }[] = [];
       for await (const level of tree.down(stack, levels, question.name)) {
         for (const { stack: at, found } of level) {
-          const plan = at.action === 'DELETE' ? emptyPlan() : await plans.get(at.target.plan);
+          const plan = await headingFor(at);
           rows.push({ stack: at, views: resourceViews({ stack: at, plan, found, detail: question.detail }) });
         }
       }

@@ -5,6 +5,7 @@ import type { Snapshot } from '@anneal/contracts/scheduling.ts';
 import type { Effect } from '@anneal/convergence/protocol.ts';
 import type { ResourceDocument, StackDocument, Target } from '@anneal/convergence/state.ts';
 import type { Collection, Document } from '@anneal/store/port.ts';
+import { withoutReads } from './nested/reads.ts';
 
 export interface SnapshotDocument extends Document {
   readonly stack_id: string;
@@ -79,5 +80,7 @@ export function exportedResource(resource: ResourceDocument): JsonObject {
     status: resource.status,
     metadata: resource.metadata,
     resource_data: resource.snapshot ?? {},
+    // Not Heat's: without them nothing could be read from what is adopted, where its type cannot look.
+    attributes: withoutReads(resource.attributes),
   };
 }

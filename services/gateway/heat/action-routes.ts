@@ -142,6 +142,8 @@ export function actionRoutes(scope: FastifyInstance, { ask }: { ask: Ask }): voi
 const snapshotBody = ({ id, name, status, reason, created_at, data }: Snapshot): JsonObject => ({
   id,
   name: name === '' ? null : name,
+  // Why Heat made it; ours are all asked for.
+  action: 'CREATE',
   status,
   status_reason: reason,
   creation_time: heatTime(created_at),

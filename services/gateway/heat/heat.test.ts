@@ -55,6 +55,15 @@ describe('a stack', () => {
     });
   });
 
+  it('waits at the hooks that a client adds to the environment that it merged, also when it names files', async () => {
+    const resources = { a: { hooks: 'pre-create' }, b: { leaf: { hooks: 'pre-update' }, 'OS::X': 'y.yaml' } };
+    await create('hooked', { environment: { parameters: { size: 3 }, resource_registry: { resources } } });
+    expect(gateway.behind.compiled.at(-1)?.environments).toEqual([
+      '{"parameters": {"size": 2}}',
+      { resource_registry: { resources: { a: { hooks: 'pre-create' }, b: { leaf: { hooks: 'pre-update' } } } } },
+    ]);
+  });
+
   it('is asked for over the bus with nothing readable of what may be secret', async () => {
     await gateway.call('POST', `${root}/stacks`, {
       stack_name: 'secretive',

@@ -138,17 +138,36 @@ function readFiles(value: Json | undefined, wrong: Wrong): Record<string, string
 /** Files that are named win over the environment, which clients send merged for servers that do not know better. */
 function readEnvironments(body: JsonObject, files: Record<string, string>, wrong: Wrong): (string | JsonObject)[] {
   const names = readNames(body['environment_files'], 'environment_files', wrong);
+  const environment = readDocument(body['environment'], 'environment', wrong);
   if (names.length > 0) {
-    return names.flatMap((name) => {
+    const named = names.flatMap((name) => {
       const content = files[name];
       if (content !== undefined) return [content];
       wrong('environment_files', `names ${name}, which is not among the files that were sent`);
       return [];
     });
+    const hooks = hooksOf(environment);
+    return hooks ? [...named, hooks] : named;
   }
-  const environment = readDocument(body['environment'], 'environment', wrong);
   const empty = environment === undefined || (isObject(environment) && Object.keys(environment).length === 0);
   return empty || environment === '' ? [] : [environment];
+}
+
+/** What `--pre-create` and `--pre-update` ask for stands in no file: clients add it to what they merged. */
+function hooksOf(environment: string | JsonObject | undefined): JsonObject | undefined {
+  const registry = isObject(environment) ? environment['resource_registry'] : undefined;
+  const resources = isObject(registry) ? registry['resources'] : undefined;
+  const hooks = isObject(resources) ? onlyHooks(resources) : undefined;
+  return hooks && { resource_registry: { resources: hooks } };
+}
+
+function onlyHooks(resources: JsonObject): JsonObject | undefined {
+  const kept = Object.entries(resources).flatMap(([name, value]): [string, Json][] => {
+    if (name === 'hooks') return [[name, value]];
+    const inside = isObject(value) ? onlyHooks(value) : undefined;
+    return inside ? [[name, inside]] : [];
+  });
+  return kept.length > 0 ? Object.fromEntries(kept) : undefined;
 }
 
 /** Environments may hold secrets; merged they are kept sealed, so the texts that they came in are not kept as files too. */
