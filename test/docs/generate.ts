@@ -10,6 +10,7 @@ import { configurationService } from '@anneal/configuration/service.ts';
 import { gatewayService } from '@anneal/gateway/service.ts';
 import { functionRows } from '@anneal/hot/functions/reference.ts';
 import { configurationTypes } from '@anneal/hot/types/configuration.ts';
+import { nestedTypes, scalingTypes } from '@anneal/hot/types/nested.ts';
 import { provisioningTypes } from '@anneal/hot/types/provisioning.ts';
 import { schedulingTypes } from '@anneal/hot/types/scheduling.ts';
 import { yaqlRows } from '@anneal/hot/yaql/library.ts';
@@ -51,7 +52,13 @@ const pages: Record<string, string> = {
   'events.md': eventsPage(),
   'functions.md': functionsPage({ versions: versionRows(), functions: functionRows, yaql: yaqlRows() }),
   'metrics.md': metricsPage([...Object.values(busMetrics), ...Object.values(queueMetrics)]),
-  'resource-types.md': resourceTypesPage([...configurationTypes, ...provisioningTypes, ...schedulingTypes]),
+  'resource-types.md': resourceTypesPage([
+    ...configurationTypes,
+    ...provisioningTypes,
+    ...schedulingTypes,
+    ...nestedTypes,
+    ...scalingTypes,
+  ]),
   'settings.md': settingsPage([
     { name: 'Every process', settings: sharedSettings },
     ...services.map(({ name, settings }) => ({ name, settings })),

@@ -1,3 +1,5 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import { groupAdjust } from '@anneal/contracts/scheduling.ts';
 import { requestsQueue } from '@anneal/contracts/queues.ts';
@@ -296,6 +298,50 @@ outputs:
     const group = await groupStack(root.id);
     const events = (await world.events(group.id)).filter((event) => /^\d/.test(event));
     expect(events).toEqual(['0 CREATE IN_PROGRESS', '0 CREATE COMPLETE', '1 CREATE IN_PROGRESS', '1 CREATE COMPLETE']);
+  });
+});
+
+describe('a secret in the definition of a group', () => {
+  it('reaches every member, and rests nowhere in the clear', async () => {
+    const root = await world.made('s', {
+      template: `
+heat_template_version: 2018-08-31
+parameters: {password: {type: string, hidden: true}}
+resources:
+  g:
+    type: OS::Heat::ResourceGroup
+    properties:
+      count: 2
+      resource_def: {type: member.yaml, properties: {value: {get_param: password}}}
+outputs:
+  all: {value: {get_attr: [g, out]}}
+`,
+      files,
+      parameters: { password: 'hush-hush' },
+    });
+    expect(world.outputs(root)['all']).toEqual(['hush-hush', 'hush-hush']);
+    expect(JSON.stringify(await world.resources(root.id, 5))).not.toContain('hush-hush');
+    const databases = (await readdir(world.context.directory)).filter((name) => /\.db/.test(name));
+    for (const name of databases) {
+      expect((await readFile(join(world.context.directory, name))).includes('hush-hush'), name).toBe(false);
+    }
+  });
+});
+
+describe('a stack whose template is among the files', () => {
+  it('shows its outputs by their names, as AWS has them', async () => {
+    const root = await world.made('s', {
+      template: `
+heat_template_version: 2018-08-31
+resources:
+  r: {type: AWS::CloudFormation::Stack, properties: {TemplateURL: member.yaml, Parameters: {value: near}}}
+outputs:
+  out: {value: {get_attr: [r, Outputs.out]}}
+`,
+      files,
+    });
+    expect(world.outputs(root)['out']).toBe('near');
+    expect(await world.stacks(false)).toHaveLength(1);
   });
 });
 

@@ -76,6 +76,8 @@ export const awsTypes: ResourceType[] = [
       Parameters: map({ update_allowed: true }),
     },
     {},
+    // `Outputs.<name>`, as the template says.
+    { open_attributes: true },
   ),
   resourceType(
     'AWS::EC2::EIP',
