@@ -60,6 +60,13 @@ export function refuseLeaf(
   failure: Failure,
   action: ResourceState = 'UPDATE',
 ): void {
+  // It was said before the process died.
+  if (
+    transaction.state.stack.failures
+      .slice(transaction.state.stack.inherited)
+      .some((leaf) => leaf.resource === resource.name)
+  )
+    return;
   announceResource(
     transaction,
     { ...resource, started_at: null },

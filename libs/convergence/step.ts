@@ -18,7 +18,7 @@
  * | delete, abandon      | DELETE ²              | overtakes ³             | overtakes               | overtakes           |
  * | visit: check, …      | CHECK, … ⁴            | refused: in progress    | refused ⁵               | refused             |
  * | rollback             | ROLLBACK, if FAILED ⁶ | overtakes ⁶             | overtakes ⁶             | overtakes           |
- * | cancel with rollback | refused               | ROLLBACK, of an UPDATE  | ROLLBACK, of an UPDATE  | ROLLBACK            |
+ * | cancel with rollback | refused               | ROLLBACK, of an UPDATE  | ROLLBACK, of an UPDATE  | ROLLBACK: an UPDATE |
  * | cancel               | refused               | FAILED now; drains ⁷    | FAILED now; drains ⁷    | FAILED              |
  * | retry                | same again, if FAILED | refused                 | same again ⁵            | same again          |
  * | mark unhealthy       | noted                 | refused                 | refused ⁵               | refused             |
@@ -28,16 +28,16 @@
  * | deadline             | ignored               | FAILED "Timed out" ⁹    | FAILED "Timed out" ⁹    | ignored             |
  * | grace                | ignored               | a deletion takes over   | ignored                 | ignored             |
  * | pause of a batch     | ignored               | the next batch begins   | ignored                 | ignored             |
- * | retry of a conflict  | ignored               | sent again              | sent again              | ignored             |
+ * | retry of a conflict  | ignored               | sent again              | fails: no more retries  | ignored             |
  * | hook's deadline      | default is taken      | default is taken        | default is taken        | default is taken    |
  * ¹ Refused while deleting, once deleted, and while suspended. ² Refused once deleted. ³ Of a deletion of the same kind:
- * nothing. ⁴ Refused while deleting; CHECK while suspended; RESUME of what is not suspended; SUSPEND of what is suspended
+ * nothing. ⁴ Refused while deleting; CHECK and SNAPSHOT while suspended; RESUME of what is not suspended; SUSPEND of what is suspended
  * and RESUME of what was resumed do nothing. ⁵ Only what was cancelled is FAILED and drains: it takes visits and retries
  * as an idle one does. ⁶ Of CREATE, UPDATE, ADOPT, RESTORE, and of a ROLLBACK that failed. ⁷ Of CREATE and UPDATE; of
  * nested stacks any. ⁸ A nested stack's unasked answer brings its attributes. ⁹ Or what the policy says.
  * A timer of an older traversal is ignored, but for those of resources, which tell by their fence or token; so is a
  * response whose fence is not the pending one. What is done with a resource: `update-node.ts`, `cleanup-node.ts` and
- * `visit.ts`; hooks: `hook.ts`; nested stacks: `nested.ts`; batches: `rolling.ts`.
+ * `visit.ts`; hooks: `wait.ts`; nested stacks: `nested.ts`; batches: `rolling.ts`. The table is walked by `table.test.ts`.
  *
  * How a traversal ends (`finish.ts`):
  * | all nodes are done                                  | COMPLETE; a plan that was reached is the one to go back to     |
@@ -62,6 +62,7 @@
  */
 import { AnnealError, toFailure } from '@anneal/contracts/errors.ts';
 import { takeWord } from './about-resource.ts';
+import { takeAtOnce } from './at-once.ts';
 import { retryTimer } from './backoff.ts';
 import { advance } from './graph.ts';
 import { hookTimer } from './hook.ts';
@@ -107,6 +108,7 @@ export function step(state: State, inputs: readonly Input[], tools: Tools): Outc
       take(transaction, input);
     }
     advance(transaction);
+    while (takeAtOnce(transaction)) advance(transaction);
     if (parent) answerIfIdle(transaction);
   }
   return { changes: transaction.changes, refusals };

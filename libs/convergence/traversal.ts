@@ -117,7 +117,9 @@ export function beginVisit(transaction: Transaction, input: Given<'visit'>): voi
   if (stack.status === 'IN_PROGRESS') throw inProgress(stack);
   if (stack.action === 'DELETE') throw notSupported(verb, 'deleting');
   const halted = stack.action === 'SUSPEND' || stack.action === 'RESUME';
-  if (input.action === 'CHECK' && stack.action === 'SUSPEND') throw notSupported(verb, 'suspended');
+  // What was suspended would no longer be known to be.
+  if ((input.action === 'CHECK' || input.action === 'SNAPSHOT') && stack.action === 'SUSPEND')
+    throw notSupported(verb, 'suspended');
   if (input.action === 'RESUME' && !halted) {
     throw new AnnealError('NotSupported', `State ('${stack.action}', '${stack.status}') invalid for resume`);
   }

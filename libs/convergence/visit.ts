@@ -4,10 +4,10 @@
  * | resource is             | CHECK      | SUSPEND    | RESUME     | SNAPSHOT   |
  * | ----------------------- | ---------- | ---------- | ---------- | ---------- |
  * | COMPLETE                | ask        | ask        | leave      | ask        |
- * | SUSPEND_COMPLETE        | ask        | done       | ask        | ask        |
- * | SUSPEND_FAILED          | ask        | ask        | ask        | refuse     |
+ * | SUSPEND_COMPLETE        | -          | done       | ask        | -          |
+ * | SUSPEND_FAILED          | -          | ask        | ask        | -          |
  * | RESUME_FAILED           | ask        | ask        | ask        | refuse     |
- * | CREATE_ or ADOPT_FAILED | leave      | refuse     | leave      | refuse     |
+ * | CREATE_ or ADOPT_FAILED | refuse     | refuse     | leave      | refuse     |
  * | another FAILED          | ask        | refuse     | leave      | refuse     |
  * `ask` of a type that does not serve it only changes the state. `leave` counts as done. A refused one fails the visit, and stays as it is.
  * A failure ends a visit like any traversal, but for CHECK: it changes nothing, so it goes on and names all that failed.
@@ -42,6 +42,7 @@ export function visitNode(transaction: Transaction, id: string): void {
       remedy: 'Update the stack, so that what failed is mended; then try again.',
     };
     refuseLeaf(transaction, resource, failure, action);
+    if (action === 'CHECK') markDone(transaction, id, id);
     return;
   }
   const verb = action.toLowerCase() as Lowercase<VisitAction>;
@@ -59,7 +60,7 @@ function judge(action: VisitAction, resource: ResourceDocument): 'ask' | 'done' 
   const halted = resource.action === 'SUSPEND' || resource.action === 'RESUME';
   switch (action) {
     case 'CHECK':
-      return failed && (resource.action === 'CREATE' || resource.action === 'ADOPT') ? 'done' : 'ask';
+      return failed && (resource.action === 'CREATE' || resource.action === 'ADOPT') ? 'refuse' : 'ask';
     case 'SUSPEND':
       if (failed && !halted) return 'refuse';
       return resource.action === 'SUSPEND' && !failed ? 'done' : 'ask';
