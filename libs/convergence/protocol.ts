@@ -125,6 +125,8 @@ export interface Tools {
   readonly replaceFailed: (type: string) => boolean;
   /** Whether the provider of this type serves such a request; what it does not serve only changes the state. */
   readonly serves: (type: string, action: 'check' | 'suspend' | 'resume' | 'snapshot') => boolean;
+  /** The answer to a pending request that costs nothing, if this is one: then nothing is sent. */
+  readonly atOnce?: (pending: { stack: StackDocument; resource: ResourceDocument }) => ResourceResponse | undefined;
   /** How many requests of a stack may be in flight. */
   readonly limit: number;
   /** How long a deletion waits for what still runs before it takes over, in milliseconds. */

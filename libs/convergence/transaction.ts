@@ -17,6 +17,8 @@ export interface Transaction {
   ids: number;
   /** Whether the stack around this one was answered since the input was taken. */
   answered: boolean;
+  /** How many of the effects were looked at for an answer that is there at once. */
+  asked: number;
 }
 
 export function beginTransaction(state: State, tools: Tools): Transaction {
@@ -35,6 +37,7 @@ export function beginTransaction(state: State, tools: Tools): Transaction {
     input: '',
     ids: 0,
     answered: false,
+    asked: 0,
   };
 }
 
@@ -158,7 +161,8 @@ export function announceResource(
     resource_id: resource.id,
     resource_name: resource.name,
     resource_type: resource.type,
-    physical_id: resource.physical_id,
+    // As Heat: until there is one, the name that it is to have. Clients put the paths of nested resources together by it.
+    physical_id: resource.physical_id ?? resource.physical_name,
     action: resource.action,
     status: resource.status,
     reason: resource.reason,

@@ -230,3 +230,31 @@ describe('questions', () => {
     });
   });
 });
+
+describe('what costs nothing', () => {
+  it('is done within one step, however long the chain of it', async () => {
+    const sent: string[] = [];
+    const consumer = await context.bus.subscribe(['resource.#'], async ({ message }) => {
+      sent.push(message.type);
+    });
+    const count = 200;
+    const links = Array.from({ length: count }, (_, index) =>
+      resource(
+        `r${index}`,
+        { value: index === 0 ? literal('x') : callOf('get_attr', `r${index - 1}`, 'value') },
+        { requires: index === 0 ? [] : [`r${index - 1}`] },
+      ),
+    );
+    const { id, status } = await harness.create('s', planWith(links));
+    expect(status).toBe('COMPLETE');
+    const { resources } = await harness.ask(stackResources, {
+      project,
+      stack: id,
+      name: `r${count - 1}`,
+      detail: true,
+    });
+    expect(resources[0]?.attributes).toEqual({ value: 'x' });
+    await eventually(() => (sent.length === 2 * count ? true : undefined), { last: () => sent.length });
+    await consumer.stop();
+  });
+});

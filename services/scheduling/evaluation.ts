@@ -9,6 +9,7 @@ import type { ResourceType } from '@anneal/contracts/resource-type.ts';
 import type { StackView } from '@anneal/contracts/scheduling.ts';
 import type { PreviewTools } from '@anneal/convergence/preview.ts';
 import type { Comparison, Resolution, Tools } from '@anneal/convergence/protocol.ts';
+import { answerAtOnce } from './provider/at-once.ts';
 import { isNested, representative, type ResourceDocument, type StackDocument } from '@anneal/convergence/state.ts';
 import { evaluate, unknown, type Scope } from '@anneal/hot/evaluate.ts';
 import { compareProperties, resolveProperties, type Resolved } from '@anneal/hot/properties.ts';
@@ -188,6 +189,7 @@ export function createEvaluation(parameters: {
       newId: derivedId,
       resolve,
       compare,
+      atOnce: (pending) => answerAtOnce(pending, secrets),
       replaceFailed: (type) => !keptAfterFailure.has(type),
     }),
     previewTools: ({ plan, stack }) => ({

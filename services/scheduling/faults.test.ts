@@ -54,7 +54,7 @@ describe.each(points)('a process that dies at %s', (point) => {
     const harness = await openHarness();
     cleanups.push(() => harness.dispose());
     const heard = await listen(harness.context);
-    let left = ofProvider(point) ? 1 : 3;
+    let left = ofProvider(point) ? 1 : 2;
     cleanups.push(
       armFault(point, () => {
         if ((left -= 1) >= 0) throw new Error(`fault ${point}`);
@@ -81,7 +81,7 @@ describe.each(points)('a process that dies at %s', (point) => {
     cleanups.push(() => rm(directory, { recursive: true, force: true }));
     const first = await openHarness({ context: await createTestContext({ name: 'scheduling', directory }) });
     let hit = 0;
-    let after = ofProvider(point) ? 0 : 2;
+    let after = ofProvider(point) ? 0 : 1;
     const disarm = armFault(point, () => {
       if ((after -= 1) >= 0) return;
       hit += 1;
