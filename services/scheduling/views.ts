@@ -96,7 +96,8 @@ export function resourceView(parameters: ResourceViewParameters): ResourceView {
     action: resource.action,
     status: resource.status,
     reason: resource.reason,
-    physical_id: resource.physical_id,
+    // A nested stack has its id before it is complete, so that one can look into it.
+    physical_id: resource.physical_id ?? (isNested(resource) && resource.fence > 0 ? resource.id : null),
     requires: [...(planned?.requires ?? [])],
     required_by: [...parameters.requiredBy],
     created_at: resource.created_at,
