@@ -5,6 +5,7 @@ import type { Scope } from './evaluate.ts';
 import { isObject, toRecord } from './node.ts';
 import { type Partial, settled, unknown } from './unknown.ts';
 import { walk } from './walk.ts';
+import { Work } from './work.ts';
 
 /** The key under which the attributes of a resource hold what `get_resource` gives. */
 export const idKey = '__id__';
@@ -24,6 +25,7 @@ export type FacadeParts = Readonly<Record<'metadata' | 'deletion_policy' | 'upda
 export class StackScope implements Scope {
   readonly templateVersion: string;
   readonly strict: boolean;
+  readonly work: Work;
   readonly #values: Readonly<Record<string, PlanParameter>>;
   readonly #given: JsonObject;
   readonly #nested = new Map<string, NestedScope>();
@@ -37,11 +39,14 @@ export class StackScope implements Scope {
     given?: JsonObject;
     facade?: FacadeParts;
     strict?: boolean | undefined;
+    /** That of the stack around it. */
+    work?: Work;
   }) {
     const { facade } = options;
     if (facade) this.facade = (part) => facade[part];
     this.templateVersion = options.version;
     this.strict = options.strict === true;
+    this.work = options.work ?? new Work();
     this.#values = options.values;
     this.#given = options.given ?? {};
   }

@@ -3,7 +3,18 @@ import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import { isObject, kindOfValue, shown } from '../node.ts';
 import { isExact } from '../number.ts';
 import { pythonEqual } from '../python.ts';
-import { entriesOf, exactEntries, type ExactKey, exactRecord, keysOf, keyText, lookUpKey } from '../record.ts';
+import {
+  entriesOf,
+  exactEntries,
+  type ExactKey,
+  exactKeys,
+  exactRecord,
+  keysOf,
+  keyText,
+  lookUpKey,
+} from '../record.ts';
+import type { Work } from '../work.ts';
+import { EqualSet } from './equal.ts';
 import { isEmpty, listOf, mapOf, type TemplateFunction, unnoticed, wrong } from './function.ts';
 
 /** More members than any template has; a product of a few lists would otherwise fill the memory. */
@@ -26,7 +37,7 @@ const mapMerge: TemplateFunction = {
 
 const mapReplace: TemplateFunction = {
   name: 'map_replace',
-  evaluate(argument) {
+  evaluate(argument, _, work) {
     const [given = null, wanted = null] = listOf(argument, { name: 'map_replace', least: 2, most: 2 });
     const ensured = (value: Json): JsonObject =>
       value === null ? {} : isObject(value) ? value : wrong('Incorrect arguments to "map_replace" should be two maps');
@@ -36,13 +47,17 @@ const mapReplace: TemplateFunction = {
       return wrong(`Incorrect arguments to "map_replace": unknown key ${keyText(extra)}; it takes keys and values`);
     const keys = ensured(changes['keys'] ?? null);
     const values = ensured(changes['values'] ?? null);
+    // Keys that are not text are looked for one by one.
+    const looks = [source, keys, values].reduce((sum, map) => sum + (exactKeys(map)?.length ?? 0), 0);
+    work.spend((looks * keysOf(source).length) / 8);
     const result: [ExactKey, Json][] = [];
+    const names = new EqualSet();
     for (const [key, value] of exactEntries(source)) {
       const renamed = lookUpKey(keys, key) ?? null;
       const name = renamed === null ? key : asKey(renamed);
       if (renamed !== null && !sameKey(name, key) && lookUpKey(source, name) !== undefined)
         return wrong(`key replacement ${keyText(name)} collides with a key in the input map`);
-      if (renamed !== null && result.some(([other]) => sameKey(other, name)))
+      if (!names.add(name as Json) && renamed !== null)
         return wrong(`key replacement ${keyText(name)} collides with a key in the output map`);
       const replaced =
         typeof value === 'object' && value !== null && !isExact(value) ? undefined : lookUpKey(values, value);
@@ -65,7 +80,9 @@ const concat = (name: string, unique: boolean): TemplateFunction => ({
       if (list === null) return [];
       return Array.isArray(list) ? list : wrong(`Items to concat must be lists, not ${shown(list)}`);
     });
-    return unique ? items.filter((item, at) => items.findIndex((other) => pythonEqual(item, other)) === at) : items;
+    if (!unique) return items;
+    const seen = new EqualSet();
+    return items.filter((item) => seen.add(item));
   },
 });
 
@@ -78,7 +95,9 @@ const filter: TemplateFunction = {
     if (!Array.isArray(list)) return wrong('"filter" takes a list of values and the list to filter');
     if (isEmpty(values)) return list;
     if (!Array.isArray(values)) return wrong('The values of "filter" must be a list');
-    return list.filter((item) => !values.some((value) => pythonEqual(value, item)));
+    const unwanted = new EqualSet();
+    for (const value of values) unwanted.add(value);
+    return list.filter((item) => !unwanted.has(item));
   },
 };
 
@@ -98,7 +117,7 @@ const contains: TemplateFunction = {
 const repeat: TemplateFunction = {
   name: 'repeat',
   written: true,
-  evaluate(argument, scope) {
+  evaluate(argument, scope, work) {
     const map = mapOf(argument, 'repeat', ['template', 'for_each']);
     const forEach = map['for_each'] ?? null;
     if (!isObject(forEach)) return wrong('The "for_each" argument to "repeat" must contain a map');
@@ -120,7 +139,10 @@ const repeat: TemplateFunction = {
     if (unnamed && rows.length > 0 && holdsText(map['template'] ?? null))
       wrong('The placeholders of "repeat" must be strings');
     return rows.map((row) =>
-      names.reduce((at, name, index) => substitute(at, name, row[index] ?? null), map['template'] ?? null),
+      names.reduce(
+        (at, name, index) => substitute(at, { name, value: row[index] ?? null, work }),
+        map['template'] ?? null,
+      ),
     );
   },
 };
@@ -150,19 +172,30 @@ function inStep(lists: readonly (Json[] | undefined)[]): Json[][] {
 const between = (text: string, value: string): string =>
   value + Array.from(text, (character) => character + value).join('');
 
-function substituteText(text: string, name: string, value: Json): string {
-  if (typeof value === 'string') return name === '' ? between(text, value) : text.replaceAll(name, () => value);
-  return wrong(`"repeat" puts strings into text; ${shown(value)} for ${name} is ${kindOfValue(value)}`);
+/** One placeholder of `repeat` and what is put in its place. */
+interface Placeholder {
+  readonly name: string;
+  readonly value: Json;
+  readonly work: Work;
 }
 
-function substitute(template: Json, name: string, value: Json): Json {
-  if (typeof template === 'string') return substituteText(template, name, value);
-  if (Array.isArray(template)) return template.map((item) => substitute(item, name, value));
+function substituteText(text: string, { name, value, work }: Placeholder): string {
+  if (typeof value !== 'string')
+    return wrong(`"repeat" puts strings into text; ${shown(value)} for ${name} is ${kindOfValue(value)}`);
+  const count = name === '' ? text.length + 1 : text.split(name).length - 1;
+  work.characters(text.length + count * value.length);
+  return name === '' ? between(text, value) : text.replaceAll(name, () => value);
+}
+
+function substitute(template: Json, placeholder: Placeholder): Json {
+  placeholder.work.spend(1);
+  if (typeof template === 'string') return substituteText(template, placeholder);
+  if (Array.isArray(template)) return template.map((item) => substitute(item, placeholder));
   if (!isObject(template)) return template;
   return exactRecord(
     exactEntries(template).map(([key, item]): [ExactKey, Json] => [
-      typeof key === 'string' ? substituteText(key, name, value) : key,
-      substitute(item, name, value),
+      typeof key === 'string' ? substituteText(key, placeholder) : key,
+      substitute(item, placeholder),
     ]),
   ) satisfies JsonObject;
 }

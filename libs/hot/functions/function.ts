@@ -2,6 +2,7 @@
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import { isObject } from '../node.ts';
 import { numberOf } from '../number.ts';
+import type { Work } from '../work.ts';
 import type { Limits } from '../yaql/call.ts';
 
 export interface Scope {
@@ -25,8 +26,13 @@ export interface TemplateFunction {
   readonly name: string;
   /** Its argument must be written out; what a function gives is not taken. */
   readonly written?: true;
-  /** Works on known arguments; gives undefined when what it looks up is not known yet. Throws Wrong. */
-  evaluate(argument: Json, scope: Scope): Json | undefined;
+  /** What it gives comes from outside its arguments. */
+  readonly looksUp?: true;
+  /**
+   * Works on known arguments; gives undefined when what it looks up is not known yet. What it takes is paid for; what
+   * grows beyond that, it pays for out of `work`. Throws Wrong.
+   */
+  evaluate(argument: Json, scope: Scope, work: Work): Json | undefined;
 }
 
 /** The arguments are wrong. The evaluator adds the path. */

@@ -6,6 +6,7 @@ import { own, type TemplateFunction, unnoticed, wholeNumber, wrong } from './fun
 
 const getParam: TemplateFunction = {
   name: 'get_param',
+  looksUp: true,
   evaluate(argument, scope) {
     const [name, ...path] = Array.isArray(argument) ? argument : [argument];
     if (typeof name !== 'string') return wrong('Argument to "get_param" must be string or list');
@@ -31,6 +32,7 @@ function parameterStep(value: Json, step: Json): Json | undefined {
 
 const getResource: TemplateFunction = {
   name: 'get_resource',
+  looksUp: true,
   evaluate(argument, scope) {
     if (typeof argument !== 'string') return wrong('Argument to "get_resource" must be string');
     return scope.reference(argument);
@@ -40,6 +42,7 @@ const getResource: TemplateFunction = {
 const getAttr: TemplateFunction = {
   name: 'get_attr',
   written: true,
+  looksUp: true,
   evaluate(given, scope) {
     const allAllowed = scope.templateVersion >= '2015-10-15';
     // A name of one character is as good as a list with it.

@@ -41,10 +41,11 @@ const select: TemplateFunction = {
 const joinStrings: TemplateFunction = {
   name: 'Fn::Join',
   written: true,
-  evaluate(argument) {
+  evaluate(argument, _, work) {
     const [delimiter, items = null] = listOf(argument, { name: 'Fn::Join', least: 2, most: 2 });
     if (items === null) return '';
     if (typeof delimiter !== 'string' || !Array.isArray(items)) return wrong('"Fn::Join" takes a delimiter and a list');
+    work.characters(delimiter.length * items.length);
     return items
       .map((item) =>
         item === null
@@ -76,6 +77,7 @@ const base64: TemplateFunction = {
 
 const reference: TemplateFunction = {
   name: 'Ref',
+  looksUp: true,
   evaluate: (argument, scope) =>
     typeof argument === 'string'
       ? (scope.reference(argument) ?? scope.parameter(argument))
@@ -114,9 +116,9 @@ const memberListToMap: TemplateFunction = {
 /** As `str_replace` of the first versions, with its arguments in a list. */
 const replace: TemplateFunction = {
   name: 'Fn::Replace',
-  evaluate(argument, scope) {
+  evaluate(argument, scope, work) {
     const [params = null, template = null] = listOf(argument, { name: 'Fn::Replace', least: 2, most: 2 });
-    return replaceText({ name: 'Fn::Replace', template, params, scope });
+    return replaceText({ name: 'Fn::Replace', template, params, scope, work });
   },
 };
 
@@ -129,6 +131,7 @@ const zones: TemplateFunction = {
 type Facade = 'metadata' | 'deletion_policy' | 'update_policy';
 const facade = (name: string, parts: Readonly<Record<string, Facade>>): TemplateFunction => ({
   name,
+  looksUp: true,
   evaluate(argument, scope) {
     const part = typeof argument === 'string' && Object.hasOwn(parts, argument) ? parts[argument] : undefined;
     if (!part) return wrong(`Incorrect arguments to "${name}" should be one of: ${Object.keys(parts).join(', ')}`);

@@ -5,6 +5,7 @@ import { isObject, kindOfValue, shown } from '../node.ts';
 import { isExact } from '../number.ts';
 import { compareText, isSortable, jsonText, lengthOf, pythonText } from '../python.ts';
 import { entriesOf, exactKeys } from '../record.ts';
+import type { Work } from '../work.ts';
 import {
   isEmpty,
   listOf,
@@ -22,7 +23,7 @@ const serialises = (scope: Scope): boolean => scope.templateVersion >= '2015-10-
 const listJoin: TemplateFunction = {
   name: 'list_join',
   written: true,
-  evaluate(argument, scope) {
+  evaluate(argument, scope, work) {
     const [delimiter, ...lists] = listOf(argument, {
       name: 'list_join',
       least: 2,
@@ -37,6 +38,7 @@ const listJoin: TemplateFunction = {
       return wrong(`"list_join" must operate on a list, not ${kindOfValue(list)}`);
     });
     if (items.includes(null)) unnoticed(scope, () => '"list_join" joins null as an empty text');
+    work.characters(delimiter.length * items.length);
     return items.map((item) => joined(item, serialises(scope))).join(delimiter);
   },
 };
@@ -52,9 +54,9 @@ type Strictness = 'lenient' | 'strict' | 'very strict';
 const replacing = (name: string, strictness: Strictness): TemplateFunction => ({
   name,
   written: true,
-  evaluate(argument, scope) {
-    const map = mapOf(argument, name, ['template', 'params']);
-    return replaceText({ name, template: map['template'] ?? null, params: map['params'] ?? null, scope, strictness });
+  evaluate(argument, scope, work) {
+    const { template = null, params = null } = mapOf(argument, name, ['template', 'params']);
+    return replaceText({ name, template, params, scope, work, strictness });
   },
 });
 
@@ -63,9 +65,10 @@ export function replaceText(options: {
   template: Json;
   params: Json;
   scope: Scope;
+  work: Work;
   strictness?: Strictness;
 }): string {
-  const { name, template, params, scope, strictness = 'lenient' } = options;
+  const { name, template, params, scope, work, strictness = 'lenient' } = options;
   if (typeof template !== 'string') return wrong(`"${name}" template must be a string, not ${kindOfValue(template)}`);
   if (!isObject(params)) return wrong(`"${name}" parameters must be a mapping`);
   if (exactKeys(params)?.some((key) => typeof key !== 'string')) wrong(`"${name}" param placeholders must be strings`);
@@ -76,7 +79,7 @@ export function replaceText(options: {
   const values = new Map(keys.map((key) => [key, replacement(name, params[key] ?? null, serialises(scope))]));
   if (strictness === 'very strict') refuseEmpty(name, keys, params);
   const missing = new Set(keys);
-  const result = replaceAll({ text: template, keys, values, missing });
+  const result = replaceAll({ text: template, keys, values, missing, work });
   if (strictness !== 'lenient' && missing.size > 0) {
     return wrong(`The following params were not found in the template: ${[...missing].join(',')}`);
   }
@@ -108,20 +111,27 @@ function replaceAll(parameters: {
   keys: readonly string[];
   values: ReadonlyMap<string, string>;
   missing: Set<string>;
+  work: Work;
 }): string {
-  const { text, keys, values, missing } = parameters;
+  const { text, keys, values, missing, work } = parameters;
   // The template is cut by the longest key first, then each piece by the next, which is one pass per key over the pieces.
   let pieces: { text: string; fixed: boolean }[] = [{ text, fixed: false }];
   for (const key of keys) {
+    // Looking for a text is quick; taking pieces apart is not.
+    work.spend(pieces.length / 8);
+    work.characters(text.length / 16);
+    const value = values.get(key) ?? '';
     pieces = pieces.flatMap((piece) => {
       if (piece.fixed) return [piece];
       const parts = piece.text.split(key);
       if (parts.length > 1) missing.delete(key);
+      work.spend(parts.length - 1);
+      work.characters(value.length * (parts.length - 1));
       return parts.flatMap((part, index) =>
         index === 0
           ? [{ text: part, fixed: false }]
           : [
-              { text: values.get(key) ?? '', fixed: true },
+              { text: value, fixed: true },
               { text: part, fixed: false },
             ],
       );
@@ -162,8 +172,8 @@ const digest: TemplateFunction = {
       algorithm.toLowerCase().replace('sha3_', 'sha3-').replace('sha512_', 'sha512-');
     if (!getHashes().includes(name) || name.startsWith('shake') || /^sha(?:3|512)-/.test(algorithm.toLowerCase()))
       return wrong(`Algorithm must be one of ${getHashes().slice(0, 40).join(', ')}`);
-    if (Array.from(text).some((character) => (character.codePointAt(0) ?? 0) > 255))
-      return wrong('"digest" takes text of which every character is in latin-1');
+    // oxlint-disable-next-line no-control-regex -- latin-1 is all of these
+    if (/[^\u0000-\u00ff]/.test(text)) return wrong('"digest" takes text of which every character is in latin-1');
     return createHash(name).update(text, 'latin1').digest('hex');
   },
 };

@@ -19,7 +19,7 @@ function parse(expression: string): Tree {
 
 export const yaql: TemplateFunction = {
   name: 'yaql',
-  evaluate(argument, scope) {
+  evaluate(argument, scope, work) {
     const form = '"yaql" syntax should be {expression: <expression>, data: <map>}';
     if (!isObject(argument)) return wrong('Arguments to "yaql" must be a map.');
     const { expression } = mapOf(argument, 'yaql', ['expression']);
@@ -36,7 +36,7 @@ export const yaql: TemplateFunction = {
       return wrong(`Bad expression ${error.message}${where(error)}`);
     }
     try {
-      return evaluateYaql({ tree, data: { data }, limits: scope.yaql ?? heatLimits });
+      return evaluateYaql({ tree, data: { data }, limits: scope.yaql ?? heatLimits, work });
     } catch (error) {
       if (!(error instanceof YaqlFault)) throw error;
       return wrong(`${error.message}${where(error)}`);

@@ -80,6 +80,7 @@ function compileChild(
     values,
     given: scope.givenInside(resource.name),
     strict: scope.strict,
+    work: scope.work,
     facade: {
       metadata: partOf(resource.metadata, scope),
       deletion_policy: resource.deletion_policy ?? 'Delete',

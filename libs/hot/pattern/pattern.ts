@@ -14,8 +14,12 @@ export interface Match extends Span {
   readonly groups: readonly (Span | undefined)[];
 }
 
-/** Enough for any honest expression on a text of a hundred thousand characters. */
+/** Enough for any honest expression. */
 const mostSteps = 5_000_000;
+const mostStepsACharacter = 20;
+/** Bytes, one for each place of a program in the text. */
+const mostPlaces = 50_000_000;
+const bytesAStep = 256;
 const isWord = (character: string | undefined): boolean => character !== undefined && /[\p{L}\p{N}_]/u.test(character);
 
 /** The work exceeds the bound. */
@@ -38,29 +42,61 @@ export class Pattern {
     this.#program = compileProgram(parsed);
   }
 
-  /** The first match that begins at `from` or later. @throws PatternTooSlow */
-  search(text: string, from = 0): Match | undefined {
-    const characters = Array.from(text);
-    const run = new Run(characters);
-    for (let start = from; start <= characters.length; start += 1) {
-      const slots = run.match(this.#program, start);
-      if (slots) return this.#found(characters, slots);
-    }
-    return undefined;
+  /** The first match. @throws PatternTooSlow */
+  search(text: string): Match | undefined {
+    return this.on(text).search();
   }
 
   /** Whether the match that begins with the text also ends with it. @throws PatternTooSlow */
   covers(text: string): boolean {
-    const characters = Array.from(text);
-    return new Run(characters).match(this.#program, 0)?.[1] === characters.length;
+    return this.on(text).covers();
   }
 
-  #found(characters: readonly string[], slots: readonly number[]): Match {
+  /** To look for many matches in one text. */
+  on(text: string): Search {
+    return new Search(this.#program, this.groups, Array.from(text));
+  }
+}
+
+/** One pattern on one text. */
+export class Search {
+  readonly #program: Program;
+  readonly #groups: number;
+  readonly #run: Run;
+  readonly characters: readonly string[];
+
+  constructor(program: Program, groups: number, characters: readonly string[]) {
+    this.#program = program;
+    this.#groups = groups;
+    this.#run = new Run(characters);
+    this.characters = characters;
+  }
+
+  /** How much work it was until now. */
+  get steps(): number {
+    return this.#run.steps;
+  }
+
+  /** The first match that begins at `from` or later. @throws PatternTooSlow */
+  search(from = 0): Match | undefined {
+    for (let start = from; start <= this.characters.length; start += 1) {
+      const slots = this.#run.match(this.#program, start);
+      if (slots) return this.#found(slots);
+    }
+    return undefined;
+  }
+
+  /** @throws PatternTooSlow */
+  covers(): boolean {
+    return this.#run.match(this.#program, 0)?.[1] === this.characters.length;
+  }
+
+  #found(slots: readonly number[]): Match {
     const span = (index: number): Span | undefined => {
       const [start = -1, end = -1] = [slots[index * 2], slots[index * 2 + 1]];
-      return start < 0 || end < 0 ? undefined : { text: characters.slice(start, end).join(''), start, end };
+      return start < 0 || end < 0 ? undefined : { text: this.characters.slice(start, end).join(''), start, end };
     };
-    const groups = Array.from({ length: this.groups }, (_, index) => span(index + 1));
+    const groups = Array.from({ length: this.#groups }, (_, index) => span(index + 1));
     return { text: '', start: 0, end: 0, ...span(0), groups };
   }
 }
@@ -74,11 +110,14 @@ interface Choice {
 
 class Run {
   readonly #text: readonly string[];
-  #steps = 0;
-  #visited: { program: Program; places: Uint8Array } | undefined;
+  readonly #most: number;
+  steps = 0;
+  readonly #visited = new Map<Program, Uint8Array>();
+  #room = mostPlaces;
 
   constructor(text: readonly string[]) {
     this.#text = text;
+    this.#most = Math.max(mostSteps, mostStepsACharacter * text.length);
   }
 
   /** The slots of a match that begins at `start`. */
@@ -90,6 +129,7 @@ class Run {
     const changes: [number, number][] = [];
     const choices: Choice[] = [];
     const visited = this.#places(program);
+    const marked: number[] = [];
     const set = (slot: number, value: number): void => {
       changes.push([slot, slots[slot] ?? -1]);
       slots[slot] = value;
@@ -99,7 +139,7 @@ class Run {
     for (;;) {
       const step = steps[at];
       let fails = false;
-      if (++this.#steps > mostSteps) throw new PatternTooSlow('the regular expression takes too long on this text');
+      if (++this.steps > this.#most) throw new PatternTooSlow('the regular expression takes too long on this text');
       switch (step?.op) {
         case 'set': {
           const character = text[position];
@@ -113,7 +153,10 @@ class Run {
           const place = at * (text.length + 1) + position;
           if (visited && visited[place] === 1) fails = true;
           else {
-            if (visited) visited[place] = 1;
+            if (visited) {
+              visited[place] = 1;
+              marked.push(place);
+            }
             choices.push({ at: step.second, position, changes: changes.length });
             at = step.first;
           }
@@ -162,6 +205,8 @@ class Run {
         case undefined:
           slots[0] = start;
           slots[1] = position;
+          // What led here, or was not tried, has not failed.
+          if (visited) for (const place of marked) visited[place] = 0;
           return slots;
       }
       if (!fails) continue;
@@ -177,11 +222,15 @@ class Run {
 
   /** Places that led nowhere are not tried again: what is exponential otherwise takes linear time. */
   #places(program: Program): Uint8Array | undefined {
+    const known = this.#visited.get(program);
     const size = program.steps.length * (this.#text.length + 1);
-    if (!program.forgetful || size > 50_000_000) return undefined;
+    if (known || !program.forgetful || size > this.#room) return known;
+    this.#room -= size;
+    this.steps += size / bytesAStep;
+    const places = new Uint8Array(size);
     // A place that failed from one start fails from every other too.
-    if (this.#visited?.program !== program) this.#visited = { program, places: new Uint8Array(size) };
-    return this.#visited.places;
+    this.#visited.set(program, places);
+    return places;
   }
 
   #holds(

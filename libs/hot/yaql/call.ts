@@ -2,6 +2,7 @@
  * Finds the function that is meant by a name and the arguments given, and calls it. Several functions may share a name;
  * the kinds of their arguments tell them apart.
  */
+import type { Work } from '../work.ts';
 import { fault } from './fault.ts';
 import type { Names } from './names.ts';
 import { fits, isLazy, mayFit, narrower, type Parameter, type Signature } from './signature.ts';
@@ -26,8 +27,10 @@ export interface Call {
 }
 
 export interface Machine {
-  /** Counts one step of work, and stops what takes too many. */
+  /** Counts one step, a call or an element, and stops what takes too many. */
   step(): void;
+  /** What these steps are paid from, beside everything else that is worked out. */
+  readonly work: Work;
   evaluate(tree: Tree, names: Names): Value;
   /** Calls by name, on values. */
   call(name: string, items: readonly Value[], options?: CallOptions): Value;
@@ -49,8 +52,6 @@ export interface Limits {
   readonly iterators: number;
   /** Bytes, as Python counts them, of any one value; -1 is no limit. */
   readonly memory: number;
-  /** Calls and elements altogether. */
-  readonly steps: number;
 }
 
 export interface Definition {

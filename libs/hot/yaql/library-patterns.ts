@@ -1,7 +1,7 @@
 /** Regular expressions. Positions count characters. */
-import { Pattern, type Match } from '../pattern/pattern.ts';
+import { type Match, Pattern, type Search } from '../pattern/pattern.ts';
 import type { Call, Definition } from './call.ts';
-import { characters, define, text, whole } from './define.ts';
+import { define, text, whole } from './define.ts';
 import { fault } from './fault.ts';
 import { Names } from './names.ts';
 import { changeable, Dict, Once, type Value } from './value.ts';
@@ -15,11 +15,21 @@ const compiled = (pattern: Value | undefined, flags = ''): Pattern => {
 };
 const pattern = (value: Value | undefined): Pattern => value as Pattern;
 
-function* matchesOf(by: Pattern, value: string, { machine }: Call): Generator<Match> {
-  const units = characters(value);
-  for (let from = 0; from <= units.length;) {
-    machine.step();
-    const found = by.search(value, from);
+/** Searching is work of the machine like all other, in smaller steps. */
+const searchStepsAWork = 16;
+
+function first(by: Pattern, value: string, { machine }: Call): Match | undefined {
+  const search = by.on(value);
+  const found = search.search();
+  machine.work.spend(search.steps / searchStepsAWork);
+  return found;
+}
+
+function* matchesOf(search: Search, { machine }: Call): Generator<Match> {
+  for (let from = 0; from <= search.characters.length;) {
+    const before = search.steps;
+    const found = search.search(from);
+    machine.work.spend((search.steps - before) / searchStepsAWork + 1);
     if (!found) return;
     yield found;
     from = found.end > found.start ? found.end : found.end + 1;
@@ -45,10 +55,11 @@ function published(by: Pattern, found: Match, parent: Names): Names {
 }
 
 function substitute(by: Pattern, value: string, count: number, call: Call, put: (found: Match) => string): string {
-  const units = characters(value);
+  const search = by.on(value);
+  const units = search.characters;
   const limit = count === 0 ? Infinity : count;
   let [result, from, done] = ['', 0, 0];
-  for (const found of matchesOf(by, value, call)) {
+  for (const found of matchesOf(search, call)) {
     if (done >= limit) break;
     result += units.slice(from, found.start).join('') + put(found);
     from = found.end;
@@ -58,11 +69,12 @@ function substitute(by: Pattern, value: string, count: number, call: Call, put: 
 }
 
 function splitBy(by: Pattern, value: string, most: number, call: Call): Value {
-  const units = characters(value);
+  const search = by.on(value);
+  const units = search.characters;
   const limit = most === 0 ? Infinity : most;
   const parts: Value[] = [];
   let from = 0;
-  for (const found of matchesOf(by, value, call)) {
+  for (const found of matchesOf(search, call)) {
     if (limit <= 0) break;
     parts.push(units.slice(from, found.start).join(''), ...found.groups.map((group) => group?.text ?? null));
     from = found.end;
@@ -95,40 +107,40 @@ export const patternFunctions: Definition[] = [
     'matches',
     'method',
     'regexp:pattern, string:string',
-    ([by, a]) => pattern(by).search(text(a), 0) !== undefined,
+    ([by, a], call) => first(pattern(by), text(a), call) !== undefined,
   ),
   define(
     'matches',
     'method',
     'string:string, regexp:string',
-    ([a, by]) => compiled(by).search(text(a), 0) !== undefined,
+    ([a, by], call) => first(compiled(by), text(a), call) !== undefined,
   ),
   define(
     '#operator_=~',
     'function',
     'string:string, regexp:pattern',
-    ([a, by]) => pattern(by).search(text(a), 0) !== undefined,
+    ([a, by], call) => first(pattern(by), text(a), call) !== undefined,
   ),
   define(
     '#operator_=~',
     'function',
     'string:string, pattern:string',
-    ([a, by]) => compiled(by).search(text(a), 0) !== undefined,
+    ([a, by], call) => first(compiled(by), text(a), call) !== undefined,
   ),
   define(
     '#operator_!~',
     'function',
     'string:string, regexp:pattern',
-    ([a, by]) => pattern(by).search(text(a), 0) === undefined,
+    ([a, by], call) => first(pattern(by), text(a), call) === undefined,
   ),
   define(
     '#operator_!~',
     'function',
     'string:string, pattern:string',
-    ([a, by]) => compiled(by).search(text(a), 0) === undefined,
+    ([a, by], call) => first(compiled(by), text(a), call) === undefined,
   ),
   define('search', 'method', 'regexp:pattern, string:string, selector:lambda=null', ([by, a], call) => {
-    const found = pattern(by).search(text(a), 0);
+    const found = first(pattern(by), text(a), call);
     if (!found) return null;
     return call.given(2) ? call.within(2, published(pattern(by), found, call.names)) : found.text;
   }),
@@ -139,7 +151,7 @@ export const patternFunctions: Definition[] = [
     ([by, a], call) =>
       new Once(
         (function* () {
-          for (const found of matchesOf(pattern(by), text(a), call)) {
+          for (const found of matchesOf(pattern(by).on(text(a)), call)) {
             yield call.given(2) ? call.within(2, published(pattern(by), found, call.names)) : found.text;
           }
         })(),

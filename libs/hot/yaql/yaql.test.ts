@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { array, assert, constantFrom, property } from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { plain } from '../exact.ts';
+import { Work } from '../work.ts';
 import { evaluateYaql, heatLimits, parseYaql, YaqlFault } from './yaql.ts';
 import type { Json } from '@anneal/contracts/json.ts';
 
@@ -15,8 +16,8 @@ const table = JSON.parse(readFileSync(new URL('../testdata/yaql.json', import.me
   rows: [string, Row][];
 };
 
-const run = (expression: string, data: Json = table.data, limits = heatLimits): Json =>
-  plain(evaluateYaql({ tree: parseYaql(expression), data: { data }, limits }));
+const run = (expression: string, data: Json = table.data, limits = heatLimits, work = new Work()): Json =>
+  plain(evaluateYaql({ tree: parseYaql(expression), data: { data }, limits, work }));
 
 const sorted = (items: Json): Json[] =>
   (items as Json[]).toSorted((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1));
@@ -46,7 +47,7 @@ describe('an expression', () => {
   ])('never runs without end: %s', (expression) => {
     const started = performance.now();
     try {
-      run(expression, null, { iterators: -1, memory: -1, steps: 100_000 });
+      run(expression, null, { iterators: -1, memory: -1 }, new Work(400_000));
     } catch (error) {
       expect(error).toBeInstanceOf(YaqlFault);
     }
@@ -65,7 +66,7 @@ describe('an expression', () => {
     assert(
       property(array(word, { maxLength: 14 }), (parts) => {
         try {
-          run(parts.join(''), { a: [1, 'b', { c: null }] }, { iterators: 200, memory: 10_000, steps: 20_000 });
+          run(parts.join(''), { a: [1, 'b', { c: null }] }, heatLimits, new Work(80_000));
         } catch (error) {
           expect(error).toBeInstanceOf(YaqlFault);
         }

@@ -1,6 +1,6 @@
 /**
  * The expressions of the function `yaql`: parsed once, worked out on data. Pure, and always ends: every call and every
- * element read counts as a step, and steps, elements, memory and depth are limited.
+ * element read counts as a step, and steps (like all other work), elements, memory and depth are limited.
  */
 import type { Json } from '@anneal/contracts/json.ts';
 import { PatternTooSlow } from '../pattern/pattern.ts';
@@ -12,26 +12,43 @@ import { partOf } from './library-time.ts';
 import { Moment, Span } from './moment.ts';
 import { Names } from './names.ts';
 import type { Tree } from './syntax.ts';
+import { OutOfWork, Work } from '../work.ts';
 import { Dict, isListing, iterate, kindOf, Once, Rule, SetValue, truth, type Value, View } from './value.ts';
 
 export { parseYaql, type Tree } from './syntax.ts';
 export { YaqlFault } from './fault.ts';
 export type { Limits } from './call.ts';
 
-/** Those of Heat as it is delivered; operators raise them. Steps are ours. */
-export const heatLimits: Limits = { iterators: 200, memory: 10_000, steps: 1_000_000 };
+/** Those of Heat as it is delivered; operators raise them. */
+export const heatLimits: Limits = { iterators: 200, memory: 10_000 };
 
 const deepest = 150;
+/** To find the function that is meant, and to call it, takes as long as to make so many values. */
+const workAStep = 4;
 
 /** @throws YaqlFault */
-export function evaluateYaql({ tree, data, limits = heatLimits }: { tree: Tree; data: Json; limits?: Limits }): Json {
+export function evaluateYaql({
+  tree,
+  data,
+  limits = heatLimits,
+  work = new Work(),
+}: {
+  tree: Tree;
+  data: Json;
+  limits?: Limits;
+  work?: Work;
+}): Json {
   const names = new Names();
-  names.set('', fromJson(data));
-  const machine = new Evaluator(limits);
+  const machine = new Evaluator(limits, work);
   try {
+    names.set('', fromJson(data));
     return toJson(machine.evaluate(tree, names), machine);
   } catch (error) {
-    if (error instanceof RangeError) return fault('The expression recurses too deeply');
+    if (error instanceof OutOfWork) return fault(`The expression ${error.message}`);
+    if (error instanceof RangeError) {
+      const isDeep = error.message.includes('call stack');
+      return fault(isDeep ? 'The expression recurses too deeply' : 'Expression consumed too much memory');
+    }
     if (error instanceof PatternTooSlow) return fault(error.message);
     throw error;
   }
@@ -39,16 +56,16 @@ export function evaluateYaql({ tree, data, limits = heatLimits }: { tree: Tree; 
 
 class Evaluator implements Machine {
   readonly limits: Limits;
-  #steps = 0;
+  readonly work: Work;
   #depth = 0;
 
-  constructor(limits: Limits) {
+  constructor(limits: Limits, work: Work) {
     this.limits = limits;
+    this.work = work;
   }
 
   step(): void {
-    this.#steps += 1;
-    if (this.#steps > this.limits.steps) fault(`The expression takes more than ${this.limits.steps} steps`);
+    this.work.spend(workAStep);
   }
 
   evaluate(tree: Tree, names: Names): Value {
@@ -193,7 +210,10 @@ class Evaluator implements Machine {
           ? value.dict.size
           : undefined;
     const refuse = (): never => fault(`Collection length exceeds ${most} elements`);
-    if (size !== undefined) return most >= 0 && size > most ? refuse() : value;
+    if (size !== undefined) {
+      this.work.spend(size);
+      return most >= 0 && size > most ? refuse() : value;
+    }
     const source = iterate(value as Once);
     const step = (): void => this.step();
     const read = function* (): Generator<Value> {
@@ -210,6 +230,8 @@ class Evaluator implements Machine {
 
   weigh(value: Value): Value {
     const { memory } = this.limits;
+    if (typeof value === 'string') this.work.characters(value.length);
+    else if (Array.isArray(value)) this.work.spend(value.length / 8);
     if (memory < 0) return value;
     const bytes = typeof value === 'string' ? textBytes(value) : Array.isArray(value) ? 40 + 8 * value.length : 0;
     return bytes > memory ? fault('Expression consumed too much memory') : value;
