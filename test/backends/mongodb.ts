@@ -1,6 +1,6 @@
 /**
- * A MongoDB for tests: `ANNEAL_TEST_MONGODB_URL`, else `mongod` from the PATH as a single server, else a FerretDB
- * that is built once from `ferretdb/`. What is started has its data in a temporary folder.
+ * A MongoDB for tests: `ANNEAL_TEST_MONGODB_URL`, else a container, else `mongod` from the PATH, as a single server, else a
+ * FerretDB that is built once from `ferretdb/`. What is started has its data in a temporary folder.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -8,6 +8,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openStore } from '@anneal/store/open.ts';
+import { startContainer } from './containers.ts';
 import { freePort } from './free-port.ts';
 import { findProgram } from './program.ts';
 import type { BackendServer, FindBackend } from './backend.ts';
@@ -28,6 +29,14 @@ export const findMongodb: FindBackend = async () => {
     const never = (): Promise<void> => Promise.reject(new Error('This MongoDB is not ours to kill.'));
     return { url: given, mayBeKilled: false, kill: never, start: never, stop: async () => undefined };
   }
+  const urlOf = (address: string): string => `mongodb://${address}/`;
+  const container = await startContainer({
+    image: 'mongo:8.0',
+    port: 27017,
+    urlOf,
+    isReady: ({ host, port }) => answers(databaseUrl(urlOf(`${host}:${port}`), 'anneal_ready')),
+  });
+  if (container) return container;
   const mongod = await findProgram('mongod');
   if (mongod !== undefined) return startOwn(singleServer(mongod));
   const go = await findProgram('go');

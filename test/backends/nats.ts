@@ -1,6 +1,6 @@
 /**
- * A NATS server with JetStream for tests: `ANNEAL_TEST_NATS_URL`, else `nats-server` from the PATH, else one that Go
- * builds once into the cache. What is started has its data in a temporary folder.
+ * A NATS server with JetStream for tests: `ANNEAL_TEST_NATS_URL`, else a container, else `nats-server` from the PATH, else
+ * one that Go builds once into the cache. What is started has its data in a temporary folder.
  */
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -9,6 +9,7 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { startContainer } from './containers.ts';
 import { freePort } from './free-port.ts';
 import { cacheFolder, findProgram, isProgram } from './program.ts';
 import type { BackendServer, MissingBackend } from './backend.ts';
@@ -17,13 +18,27 @@ const version = '2.12.15';
 const startMs = 20_000;
 const run = promisify(execFile);
 
-/** With `config` the server is our own, and this is its configuration beyond the port and JetStream's folder. */
+/**
+ * With `config` the server is a program of this machine, and this is its configuration beyond the port and JetStream's
+ * folder.
+ */
 export const findNats = async ({ config }: { config?: string } = {}): Promise<BackendServer | MissingBackend> => {
   const given = process.env['ANNEAL_TEST_NATS_URL'];
   if (config === undefined && given !== undefined && given !== '') {
     const never = (): Promise<void> => Promise.reject(new Error('This NATS server is not ours to kill.'));
     return { url: given, mayBeKilled: false, kill: never, start: never, stop: async () => undefined };
   }
+  const container =
+    config === undefined
+      ? await startContainer({
+          image: 'nats:2.12-alpine',
+          port: 4222,
+          command: ['-js', '-sd', '/data'],
+          urlOf: (address) => `nats://${address}`,
+          isReady: answers,
+        })
+      : undefined;
+  if (container) return container;
   try {
     const program = (await findProgram('nats-server')) ?? (await built());
     if (program !== undefined) return await startOwn(program, config);
@@ -54,7 +69,7 @@ async function startOwn(program: string, config = ''): Promise<BackendServer> {
     // A test that dies must not leave a server behind.
     process.once('exit', () => started.kill('SIGKILL'));
     const end = performance.now() + startMs;
-    while (!(await answers(port))) {
+    while (!(await answers({ host: '127.0.0.1', port }))) {
       if (started.exitCode !== null || performance.now() > end) {
         throw new Error(`nats-server did not start: ${said.trim()}`);
       }
@@ -81,9 +96,9 @@ async function startOwn(program: string, config = ''): Promise<BackendServer> {
 }
 
 /** True once it says INFO, as a NATS server does unasked. */
-function answers(port: number): Promise<boolean> {
+function answers({ host, port }: { host: string; port: number }): Promise<boolean> {
   return new Promise((resolve) => {
-    const socket = connect({ port, host: '127.0.0.1' });
+    const socket = connect({ port, host });
     const end = (yes: boolean): void => {
       socket.destroy();
       resolve(yes);

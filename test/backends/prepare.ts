@@ -4,6 +4,7 @@
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
+import { whyNoContainers } from './containers.ts';
 import { findMongodb } from './mongodb.ts';
 import { findNats } from './nats.ts';
 import { findRabbitmq } from './rabbitmq.ts';
@@ -26,7 +27,19 @@ async function installRabbitmq(): Promise<void> {
   }
 }
 
+/** Asked once: the test files inherit the answer. */
+async function askForContainers(): Promise<void> {
+  const reason = await whyNoContainers();
+  process.stderr.write(
+    reason === undefined
+      ? 'The brokers and databases of the tests run in containers.\n'
+      : `The brokers and databases of the tests are programs of this machine, not containers: ${reason}.\n`,
+  );
+  if (reason !== undefined) process.env['ANNEAL_TEST_CONTAINERS'] = 'false';
+}
+
 export default async function prepare(): Promise<void> {
+  await askForContainers();
   await installRabbitmq();
   for (const find of [findNats, findMongodb]) {
     const found = await find();

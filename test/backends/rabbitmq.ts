@@ -1,6 +1,7 @@
 /**
- * A RabbitMQ for tests: `ANNEAL_TEST_AMQP_URL`, else the installed `rabbitmq-server` as a process of its own, with its
- * data, ports, cookie and epmd in a temporary folder, so that it meets neither a system service nor another test run.
+ * A RabbitMQ for tests: `ANNEAL_TEST_AMQP_URL`, else a container, else the installed `rabbitmq-server` as a process of its
+ * own, with its data, ports, cookie and epmd in a temporary folder, so that it meets neither a system service nor another
+ * test run.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -8,6 +9,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { startContainer } from './containers.ts';
 import { freePort } from './free-port.ts';
 import { findProgram } from './program.ts';
 import type { BackendServer, MissingBackend } from './backend.ts';
@@ -24,13 +26,15 @@ export interface RabbitmqServer extends BackendServer {
   readonly secureHost?: string;
 }
 
-/** With `tls` the server is our own, and lets clients in by their certificates too. */
+/** With `tls` the server is a program of this machine, and lets clients in by their certificates too. */
 export async function findRabbitmq({ tls }: { tls?: Certificates } = {}): Promise<RabbitmqServer | MissingBackend> {
   const given = process.env['ANNEAL_TEST_AMQP_URL'];
   if (tls === undefined && given !== undefined && given !== '') {
     const never = (): Promise<void> => Promise.reject(new Error('This RabbitMQ is not ours to kill.'));
     return { url: given, mayBeKilled: false, kill: never, start: never, stop: async () => undefined, control: never };
   }
+  const container = tls === undefined ? await inContainer() : undefined;
+  if (container) return container;
   const script = await findProgram('rabbitmq-server', [...scriptFolders, '/usr/sbin']);
   const epmd = await findProgram('epmd');
   if (script === undefined || epmd === undefined) {
@@ -41,6 +45,16 @@ export async function findRabbitmq({ tls }: { tls?: Certificates } = {}): Promis
     };
   }
   return startOwn(script, epmd, tls);
+}
+
+async function inContainer(): Promise<RabbitmqServer | undefined> {
+  const container = await startContainer({
+    image: 'rabbitmq:4.1-management',
+    port: 5672,
+    urlOf: (address) => `amqp://guest:guest@${address}`,
+    isReady: greets,
+  });
+  return container && { ...container, control: (...words) => container.run(['rabbitmqctl', ...words]) };
 }
 
 async function startOwn(script: string, epmd: string, tls: Certificates | undefined): Promise<RabbitmqServer> {
@@ -82,7 +96,7 @@ async function startOwn(script: string, epmd: string, tls: Certificates | undefi
     let said = '';
     started.stderr.on('data', (chunk: Buffer) => (said = (said + chunk.toString()).slice(-2000)));
     const deadline = performance.now() + startMs;
-    while (!(await greets(port))) {
+    while (!(await greets({ host: '127.0.0.1', port }))) {
       if (started.exitCode !== null || performance.now() > deadline) {
         const log = await readFile(join(folder, 'log', `anneal${port}@localhost.log`), 'utf8').catch(() => '');
         throw new Error(`RabbitMQ did not start: ${said || log.slice(-2000)}`);
@@ -135,8 +149,8 @@ const secureSettings = (tls: Certificates, host: string): string[] => [
 ];
 
 /** The port is open before the broker is: it is there when it answers the protocol's header. */
-async function greets(port: number): Promise<boolean> {
-  const socket = connect(port, '127.0.0.1');
+async function greets({ host, port }: { host: string; port: number }): Promise<boolean> {
+  const socket = connect(port, host);
   try {
     await once(socket, 'connect', { signal: AbortSignal.timeout(1000) });
     socket.write(Buffer.from('AMQP\x00\x00\x09\x01', 'latin1'));
