@@ -9,6 +9,7 @@ import {
 } from '@anneal/contracts/scheduling.ts';
 import { z } from 'zod';
 import type { Connection } from './connection.ts';
+import { locate } from './nested.ts';
 import { read, readList } from './read.ts';
 import {
   bundleBody,
@@ -39,6 +40,7 @@ export type Why = z.infer<typeof stackWhy.answer>;
 
 export interface Actions {
   act(parameters: { stack: string; action: StackAct }): Promise<StackRef>;
+  /** The resource by its name, or by its path into nested stacks: `group/0/server`. */
   actOn(parameters: { stack: string; resource: string; action: ResourceAct }): Promise<void>;
   signal(parameters: { stack: string; resource: string; signal: JsonObject | null }): Promise<void>;
   why(parameters: { stack: string; resource?: string | undefined }): Promise<Why>;
@@ -78,14 +80,15 @@ export function actionsOf(connection: Connection, stacks: Stacks): Actions {
       return ref;
     },
     async actOn({ stack, resource, action }) {
-      const { id } = await stacks.find({ stack });
+      const { id, resource: name } = await locate(stacks, { stack, path: resource });
       const what = `${action.kind} of the resource ${resource} of ${stack}`;
-      const path = `/stacks/${id}/resources/${encoded(resource)}/actions`;
+      const path = `/stacks/${id}/resources/${encoded(name)}/actions`;
       await connection.call({ service: 'api', path, method: 'POST', body: action, what });
     },
     async signal({ stack, resource, signal }) {
       const what = `signal the resource ${resource} of ${stack}`;
-      const path = `${await at(stack)}/resources/${encoded(resource)}/signal`;
+      const { id, name, resource: one } = await locate(stacks, { stack, path: resource });
+      const path = `/stacks/${encoded(name)}/${id}/resources/${encoded(one)}/signal`;
       await connection.call({ service, path, method: 'POST', body: signal ?? {}, what });
     },
     async why({ stack, resource }) {

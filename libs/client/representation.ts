@@ -69,6 +69,7 @@ export const resourceSchema = z.looseObject({
   hook: z.object({ name: z.string(), since: z.string(), kind: z.string(), deadline: z.string().nullable() }).optional(),
   drift: z.array(driftSchema).optional(),
   parent_resource: z.string().optional(),
+  links: z.array(z.object({ href: z.string(), rel: z.string() })).default([]),
   conditions: z.array(condition).optional(),
 });
 export type Resource = z.infer<typeof resourceSchema>;

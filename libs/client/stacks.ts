@@ -4,6 +4,7 @@ import type { Json } from '@anneal/contracts/json.ts';
 import type { FailurePolicy } from '@anneal/contracts/scheduling.ts';
 import { z } from 'zod';
 import type { Connection } from './connection.ts';
+import { locate } from './nested.ts';
 import { read, readList } from './read.ts';
 import {
   outputSchema,
@@ -73,6 +74,7 @@ export interface Stacks {
     depth?: number;
     signal?: AbortSignal;
   }): Promise<Resource[]>;
+  /** By its name, or by its path into nested stacks: `group/0/server`. */
   resource(parameters: { stack: string; resource: string }): Promise<Resource>;
   events(parameters: {
     stack: string;
@@ -131,6 +133,13 @@ export function stacksOf(connection: Connection): Stacks {
       signal,
     });
     return read(z.object({ stack: stackSchema }), body, what).stack;
+  };
+
+  const showResource: Stacks['resource'] = async ({ stack, resource }) => {
+    const what = `show the resource ${resource} of ${stack}`;
+    const ref = await locate({ find, resource: showResource }, { stack, path: resource });
+    const path = `${pathOf(ref)}/resources/${encodeURIComponent(ref.resource)}`;
+    return read(z.object({ resource: resourceSchema }), await connection.json({ service, path, what }), what).resource;
   };
 
   return {
@@ -202,13 +211,7 @@ export function stacksOf(connection: Connection): Stacks {
       });
       return readList(resourceSchema, 'resources', body, what);
     },
-    async resource({ stack, resource }) {
-      const what = `show the resource ${resource} of ${stack}`;
-      const ref = await find({ stack });
-      const path = `${pathOf(ref)}/resources/${encodeURIComponent(resource)}`;
-      return read(z.object({ resource: resourceSchema }), await connection.json({ service, path, what }), what)
-        .resource;
-    },
+    resource: showResource,
     async events({ stack, resource, limit, marker, descending }) {
       const what = `list the events of ${stack}`;
       const ref = await find({ stack });

@@ -1,4 +1,5 @@
 /** `anneal resource …` */
+import { withPaths } from '@anneal/client/nested.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { Command } from '@commander-js/extra-typings';
@@ -20,10 +21,10 @@ export function addResourceCommands(program: Command, context: CliContext): void
     .action(async (stack, { output: format, depth }) => {
       const rows = await (await context.client()).stacks.resources({ stack, ...(depth !== undefined && { depth }) });
       output.list(format, {
-        rows,
+        rows: withPaths(rows),
         none: `${stack} has no resources.`,
         columns: {
-          name: (row) => (row.parent_resource === undefined ? '' : `${row.parent_resource}/`) + row.resource_name,
+          name: (row) => row.path,
           type: (row) => row.resource_type,
           status: (row, colors) => paintStatus(row.resource_status, colors),
           time: ({ started_at: started, finished_at: finished }) =>

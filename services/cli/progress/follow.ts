@@ -23,6 +23,8 @@ export interface Progress {
 const shortestGap = 150;
 /** Between two looks without events. */
 const longestGap = 1000;
+/** Of nested stacks. */
+const deepest = 10;
 /** A server that does not come back within this is not being restarted. */
 const longestOutage = 120_000;
 
@@ -73,7 +75,7 @@ async function look({ client, stackId, marker, signal }: Look): Promise<Omit<Pro
   const stack = await client.stacks.show({ stack: stackId, outputs: false, signal });
   const gone = stack.stack_status === 'DELETE_COMPLETE';
   const [resources, events] = await Promise.all([
-    gone ? [] : client.stacks.resources({ stack: stackId, signal }).catch(emptyWhenGone<Resource>),
+    gone ? [] : client.stacks.resources({ stack: stackId, depth: deepest, signal }).catch(emptyWhenGone<Resource>),
     client.stacks.events({ stack: stackId, marker, limit: 1000 }).catch(emptyWhenGone<StackEventRow>),
   ]);
   return { stack, resources, events };

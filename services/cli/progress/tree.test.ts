@@ -18,6 +18,7 @@ function resource(name: string, requiredBy: string[], extra: Partial<Resource> =
     creation_time: null,
     updated_time: null,
     required_by: requiredBy,
+    links: [],
     started_at: '2030-01-01T00:00:00Z',
     finished_at: '2030-01-01T00:00:02.500Z',
     ...extra,
@@ -56,6 +57,52 @@ describe('layoutTree', () => {
 });
 
 describe('renderTree', () => {
+  const href = (id: string): string => `http://server/stacks/name/${id}`;
+  const inside = (name: string, stackId: string, extra: Partial<Resource> = {}): Resource =>
+    resource(name, [], { links: [{ rel: 'stack', href: href(stackId) }], ...extra });
+  const nesting = (name: string, state: string): Resource =>
+    resource(name, [], {
+      resource_status: state,
+      links: [
+        { rel: 'stack', href: href('root') },
+        { rel: 'nested', href: href(`in ${name}`) },
+      ],
+    });
+
+  it('looks into nested stacks that work, failed or wait, and counts what is inside of those that are done', () => {
+    const hook = { name: 'pre-create', since: '', kind: 'hook', deadline: null };
+    const lines = renderTree({
+      stack,
+      now,
+      colors,
+      resources: [
+        nesting('busy', 'CREATE_IN_PROGRESS'),
+        nesting('done', 'CREATE_COMPLETE'),
+        inside('leaf', 'in busy', { resource_status: 'INIT_COMPLETE', started_at: null, hook }),
+        inside('leaf', 'in done'),
+      ],
+    });
+    expect(lines.slice(1).map((line) => line.replaceAll(/ +/g, ' '))).toEqual([
+      '├─ ● busy OS::Heat::Value create in progress 1m00s',
+      '│ └─ ○ leaf OS::Heat::Value waiting waits at pre-create',
+      '└─ ✔ done OS::Heat::Value create complete 2.5s 1 inside',
+    ]);
+  });
+
+  it('of a great many members shows those that are not done', () => {
+    const members = Array.from({ length: 1000 }, (_, index) => inside(String(index), 'in group'));
+    const failed = inside('late', 'in group', { resource_status: 'CREATE_FAILED' });
+    const lines = renderTree({
+      stack,
+      now,
+      colors,
+      resources: [nesting('group', 'CREATE_FAILED'), ...members, failed],
+    });
+    expect(lines).toHaveLength(15);
+    expect(lines[2]).toContain('late');
+    expect(lines[14]).toContain('… 989 more inside');
+  });
+
   it('shows state and time of each: of what runs the time so far, of what waits none', () => {
     const lines = renderTree({
       stack,

@@ -3,6 +3,7 @@
  * what the API says, so that a live view and a final print are the same.
  */
 import { stripVTControlCharacters } from 'node:util';
+import { nestedIdOf, stackIdOf } from '@anneal/client/nested.ts';
 import type { Resource, Stack } from '@anneal/client/representation.ts';
 import type { Colors } from '../output.ts';
 import { markOf, moodOf, type Mood } from '../print/status.ts';
@@ -64,22 +65,36 @@ export function renderTree(parameters: {
 }): string[] {
   const { stack, resources, now, colors } = parameters;
   const lines: { left: string; type: string; state: string; time: string; note: string }[] = [];
+  const { outermost, byStack } = splitByStack(resources);
   const add = (node: TreeNode, indent: string, branch: string, mark: (mood: Mood) => string): void => {
     const { resource } = node;
+    const inside = byStack.get(nestedIdOf(resource) ?? '') ?? [];
+    const { shown, more } = worthShowing(inside, resource);
     const mood = resource.resource_status.startsWith('INIT') ? 'idle' : moodOf(resource.resource_status);
     lines.push({
       left: `${colors.dim(indent + branch)}${mark(mood)} ${resource.resource_name}`,
       type: resource.resource_type,
       state: stateText(resource.resource_status),
       time: timeOf(resource, now),
-      note: mood === 'failed' || mood === 'busy' ? firstLine(resource.resource_status_reason) : '',
+      note: noteOf(resource, mood) || (inside.length > 0 && shown.length === 0 ? `${inside.length} inside` : ''),
     });
     const deeper = indent + (branch === '' ? '' : branch === '└─ ' ? '   ' : '│  ');
-    for (const [index, child] of node.children.entries()) {
-      add(child, deeper, index === node.children.length - 1 ? '└─ ' : '├─ ', mark);
+    const below = [...shown, ...node.children];
+    for (const [index, child] of below.entries()) {
+      add(child, deeper, index === below.length - 1 && more === 0 ? '└─ ' : '├─ ', mark);
+      if (index === shown.length - 1 && more > 0) {
+        const closing = node.children.length === 0 ? '└─ ' : '├─ ';
+        lines.push({
+          left: colors.dim(`${deeper}${closing}… ${more} more inside`),
+          type: '',
+          state: '',
+          time: '',
+          note: '',
+        });
+      }
     }
   };
-  const roots = layoutTree(resources);
+  const roots = layoutTree(outermost);
   for (const [index, root] of roots.entries()) {
     add(root, '', index === roots.length - 1 ? '└─ ' : '├─ ', (mood) => markOf(mood, colors));
   }
@@ -102,6 +117,43 @@ export function renderTree(parameters: {
     ),
   ];
 }
+
+/** The resources of each nested stack, by its id, and those that are in none. */
+function splitByStack(resources: readonly Resource[]): {
+  outermost: Resource[];
+  byStack: ReadonlyMap<string, Resource[]>;
+} {
+  const nested = new Set(resources.flatMap((resource) => nestedIdOf(resource) ?? []));
+  const outermost: Resource[] = [];
+  const byStack = new Map<string, Resource[]>();
+  for (const resource of resources) {
+    const stack = stackIdOf(resource);
+    if (stack === undefined || !nested.has(stack)) outermost.push(resource);
+    else byStack.set(stack, [...(byStack.get(stack) ?? []), resource]);
+  }
+  return { outermost, byStack };
+}
+
+/** Of a stack inside that works or has failed: what is not done. A group has a thousand members; a screen has not. */
+const mostInside = 12;
+function worthShowing(inside: readonly Resource[], around: Resource): { shown: TreeNode[]; more: number } {
+  const moodAround = moodOf(around.resource_status);
+  if (moodAround !== 'busy' && moodAround !== 'failed') return { shown: [], more: 0 };
+  const urgency = (resource: Resource): number => {
+    const mood = moodOf(resource.resource_status);
+    return mood === 'failed' ? 0 : resource.hook ? 1 : mood === 'busy' ? 2 : 3;
+  };
+  if (inside.length <= mostInside) return { shown: layoutTree(inside), more: 0 };
+  const chosen = inside.toSorted((a, b) => urgency(a) - urgency(b)).slice(0, mostInside);
+  return { shown: chosen.map((resource) => ({ resource, children: [] })), more: inside.length - mostInside };
+}
+
+const noteOf = ({ hook, resource_status_reason: reason }: Resource, mood: Mood): string => {
+  if (hook) return `waits at ${hook.name}`;
+  const said = mood === 'failed' || mood === 'busy' ? firstLine(reason) : '';
+  // Heat's reason for whatever goes on as it should, which the state says better.
+  return said === 'state changed' ? '' : said;
+};
 
 const stateText = (status: string): string =>
   status === 'INIT_COMPLETE' ? 'waiting' : status.toLowerCase().replaceAll('_', ' ');

@@ -1,0 +1,42 @@
+/** Where a resource stands in a tree of stacks: `group/0/server` is the server in the stack that is `0` in `group`. */
+import type { Resource } from './representation.ts';
+import type { Stacks } from './stacks.ts';
+
+/** What a listing with nested stacks gives, each with the way to it from the stack that was asked. */
+export function withPaths<T extends Resource>(resources: readonly T[]): (T & { readonly path: string })[] {
+  const around = new Map<string, Resource>();
+  for (const resource of resources) {
+    const nested = idIn(resource, 'nested');
+    if (nested !== undefined) around.set(nested, resource);
+  }
+  const pathOf = (resource: Resource): string => {
+    const stack = stackIdOf(resource);
+    const above = stack === undefined ? undefined : around.get(stack);
+    return above && above !== resource ? `${pathOf(above)}/${resource.resource_name}` : resource.resource_name;
+  };
+  return resources.map((resource) => ({ ...resource, path: pathOf(resource) }));
+}
+
+/** The stack that a path leads to, and the name of the resource in it. */
+export async function locate(
+  stacks: Pick<Stacks, 'find' | 'resource'>,
+  { stack, path }: { stack: string; path: string },
+): Promise<{ id: string; name: string; resource: string }> {
+  const names = path.split('/');
+  let at = await stacks.find({ stack });
+  for (const name of names.slice(0, -1)) {
+    const nested = idIn(await stacks.resource({ stack: at.id, resource: name }), 'nested');
+    // Not a nested stack: the whole is a name that the server may know, or refuse by its name.
+    if (nested === undefined) return { ...at, resource: path };
+    at = await stacks.find({ stack: nested });
+  }
+  return { ...at, resource: names.at(-1) ?? path };
+}
+
+export const stackIdOf = (resource: Resource): string | undefined => idIn(resource, 'stack');
+export const nestedIdOf = (resource: Resource): string | undefined => idIn(resource, 'nested');
+
+function idIn({ links }: Resource, rel: string): string | undefined {
+  const href = links.find((link) => link.rel === rel)?.href;
+  return href?.slice(href.lastIndexOf('/') + 1);
+}
