@@ -113,8 +113,11 @@ interface Answer {
   backend: { version: string; pid: number };
 }
 
-const outputOf = async (stack: string, key: string): Promise<string> =>
-  String((await server.client.stacks.output({ stack, key })).output_value);
+async function outputOf(stack: string, key: string): Promise<string> {
+  const { output_value: value } = await server.client.stacks.output({ stack, key });
+  if (typeof value !== 'string') throw new Error(`the output ${key} of ${stack} is ${JSON.stringify(value)}`);
+  return value;
+}
 
 async function ask(address: string): Promise<Answer> {
   const response = await fetch(`http://${address}`, { headers: { connection: 'close' } });
@@ -127,9 +130,9 @@ async function ask(address: string): Promise<Answer> {
 function client(address: string) {
   const answers: Answer[] = [];
   const errors: unknown[] = [];
-  let going = true;
+  const told = new AbortController();
   const run = (async () => {
-    while (going) {
+    while (!told.signal.aborted) {
       await ask(address).then(
         (answer) => answers.push(answer),
         (error: unknown) => errors.push(error),
@@ -139,7 +142,7 @@ function client(address: string) {
   })();
   return {
     async stop() {
-      going = false;
+      told.abort();
       await run;
       return {
         versions: [...new Set(answers.map(({ version, backend: { version: b } }) => `${version} ${b}`))],
@@ -164,7 +167,7 @@ describe.each(['named', 'replace_on_change'] as const)('a back end that is repla
     expect(await outputOf(stack, 'backend')).not.toBe(first);
     expect(await ask(address)).toMatchObject({ version: 'f1', backend: { version: 'b2' } });
     expect(await updating.stop()).toEqual({ versions: ['f1 b1', 'f1 b2'], errors: [] });
-    await expect(ask(first)).rejects.toThrow();
+    await expect(ask(first)).rejects.toThrow('fetch failed');
 
     const before = { backend: await outputOf(stack, 'backend'), answer: await ask(address) };
     const resources = await resourcesOf(server, stack);

@@ -77,6 +77,7 @@ describe('the commands', () => {
       'hook heartbeat',
       'template graph',
       'template format',
+      'template schema',
       'dead-letter replay',
       'dead-letter purge',
       'subscription delete',

@@ -103,6 +103,7 @@ describe('a stack', () => {
         template_description: 'Reference stack',
         capabilities: [],
         disable_rollback: true,
+        on_failure: 'keep',
         timeout_mins: null,
         stack_owner: 'admin',
         parent: null,
