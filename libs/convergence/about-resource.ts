@@ -21,13 +21,13 @@ export function takeWord(transaction: Transaction, { resource: name, action }: G
       skip(transaction, name, all);
       return;
     case 'clear hook':
-      clearHook(transaction, waiting(transaction, name, all), action.hook);
+      clearHook(transaction, waiting(transaction, name, all, action.hook), action.hook);
       return;
     case 'heartbeat':
-      heartbeat(transaction, waiting(transaction, name, all), action);
+      heartbeat(transaction, waiting(transaction, name, all, action.hook), action);
       return;
     case 'complete hook':
-      completeHook(transaction, waiting(transaction, name, all), action);
+      completeHook(transaction, waiting(transaction, name, all, action.hook), action);
   }
 }
 
@@ -45,9 +45,13 @@ export function standing(
   throw new AnnealError('NotFound', `The Resource (${name}) could not be found in Stack ${stack.name}.`);
 }
 
-/** A replacement may wait while its original stands for the name. */
-const waiting = (transaction: Transaction, name: string, all: readonly ResourceDocument[]): ResourceDocument =>
-  all.find(({ hook }) => hook !== null) ?? standing(transaction, name, [...all]);
+/** Any incarnation may wait, whichever stands for the name. */
+const waiting = (
+  transaction: Transaction,
+  name: string,
+  all: readonly ResourceDocument[],
+  at: string,
+): ResourceDocument => all.find(({ hook }) => hook?.name === at) ?? standing(transaction, name, [...all]);
 
 /** The next update replaces what is called unhealthy, and what reads it follows. */
 function mark(
@@ -60,6 +64,8 @@ function mark(
   }
   // Those that come after it in the action that runs rely on it.
   if (transaction.state.stack.status === 'IN_PROGRESS') throw inProgress(transaction.state.stack);
+  // What was never made is made anew in any case.
+  if (resource.status === 'FAILED' && (resource.action === 'CREATE' || resource.action === 'ADOPT')) return;
   const isUnhealthy = resource.action === 'CHECK' && resource.status === 'FAILED';
   if (resource.action === 'DELETE' || resource.action === 'INIT' || unhealthy === isUnhealthy) return;
   const failure = { code: 'Unhealthy', message: reason === '' ? 'marked unhealthy' : reason };

@@ -78,7 +78,7 @@ const inputs: Readonly<Record<string, Input | ((state: State) => Input)>> = {
   restore: { ...(update(3) as Extract<Input, { kind: 'update' }>), as: 'RESTORE' },
   delete: { kind: 'delete', id: 'delete' },
   abandon: { kind: 'delete', id: 'abandon', abandon: true },
-  check: { ...visit('CHECK'), id: 'check' } as Input,
+  check: { ...visit('CHECK'), id: 'check' },
   suspend: visit('SUSPEND'),
   resume: visit('RESUME'),
   snapshot: { kind: 'visit', id: 'snapshot', action: 'SNAPSHOT', snapshot: { id: 'x', name: 'x' } },
@@ -206,7 +206,7 @@ const table: Readonly<Record<string, Readonly<Record<string, readonly string[]>>
   },
   mark: {
     'noted: CREATE_COMPLETE': ['CREATE_COMPLETE'],
-    'noted: CREATE_FAILED': ['CREATE_FAILED'],
+    nothing: ['CREATE_FAILED'],
     'noted: SUSPEND_COMPLETE': ['SUSPEND_COMPLETE'],
   },
   skip: {

@@ -97,7 +97,8 @@ function bring(transaction: Transaction, choice: Choice, planned: PlanResource, 
     }
     return;
   }
-  if (resource.request && (!isNested(resource) || comparison.verdict === 'same')) return;
+  const overtakes = resource.request !== null;
+  if (overtakes && (!isNested(resource) || isAsked(resource, comparison))) return;
   // What this very traversal made or changed is not updated by it once more.
   const fresh = resource.traversal === state.stack.traversal;
   if (!resource.request && !fresh && holdAt(transaction, resource, 'pre-update', planned)) return;
@@ -105,13 +106,13 @@ function bring(transaction: Transaction, choice: Choice, planned: PlanResource, 
     send(transaction, resource, 'check', { properties: resource.properties }, []);
     return;
   }
-  const failed = resource.status === 'FAILED' && resource.action !== 'SNAPSHOT' && !resource.request;
+  const failed = resource.status === 'FAILED' && (resource.action !== 'SNAPSHOT' || isNested(resource)) && !overtakes;
   const broken = failed || resource.attempted !== null || resource.skipped !== null;
   const anew = broken && (failed || resource.skipped !== null) && mustBeAnew(transaction, resource);
   const replaced =
     anew || comparison.verdict === 'replace' || (comparison.verdict === 'update' && resource.must_replace);
   const observed = state.stack.observe && isNested(resource) && !fresh;
-  if (!replaced && !broken && comparison.verdict === 'same' && !observed) {
+  if (!replaced && !broken && comparison.verdict === 'same' && !observed && !overtakes) {
     settle(transaction, resource, planned, resolved);
     return;
   }
@@ -137,6 +138,10 @@ function bring(transaction: Transaction, choice: Choice, planned: PlanResource, 
   const changed = [...changedOf(comparison), ...(tried ? changedOf(tried) : [])];
   send(transaction, resource, 'update', resolved, [...new Set(changed)]);
 }
+
+/** Whether a nested stack has been told this very thing, and has not answered yet. */
+const isAsked = ({ request }: ResourceDocument, { verdict }: Comparison): boolean =>
+  verdict === 'same' && (request?.action === 'create' || request?.action === 'update');
 
 const changedOf = (comparison: Comparison): readonly string[] =>
   comparison.verdict === 'same' ? [] : comparison.changed;

@@ -39,12 +39,12 @@ export function checkStep(world: World, step: Step): void {
 
 /** A resource is forgotten without having been deleted: then it must have been meant so. */
 function letGo(world: World, { state: { stack }, inputs }: Step, resource: ResourceDocument | undefined): void {
-  if (!resource || !world.books.physical.has(resource.id) || isNested(resource)) return;
+  if (!resource || isNested(resource)) return;
   const skipped =
     resource.skipped !== null || inputs.some((input) => input.kind === 'resource' && input.action.kind === 'skip');
   const meant = resource.deletion_policy === 'Retain' || resource.external || stack.abandoned || skipped;
-  must(meant, `C6: ${resource.id} is forgotten, and is still there`);
-  world.books.released.add(resource.id);
+  must(meant || !world.books.physical.has(resource.id), `C6: ${resource.id} is forgotten, and is still there`);
+  if (meant) world.books.released.add(resource.id);
 }
 
 function checkRequest(

@@ -21,8 +21,8 @@ export function createRandom(seed: number): Random {
   };
 }
 
-/** `Plain` serves nothing but create, update and delete. */
-export type WishType = 'Test' | 'Plain' | 'Nested';
+/** `Plain` serves nothing but create, update and delete; `Instant` is answered within the step. */
+export type WishType = 'Test' | 'Plain' | 'Nested' | 'Instant';
 
 export interface Wish {
   readonly requires: readonly string[];
@@ -105,6 +105,7 @@ export function nestedPlan(properties: JsonObject): Plan {
 export interface ToolOptions {
   readonly replaceFailed?: boolean;
   readonly limit?: number;
+  readonly atOnce?: Tools['atOnce'];
 }
 
 export function toolsAt(now: number, options: ToolOptions = {}): Tools {
@@ -113,6 +114,7 @@ export function toolsAt(now: number, options: ToolOptions = {}): Tools {
     graceMs: 5000,
     serves: (type) => type === 'Test',
     limit: options.limit ?? 1000,
+    ...(options.atOnce && { atOnce: options.atOnce }),
     newId: (input, count) => `${input.replaceAll(':', '.')}/${count}`,
     replaceFailed: () => options.replaceFailed ?? true,
     resolve: ({ resource, peer }) => {

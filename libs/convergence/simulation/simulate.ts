@@ -81,7 +81,7 @@ function leaveInPeace(
     world.take(root, [last]);
     settle(world, id);
     const { status, reason } = world.stack(root);
-    nestedFollow(world);
+    if (status === 'COMPLETE') nestedFollow(world);
     must(
       status === 'COMPLETE' || /restricted|Lifecycle hook/.test(reason),
       `a stack that can finish does not: ${reason}`,
@@ -249,7 +249,7 @@ export function changeWishes(before: Wishes, random: Random): Wishes {
     const old = before[name];
     const lower = (other: string): boolean => (rank.get(other) ?? 0) < (rank.get(name) ?? 0);
     const keeps = old?.requires.every((required) => names.includes(required) && lower(required));
-    const types: readonly WishType[] = ['Test', 'Test', 'Test', 'Test', 'Plain', 'Nested'];
+    const types: readonly WishType[] = ['Test', 'Test', 'Test', 'Test', 'Plain', 'Nested', 'Instant'];
     after[name] = {
       requires:
         old && keeps && random(100) < 60 ? old.requires : names.filter((other) => lower(other) && random(100) < 35),

@@ -93,7 +93,12 @@ export class World {
           // Old and new processes side by side.
           core: () => this.cores[this.random(this.cores.length)] as Core,
           planOf: (hash) => this.planAt(hash),
-          toolsAt: () => toolsAt(this.clock.now, { replaceFailed: this.replaceFailed, limit: this.limit }),
+          toolsAt: () =>
+            toolsAt(this.clock.now, {
+              replaceFailed: this.replaceFailed,
+              limit: this.limit,
+              atOnce: ({ resource }) => this.answerAtOnce(resource),
+            }),
           dies: (point) => this.diesAt(point),
           carryOut: (record) => this.carryOut(record),
           watch: (step) => this.watch(step),
@@ -277,6 +282,13 @@ export class World {
       { kind: 'response', id: `answer ${stack.id} ${stack.event_sequence}`, response },
       this.random(100),
     );
+  }
+
+  private answerAtOnce(resource: ResourceDocument): ResourceResponse | undefined {
+    const { request } = resource;
+    if (resource.type !== 'Instant' || !request) return undefined;
+    this.books.apply(resource, request.action, { fence: request.fence, whole: true });
+    return goodResponse(resource);
   }
 
   private serve(resource: ResourceDocument): void {
