@@ -160,8 +160,7 @@ export function createEvaluation(parameters: {
       if (!resource.metadata) return { ok: true, properties };
       const metadata = evaluate(resource.metadata, scope, `resources.${resource.name}.metadata`);
       if (metadata === unknown) return { ok: true, properties };
-      const hidden = readsSecret(resource.metadata, plan, peer);
-      return { ok: true, properties, metadata: hidden ? secrets.seal(metadata) : metadata };
+      return { ok: true, properties, metadata: sealParts(resource.metadata, metadata, { plan, peer }) };
     } catch (error) {
       return { ok: false, failure: toFailure(error) };
     }

@@ -1,5 +1,5 @@
 /** Stacks, resources and events as their readers see them. What is hidden is masked here, and only here. */
-import type { Json } from '@anneal/contracts/json.ts';
+import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { Plan, PlanResource } from '@anneal/contracts/plan.ts';
 import type { Condition, ResourceView, StackEvent, StackView } from '@anneal/contracts/scheduling.ts';
 import type { EventRecord } from '@anneal/convergence/protocol.ts';
@@ -122,7 +122,7 @@ export function resourceView(parameters: ResourceViewParameters): ResourceView {
     ...(parameters.detail && {
       attributes: mask(withoutReads(resource.attributes)),
       properties: mask(resource.request?.properties ?? resource.properties),
-      metadata: isObject(resource.metadata) ? mask(resource.metadata) : {},
+      metadata: shownMap(mask(resource.metadata)),
     }),
   };
 }
@@ -257,6 +257,9 @@ export function eventView(event: EventRecord): StackEvent {
     ...(event.failure && { failure: event.failure }),
   };
 }
+
+/** What is secret as a whole shows nothing of itself. */
+const shownMap = (value: Json): JsonObject => (isObject(value) ? value : {});
 
 const isObject = (value: Json): value is { [key: string]: Json } =>
   typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -3,7 +3,7 @@
  * environment and files: what was read of them is kept.
  */
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import type { JsonObject } from '@anneal/contracts/json.ts';
+import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
 import type { CompileNestedQuestion } from '@anneal/contracts/templating.ts';
 import type { CompileNested } from '@anneal/hot/nested/compile-nested.ts';
@@ -58,7 +58,12 @@ export function createNestedQuestions({ blobs, secrets }: Sources): NestedQuesti
         }),
         properties,
         hidden: new Set(hidden),
-        facade: secrets.open(question.facade),
+        facade: secrets.open<JsonObject>(question.facade) as CompileNested['facade'],
+        hiddenFacade: new Set(
+          Object.entries(question.facade).flatMap(([part, value]) =>
+            secrets.open<Json>(value) === value ? [] : [part],
+          ),
+        ),
         stackName: question.stack_name,
         stackId: question.stack_id,
         projectId: question.project,

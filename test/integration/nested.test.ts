@@ -154,4 +154,30 @@ resources:
     expect(back.action).toBe('ROLLBACK');
     expect(world.outputs(back)).toMatchObject({ out: 'x', after: 'x' });
   });
+
+  it('reads the resource that it stands for, secrets of it too, and follows when that changes', async () => {
+    const facade = `
+heat_template_version: 2018-08-31
+resources:
+  v: {type: OS::Heat::Value, properties: {value: {resource_facade: metadata}}}
+outputs:
+  seen: {value: {get_attr: [v, value]}}
+`;
+    const rootOf = (metadata: string) => ({
+      files: { 'facade.yaml': facade },
+      parameters,
+      template: `
+heat_template_version: 2018-08-31
+parameters: {password: {type: string, hidden: true}}
+resources: {n: {type: facade.yaml, metadata: ${metadata}}}
+outputs: {seen: {value: {get_attr: [n, seen]}}}
+`,
+    });
+    const root = await world.made('s', rootOf('{a: 1}'));
+    expect(world.outputs(root)['seen']).toEqual({ a: 1 });
+    expect(world.outputs(await world.updated(root.id, rootOf('{a: 2}')))['seen']).toEqual({ a: 2 });
+    const secret = await world.updated(root.id, rootOf('{a: {get_param: password}}'));
+    expect(world.outputs(secret)['seen']).toEqual({ a: 'hush' });
+    expect(JSON.stringify(await world.resources(root.id, 1))).not.toContain('hush');
+  });
 });

@@ -19,6 +19,7 @@ import { pseudoParameters } from '../pseudo.ts';
 import { compileStack } from '../stack.ts';
 import { type FacadeParts, StackScope } from '../stack-scope.ts';
 import { Digests } from './digest.ts';
+import { foldFacade } from './fold-facade.ts';
 import { type NestedTemplate, readNested, type TemplateLibrary } from './library.ts';
 import { passProperties } from './pass.ts';
 
@@ -44,6 +45,8 @@ export interface CompileNested {
   /** Those that hold a secret: it stays one inside. */
   readonly hidden: ReadonlySet<string>;
   readonly facade: FacadeParts;
+  /** The parts of it that hold a secret. */
+  readonly hiddenFacade: ReadonlySet<string>;
   readonly stackName: string;
   readonly stackId: string;
   readonly projectId: string;
@@ -107,7 +110,10 @@ export function compileNested(options: CompileNested): Compiled {
   const { parameters: _, resource_registry: __, ...rest } = environment.merged;
   const registry = environment.registry.toJson();
   return {
-    plan: { ...body.plan, ...(options.members?.rolling && { rolling: options.members.rolling }) },
+    plan: {
+      ...foldFacade(body.plan, facade, options.hiddenFacade),
+      ...(options.members?.rolling && { rolling: options.members.rolling }),
+    },
     template: toJson(read.source) as JsonObject,
     hiddenInside: hasDefaults(environment) ? library.hiddenParameters() : new Set(),
     environment: {
