@@ -59,7 +59,8 @@ export class Scanner {
   #needsMore(): boolean {
     if (this.#tokens.length === 0) return true;
     this.#dropStaleKeys();
-    for (let level = 0; level < this.#keys.length; level += 1) if (this.#keys[level]?.token === this.#taken) return true;
+    for (let level = 0; level < this.#keys.length; level += 1)
+      if (this.#keys[level]?.token === this.#taken) return true;
     return false;
   }
 
