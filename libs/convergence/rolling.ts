@@ -43,8 +43,14 @@ export function leaveBatch(transaction: Transaction): void {
 }
 
 export function endPause(transaction: Transaction): void {
-  const { batch } = transaction.state.stack;
+  const { batch, traversal } = transaction.state.stack;
   if (batch?.until === null || batch?.until === undefined) return;
+  // The timer of an earlier pause, come again.
+  if (Date.parse(batch.until) > transaction.tools.now) {
+    addEffect(transaction, { kind: 'timer', timer: 'batch', at: batch.until, traversal });
+    changeStack(transaction, {});
+    return;
+  }
   changeStack(transaction, { batch: { ...batch, until: null } });
   releaseQueued(transaction);
 }

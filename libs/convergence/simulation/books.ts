@@ -12,6 +12,7 @@ interface Physical {
   /** The properties that it has. */
   readonly applied: string;
   readonly suspended: boolean;
+  readonly retained: boolean;
 }
 
 export function must(condition: boolean, what: string): asserts condition {
@@ -51,6 +52,7 @@ export class Books {
       uses: new Set(how.whole ? uses : [...(before?.uses ?? []), ...uses]),
       applied: JSON.stringify(request.properties),
       suspended: before?.suspended ?? false,
+      retained: resource.deletion_policy === 'Retain',
     });
   }
 
@@ -96,14 +98,16 @@ export class Books {
 
   /** Nothing that is there is forgotten. */
   allKnown(stack: string, known: ReadonlyMap<string, unknown>): void {
-    for (const [id, { stack: owner }] of this.physical) {
-      if (owner === stack) must(known.has(id) || this.released.has(id), `C6: ${id} is forgotten`);
+    for (const [id, { stack: owner, retained }] of this.physical) {
+      if (owner === stack) must(known.has(id) || this.released.has(id) || retained, `C6: ${id} is forgotten`);
     }
   }
 
   countOf(stack: string): number {
     let count = 0;
-    for (const [id, { stack: owner }] of this.physical) if (owner === stack && !this.released.has(id)) count += 1;
+    for (const [id, { stack: owner, retained }] of this.physical) {
+      if (owner === stack && !this.released.has(id) && !retained) count += 1;
+    }
     return count;
   }
 }

@@ -72,6 +72,8 @@ function checkRequest(
     const overtaken = isNested(resource) && last.traversal !== state.stack.traversal;
     must(ended || overtaken, `C4: ${resource.id} is asked again while a request is pending`);
   }
+  // One that was sent before a rollback began in the same step stands as any that is in flight.
+  if (request.traversal !== state.stack.traversal) return;
   // Whoever abandons a nested stack tells it to let go, too.
   if (state.stack.abandoned && isNested(resource)) return;
   world.books.mayBeSent(resource, (id) => {

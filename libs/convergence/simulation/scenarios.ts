@@ -300,6 +300,16 @@ export const scenarios: Readonly<Record<string, (script: Script) => void>> = {
       .say({ kind: 'signal', id: 'go', resource: 'a', signal: { unset_hook: 'pre-create' } })
       .ends('CREATE_COMPLETE');
   },
+  'a hook before updates waits for an update, and not for what was just made': (script) => {
+    script.create({ a: wish({ hooks: ['pre-update'] }) }).ends('CREATE_COMPLETE');
+    script.update({ a: wish({ hooks: ['pre-update'], value: 2 }) });
+    const { hook, properties } = script.find('a');
+    must(hook?.name === 'pre-update' && properties['value'] === 1, 'a does not wait');
+    script
+      .say({ kind: 'signal', id: 'go', resource: 'a', signal: { unset_hook: 'pre-update' } })
+      .ends('UPDATE_COMPLETE');
+    must(script.find('a').properties['value'] === 2, 'a was not updated');
+  },
   'a lifecycle hook is kept alive by heartbeats, and takes its default when they stop': (script) => {
     const lifecycle = [
       { transition: 'launching' as const, heartbeat_timeout: 10, default_result: 'continue' as const },

@@ -57,6 +57,7 @@ export function createShell(ports: ShellPorts, stack: StackDocument): Shell {
   const stored = { stack, resources };
   const journal: { sequence: number; open: StackRecord | undefined } = { sequence: 0, open: undefined };
   let cached: State | undefined;
+  let core: Core = ports.core();
 
   const dieAt = (point: FaultPoint): void => {
     if (ports.dies(point)) throw new Killed(point);
@@ -87,7 +88,8 @@ export function createShell(ports: ShellPorts, stack: StackDocument): Shell {
     if (journal.open) carryOut(journal.open);
     if (cached) return cached;
     const { complete, target } = stored.stack;
-    cached = ports.core().loadState({
+    core = ports.core();
+    cached = core.loadState({
       stack: copy(stored.stack),
       resources: [...resources.values()].map(copy),
       plan: ports.planOf(target.plan),
@@ -104,7 +106,7 @@ export function createShell(ports: ShellPorts, stack: StackDocument): Shell {
     take(inputs) {
       const state = load();
       const before = state.stack;
-      const outcome = ports.core().step(state, inputs, ports.toolsAt());
+      const outcome = core.step(state, inputs, ports.toolsAt());
       ports.watch({ before, state, inputs, outcome });
       if (outcome.changes.dirty) {
         journal.sequence += 1;

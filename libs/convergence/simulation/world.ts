@@ -111,6 +111,8 @@ export class World {
   /** Takes inputs now, however often the process dies over them. The last one that was refused, if any. */
   take(id: string, inputs: readonly Input[]): Outcome {
     const { temper } = this;
+    // Another process takes the shard over, without anyone having died.
+    if (temper.dies > 0 && this.chance(5)) this.shellOf(id).forget();
     for (let tries = 0; ; tries += 1) {
       // A process that died ten times over one message is left alone: this is no test of patience.
       if (tries > 10) this.temper = { ...temper, dies: 0 };
