@@ -3,7 +3,7 @@ import type { Failure } from '@anneal/contracts/errors.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import type { LeafFailure } from '@anneal/contracts/resource.ts';
 import type { PendingRequest, ResourceDocument, ResourceState } from './state.ts';
-import { announceResource, changeResource, changeStack, type Transaction } from './transaction.ts';
+import { announceResource, changeResource, changeStack, sameJson, type Transaction } from './transaction.ts';
 import { dropWaits } from './wait.ts';
 
 /** Every text and list that is kept is bounded: a failed write of a long reason must never hold a stack. */
@@ -98,11 +98,17 @@ function failTraversal(transaction: Transaction, leaves: readonly LeafFailure[],
   dropWaits(transaction);
 }
 
-/** What may have come through in part. */
-export const attemptOf = (
+/** What may have come through in part: of this attempt, and of those before it that it did not undo. */
+export function attemptOf(
   request: PendingRequest,
-  { attempted }: { readonly attempted: JsonObject | null },
-): JsonObject | null => (request.action === 'update' ? request.properties : attempted);
+  { attempted, properties }: Pick<ResourceDocument, 'attempted' | 'properties'>,
+): JsonObject | null {
+  if (request.action !== 'update') return attempted;
+  const before = Object.entries(attempted ?? {}).filter(([name]) =>
+    sameJson(request.properties[name] ?? null, properties[name] ?? null),
+  );
+  return { ...request.properties, ...Object.fromEntries(before) };
+}
 
 /** What the stack says of it. */
 export function failureReason(transaction: Transaction): string {

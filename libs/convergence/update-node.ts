@@ -229,14 +229,15 @@ function compareTo(
   if (resource.type !== planned.type || (planned.nested?.kind ?? null) !== resource.nested) {
     return { verdict: 'replace', changed: [] };
   }
-  const told = resource.request && isNested(resource) ? resource.request : resource;
+  const { properties, source: before } = (isNested(resource) ? resource.request : null) ?? resource;
+  const told = isNested(resource) && !resource.request ? (resource.attempted ?? properties) : properties;
   const comparison = tools.compare({
     type: planned.type,
     isTemplate: planned.nested?.kind === 'template',
-    before: told.properties,
+    before: told,
     after: resolved.properties,
   });
-  return comparison.verdict === 'same' && told.source !== source ? { verdict: 'update', changed: [] } : comparison;
+  return comparison.verdict === 'same' && before !== source ? { verdict: 'update', changed: [] } : comparison;
 }
 
 /** The resource is what the plan wants, or is taken for it. */

@@ -83,8 +83,8 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   'forgets what a failed update tried': {
     rule: 'a failed update is mended',
     file: 'failure.ts',
-    from: "request.action === 'update' ? request.properties : attempted",
-    to: 'attempted',
+    from: "if (request.action !== 'update') return attempted;",
+    to: 'if (request.fence > 0) return attempted;',
   },
   'believes that nothing was disturbed': {
     rule: 'a shortcut is only taken when nothing changed',
