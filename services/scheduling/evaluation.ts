@@ -13,12 +13,12 @@ import { answerAtOnce } from './provider/at-once.ts';
 import { isNested, representative, type ResourceDocument, type StackDocument } from '@anneal/convergence/state.ts';
 import { evaluate, unknown, type Scope } from '@anneal/hot/evaluate.ts';
 import { compareProperties, resolveProperties, type Resolved } from '@anneal/hot/properties.ts';
-import { referencesOf, type References } from '@anneal/hot/references.ts';
 import { walk } from '@anneal/hot/walk.ts';
 import type { Secrets } from '@anneal/runtime/secrets.ts';
 import { derivedId } from './ids.ts';
 import { nestedReference } from './nested/reference.ts';
-import { findRead, readsOf, withoutReads } from './nested/reads.ts';
+import { findRead, withoutReads } from './nested/reads.ts';
+import { createSealing, type Peer } from './sealing.ts';
 
 export interface Evaluation {
   toolsAt(parameters: { now: number; graceMs: number; limit: number }): Tools;
@@ -40,8 +40,6 @@ export interface Evaluation {
   /** An expression of a resource that reads parameters only; null when it does not. */
   written(expression: Expression | undefined, parameters: { plan: Plan; stack: StackDocument }): Json;
 }
-
-type Peer = (name: string) => ResourceDocument | undefined;
 
 /** Types whose failed update is tried again in place: making a machine anew is for a person to decide. */
 const keptAfterFailure = new Set(['OS::Nova::Server', 'OS::Heat::DeployedServer', 'OS::Marconi::QueueServer']);
@@ -79,70 +77,7 @@ export function createEvaluation(parameters: {
     },
   });
 
-  const isSealed = (value: Json | undefined): boolean => value !== undefined && secrets.open<Json>(value) !== value;
-
-  /**
-   * Whether the value could show a secret: it reads a hidden parameter, or an attribute that holds one. The reference of a
-   * resource is its id, whatever else the resource keeps to itself.
-   */
-  const readsSecret = (expression: Expression, plan: Plan, peer: Peer): boolean => {
-    let references = referencesKept.get(expression);
-    if (!references) referencesKept.set(expression, (references = referencesOf(expression)));
-    for (const name of references.parameters) {
-      if (Object.hasOwn(plan.parameters, name) && plan.parameters[name]?.hidden === true) return true;
-    }
-    for (const name of references.resources) {
-      const resource = peer(name);
-      const attribute = resource && typeOf(resource.type)?.reference;
-      if (attribute !== undefined && isSealed(resource?.attributes[attribute])) return true;
-    }
-    for (const [name, read] of references.attributes) {
-      const attributes = peer(name)?.attributes;
-      if (!attributes) continue;
-      if (read.has('*') ? isSealed(attributes) : [...read].some((each) => isSealed(attributes[each]))) return true;
-      if (
-        readsOf(attributes).some(
-          ({ path: [first], value }) => typeof first === 'string' && read.has(first) && isSealed(value),
-        )
-      )
-        return true;
-    }
-    return false;
-  };
-
-  /** Seals what could show a secret, as small a part as can be told: what stands beside it in a map or list stays readable. */
-  const sealParts = (expression: Expression, value: Json, parts: { plan: Plan; peer: Peer }): Json => {
-    if (!readsSecret(expression, parts.plan, parts.peer)) return value;
-    if (expression.kind === 'map' && typeof value === 'object' && value !== null && !Array.isArray(value)) {
-      const written = new Map(expression.entries.map((entry) => [entry.key, entry.value]));
-      return Object.fromEntries(
-        Object.entries(value).map(([key, item]) => {
-          const part = written.get(key);
-          return [key, part ? sealParts(part, item, parts) : item];
-        }),
-      );
-    }
-    if (expression.kind === 'list' && Array.isArray(value) && value.length === expression.items.length) {
-      return value.map((item, index) => {
-        const part = expression.items[index];
-        return part ? sealParts(part, item, parts) : item;
-      });
-    }
-    return secrets.seal(value);
-  };
-
-  const sealProperties = (
-    resource: PlanResource,
-    resolved: JsonObject,
-    parts: { plan: Plan; peer: Peer },
-  ): JsonObject => {
-    const properties: JsonObject = { ...resolved };
-    for (const [name, expression] of Object.entries(resource.properties)) {
-      const value = properties[name];
-      if (value !== undefined) properties[name] = sealParts(expression, value, parts);
-    }
-    return properties;
-  };
+  const { sealParts, sealProperties } = createSealing({ secrets, typeOf });
 
   const typeFor = ({ type, nested }: PlanResource): ResourceType =>
     nested?.kind === 'template' ? openType(type) : definitionOf(type);
@@ -276,9 +211,6 @@ const openType = (type: string): ResourceType => ({
   open_properties: true,
   open_attributes: true,
 });
-
-/** Plans are shared and never change, so what an expression reads is worked out once. */
-const referencesKept = new WeakMap<Expression, References>();
 
 function pseudoParameter(name: string, stack: StackDocument): Json | undefined {
   const values: Readonly<Record<string, string>> = {
