@@ -17,12 +17,17 @@ import type { Input } from '@anneal/convergence/protocol.ts';
 import type { State } from '@anneal/convergence/state.ts';
 import type { z } from 'zod';
 import { isNestedRequest, type Intake } from './nested/intake.ts';
+import type { Held } from './gate.ts';
 import type { Plans } from './plans.ts';
 import { planHash } from './preview.ts';
 import { targetOf } from './target.ts';
 import { findSnapshot, refuseTooMany, type Snapshots } from './snapshots.ts';
 
-export type Arrival = { readonly kind: 'message'; readonly message: Envelope } | { readonly kind: 'recover' };
+export type Arrival =
+  | { readonly kind: 'message'; readonly message: Envelope }
+  | { readonly kind: 'recover' }
+  /** Requests that were held back may be sent now. */
+  | { readonly kind: 'turn'; readonly requests: readonly Held[] };
 
 type Update = z.infer<typeof stackUpdate.data>;
 type Signal = z.infer<typeof stackSignal.data>;

@@ -3,6 +3,7 @@ import type { EventRecord } from '@anneal/convergence/protocol.ts';
 import type { ResourceDocument, StackDocument } from '@anneal/convergence/state.ts';
 import type { ProviderAnnouncement } from '@anneal/contracts/resource.ts';
 import type { Collection, Document, Store } from '@anneal/store/port.ts';
+import type { HeldDocument } from './gate.ts';
 import type { JournalDocument } from './journal.ts';
 import type { SnapshotDocument, Snapshots } from './snapshots.ts';
 import type { WorkDocument } from './provider/answering.ts';
@@ -20,10 +21,11 @@ export interface Collections {
   readonly providers: Collection<ProviderDocument>;
   readonly snapshots: Snapshots;
   readonly work: Collection<WorkDocument>;
+  readonly held: Collection<HeldDocument>;
 }
 
 export async function openCollections(store: Store): Promise<Collections> {
-  const [stacks, resources, events, journal, providers, work, snapshots] = await Promise.all([
+  const [stacks, resources, events, journal, providers, work, snapshots, held] = await Promise.all([
     store.collection<StackDocument>({
       name: 'scheduling_stacks',
       indexes: [
@@ -53,6 +55,7 @@ export async function openCollections(store: Store): Promise<Collections> {
       name: 'scheduling_snapshots',
       indexes: [{ fields: ['stack_id', 'created_at'] }],
     }),
+    store.collection<HeldDocument>({ name: 'scheduling_held', indexes: [{ fields: ['shard'] }] }),
   ]);
-  return { stacks, resources, events, journal, providers, work, snapshots };
+  return { stacks, resources, events, journal, providers, work, snapshots, held };
 }

@@ -17,6 +17,7 @@ import type { Evaluation } from './evaluation.ts';
 import type { JournalRecord } from './journal.ts';
 import { responseTo } from './nested/answer.ts';
 import type { Plans } from './plans.ts';
+import type { Gate } from './gate.ts';
 import { publicForm } from './public-event.ts';
 import type { Providers } from './providers.ts';
 import { requestEnvelope, type RequestEffect } from './request-envelope.ts';
@@ -30,6 +31,7 @@ export interface PerformContext {
   readonly timers: Timers;
   readonly plans: Plans;
   readonly evaluation: Evaluation;
+  readonly gate: Gate;
   readonly shards: number;
 }
 
@@ -94,6 +96,7 @@ async function sendEffects(shared: PerformContext, performance: Performance): Pr
     effects: requests,
     cause: record.cause,
     resourceOf: (id) => inRecord.get(id) ?? stored.get(id),
+    settled: record,
   });
   if (cancels.length > 0) await shared.timers.cancel(cancels);
 }
@@ -135,32 +138,39 @@ async function sendAnswer(
   await context.bus.send({ queue: shardQueue(shardOf(parent.stack_id, shards)), messages: [message] });
 }
 
-/** Sends requests to the queues of their providers; for those that have none yet, a timer looks again. */
-export async function sendRequests(
-  shared: PerformContext,
-  parameters: {
-    stack: StackDocument;
-    shard: number;
-    effects: readonly RequestEffect[];
-    cause: JournalRecord['cause'];
-    resourceOf: (id: string) => ResourceDocument | undefined;
-  },
-): Promise<void> {
+interface Sending {
+  readonly stack: StackDocument;
+  readonly shard: number;
+  readonly effects: readonly RequestEffect[];
+  readonly cause: JournalRecord['cause'];
+  readonly resourceOf: (id: string) => ResourceDocument | undefined;
+  /** What a record says of requests sent earlier. */
+  readonly settled?: JournalRecord;
+  /** Their turn has come already. */
+  readonly admitted?: boolean;
+}
+
+/**
+ * Sends requests to the queues of their providers, those that the gate lets through; for those that have no provider yet,
+ * a timer looks again.
+ */
+export async function sendRequests(shared: PerformContext, parameters: Sending): Promise<void> {
   const { context, providers, timers, plans, evaluation, shards } = shared;
   const { stack } = parameters;
   const byQueue = new Map<string, Envelope[]>();
   const homeless: Timer[] = [];
   const cause = causeEnvelope(parameters.cause);
   const replyto = shardQueue(parameters.shard);
-  let refreshed = false;
+  const homes = parameters.effects.map(({ resource }) => parameters.resourceOf(resource));
+  if (homes.some((resource) => resource && !isNested(resource) && providers.queueOf(resource.type) === undefined)) {
+    await providers.refresh();
+  }
+  const held = parameters.admitted ? undefined : await heldBack(shared.gate, parameters);
   for (const effect of parameters.effects) {
     const resource = parameters.resourceOf(effect.resource);
     if (!resource) continue;
+    if (effect.kind === 'request' && held?.has(effect.resource)) continue;
     const nested = isNested(resource);
-    if (!nested && providers.queueOf(resource.type) === undefined && !refreshed) {
-      await providers.refresh();
-      refreshed = true;
-    }
     const queue = nested ? shardQueue(shardOf(resource.id, shards)) : providers.queueOf(resource.type);
     if (queue === undefined) {
       if (effect.kind === 'request') {
@@ -182,6 +192,17 @@ export async function sendRequests(
   }
   await Promise.all([...byQueue].map(([queue, messages]) => context.bus.send({ queue, messages })));
   if (homeless.length > 0) await timers.set(homeless);
+}
+
+/** The resources whose requests wait for their turn. */
+async function heldBack(gate: Gate, { stack, shard, effects, cause, resourceOf, settled }: Sending) {
+  const wanted = effects.flatMap((effect) => {
+    const resource = effect.kind === 'request' ? resourceOf(effect.resource) : undefined;
+    const request = resource && gate.wantedOf({ stack, resource, shard });
+    return effect.kind === 'request' && request?.fence === effect.fence ? [{ ...request, cause }] : [];
+  });
+  const now = await gate.pass({ wanted, ...(settled && { settled }) });
+  return new Set(wanted.map(({ resource }) => resource).filter((resource) => !now.has(resource)));
 }
 
 /** `mint` takes correlation and trace from an envelope; of the one that caused a record only these are kept. */

@@ -12,6 +12,7 @@ import { openCollections } from './collections.ts';
 import { createEvaluation } from './evaluation.ts';
 import { createAdjust } from './nested/adjust.ts';
 import { createChildCompiler } from './nested/compile.ts';
+import { createGate } from './gate.ts';
 import { createIntake } from './nested/intake.ts';
 import { createPlans } from './plans.ts';
 import { createPreview } from './preview.ts';
@@ -28,7 +29,8 @@ import { createWhy } from './why.ts';
 export const schedulingService = defineService({
   name: 'scheduling',
   settings,
-  async start(context, { shards, batch, cachedStacks, graceSeconds, routeSeconds, stackRequests }) {
+  async start(context, given) {
+    const { shards, batch, cachedStacks, graceSeconds, routeSeconds, stackRequests } = given;
     const { bus, log, mint, store } = context;
     const collections = await openCollections(store);
     const plans = createPlans({ store });
@@ -41,7 +43,14 @@ export const schedulingService = defineService({
     ]);
     const evaluation = createEvaluation({ secrets: context.secrets, typeOf: (type) => providers.typeOf(type) });
     const reading = createReading({ context, collections, plans, providers, evaluation });
-    const why = createWhy({ context, collections, providers, reading, shards });
+    const gate = createGate({
+      context,
+      held: collections.held,
+      providers,
+      limits: { project: given.projectRequests, provider: given.providerRequests },
+      shards,
+    });
+    const why = createWhy({ context, collections, providers, reading, gate, shards });
 
     const now = (): number => context.now().getTime();
     const onError = (error: unknown, timer: { id: string }): void => {
@@ -79,7 +88,7 @@ export const schedulingService = defineService({
       types: [...schedulingTypes, ...nestedTypes, ...scalingTypes],
     };
     await providers.announce(announcement);
-    const shared = { context, collections, providers, timers, plans, evaluation, shards };
+    const shared = { context, collections, providers, timers, plans, evaluation, gate, shards };
     const compile = createChildCompiler({ context, collections, evaluation });
     const intake = createIntake({ context, collections, plans, compile });
     const adjust = createAdjust({ context, plans, compile });
@@ -111,6 +120,7 @@ export const schedulingService = defineService({
 
     return {
       async stop() {
+        gate.stop();
         await Promise.all([timers.stop(), waits?.stop(), requests.stop(), ...opened.map((shard) => shard.stop())]);
       },
     };

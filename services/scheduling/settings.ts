@@ -41,6 +41,20 @@ export const settings = defineSettings({
     meaning: 'How many requests of one stack may be with providers at once; the others wait for their turn.',
     cost: 'More is faster for large stacks, and lets one stack fill the queues of providers.',
   },
+  projectRequests: {
+    env: 'ANNEAL_SCHEDULING_PROJECT_REQUESTS',
+    schema: whole(2000),
+    meaning:
+      'How many requests of one project may be with providers at once, in all replicas together; the others wait for their turn. A tenth is kept for deletions.',
+    cost: 'More lets one project fill the queues of providers.',
+  },
+  providerRequests: {
+    env: 'ANNEAL_SCHEDULING_PROVIDER_REQUESTS',
+    schema: whole(2000),
+    meaning:
+      'How many requests may be with one provider at once, in all replicas together; the projects that want more share them evenly. A tenth is kept for deletions.',
+    cost: 'More makes longer queues, in which nobody is served out of turn; less may leave a fast provider waiting.',
+  },
   routeSeconds: {
     env: 'ANNEAL_SCHEDULING_ROUTE_SECONDS',
     schema: whole(30),

@@ -26,6 +26,7 @@ import { loadState, type State } from '@anneal/convergence/state.ts';
 import { step } from '@anneal/convergence/step.ts';
 import { faultPoint } from '@anneal/runtime/fault.ts';
 import { admit } from './admit.ts';
+import type { Held } from './gate.ts';
 import { createInbox } from './inbox.ts';
 import { appendRecord, closeRecord, recordOf, type JournalDocument } from './journal.ts';
 import { performRecord, sendRequests, type PerformContext } from './perform.ts';
@@ -79,6 +80,7 @@ export async function openShard(options: ShardOptions): Promise<Consumer> {
     ]);
     const state = loadState({ stack, resources, plan, complete: complete ?? undefined });
     const loaded: Entry = { state, journal: entry.journal };
+    options.gate.count({ stack, resources, shard });
     cache.set(stackId, loaded);
     for (const oldest of cache.keys()) {
       if (cache.size <= options.cachedStacks) break;
@@ -108,6 +110,8 @@ export async function openShard(options: ShardOptions): Promise<Consumer> {
     }
     const entry = await load(stackId);
     const messages = arrivals.flatMap((arrival) => (arrival.kind === 'message' ? [arrival.message] : []));
+    const turns = arrivals.flatMap((arrival) => (arrival.kind === 'turn' ? arrival.requests : []));
+    if (turns.length > 0) await takeTurns(entry, turns);
     if (!entry) {
       const missing = new AnnealError('NotFound', `The Stack (${stackId}) could not be found.`);
       await Promise.all(messages.map((message) => reply(message, { error: refused.get(message.id) ?? missing })));
@@ -189,6 +193,29 @@ export async function openShard(options: ShardOptions): Promise<Consumer> {
     });
   };
 
+  const takeTurns = async (entry: Entry | undefined, requests: readonly Held[]): Promise<void> => {
+    const isPending = ({ resource, fence }: Held): boolean =>
+      entry?.state.resources.get(resource)?.request?.fence === fence;
+    const due = requests.filter(isPending);
+    for (const ofCause of Map.groupBy(due, ({ cause }) => cause.id).values()) {
+      const [first] = ofCause;
+      if (!entry || !first) continue;
+      await sendRequests(options, {
+        stack: entry.state.stack,
+        shard,
+        effects: ofCause.map(({ resource, fence }) => ({ kind: 'request', resource, fence })),
+        cause: first.cause,
+        resourceOf: (id) => entry.state.resources.get(id),
+        admitted: true,
+      });
+    }
+    await faultPoint('scheduling.turned');
+    await options.gate.crossOut(
+      due,
+      requests.filter((request) => !isPending(request)),
+    );
+  };
+
   const reply = async (question: Envelope, result: { value: Json } | { error: AnnealError }): Promise<void> => {
     if (!isQuestion(question)) return;
     const data =
@@ -225,7 +252,16 @@ export async function openShard(options: ShardOptions): Promise<Consumer> {
       maxAttempts: 40,
       onActive: (active) => {
         cache.clear();
-        if (!active) return;
+        if (!active) {
+          options.gate.close(shard);
+          return;
+        }
+        const send = (stackId: string, requests: readonly Held[]): Promise<void> =>
+          inbox.put(stackId, { kind: 'turn', requests });
+        const read = (stackId: string): Promise<void> => inbox.put(stackId, { kind: 'recover' });
+        options.gate.open(shard, { send, read }).catch((error: unknown) => {
+          log.error({ err: error, shard }, 'could not read which requests were held back');
+        });
         recover().catch((error: unknown) => {
           log.error(
             { err: error, shard },

@@ -55,6 +55,8 @@ export const testSettings = {
   graceSeconds: 0,
   routeSeconds: 1,
   stackRequests: 1000,
+  projectRequests: 2000,
+  providerRequests: 2000,
 };
 
 export async function openHarness(

@@ -10,6 +10,7 @@ import { isNested, representative, type ResourceDocument, type StackDocument } f
 import type { ServiceContext } from '@anneal/runtime/service.ts';
 import type { z } from 'zod';
 import type { Collections } from './collections.ts';
+import type { Gate } from './gate.ts';
 import type { Providers } from './providers.ts';
 import type { Reading } from './reading.ts';
 import { shardOf } from './shard-of.ts';
@@ -24,9 +25,10 @@ export function createWhy(parameters: {
   collections: Collections;
   providers: Providers;
   reading: Reading;
+  gate: Gate;
   shards: number;
 }): (question: Question) => Promise<Why> {
-  const { context, collections, providers, reading, shards } = parameters;
+  const { context, collections, providers, reading, gate, shards } = parameters;
   const { bus } = context;
 
   const resourcesOf = (stack: StackDocument) => collections.resources.find({ where: { stack_id: stack.id } });
@@ -132,7 +134,21 @@ export function createWhy(parameters: {
         exits: ['start its provider', `anneal stack cancel ${stack.name}`],
       };
     }
+    const held = await gate.heldBehind(resource);
     const { depth, consumers } = await measured(queue, chain);
+    if (held) {
+      const counted = held.here
+        ? `: ${held.project} requests of project ${stack.project} are in flight, and ${held.provider} of all projects in ${queue}`
+        : '';
+      return {
+        summary: `The request to ${verb} ${resource.name} waits for its turn${counted}.`,
+        exits: [
+          `anneal queue messages ${queue}`,
+          'raise ANNEAL_SCHEDULING_PROJECT_REQUESTS or ANNEAL_SCHEDULING_PROVIDER_REQUESTS',
+          `anneal stack cancel ${stack.name}`,
+        ],
+      };
+    }
     const dead = (await deadLetters(queue)).find(({ bytes }) => bytes.includes(resource.id));
     if (dead) {
       chain.push({

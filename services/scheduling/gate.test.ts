@@ -1,0 +1,179 @@
+import type { Envelope } from '@anneal/contracts/envelope.ts';
+import { requestsQueue } from '@anneal/contracts/queues.ts';
+import { providerAnnounced, resourceResponse, type ResourceRequest } from '@anneal/contracts/resource.ts';
+import { stackCreate, stackShow, stackWhy, type StackView } from '@anneal/contracts/scheduling.ts';
+import { armFault } from '@anneal/runtime/fault.ts';
+import { createTestContext, eventually, type TestContext } from '@anneal/runtime/testing.ts';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import { literal, openHarness, planWith, resource, type Harness } from './testing.ts';
+
+type Request = Envelope<ResourceRequest>;
+
+const cleanups: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+});
+
+/** A provider that answers when it is told to, and knows how much was asked of it at once. */
+async function openProvider(context: TestContext, unanswered = new Map<string, Request>()) {
+  const queue = 'test.slow';
+  const most = new Map<string, number>();
+  await context.bus.consume(queue, async ({ message }) => {
+    unanswered.set(message.subject ?? '', message as Request);
+    const all = [...unanswered.values()];
+    for (const project of ['p1', 'p2', undefined]) {
+      const count = all.filter((request) => project === undefined || request.project === project).length;
+      most.set(project ?? 'all', Math.max(count, most.get(project ?? 'all') ?? 0));
+    }
+  });
+  const definition = { type: 'Test::Slow', properties: { value: { type: 'Any' as const } }, attributes: {} };
+  const message = context.mint(providerAnnounced, { data: { provider: 'test', queue, types: [definition] } });
+  await context.bus.send({ queue: requestsQueue('scheduling'), messages: [message] });
+  const answer = async (request: Request): Promise<void> => {
+    unanswered.delete(request.subject ?? '');
+    const { resource: asked, stack, fence } = request.data;
+    const action = request.type.replace('resource.', '') as 'create';
+    const data = { resource_id: asked.id, stack_id: stack.id, action, fence, status: 'complete' as const };
+    const reply = context.mint(resourceResponse, { id: `${request.id}:complete`, cause: request, data });
+    await context.bus.send({ queue: request.replyto ?? '', messages: [reply] });
+  };
+  return {
+    unanswered,
+    most,
+    answer,
+    of: (project: string) => [...unanswered.values()].filter((request) => request.project === project),
+    /** Answers one after the other until the stack is done. */
+    serveUntil: async (done: () => Promise<boolean>) =>
+      eventually(
+        async () => {
+          const [request] = unanswered.values();
+          if (request) await answer(request);
+          return (await done()) ? true : undefined;
+        },
+        { within: 30_000, what: 'the end', last: () => [...unanswered.keys()] },
+      ),
+  };
+}
+
+async function create(
+  { context }: Harness,
+  parameters: { project: string; name: string; count: number; id?: string },
+): Promise<StackView> {
+  const things = Array.from({ length: parameters.count }, (_, index) =>
+    resource(`r${index}`, { value: literal(index) }, { type: 'Test::Slow' }),
+  );
+  const hash = await context.store.blobs.put(JSON.stringify(planWith(things)));
+  const { project, name, id = context.newId() } = parameters;
+  const target = { plan: hash, template: hash, environment: hash, files: hash, description: '' };
+  const data = { id, name, project, owner: 'admin', timeout_minutes: null, tags: [], ...target };
+  const message = context.mint(stackCreate, { data: { ...data, on_failure: 'keep' as const }, project });
+  return context.bus.request({ queue: requestsQueue('scheduling'), call: stackCreate, message });
+}
+
+async function statusOf({ context }: Harness, { id, project }: Pick<StackView, 'id' | 'project'>): Promise<string> {
+  const message = context.mint(stackShow, { data: { project, stack: id, outputs: false }, project });
+  const view = await context.bus.request({ queue: requestsQueue('scheduling'), call: stackShow, message });
+  return `${view.action}_${view.status}`;
+}
+
+/** Nothing more can be sent once nothing is on its way: all that the shards were given is done. */
+const quiet = (harness: Harness): Promise<true> =>
+  eventually(async () => {
+    const measured = await Promise.all(
+      [0, 1].map((shard) => harness.context.bus.queues.measure(`anneal.scheduling.shard.${shard}`)),
+    );
+    return measured.every(({ depth, inFlight }) => depth + inFlight === 0) ? true : undefined;
+  });
+
+describe('requests to a slow provider', () => {
+  it('never exceed the limits of their project and their provider, and all have their turn', async () => {
+    const harness = await openHarness({ settings: { projectRequests: 6, providerRequests: 10 } });
+    cleanups.push(() => harness.dispose());
+    const provider = await openProvider(harness.context);
+    const first = await create(harness, { project: 'p1', name: 'a', count: 12 });
+    const also = await create(harness, { project: 'p1', name: 'b', count: 4 });
+    const other = await create(harness, { project: 'p2', name: 'c', count: 12 });
+    await eventually(() => (provider.unanswered.size === 9 ? true : undefined), {
+      last: () => provider.unanswered.size,
+    });
+    await quiet(harness);
+    expect([provider.of('p1').length, provider.of('p2').length]).toEqual([5, 4]);
+    const stacks = [first, also, other];
+    await provider.serveUntil(async () => {
+      const states = await Promise.all(stacks.map((stack) => statusOf(harness, stack)));
+      return states.every((state) => state === 'CREATE_COMPLETE');
+    });
+    expect(provider.most.get('all')).toBe(9);
+    expect(provider.most.get('p1')).toBe(5);
+    expect(provider.most.get('p2')).toBeLessThanOrEqual(5);
+  });
+
+  it('leave room for deletions; why says what is held; a deletion overtakes what is held', async () => {
+    const harness = await openHarness({ settings: { projectRequests: 3, providerRequests: 100 } });
+    cleanups.push(() => harness.dispose());
+    const provider = await openProvider(harness.context);
+    const old = await create(harness, { project: 'p1', name: 'old', count: 1 });
+    await provider.serveUntil(async () => (await statusOf(harness, old)) === 'CREATE_COMPLETE');
+    const busy = await create(harness, { project: 'p1', name: 'busy', count: 8 });
+    await eventually(() => (provider.unanswered.size === 2 ? true : undefined));
+    await quiet(harness);
+
+    const sent = provider.of('p1').map(({ data }) => data.resource.name);
+    const held = Array.from({ length: 8 }, (_, index) => `r${index}`).find((name) => !sent.includes(name));
+    const why = await harness.ask(stackWhy, { project: 'p1', stack: busy.id, resource: held ?? '' });
+    expect(why.summary).toBe(
+      `The request to create ${held} waits for its turn: 2 requests of project p1 are in flight, and 2 of all projects in test.slow.`,
+    );
+
+    await harness.remove(old.id);
+    await eventually(() => provider.of('p1').find(({ type }) => type === 'resource.delete'));
+    await harness.remove(busy.id);
+    await provider.serveUntil(async () => {
+      const states = await Promise.all([old, busy].map((stack) => statusOf(harness, stack)));
+      return states.every((state) => state === 'DELETE_COMPLETE');
+    });
+    const rows = await harness.context.store.collection({ name: 'scheduling_held', indexes: [{ fields: ['shard'] }] });
+    await eventually(async () => ((await rows.count({})) === 0 ? true : undefined), { what: 'nothing written down' });
+    expect(provider.most.get('all')).toBeLessThanOrEqual(3);
+  });
+});
+
+describe.each([
+  ['scheduling.held', 1],
+  ['scheduling.recorded', 3],
+  ['scheduling.sent', 3],
+  ['scheduling.closed', 3],
+  ['scheduling.turned', 1],
+  ['scheduling.turned', 3],
+])('a process that dies at %s, the %ith time, while requests are held', (point, time) => {
+  it('leaves them to the next one, which sends all of them', async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'anneal-gate-'));
+    cleanups.push(() => rm(directory, { recursive: true, force: true }));
+    const settings = { projectRequests: 3, providerRequests: 3 };
+    const open = async (): Promise<Harness> =>
+      openHarness({ context: await createTestContext({ name: 'scheduling', directory }), settings });
+    let dead = false;
+    let passed = 0;
+    const disarm = armFault(point, () => {
+      passed += 1;
+      dead ||= passed >= time;
+      if (dead) throw new Error(`fault ${point}`);
+    });
+    cleanups.push(disarm);
+    const first = await open();
+    const provider = await openProvider(first.context);
+    const stack = { id: first.context.newId(), project: 'p1' };
+    const asked = create(first, { ...stack, name: 's', count: 8 }).catch(() => undefined);
+    await provider.serveUntil(async () => dead);
+    await first.dispose();
+    await asked;
+    disarm();
+    const second = await open();
+    cleanups.push(() => second.dispose());
+    const again = await openProvider(second.context, provider.unanswered);
+    await again.serveUntil(async () => (await statusOf(second, stack)) === 'CREATE_COMPLETE');
+  });
+});
