@@ -22,6 +22,19 @@ function layOut(text: string): string {
     keepSourceTokens: true,
   });
   const [error] = document.errors;
-  if (error) throw new AnnealError('InvalidTemplate', `The template is not YAML: ${error.message}`);
-  return document.toString({ lineWidth: 0, indent: 2, indentSeq: true, flowCollectionPadding: false });
+  if (error) return refuse(error.message, error.linePos?.[0]);
+  try {
+    return document.toString({ lineWidth: 0, indent: 2, indentSeq: true, flowCollectionPadding: false });
+  } catch (failure) {
+    // Only here it is noticed that an alias has no anchor, or that a value is nested too deeply.
+    return refuse((failure as Error).message, { line: 1, col: 1 });
+  }
+}
+
+function refuse(found: string, at: { line: number; col: number } | undefined): never {
+  const message = `The template is not YAML: ${found}`;
+  const place = at && { line: at.line, column: at.col };
+  throw new AnnealError('InvalidTemplate', message, {
+    mistakes: [{ code: 'InvalidYaml', message, path: '', ...place }],
+  });
 }

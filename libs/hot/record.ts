@@ -3,7 +3,6 @@
  * as keys; a template's `{10: a, 9: b}` has its own order and numbers as keys. Where that differs, the object carries
  * its keys beside it, where JSON does not see them.
  */
-import type { Json } from '@anneal/contracts/json.ts';
 import { type Exact, floatText, isExact } from './number.ts';
 
 export type ExactKey = string | number | boolean | null | Exact;
@@ -67,16 +66,3 @@ export function entriesOf<T>(record: Readonly<Record<string, T>>): [string, T][]
 export function exactEntries<T>(record: Readonly<Record<string, T>>): [ExactKey, T][] {
   return keysOf(record).map((key) => [key, record[keyText(key)] as T]);
 }
-
-/** An own entry under this key, which is of one kind with it: the number 1 is not the text 1, but it is 1.0 and true. */
-export function lookUpKey(record: Readonly<Record<string, Json>>, key: ExactKey): Json | undefined {
-  const isText = typeof key === 'string';
-  if (isText && !exactKeys(record)) return Object.hasOwn(record, key) ? record[key] : undefined;
-  for (const [other, value] of exactEntries(record)) {
-    if (typeof other === 'string' ? other === key : !isText && sameNumber(other, key)) return value;
-  }
-  return undefined;
-}
-
-const sameNumber = (a: ExactKey, b: ExactKey): boolean =>
-  a === null || b === null ? a === b : Number(a) === Number(b);

@@ -3,18 +3,9 @@ import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import { isObject, kindOfValue, shown } from '../node.ts';
 import { isExact } from '../number.ts';
 import { pythonEqual } from '../python.ts';
-import {
-  entriesOf,
-  exactEntries,
-  type ExactKey,
-  exactKeys,
-  exactRecord,
-  keysOf,
-  keyText,
-  lookUpKey,
-} from '../record.ts';
+import { entriesOf, exactEntries, type ExactKey, exactRecord, keysOf, keyText } from '../record.ts';
 import type { Work } from '../work.ts';
-import { EqualSet } from './equal.ts';
+import { EqualMap, EqualSet } from './equal.ts';
 import { isEmpty, listOf, mapOf, type TemplateFunction, unnoticed, wrong } from './function.ts';
 
 /** More members than any template has; a product of a few lists would otherwise fill the memory. */
@@ -37,7 +28,7 @@ const mapMerge: TemplateFunction = {
 
 const mapReplace: TemplateFunction = {
   name: 'map_replace',
-  evaluate(argument, _, work) {
+  evaluate(argument) {
     const [given = null, wanted = null] = listOf(argument, { name: 'map_replace', least: 2, most: 2 });
     const ensured = (value: Json): JsonObject =>
       value === null ? {} : isObject(value) ? value : wrong('Incorrect arguments to "map_replace" should be two maps');
@@ -47,20 +38,17 @@ const mapReplace: TemplateFunction = {
       return wrong(`Incorrect arguments to "map_replace": unknown key ${keyText(extra)}; it takes keys and values`);
     const keys = ensured(changes['keys'] ?? null);
     const values = ensured(changes['values'] ?? null);
-    // Keys that are not text are looked for one by one.
-    const looks = [source, keys, values].reduce((sum, map) => sum + (exactKeys(map)?.length ?? 0), 0);
-    work.spend((looks * keysOf(source).length) / 8);
+    const [inSource, inKeys, inValues] = [new EqualMap(source), new EqualMap(keys), new EqualMap(values)];
     const result: [ExactKey, Json][] = [];
     const names = new EqualSet();
     for (const [key, value] of exactEntries(source)) {
-      const renamed = lookUpKey(keys, key) ?? null;
+      const renamed = inKeys.get(key as Json) ?? null;
       const name = renamed === null ? key : asKey(renamed);
-      if (renamed !== null && !sameKey(name, key) && lookUpKey(source, name) !== undefined)
+      if (renamed !== null && !sameKey(name, key) && inSource.get(name as Json) !== undefined)
         return wrong(`key replacement ${keyText(name)} collides with a key in the input map`);
       if (!names.add(name as Json) && renamed !== null)
         return wrong(`key replacement ${keyText(name)} collides with a key in the output map`);
-      const replaced =
-        typeof value === 'object' && value !== null && !isExact(value) ? undefined : lookUpKey(values, value);
+      const replaced = typeof value === 'object' && value !== null && !isExact(value) ? undefined : inValues.get(value);
       result.push([name, replaced === undefined ? value : replaced]);
     }
     return exactRecord(result);

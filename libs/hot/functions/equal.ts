@@ -1,7 +1,22 @@
 /** Values that Python calls equal, found without comparing each with each. */
-import type { Json } from '@anneal/contracts/json.ts';
+import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import { isObject } from '../node.ts';
 import { numberOf } from '../number.ts';
+import { exactEntries } from '../record.ts';
+
+/** The entries of a map by their keys as Python has them: the number 1 is not the text 1, but it is 1.0 and true. */
+export class EqualMap {
+  readonly #values: ReadonlyMap<string | undefined, Json>;
+
+  constructor(map: JsonObject) {
+    this.#values = new Map(exactEntries(map).map(([key, value]) => [keyOf(key as Json), value]));
+  }
+
+  get(key: Json): Json | undefined {
+    const known = keyOf(key);
+    return known === undefined ? undefined : this.#values.get(known);
+  }
+}
 
 /** By `a == b`: deep, and true is 1. */
 export class EqualSet {

@@ -14,6 +14,7 @@ export interface Match extends Span {
   readonly groups: readonly (Span | undefined)[];
 }
 
+const inCharacters = (text: string): string[] => (/[\ud800-\udfff]/.test(text) ? Array.from(text) : text.split(''));
 /** Enough for any honest expression. */
 const mostSteps = 5_000_000;
 const mostStepsACharacter = 20;
@@ -54,7 +55,7 @@ export class Pattern {
 
   /** To look for many matches in one text. */
   on(text: string): Search {
-    return new Search(this.#program, this.groups, Array.from(text));
+    return new Search(this.#program, this.groups, inCharacters(text));
   }
 }
 

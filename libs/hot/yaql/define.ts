@@ -27,7 +27,8 @@ export const whole = (value: Value | undefined): number => Number(value);
 export const numeric = (value: Value | undefined): number | bigint => value as number | bigint;
 
 /** Characters, not UTF-16 units: positions count as Python counts them. */
-export const characters = (value: string): string[] => Array.from(value);
+export const characters = (value: string): string[] =>
+  /[\ud800-\udfff]/.test(value) ? Array.from(value) : value.split('');
 
 /** What Python's iteration gives: the characters of a string and the keys of a map too. */
 export function elements(value: Value): Value[] | undefined {

@@ -1,5 +1,5 @@
 /** Functions on strings. Positions count characters. */
-import { pythonQuoted } from '../python.ts';
+import { lengthOf, pythonQuoted } from '../python.ts';
 import type { Call, Definition } from './call.ts';
 import { characters, define, listing, map, text, whole } from './define.ts';
 import { fault } from './fault.ts';
@@ -15,6 +15,8 @@ export function toText(value: Value): string {
 
 // oxlint-disable-next-line no-control-regex -- Python counts the separators of files and records as blank
 const blank = /[\s\u001c-\u001f\u0085]/;
+// oxlint-disable-next-line no-control-regex -- all others
+const word = /(?:[^\s\u001c-\u001f\u0085]|\ufeff)+/g;
 function strip(value: string, chars: Value | undefined, sides: 'both' | 'left' | 'right'): string {
   const set = typeof chars === 'string' ? new Set(characters(chars)) : undefined;
   const drop = (character: string | undefined): boolean =>
@@ -39,19 +41,15 @@ function split(value: string, separator: Value | undefined, most: number, fromRi
       : [...parts.slice(0, most), parts.slice(most).join(by)],
   );
 }
+/** What is left after the last word that counts keeps its blanks. */
 function splitBlank(value: string, most: number, fromRight: boolean): Value {
-  const words = value.split(new RegExp(`${blank.source}+`)).filter((word) => word !== '');
+  const found = [...value.matchAll(word)];
+  const words = found.map(([one]) => one);
   if (most < 0 || words.length - 1 <= most) return changeable(words);
-  const found: string[] = [];
-  let rest = fromRight ? strip(value, null, 'right') : strip(value, null, 'left');
-  for (let count = 0; count < most; count += 1) {
-    const word = fromRight ? (/\S+$/.exec(rest)?.[0] ?? '') : (/^\S+/.exec(rest)?.[0] ?? '');
-    found.push(word);
-    rest = fromRight
-      ? strip(rest.slice(0, rest.length - word.length), null, 'right')
-      : strip(rest.slice(word.length), null, 'left');
-  }
-  return changeable(fromRight ? [rest, ...found.reverse()] : [...found, rest]);
+  if (!fromRight) return changeable([...words.slice(0, most), value.slice(found[most]?.index)]);
+  const last = found[words.length - most - 1];
+  const end = last ? last.index + last[0].length : 0;
+  return changeable([value.slice(0, end), ...words.slice(words.length - most)]);
 }
 
 /** Python's `replace`: an empty old string stands between all characters. */
@@ -128,7 +126,7 @@ export const textFunctions: Definition[] = [
   define('#operator_in', 'function', 'left:string, right:string', ([a, b]) => text(b).includes(text(a))),
   define('toUpper', 'method', 'string:string', ([a]) => upper(text(a))),
   define('toLower', 'method', 'string:string', ([a]) => lower(text(a))),
-  define('len', 'both', 'string:string', ([a]) => BigInt(characters(text(a)).length)),
+  define('len', 'both', 'string:string', ([a]) => BigInt(lengthOf(text(a)))),
   define('split', 'method', 'string:string, separator:string?=null, maxSplits:int=-1', ([a, by, most]) =>
     split(text(a), by, whole(most), false),
   ),

@@ -15,7 +15,7 @@ const wordOperators = new Set(['and', 'or', 'not', 'in', 'mod']);
 const rules = {
   blank: /[ \t\r\n]+/y,
   variable: /\$[\p{L}\p{N}_]*/uy,
-  number: /\d+(?:\.?\d+)?(?![\p{L}\p{N}_])/uy,
+  number: /\d+(?:\.\d+)?(?![\p{L}\p{N}_])/uy,
   function: /[\p{L}_][\p{L}\p{N}_]*\(/uy,
   word: /(?!__)[\p{L}_][\p{L}\p{N}_]*/uy,
   quoted: /'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"/y,

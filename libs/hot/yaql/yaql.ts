@@ -231,7 +231,7 @@ class Evaluator implements Machine {
   weigh(value: Value): Value {
     const { memory } = this.limits;
     if (typeof value === 'string') this.work.characters(value.length);
-    else if (Array.isArray(value)) this.work.spend(value.length / 8);
+    else if (Array.isArray(value)) this.work.spend(value.length);
     if (memory < 0) return value;
     const bytes = typeof value === 'string' ? textBytes(value) : Array.isArray(value) ? 40 + 8 * value.length : 0;
     return bytes > memory ? fault('Expression consumed too much memory') : value;
