@@ -121,6 +121,13 @@ export class Turns<W extends Wanted> {
     return this.#known.get(resource)?.sent === false;
   }
 
+  /** Of one stack. */
+  waitingOf({ project, id }: { project: string; id: string }): W[] {
+    return [...this.#lines.values()].flatMap(({ projects }) => [
+      ...(projects.get(project)?.stacks.get(id)?.waiting.values() ?? []),
+    ]);
+  }
+
   inFlight({ project, queue }: { project: string; queue: string }): { project: number; provider: number } {
     return { project: this.#projects.get(project)?.all ?? 0, provider: this.#queues.get(queue)?.all ?? 0 };
   }

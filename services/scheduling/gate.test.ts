@@ -1,7 +1,7 @@
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import { requestsQueue } from '@anneal/contracts/queues.ts';
 import { providerAnnounced, resourceResponse, type ResourceRequest } from '@anneal/contracts/resource.ts';
-import { stackCreate, stackShow, stackWhy, type StackView } from '@anneal/contracts/scheduling.ts';
+import { stackAct, stackCreate, stackShow, stackWhy, type StackView } from '@anneal/contracts/scheduling.ts';
 import { armFault } from '@anneal/runtime/fault.ts';
 import { createTestContext, eventually, type TestContext } from '@anneal/runtime/testing.ts';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -131,6 +131,11 @@ describe('requests to a slow provider', () => {
     await harness.remove(old.id);
     await eventually(() => provider.of('p1').find(({ type }) => type === 'resource.delete'));
     await harness.remove(busy.id);
+    const begun = await eventually(async () => {
+      const deletions = provider.of('p1').filter(({ type }) => type === 'resource.delete');
+      return deletions.length === 3 ? deletions : undefined;
+    });
+    expect(begun).toHaveLength(3);
     await provider.serveUntil(async () => {
       const states = await Promise.all([old, busy].map((stack) => statusOf(harness, stack)));
       return states.every((state) => state === 'DELETE_COMPLETE');
@@ -139,6 +144,22 @@ describe('requests to a slow provider', () => {
     await eventually(async () => ((await rows.count({})) === 0 ? true : undefined), { what: 'nothing written down' });
     expect(provider.most.get('all')).toBeLessThanOrEqual(3);
   });
+});
+
+it('what is held is withdrawn when its stack is cancelled, and nobody waits for it', async () => {
+  const harness = await openHarness({ settings: { providerRequests: 3 } });
+  cleanups.push(() => harness.dispose());
+  const provider = await openProvider(harness.context);
+  const { id } = await create(harness, { project: 'p1', name: 's', count: 8 });
+  await eventually(() => (provider.unanswered.size === 2 ? true : undefined));
+  const begun = [...provider.unanswered.values()];
+  await harness.ask(stackAct, { project: 'p1', stack: id, action: { kind: 'cancel', rollback: false } });
+  for (const request of begun) await provider.answer(request);
+  expect(await harness.settled(id)).toMatchObject({ action: 'CREATE', status: 'FAILED' });
+  await quiet(harness);
+  expect(provider.unanswered.size).toBe(0);
+  await harness.remove(id);
+  await provider.serveUntil(async () => (await statusOf(harness, { id, project: 'p1' })) === 'DELETE_COMPLETE');
 });
 
 describe.each([

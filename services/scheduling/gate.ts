@@ -7,7 +7,9 @@
  * G2 What is held is written down before the record that wants it is closed, and crossed out after it was sent: a crash in
  *    between sends it again, which its provider answers as the repeat that it is.
  * G3 A held request goes out in a turn of its stack, like everything of the stack (H1), and only if it is still pending.
- * G4 Nested stacks and the provider within this service are not counted: what they wait for may itself be held here, and
+ * G4 What is held when its stack stops converging, or converges to something newer, is withdrawn at once: a cancel, a
+ *    rollback or a deletion does not wait until it has been begun.
+ * G5 Nested stacks and the provider within this service are not counted: what they wait for may itself be held here, and
  *    a place they kept could then never be free.
  *
  * The limits are those of all replicas together: each gives out the part that belongs to the shards it has, rounded down,
@@ -27,20 +29,23 @@ import type { Providers } from './providers.ts';
 /** A request that waits for its turn, and what its message will carry on. The id is that of its resource. */
 export interface HeldDocument extends Wanted, Document {
   readonly cause: Cause;
+  readonly traversal: string;
 }
-export type Held = Wanted & { readonly cause: Cause };
+export type Held = Omit<HeldDocument, 'id' | 'version'>;
+type Settled = Pick<JournalRecord, 'stack' | 'resources' | 'removed'>;
 
 /** Has requests of one stack sent, in a turn of that stack. */
 export type SendHeld = (stackId: string, requests: readonly Held[]) => Promise<void>;
 
 export interface Gate {
   /** Puts the requests in line, frees what a record has settled, and answers which of the requests are to be sent now. */
-  pass(parameters: {
-    wanted: readonly Held[];
-    settled?: Pick<JournalRecord, 'resources' | 'removed'>;
-  }): Promise<ReadonlySet<string>>;
+  pass(parameters: { wanted: readonly Held[]; settled?: Settled }): Promise<ReadonlySet<string>>;
   /** The request as it would stand in line; undefined when it is not counted. */
-  wantedOf(parameters: { stack: StackDocument; resource: ResourceDocument; shard: number }): Wanted | undefined;
+  wantedOf(parameters: {
+    stack: StackDocument;
+    resource: ResourceDocument;
+    shard: number;
+  }): Omit<Held, 'cause'> | undefined;
   /** Counts what a stack that was just read has in flight. */
   count(parameters: { stack: StackDocument; resources: readonly ResourceDocument[]; shard: number }): void;
   /** They were sent, or are no longer wanted. */
@@ -90,7 +95,7 @@ export function createGate(options: {
       // Without one the shard has gone: whoever has it reads what is held.
       sent?.catch((error: unknown) => {
         context.log.warn({ err: error, stack, shard }, 'held requests could not be sent; they wait for another turn');
-        for (const request of ofStack) if (senders.has(shard) && turns.sent(request.resource)) turns.putBack(request);
+        for (const request of ofStack) if (senders.has(shard)) turns.putBack(request);
         later();
       });
     }
@@ -100,10 +105,17 @@ export function createGate(options: {
     if (resources.length > 0) await held.bulk(resources.map((id) => ({ kind: 'remove', id })));
   };
 
-  const settle = ({ resources, removed }: Pick<JournalRecord, 'resources' | 'removed'>): string[] => {
+  const settle = ({ resources, removed }: Settled): string[] => {
     const freed = resources.filter(({ id, request }) => turns.settle(id, isSent(request) ? request.fence : null));
     const gone = removed.filter(({ id }) => turns.settle(id, null));
     return [...freed, ...gone].map(({ id }) => id);
+  };
+
+  /** Needs no place: its turn only tells that it is not begun. */
+  const withdraw = (stack: StackDocument): void => {
+    const overtaken = turns.waitingOf(stack).filter((request) => isOvertaken(request, stack));
+    for (const request of overtaken) turns.drop(request);
+    release(overtaken);
   };
 
   const wantedOf: Gate['wantedOf'] = ({ stack, resource, shard }) => {
@@ -112,7 +124,8 @@ export function createGate(options: {
     if (queue === undefined || queue === requestsQueue('scheduling') || !isSent(request)) return undefined;
     const urgent = request.action === 'delete';
     const { project, id } = stack;
-    return { resource: resource.id, fence: request.fence, stack: id, project, queue, shard, urgent };
+    const { fence, traversal } = request;
+    return { resource: resource.id, fence, traversal, stack: id, project, queue, shard, urgent };
   };
 
   return {
@@ -122,6 +135,7 @@ export function createGate(options: {
       if (wanted.some(({ shard }) => !senders.has(shard))) return new Set(wanted.map(({ resource }) => resource));
       const now = new Set(wanted.filter((request) => turns.want(request)).map(({ resource }) => resource));
       const crossed = settled ? settle(settled) : [];
+      if (settled) withdraw(settled.stack);
       const ours = new Set(wanted.map(({ resource }) => resource));
       const others: Held[] = [];
       for (const request of turns.next()) {
@@ -180,6 +194,10 @@ export function createGate(options: {
     },
   };
 }
+
+/** Nobody waits for it to begin: its stack only awaits what runs, or goes on to something newer. */
+export const isOvertaken = ({ traversal }: Held, stack: StackDocument): boolean =>
+  stack.phase !== 'converging' || stack.traversal !== traversal;
 
 const isSent = (request: ResourceDocument['request']): request is NonNullable<ResourceDocument['request']> =>
   request !== null && request.not_before === null;

@@ -206,7 +206,7 @@ async function heldBack(gate: Gate, { stack, shard, effects, cause, resourceOf, 
 }
 
 /** `mint` takes correlation and trace from an envelope; of the one that caused a record only these are kept. */
-const causeEnvelope = (cause: JournalRecord['cause']): Envelope => ({
+export const causeEnvelope = (cause: JournalRecord['cause']): Envelope => ({
   specversion: '1.0',
   id: cause.id,
   type: 'cause',

@@ -50,10 +50,10 @@ export const settings = defineSettings({
   },
   providerRequests: {
     env: 'ANNEAL_SCHEDULING_PROVIDER_REQUESTS',
-    schema: whole(2000),
+    schema: whole(4000),
     meaning:
       'How many requests may be with one provider at once, in all replicas together; the projects that want more share them evenly. A tenth is kept for deletions.',
-    cost: 'More makes longer queues, in which nobody is served out of turn; less may leave a fast provider waiting.',
+    cost: 'More makes longer queues, in which nobody is served out of turn; less may leave a fast provider waiting. Above the limit of a project, no project can hold all of it.',
   },
   routeSeconds: {
     env: 'ANNEAL_SCHEDULING_ROUTE_SECONDS',

@@ -27,6 +27,7 @@ import { step } from '@anneal/convergence/step.ts';
 import { faultPoint } from '@anneal/runtime/fault.ts';
 import { admit } from './admit.ts';
 import type { Held } from './gate.ts';
+import { takeTurns } from './gate-release.ts';
 import { createInbox } from './inbox.ts';
 import { appendRecord, closeRecord, recordOf, type JournalDocument } from './journal.ts';
 import { performRecord, sendRequests, type PerformContext } from './perform.ts';
@@ -111,7 +112,7 @@ export async function openShard(options: ShardOptions): Promise<Consumer> {
     const entry = await load(stackId);
     const messages = arrivals.flatMap((arrival) => (arrival.kind === 'message' ? [arrival.message] : []));
     const turns = arrivals.flatMap((arrival) => (arrival.kind === 'turn' ? arrival.requests : []));
-    if (turns.length > 0) await takeTurns(entry, turns);
+    if (turns.length > 0) await takeTurns(options, { state: entry?.state, requests: turns, shard });
     if (!entry) {
       const missing = new AnnealError('NotFound', `The Stack (${stackId}) could not be found.`);
       await Promise.all(messages.map((message) => reply(message, { error: refused.get(message.id) ?? missing })));
@@ -191,29 +192,6 @@ export async function openShard(options: ShardOptions): Promise<Consumer> {
       cause: { id: message.id, correlationid: message.correlationid },
       resourceOf: (id) => entry.state.resources.get(id),
     });
-  };
-
-  const takeTurns = async (entry: Entry | undefined, requests: readonly Held[]): Promise<void> => {
-    const isPending = ({ resource, fence }: Held): boolean =>
-      entry?.state.resources.get(resource)?.request?.fence === fence;
-    const due = requests.filter(isPending);
-    for (const ofCause of Map.groupBy(due, ({ cause }) => cause.id).values()) {
-      const [first] = ofCause;
-      if (!entry || !first) continue;
-      await sendRequests(options, {
-        stack: entry.state.stack,
-        shard,
-        effects: ofCause.map(({ resource, fence }) => ({ kind: 'request', resource, fence })),
-        cause: first.cause,
-        resourceOf: (id) => entry.state.resources.get(id),
-        admitted: true,
-      });
-    }
-    await faultPoint('scheduling.turned');
-    await options.gate.crossOut(
-      due,
-      requests.filter((request) => !isPending(request)),
-    );
   };
 
   const reply = async (question: Envelope, result: { value: Json } | { error: AnnealError }): Promise<void> => {
