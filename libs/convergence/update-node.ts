@@ -229,15 +229,19 @@ function compareTo(
   if (resource.type !== planned.type || (planned.nested?.kind ?? null) !== resource.nested) {
     return { verdict: 'replace', changed: [] };
   }
-  const { properties, source: before } = (isNested(resource) ? resource.request : null) ?? resource;
-  const told = isNested(resource) && !resource.request ? (resource.attempted ?? properties) : properties;
+  const told = resource.request && isNested(resource) ? resource.request : resource;
+  const changed = Object.keys(resolved.properties);
+  // One whose creation failed is there all the same, though nothing was applied yet: it is mended in place.
+  if (isNested(resource) && changed.length > 0 && Object.keys(told.properties).length === 0) {
+    return { verdict: 'update', changed };
+  }
   const comparison = tools.compare({
     type: planned.type,
     isTemplate: planned.nested?.kind === 'template',
-    before: told,
+    before: told.properties,
     after: resolved.properties,
   });
-  return comparison.verdict === 'same' && before !== source ? { verdict: 'update', changed: [] } : comparison;
+  return comparison.verdict === 'same' && told.source !== source ? { verdict: 'update', changed: [] } : comparison;
 }
 
 /** The resource is what the plan wants, or is taken for it. */

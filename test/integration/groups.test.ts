@@ -68,6 +68,32 @@ describe('a resource group', () => {
     expect((await world.resources(root.id, 5)).map(({ name }) => name)).toHaveLength(1 + 3 + 3);
   });
 
+  it('is mended member by member when its creation failed: who is there stays', async () => {
+    const failing = (bad: string) => ({
+      template: groupOf({
+        properties: `{count: 3, resource_def: {type: member.yaml, properties: {value: '%index%', bad: '${bad}'}}}`,
+      }),
+      files: {
+        'member.yaml': `
+heat_template_version: 2018-08-31
+parameters: {value: {type: string}, bad: {type: string}}
+conditions: {fails: {equals: [{get_param: value}, {get_param: bad}]}}
+resources:
+  t: {type: OS::Heat::TestResource, properties: {value: {get_param: value}, fail: {if: [fails, true, false]}}}
+outputs: {out: {value: {get_attr: [t, output]}}}
+`,
+      },
+    });
+    const { id } = await world.create('s', failing('1'));
+    expect((await world.settled(id)).reason).toContain('resources.g.resources[1].resources.t: ');
+    const { id: group } = await groupStack(id);
+    const [first] = await world.resources(group);
+    await world.updated(id, failing('none'));
+    expect((await groupStack(id)).id).toBe(group);
+    expect((await world.resources(group))[0]?.id).toBe(first?.id);
+    expect(await namesIn(id)).toEqual(['0', '1', '2']);
+  });
+
   it('grows at the end, shrinks from the end, and can be empty', async () => {
     const root = await world.made('s', numbered(2));
     expect(world.outputs(await world.updated(root.id, numbered(4)))['out']).toEqual(['m0', 'm1', 'm2', 'm3']);
