@@ -1,0 +1,182 @@
+/** Groups through the API: members come and go one by one, whoever asks for it, and what works is left alone. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { eventually } from '@anneal/runtime/testing.ts';
+import type { Stack } from '@anneal/client/representation.ts';
+import { bundle, deleted, settled, startServer, type TestServer } from './server.ts';
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startServer({ lab: 0 });
+}, 180_000);
+afterAll(() => server?.dispose());
+
+const ended = async (stack: string, status: string): Promise<Stack> => {
+  const found = await settled(server, stack);
+  expect(found.stack_status, found.stack_status_reason ?? '').toBe(status);
+  return found;
+};
+const outputsOf = async (stack: string): Promise<Record<string, unknown>> =>
+  Object.fromEntries(
+    ((await settled(server, stack)).outputs ?? []).map(({ output_key: key, output_value: value }) => [key, value]),
+  );
+
+const numbered = bundle(
+  `heat_template_version: 2018-08-31
+parameters:
+  count: {type: number, default: 3}
+  value: {type: string, default: x}
+  bad: {type: string, default: none}
+  gone: {type: comma_delimited_list, default: []}
+resources:
+  g:
+    type: OS::Heat::ResourceGroup
+    update_policy: {rolling_update: {max_batch_size: 1, min_in_service: 1}}
+    properties:
+      count: {get_param: count}
+      removal_policies: [{resource_list: {get_param: gone}}]
+      resource_def:
+        type: member.yaml
+        properties: {value: {list_join: ['-', [{get_param: value}, '%index%']]}, index: '%index%', bad: {get_param: bad}}
+outputs:
+  values: {value: {get_attr: [g, attributes, output]}}
+  refs: {value: {get_attr: [g, refs_map]}}
+`,
+  {
+    'member.yaml': `heat_template_version: 2018-08-31
+parameters: {value: {type: string}, index: {type: string}, bad: {type: string}}
+conditions: {fails: {equals: [{get_param: index}, {get_param: bad}]}}
+resources:
+  leaf: {type: OS::Heat::TestResource, properties: {value: {get_param: value}, fail: {if: [fails, true, false]}}}
+outputs: {output: {value: {get_attr: [leaf, output]}}}
+`,
+  },
+);
+const change = (stack: string, parameters: Record<string, string | number>) =>
+  server.client.stacks.update({ stack, existing: true, parameters });
+
+describe('a resource group', () => {
+  it('grows, shrinks, and loses who is named; everybody else stays who they were', async () => {
+    await server.client.stacks.create({ name: 'numbered', bundle: numbered });
+    await ended('numbered', 'CREATE_COMPLETE');
+    const refs = (await outputsOf('numbered'))['refs'] as Record<string, string>;
+    expect(Object.keys(refs)).toEqual(['0', '1', '2']);
+    await change('numbered', { gone: '1' });
+    await ended('numbered', 'UPDATE_COMPLETE');
+    const left = (await outputsOf('numbered'))['refs'] as Record<string, string>;
+    expect(Object.keys(left)).toEqual(['0', '2', '3']);
+    expect([left['0'], left['2']]).toEqual([refs['0'], refs['2']]);
+    await change('numbered', { count: 1 });
+    await ended('numbered', 'UPDATE_COMPLETE');
+    expect((await outputsOf('numbered'))['refs']).toEqual({ 0: refs['0'] });
+  });
+
+  it('names the member that failed, and mends just that one', async () => {
+    await server.client.stacks.create({ name: 'mended', bundle: numbered, parameters: { bad: '1' } });
+    const failed = await ended('mended', 'CREATE_FAILED');
+    expect(failed.stack_status_reason).toContain('resources.g.resources[1].resources.leaf: Test Resource failed leaf');
+    const good = await server.client.stacks.resource({ stack: 'mended', resource: 'g/0' });
+    await change('mended', { bad: 'none' });
+    await ended('mended', 'UPDATE_COMPLETE');
+    expect((await outputsOf('mended'))['values']).toEqual({ 0: 'x-0', 1: 'x-1', 2: 'x-2' });
+    const after = await server.client.stacks.resource({ stack: 'mended', resource: 'g/0' });
+    expect(after.physical_resource_id).toBe(good.physical_resource_id);
+  });
+
+  it('that was to change goes back, member by member, when one of them fails', async () => {
+    await server.client.stacks.create({ name: 'whole', bundle: numbered, onFailure: 'rollback' });
+    await ended('whole', 'CREATE_COMPLETE');
+    await change('whole', { value: 'y', bad: '2' });
+    await ended('whole', 'ROLLBACK_COMPLETE');
+    expect((await outputsOf('whole'))['values']).toEqual({ 0: 'x-0', 1: 'x-1', 2: 'x-2' });
+  });
+
+  it('is deleted while it grows', async () => {
+    await server.client.stacks.create({ name: 'short', bundle: numbered, parameters: { count: 50 } });
+    const { id } = await server.client.stacks.delete({ stack: 'short' });
+    await deleted(server, id);
+    const names = (await server.client.stacks.list({ nested: true })).map(({ stack_name: name }) => name);
+    expect(names.filter((name) => name.startsWith('short'))).toEqual([]);
+  });
+});
+
+const scaled = (hook?: object) => ({
+  template: `heat_template_version: 2018-08-31
+parameters: {value: {type: string, default: x}}
+resources:
+  group:
+    type: OS::Heat::AutoScalingGroup
+    properties:
+      {min_size: 1, max_size: 3, desired_capacity: 2, resource: {type: OS::Heat::Value, properties: {value: {get_param: value}}}}
+  up: {type: OS::Heat::ScalingPolicy, properties: {auto_scaling_group_id: {get_resource: group}, adjustment_type: change_in_capacity, scaling_adjustment: 1}}
+  down: {type: OS::Heat::ScalingPolicy, properties: {auto_scaling_group_id: {get_resource: group}, adjustment_type: change_in_capacity, scaling_adjustment: -1}}
+outputs:
+  size: {value: {get_attr: [group, current_size]}}
+  members: {value: {get_attr: [group, outputs, value]}}
+  up: {value: {get_attr: [up, alarm_url]}}
+  down: {value: {get_attr: [down, alarm_url]}}
+`,
+  environmentFiles: ['env.json'],
+  files: {
+    'env.json': JSON.stringify({
+      resource_registry: { resources: hook ? { group: { '*': { lifecycle_hooks: [hook] } } } : {} },
+    }),
+  },
+});
+const alarm = async (stack: string, which: 'up' | 'down'): Promise<void> => {
+  const response = await fetch(String((await outputsOf(stack))[which]), { method: 'POST' });
+  expect(response.status, await response.text()).toBe(200);
+};
+const sized = (stack: string, size: number) =>
+  eventually(async () => ((await outputsOf(stack))['size'] === size ? true : undefined), { within: 20_000 });
+
+describe('a group that scales', () => {
+  it('keeps the size that its policies gave it when its members change', async () => {
+    await server.client.stacks.create({ name: 'elastic', bundle: scaled() });
+    await ended('elastic', 'CREATE_COMPLETE');
+    await alarm('elastic', 'up');
+    await sized('elastic', 3);
+    await change('elastic', { value: 'y' });
+    await ended('elastic', 'UPDATE_COMPLETE');
+    const { size, members } = await outputsOf('elastic');
+    expect(size).toBe(3);
+    expect(Object.values(members as object)).toEqual(['y', 'y', 'y']);
+    await alarm('elastic', 'up');
+    await alarm('elastic', 'down');
+    await sized('elastic', 2);
+  });
+
+  it('loses a member only after a listener has moved its work away', async () => {
+    const { client } = server;
+    const hook = { transition: 'terminating', heartbeat_timeout: 60, default_result: 'abandon' };
+    await client.stacks.create({ name: 'drained', bundle: scaled(hook) });
+    await ended('drained', 'CREATE_COMPLETE');
+    const stop = new AbortController();
+    const events = client.events.follow({ types: ['resource.lifecycle.waiting'], signal: stop.signal });
+    const told = (async () => {
+      for await (const { data } of events) return data as Record<string, string>;
+      throw new Error('nothing was told');
+    })();
+    await alarm('drained', 'down');
+    const { stack_id: stack = '', resource_name: resource = '', hook: name = '', token = '' } = await told;
+    stop.abort();
+    // It is there while it is drained, and for as long as the listener says that it is at it.
+    const waiting = await client.stacks.resource({ stack, resource });
+    expect(waiting.hook).toMatchObject({ name: 'terminating', kind: 'lifecycle' });
+    await client.actions.actOn({ stack, resource, action: { kind: 'heartbeat', hook: name, token } });
+    await client.actions.actOn({
+      stack,
+      resource,
+      action: { kind: 'complete hook', hook: name, token, result: 'continue' },
+    });
+    await sized('drained', 1);
+    await expect(client.stacks.resource({ stack, resource })).rejects.toMatchObject({ code: 'NotFound' });
+  });
+
+  it('loses it all the same when nobody answers in time', async () => {
+    const hook = { transition: 'terminating', heartbeat_timeout: 0.2, default_result: 'continue' };
+    await server.client.stacks.create({ name: 'deaf', bundle: scaled(hook) });
+    await ended('deaf', 'CREATE_COMPLETE');
+    await alarm('deaf', 'down');
+    await sized('deaf', 1);
+  });
+});
