@@ -1,6 +1,11 @@
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import { requestsQueue } from '@anneal/contracts/queues.ts';
-import { providerAnnounced, resourceResponse, type ResourceRequest } from '@anneal/contracts/resource.ts';
+import {
+  providerAnnounced,
+  resourceResponse,
+  type ResourceRequest,
+  type ResourceResponse,
+} from '@anneal/contracts/resource.ts';
 import { stackAct, stackCreate, stackShow, stackWhy, type StackView } from '@anneal/contracts/scheduling.ts';
 import { armFault } from '@anneal/runtime/fault.ts';
 import { createTestContext, eventually, type TestContext } from '@anneal/runtime/testing.ts';
@@ -32,12 +37,16 @@ async function openProvider(context: TestContext, unanswered = new Map<string, R
   const definition = { type: 'Test::Slow', properties: { value: { type: 'Any' as const } }, attributes: {} };
   const message = context.mint(providerAnnounced, { data: { provider: 'test', queue, types: [definition] } });
   await context.bus.send({ queue: requestsQueue('scheduling'), messages: [message] });
-  const answer = async (request: Request): Promise<void> => {
+  const answer = async (request: Request, how: Partial<ResourceResponse> = {}): Promise<void> => {
     unanswered.delete(request.subject ?? '');
     const { resource: asked, stack, fence } = request.data;
     const action = request.type.replace('resource.', '') as 'create';
-    const data = { resource_id: asked.id, stack_id: stack.id, action, fence, status: 'complete' as const };
-    const reply = context.mint(resourceResponse, { id: `${request.id}:complete`, cause: request, data });
+    const data = { resource_id: asked.id, stack_id: stack.id, action, fence, status: 'complete' as const, ...how };
+    const reply = context.mint(resourceResponse, {
+      id: `${request.id}:${how.status ?? 'complete'}`,
+      cause: request,
+      data,
+    });
     await context.bus.send({ queue: request.replyto ?? '', messages: [reply] });
   };
   return {
@@ -160,6 +169,38 @@ it('what is held is withdrawn when its stack is cancelled, and nobody waits for 
   expect(provider.unanswered.size).toBe(0);
   await harness.remove(id);
   await provider.serveUntil(async () => (await statusOf(harness, { id, project: 'p1' })) === 'DELETE_COMPLETE');
+});
+
+it('a process that starts anew counts what its predecessor had in flight', async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'anneal-gate-'));
+  cleanups.push(() => rm(directory, { recursive: true, force: true }));
+  const open = async (): Promise<Harness> => {
+    const context = await createTestContext({ name: 'scheduling', directory });
+    return openHarness({ context, settings: { projectRequests: 4, providerRequests: 4 } });
+  };
+  const first = await open();
+  const provider = await openProvider(first.context);
+  const stack = await create(first, { project: 'p1', name: 's', count: 10 });
+  await eventually(() => (provider.unanswered.size === 3 ? true : undefined));
+  await first.dispose();
+  const second = await open();
+  cleanups.push(() => second.dispose());
+  const again = await openProvider(second.context, provider.unanswered);
+  await again.serveUntil(async () => (await statusOf(second, stack)) === 'CREATE_COMPLETE');
+  expect(again.most.get('all')).toBe(3);
+});
+
+it('a request that met a conflict leaves its place to others until it is asked again', async () => {
+  const harness = await openHarness({ settings: { providerRequests: 2 } });
+  cleanups.push(() => harness.dispose());
+  const provider = await openProvider(harness.context);
+  const { id } = await create(harness, { project: 'p1', name: 's', count: 2 });
+  const first = await eventually(() => [...provider.unanswered.values()][0]);
+  await provider.answer(first, { status: 'failed', error: { code: 'Conflict', message: 'busy' } });
+  const second = await eventually(() => [...provider.unanswered.values()][0]);
+  expect(second.subject).not.toBe(first.subject);
+  await provider.serveUntil(async () => (await statusOf(harness, { id, project: 'p1' })) === 'CREATE_COMPLETE');
+  expect(provider.most.get('all')).toBe(1);
 });
 
 describe.each([

@@ -37,6 +37,11 @@ type Settled = Pick<JournalRecord, 'stack' | 'resources' | 'removed'>;
 /** Has requests of one stack sent, in a turn of that stack. */
 export type SendHeld = (stackId: string, requests: readonly Held[]) => Promise<void>;
 
+interface Opening {
+  readonly send: SendHeld;
+  readonly read: (stackId: string) => Promise<void>;
+}
+
 export interface Gate {
   /** Puts the requests in line, frees what a record has settled, and answers which of the requests are to be sent now. */
   pass(parameters: { wanted: readonly Held[]; settled?: Settled }): Promise<ReadonlySet<string>>;
@@ -51,7 +56,7 @@ export interface Gate {
   /** They were sent, or are no longer wanted. */
   crossOut(requests: readonly Held[], unwanted: readonly Held[]): Promise<void>;
   /** This process has the shard now. `read` reads a stack, so that what it has in flight is counted. */
-  open(shard: number, how: { send: SendHeld; read: (stackId: string) => Promise<void> }): Promise<void>;
+  open(shard: number, how: Opening): void;
   close(shard: number): void;
   /** How many are in flight besides one that is held; undefined when it is not. */
   heldBehind(
@@ -74,6 +79,10 @@ export function createGate(options: {
   const senders = new Map<number, SendHeld>();
   const turns = new Turns<Held>(limits);
   let again: NodeJS.Timeout | undefined;
+  /** Shards of which is being read what they hold and have in flight. */
+  let reading = 0;
+  /** Nobody's turn comes before it is known how much is in flight. */
+  const due = (): Held[] => (reading > 0 ? [] : turns.next());
 
   const share = (): void => {
     const part = (limit: number): number => Math.max(1, Math.floor((limit * Math.max(1, senders.size)) / shards));
@@ -84,7 +93,7 @@ export function createGate(options: {
   const later = (): void => {
     again ??= setTimeout(() => {
       again = undefined;
-      release(turns.next());
+      release(due());
     }, againMs).unref();
   };
 
@@ -98,6 +107,23 @@ export function createGate(options: {
         for (const request of ofStack) if (senders.has(shard)) turns.putBack(request);
         later();
       });
+    }
+  };
+
+  const readHeld = async (shard: number, { send, read }: Opening): Promise<void> => {
+    reading += 1;
+    try {
+      const found = await held.find({ where: { shard } });
+      for (const { id: _, version: __, ...request } of found) turns.putBack(request);
+      await Promise.all([...new Set(found.map(({ stack }) => stack))].map(read));
+    } catch (error) {
+      context.log.warn({ err: error, shard }, 'could not read which requests are held back; they are read again');
+      setTimeout(() => {
+        if (senders.get(shard) === send) void readHeld(shard, { send, read });
+      }, againMs).unref();
+    } finally {
+      reading -= 1;
+      release(due());
     }
   };
 
@@ -138,7 +164,7 @@ export function createGate(options: {
       if (settled) withdraw(settled.stack);
       const ours = new Set(wanted.map(({ resource }) => resource));
       const others: Held[] = [];
-      for (const request of turns.next()) {
+      for (const request of due()) {
         if (ours.has(request.resource)) now.add(request.resource);
         else others.push(request);
       }
@@ -168,15 +194,12 @@ export function createGate(options: {
       // What waits is a newer request of the resource, and is written down in the same place.
       const done = [...requests, ...unwanted].map(({ resource }) => resource);
       await remove(done.filter((resource) => !turns.waits(resource)));
-      release(turns.next());
+      release(due());
     },
-    async open(shard, { send, read }) {
-      senders.set(shard, send);
+    open(shard, how) {
+      senders.set(shard, how.send);
       share();
-      const found = await held.find({ where: { shard } });
-      for (const { id: _, version: __, ...request } of found) turns.putBack(request);
-      await Promise.all([...new Set(found.map(({ stack }) => stack))].map(read));
-      release(turns.next());
+      void readHeld(shard, how);
     },
     close(shard) {
       if (!senders.delete(shard)) return;

@@ -237,9 +237,7 @@ export async function openShard(options: ShardOptions): Promise<Consumer> {
         const send = (stackId: string, requests: readonly Held[]): Promise<void> =>
           inbox.put(stackId, { kind: 'turn', requests });
         const read = (stackId: string): Promise<void> => inbox.put(stackId, { kind: 'recover' });
-        options.gate.open(shard, { send, read }).catch((error: unknown) => {
-          log.error({ err: error, shard }, 'could not read which requests were held back');
-        });
+        options.gate.open(shard, { send, read });
         recover().catch((error: unknown) => {
           log.error(
             { err: error, shard },
