@@ -2,6 +2,7 @@
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import { stackCreate, stackDelete, stackShow, stackUpdate } from '@anneal/contracts/scheduling.ts';
 import { compile } from '@anneal/hot/compile.ts';
+import { withDigests } from '@anneal/hot/entry-digest.ts';
 import { schedulingTypes } from '@anneal/hot/types/scheduling.ts';
 import { v7 } from 'uuid';
 import type { Counts } from './counted.ts';
@@ -52,7 +53,7 @@ async function accepted(engine: Engine, source: JsonObject): Promise<Accepted> {
     maxResources: -1,
   });
   if ('mistakes' in compiled) throw new Error(compiled.mistakes[0]?.message);
-  const plan = await engine.store.blobs.put(JSON.stringify(compiled.plan));
+  const plan = await engine.store.blobs.put(JSON.stringify(withDigests(compiled.plan)));
   return { plan, template: plan, environment: plan, files: plan, description: '' };
 }
 
