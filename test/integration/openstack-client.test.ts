@@ -139,6 +139,84 @@ describe('unmodified clients', () => {
     });
   });
 
+  const inner = `heat_template_version: 2018-08-31
+parameters: {word: {type: string}}
+resources: {leaf: {type: OS::Heat::TestResource, properties: {value: {get_param: word}}}}
+outputs: {said: {value: {get_attr: [leaf, output]}}}
+`;
+  const outer = `heat_template_version: 2018-08-31
+parameters: {word: {type: string, default: one}, fail: {type: boolean, default: false}}
+resources:
+  a: {type: OS::Heat::TestResource, properties: {value: {get_param: word}, fail: {get_param: fail}}}
+  b: {type: My::Inner, properties: {word: {get_attr: [a, output]}}}
+outputs: {said: {value: {get_attr: [b, said]}}}
+`;
+  /** A stack in a stack, by a name that its environment maps to a file. */
+  const nested = async (): Promise<string[]> => {
+    await writeFile(join(directory, 'inner.yaml'), inner);
+    await writeFile(join(directory, 'outer.yaml'), outer);
+    await writeFile(join(directory, 'env.yaml'), 'resource_registry: {My::Inner: inner.yaml}\n');
+    return ['-t', join(directory, 'outer.yaml'), '-e', join(directory, 'env.yaml')];
+  };
+  const said = async (context: TestContext, stack: string): Promise<unknown> =>
+    ((await rows(context, 'stack', 'output', 'show', stack, 'said')) as unknown as Row)['output_value'];
+
+  it('go back, look, stop, keep and hand over: every action of a stack', async (context) => {
+    const given = await nested();
+    const failing = ['stack', 'create', ...given, '--parameter', 'fail=true', '--enable-rollback', '--wait', 'back'];
+    expect((await openstack(context, ...failing)).status).toBe(1);
+    const shown = (await rows(context, 'stack', 'show', 'back')) as unknown as Row;
+    expect(shown['stack_status']).toBe('ROLLBACK_COMPLETE');
+    expect(await rows(context, 'stack', 'resource', 'list', 'back')).toEqual([]);
+    await ok(context, 'stack', 'delete', '--yes', '--wait', 'back');
+
+    const created = await ok(context, 'stack', 'create', ...given, '--tags', 'blue', '--wait', 'acts');
+    expect(created).toContain('CREATE_COMPLETE');
+    expect(await rows(context, 'stack', 'list', '--tags', 'blue', '--nested')).toHaveLength(1);
+    // The client puts paths together from the names that events give to what is still being made.
+    const events = await ok(context, 'stack', 'event', 'list', '--nested-depth', '2', 'acts');
+    expect(events).toContain('[acts.b.leaf]: CREATE_COMPLETE');
+    expect(await ok(context, 'stack', 'check', '--wait', 'acts')).toContain(
+      "CHECK_COMPLETE  'CHECK' not fully supported (see resources)",
+    );
+    await ok(context, 'stack', 'suspend', '--wait', 'acts');
+    expect((await openstack(context, 'stack', 'update', '--existing', 'acts')).stderr).toContain(
+      'Updating a stack when it is suspended is not supported.',
+    );
+    await ok(context, 'stack', 'resume', '--wait', 'acts');
+    await ok(context, 'stack', 'snapshot', 'create', '--name', 's', 'acts');
+    const [snapshot] = await rows(context, 'stack', 'snapshot', 'list', 'acts');
+    expect(snapshot).toMatchObject({ name: 's', status: 'COMPLETE', action: 'CREATE' });
+    await ok(context, 'stack', 'update', '--existing', '--parameter', 'word=two', '--wait', 'acts');
+    expect(await said(context, 'acts')).toBe('two');
+    await ok(context, 'stack', 'snapshot', 'restore', 'acts', String(snapshot?.['id']));
+    await expect.poll(() => said(context, 'acts'), { timeout: 20_000 }).toBe('one');
+    await ok(context, 'stack', 'resource', 'mark', 'unhealthy', 'acts', 'a', 'because');
+    await ok(context, 'stack', 'update', '--existing', '--wait', 'acts');
+    const file = join(directory, 'abandoned.json');
+    await ok(context, 'stack', 'abandon', 'acts', '--output-file', file);
+    expect(await rows(context, 'stack', 'list', '--nested')).toEqual([]);
+    await ok(context, 'stack', 'adopt', '--adopt-file', file, '-e', join(directory, 'env.yaml'), '--wait', 'heir');
+    expect(await said(context, 'heir')).toBe('one');
+    await ok(context, 'stack', 'delete', '--yes', '--wait', 'heir');
+  });
+
+  it('wait at hooks that they ask for beside an environment, in nested stacks too', async (context) => {
+    const given = await nested();
+    await ok(context, 'stack', 'create', ...given, '--pre-create', 'a', '--pre-create', 'b/leaf', 'hooked');
+    const polled = await rows(context, 'stack', 'hook', 'poll', '--nested-depth', '2', 'hooked');
+    expect(polled).toMatchObject([
+      { 'Resource Name': 'a', 'Resource Status Reason': 'CREATE paused until Hook pre-create is cleared' },
+    ]);
+    await ok(context, 'stack', 'hook', 'clear', '--pre-create', 'hooked', 'a');
+    const leaf = () => rows(context, 'stack', 'hook', 'poll', '--nested-depth', '2', 'hooked');
+    await expect.poll(leaf, { timeout: 20_000 }).toMatchObject([{ 'Resource Name': 'leaf' }]);
+    await ok(context, 'stack', 'hook', 'clear', '--pre-create', 'hooked', 'b/*');
+    const ended = async () => ((await rows(context, 'stack', 'show', 'hooked')) as unknown as Row)['stack_status'];
+    await expect.poll(ended, { timeout: 20_000 }).toBe('CREATE_COMPLETE');
+    await ok(context, 'stack', 'delete', '--yes', '--wait', 'hooked');
+  });
+
   it('show why a deployment failed, with what its script printed', async (context) => {
     const file = join(directory, 'failing.yaml');
     await writeFile(
