@@ -16,6 +16,7 @@
  * but at least one. Fairness is exact within a process. After a restart, or when a shard has moved, what is held is read
  * again, with the requests in flight of the same stacks; those of other stacks are counted when the stack is next touched,
  * so that until then there may be more in flight than the limits say.
+ * What a process sends of a shard that it is losing is not counted: waiting here, it might not be read by its successor.
  */
 import { requestsQueue } from '@anneal/contracts/queues.ts';
 import { isNested, type ResourceDocument, type StackDocument } from '@anneal/convergence/state.ts';
@@ -71,7 +72,7 @@ const againMs = 1000;
 export function createGate(options: {
   context: Pick<ServiceContext, 'log'>;
   held: Collection<HeldDocument>;
-  providers: Pick<Providers, 'queueOf'>;
+  providers: Pick<Providers, 'queueOf' | 'refresh'>;
   limits: Limits;
   shards: number;
 }): Gate {
@@ -113,6 +114,8 @@ export function createGate(options: {
   const readHeld = async (shard: number, { send, read }: Opening): Promise<void> => {
     reading += 1;
     try {
+      // Another replica may have heard of a provider.
+      await providers.refresh();
       const found = await held.find({ where: { shard } });
       for (const { id: _, version: __, ...request } of found) turns.putBack(request);
       await Promise.all([...new Set(found.map(({ stack }) => stack))].map(read));

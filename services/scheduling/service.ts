@@ -120,8 +120,8 @@ export const schedulingService = defineService({
 
     return {
       async stop() {
-        gate.stop();
         await Promise.all([timers.stop(), waits?.stop(), requests.stop(), ...opened.map((shard) => shard.stop())]);
+        gate.stop();
       },
     };
   },
