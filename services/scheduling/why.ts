@@ -44,10 +44,11 @@ export function createWhy(parameters: {
     const name = stack.depth === 0 ? stack.name : stack.id;
     if (stack.phase === 'paused') {
       const failed = stack.failures[0];
-      const skip = failed ? [`anneal resource skip ${name} ${failed.resource}`] : [];
+      // What failed inside a nested stack is skipped with the resource that this one stands behind.
+      const skip = failed ? [`anneal resource skip ${name} ${failed.resource.split('.resources.', 1)[0] ?? ''}`] : [];
       return {
         summary: `${stack.name} is paused after ${failed ? `the failure of ${failed.resource}` : 'a failure'}, and waits for a word.`,
-        exits: [`anneal stack retry ${name}`, ...skip, `anneal stack rollback ${name}`, `anneal stack cancel ${name}`],
+        exits: [`anneal stack retry ${name}`, ...skip, `anneal stack rollback ${name}`, ...cancelOf(stack, name)],
       };
     }
     if (stack.status === 'COMPLETE') return { summary: `${stack.name} has nothing to do: ${stack.reason}.`, exits: [] };
@@ -131,7 +132,7 @@ export function createWhy(parameters: {
     if (queue === undefined) {
       return {
         summary: `No provider has announced ${resource.type}, so nobody can ${verb} ${resource.name}; its request waits for one.`,
-        exits: ['start its provider', `anneal stack cancel ${stack.name}`],
+        exits: ['start its provider', ...cancelOf(stack, stack.name)],
       };
     }
     const held = await gate.heldBehind(resource);
@@ -145,7 +146,7 @@ export function createWhy(parameters: {
         exits: [
           `anneal queue messages ${queue}`,
           'raise ANNEAL_SCHEDULING_PROJECT_REQUESTS or ANNEAL_SCHEDULING_PROVIDER_REQUESTS',
-          `anneal stack cancel ${stack.name}`,
+          ...cancelOf(stack, stack.name),
         ],
       };
     }
@@ -172,7 +173,7 @@ export function createWhy(parameters: {
     const behind = depth > 0 ? `; ${depth} requests wait in ${queue}` : '';
     return {
       summary: `${resource.name} is being worked on since ${sinceOf(resource)}${told}${behind}.`,
-      exits: [`anneal resource show ${stack.name} ${resource.name}`, `anneal stack cancel ${stack.name}`],
+      exits: [`anneal resource show ${stack.name} ${resource.name}`, ...cancelOf(stack, stack.name)],
     };
   }
 
@@ -213,3 +214,9 @@ const linkOfFailure = ({ resource, type, failure }: StackDocument['failures'][nu
   reason: failure.message,
   since,
 });
+
+/** An update goes back when it is cancelled; from anything else there is only stopping where it is. */
+function cancelOf({ action, phase }: StackDocument, name: string): string[] {
+  if (action === 'UPDATE') return [`anneal stack cancel ${name}`];
+  return action === 'CREATE' || phase === 'paused' ? [`anneal stack cancel ${name} --no-rollback`] : [];
+}

@@ -156,6 +156,18 @@ describe('going back', () => {
     expect(said(await ended('asks', 'ROLLBACK_COMPLETE'))).toBe('one');
   });
 
+  it('what it may do is told in commands that work: the failed leaf is skipped with what it stands behind', async () => {
+    await create('told', { fail: true }, { onFailure: 'pause' });
+    const exits = await eventually(async () => {
+      const why = await server.client.actions.why({ stack: 'told' });
+      return why.summary.includes('is paused') ? why.exits : undefined;
+    });
+    expect(exits).toContain('anneal stack cancel told --no-rollback');
+    expect(exits).toContain('anneal resource skip told b');
+    expect((await server.anneal('resource', 'skip', 'told', 'b')).status).toBe(0);
+    await ended('told', 'CREATE_COMPLETE');
+  });
+
   it('a snapshot brings back what was', async () => {
     await create('kept');
     await ended('kept', 'CREATE_COMPLETE');
