@@ -57,7 +57,7 @@ export const resourceTypeSchema = z.object({
   /** What reading `{get_resource}` gives: the physical id, or this attribute. */
   reference: z.string().optional(),
   /** What its provider serves besides create, update and delete. */
-  actions: z.array(z.enum(['check', 'suspend', 'resume', 'snapshot'])).optional(),
+  actions: z.array(z.enum(['check', 'suspend', 'resume', 'snapshot', 'signal'])).optional(),
   /** Seconds that one action of this type may take without progress before it is called stalled. */
   budget_seconds: z.number().positive().optional(),
 });

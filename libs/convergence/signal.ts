@@ -2,6 +2,7 @@
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { standing, takeWord } from './about-resource.ts';
 import type { Input } from './protocol.ts';
+import { isNested } from './state.ts';
 import { addEffect, type Transaction } from './transaction.ts';
 
 export function takeSignal(transaction: Transaction, input: Extract<Input, { kind: 'signal' }>): void {
@@ -24,6 +25,10 @@ export function takeSignal(transaction: Transaction, input: Extract<Input, { kin
   }
   if (resource.action === 'INIT') {
     throw new AnnealError('NotSupported', `Resource ${name} was never created; it cannot be signalled.`);
+  }
+  // The members of a nested stack know best; all else says beforehand what it takes.
+  if (!isNested(resource) && !transaction.tools.serves(resource.type, 'signal')) {
+    throw new AnnealError('NotSupported', `Cannot signal resource ${name}: ${resource.type} takes no signals.`);
   }
   addEffect(transaction, { kind: 'signal', resource: resource.id, id, signal });
 }

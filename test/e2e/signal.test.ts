@@ -106,4 +106,9 @@ describe('a wait condition', () => {
     const answer = await fetch(`${server.url}/cfn/v1/signal/arn?Signature=signal.e30.AAAA`, { method: 'POST' });
     expect(answer.status).toBe(403);
   });
+
+  it('takes no signals itself, and says so at once', async () => {
+    const signalled = server.client.actions.signal({ stack: 'token-signal', resource: 'wait', signal: null });
+    await expect(signalled).rejects.toThrow('OS::Heat::WaitCondition takes no signals');
+  });
 });

@@ -108,7 +108,7 @@ const softwareComponent: ResourceType = {
 
 const softwareDeployment: ResourceType = {
   type: 'OS::Heat::SoftwareDeployment',
-  actions: ['check', 'suspend', 'resume'],
+  actions: ['check', 'suspend', 'resume', 'signal'],
   description: 'One config, with values for its inputs, on one host.',
   properties: {
     config: { type: 'String', update_allowed: true, description: 'Id of the config.' },
@@ -129,7 +129,7 @@ const softwareDeployment: ResourceType = {
 
 const orderedConfig: ResourceType = {
   type: 'OS::Heat::OrderedConfig',
-  actions: ['check', 'suspend', 'resume'],
+  actions: ['check', 'suspend', 'resume', 'signal'],
   description: 'A config on a host, run after those that it depends on. A change of the script runs it again.',
   properties: {
     hosted_on: { type: 'String', required: true, description: 'Id of the host.' },

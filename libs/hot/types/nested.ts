@@ -12,6 +12,7 @@ export const nestedTypes: readonly ResourceType[] = all.filter(({ type }) => nes
 
 /** Policies, and what instances are made after. The reference of a policy of AWS is the address that sets it off. */
 export const scalingTypes: readonly ResourceType[] = all.flatMap((type): ResourceType[] => {
-  if (type.type === 'AWS::AutoScaling::ScalingPolicy') return [{ ...type, reference: 'AlarmUrl' }];
-  return ['OS::Heat::ScalingPolicy', 'AWS::AutoScaling::LaunchConfiguration'].includes(type.type) ? [type] : [];
+  if (type.type === 'AWS::AutoScaling::ScalingPolicy') return [{ ...type, actions: ['signal'], reference: 'AlarmUrl' }];
+  if (type.type === 'OS::Heat::ScalingPolicy') return [{ ...type, actions: ['signal'] }];
+  return type.type === 'AWS::AutoScaling::LaunchConfiguration' ? [type] : [];
 });

@@ -32,6 +32,7 @@ export const waitConditionTypes: ResourceType[] = [
   },
   {
     type: 'OS::Heat::WaitConditionHandle',
+    actions: ['signal'],
     description: 'What programs outside signal, to let a wait condition go on.',
     properties: {
       signal_transport: {
@@ -50,6 +51,7 @@ export const waitConditionTypes: ResourceType[] = [
   },
   {
     type: 'OS::Heat::UpdateWaitConditionHandle',
+    actions: ['signal'],
     description: 'A handle that each update of the stack replaces, so that old signals are void.',
     properties: {},
     attributes: {},
@@ -67,6 +69,7 @@ export const waitConditionTypes: ResourceType[] = [
   },
   {
     type: 'AWS::CloudFormation::WaitConditionHandle',
+    actions: ['signal'],
     description: 'Its reference is an address to which a signal is put.',
     properties: {},
     attributes: {},
