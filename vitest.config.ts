@@ -16,7 +16,16 @@ export default defineConfig({
       project('chaos', ['test/chaos/**/*.test.ts'], 300_000),
       // The product on real brokers and databases, and their deaths: on request, as it does not pass every time yet.
       ...(process.env['ANNEAL_TEST_SOAK'] === 'true'
-        ? [project('soak', ['test/{e2e,chaos}/**/*.soak.ts'], 300_000, backends)]
+        ? [
+            project('soak', ['test/{e2e,chaos}/**/*.soak.ts'], 300_000, backends),
+            // The scenarios of e2e once more, on each broker and a database.
+            ...['rabbitmq', 'nats'].map((broker) => ({
+              test: {
+                ...project(broker, ['test/e2e/**/*.test.ts'], 300_000, backends).test,
+                env: { ANNEAL_TEST_BROKER: broker },
+              },
+            })),
+          ]
         : []),
     ],
   },

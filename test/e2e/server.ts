@@ -9,6 +9,9 @@ import type { Resource, Stack } from '@anneal/client/representation.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { freePort } from '../backends/free-port.ts';
+import { findMongodb } from '../backends/mongodb.ts';
+import { findNats } from '../backends/nats.ts';
+import { findRabbitmq } from '../backends/rabbitmq.ts';
 
 /** Ten processes that start at once on two processors, where others work too, take their time. */
 const startMs = 180_000;
@@ -45,7 +48,24 @@ export interface TestServerOptions {
   flags?: readonly string[];
 }
 
+/** The same scenarios on a real broker and a real database: a project of the test runner names the broker. */
+async function chosenBackends(): Promise<{ flags: string[]; stop: () => Promise<void> } | undefined> {
+  const chosen = process.env['ANNEAL_TEST_BROKER'];
+  if (chosen === undefined) return undefined;
+  const [broker, database] = await Promise.all([chosen === 'nats' ? findNats() : findRabbitmq(), findMongodb()]);
+  if ('missing' in broker) throw new Error(broker.missing);
+  if ('missing' in database) throw new Error(database.missing);
+  return {
+    flags: ['--bus', broker.url, '--store', database.url],
+    async stop() {
+      await Promise.all([broker.stop(), database.stop()]);
+    },
+  };
+}
+
 export async function startServer(options: TestServerOptions): Promise<TestServer> {
+  const backends = options.flags ? undefined : await chosenBackends();
+  const flags = options.flags ?? backends?.flags ?? [];
   const data = await mkdtemp(join(tmpdir(), 'anneal-e2e-'));
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
@@ -56,17 +76,7 @@ export async function startServer(options: TestServerOptions): Promise<TestServe
   const spawnServer = () => {
     const started = spawn(
       process.execPath,
-      [
-        'services/cli/main.ts',
-        'serve',
-        '--data',
-        data,
-        '--port',
-        String(port),
-        '--lab',
-        String(options.lab),
-        ...(options.flags ?? []),
-      ],
+      ['services/cli/main.ts', 'serve', '--data', data, '--port', String(port), '--lab', String(options.lab), ...flags],
       {
         cwd: repository,
         stdio: ['ignore', 'pipe', 'pipe'],
@@ -170,6 +180,7 @@ export async function startServer(options: TestServerOptions): Promise<TestServe
           // It is gone already.
         }
       }
+      await backends?.stop();
       await rm(data, { recursive: true, force: true, maxRetries: 5 });
     },
     output: () => lines.join('').slice(-6000),
