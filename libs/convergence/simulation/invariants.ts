@@ -38,11 +38,16 @@ export function checkStep(world: World, step: Step): void {
 }
 
 /** A resource is forgotten without having been deleted: then it must have been meant so. */
-function letGo(world: World, { state: { stack }, inputs }: Step, resource: ResourceDocument | undefined): void {
+function letGo(world: World, { before, state: { stack }, inputs }: Step, resource: ResourceDocument | undefined): void {
   if (!resource || isNested(resource)) return;
   const skipped =
     resource.skipped !== null || inputs.some((input) => input.kind === 'resource' && input.action.kind === 'skip');
-  const meant = resource.deletion_policy === 'Retain' || resource.external || stack.abandoned || skipped;
+  // What an update took for retained, refused and went back from in this very step, was never written as such.
+  const plans = [world.planAt(before.target.plan), ...inputs.flatMap((input) => ('plan' in input ? [input.plan] : []))];
+  const retained = [resource, ...plans.map((plan) => plan.resources[resource.name])].some(
+    (said) => said?.deletion_policy === 'Retain',
+  );
+  const meant = retained || resource.external || stack.abandoned || skipped;
   must(meant || !world.books.physical.has(resource.id), `C6: ${resource.id} is forgotten, and is still there`);
   if (meant) world.books.released.add(resource.id);
 }

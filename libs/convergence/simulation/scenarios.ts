@@ -174,6 +174,16 @@ export const scenarios: Readonly<Record<string, (script: Script) => void>> = {
     script.update({ a: wish({ value: 3 }), b: wish({ requires: ['a'] }) }).ends('UPDATE_COMPLETE');
     must(script.find('a').skipped === null, 'a is still skipped');
   },
+  'what becomes retained stays, though the update is refused and goes back in the same step': (script) => {
+    script.create({ z: wish() }, 'rollback').ends('CREATE_COMPLETE');
+    script.update({ a: wish(), w: wish(), x: wish({ requires: ['w'] }), y: wish({ requires: ['x'] }), z: wish() });
+    script.until(() => script.find('a').status === 'COMPLETE');
+    must(script.world.stack('s').phase === 'converging', 'the update ended too early');
+    const { id } = script.find('a');
+    script.update({ a: wish({ retain: true }), z: wish({ requires: ['a'], value: 2, restricted: ['update'] }) });
+    script.ends('ROLLBACK_COMPLETE');
+    must(script.resources.length === 1 && script.world.books.physical.has(id), 'what was to be retained is gone');
+  },
   'deletion ends in every state': (script) => {
     script.create(chain).remove().ends('DELETE_COMPLETE');
     const states: ((other: Script) => void)[] = [
