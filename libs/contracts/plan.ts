@@ -89,6 +89,8 @@ export const planResourceSchema = z.object({
   /** `update`, `replace`: what may not be done to it. */
   restricted_actions: z.array(z.string()).optional(),
   lifecycle_hooks: z.array(lifecycleHookSchema).optional(),
+  /** What is there goes before its replacement is made; absent: afterwards. */
+  replacement: z.literal('delete_first').optional(),
   /**
    * Content hash of this entry and of the parameters that it reads, where it stands in the template left out: while it is
    * the same, and what it requires is untouched, the resource need not be evaluated again.

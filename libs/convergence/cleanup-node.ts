@@ -3,6 +3,7 @@
  *
  * | it                                              | what is done                                              |
  * | ----------------------------------------------- | --------------------------------------------------------- |
+ * | goes before its replacement (`delete_first`)    | not held up by the next row, nor by who uses it           |
  * | the stack goes back on failure, and updates     | stays until all update nodes are done                     |
  * | has a request pending                           | awaited; a nested stack is sent the deletion now          |
  * | waits at a hook of its deletion                 | awaited                                                   |
@@ -21,7 +22,9 @@ import { removeResource, type Transaction } from './transaction.ts';
 export function visitCleanup(transaction: Transaction, id: string): void {
   const { state, tools } = transaction;
   const found = state.resources.get(id);
-  if (!found || !state.doomed.has(id) || state.requiredBy.has(id) || mustStay(transaction)) return;
+  if (!found || !state.doomed.has(id)) return;
+  const first = state.graph?.first.has(id) ?? false;
+  if (!first && (state.requiredBy.has(id) || mustStay(transaction))) return;
   if (found.request && (!isNested(found) || found.request.action === 'delete')) return;
   if (found.hook && isOfDeletion(found.hook.name)) return;
   const resource = found.hook ? dropWait(transaction, found) : found;

@@ -80,7 +80,15 @@ function buildPlan(transaction: Transaction): void {
       else dependents.set(name, [resource.name]);
     }
   }
-  state.graph = { waiting, dependents, current: new Map(), rolling: members, queued: new Set(), temporary };
+  state.graph = {
+    waiting,
+    dependents,
+    current: new Map(),
+    rolling: members,
+    queued: new Set(),
+    temporary,
+    first: new Set(),
+  };
   for (const resource of state.resources.values()) if (!waiting.has(resource.name)) doom(state, resource.id);
 }
 
@@ -105,7 +113,15 @@ function buildVisit(state: State): void {
   }
   for (const [id, count] of waiting) if (count === 0) state.ready.updates.items.push(id);
   const none = new Set<string>();
-  state.graph = { waiting, dependents, current: new Map(), rolling: none, queued: new Set(), temporary: none };
+  state.graph = {
+    waiting,
+    dependents,
+    current: new Map(),
+    rolling: none,
+    queued: new Set(),
+    temporary: none,
+    first: new Set(),
+  };
 }
 
 const requiredNames = (state: State, { name, requires }: PlanResource): string[] =>

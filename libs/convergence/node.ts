@@ -1,4 +1,5 @@
 /** What happens to a node of the graph: it is looked at again, it is done, or its incarnation is not wanted any more. */
+import type { PlanResource } from '@anneal/contracts/plan.ts';
 import { leaveBatch } from './rolling.ts';
 import { isVisit, type Graph, type ResourceDocument, type State } from './state.ts';
 import type { Transaction } from './transaction.ts';
@@ -38,6 +39,20 @@ const keepsWayBack = ({ stack }: State): boolean =>
   stack.on_failure !== 'keep' && stack.parent === null && (stack.action === 'UPDATE' || stack.action === 'RESTORE');
 
 const allNew = (graph: Graph): boolean => graph.current.size === graph.waiting.size;
+
+/**
+ * Whether an entry of the plan has to wait until what has its name is gone: it says that a replacement is made
+ * afterwards. All that stands in its place is deleted, whoever uses it: they follow once the new one is there.
+ */
+export function waitsForPlace({ state }: Transaction, { name, replacement }: PlanResource, keep?: string): boolean {
+  if (replacement !== 'delete_first') return false;
+  const others = [...(state.byName.get(name) ?? [])].filter((id) => id !== keep);
+  for (const id of others) {
+    state.graph?.first.add(id);
+    doom(state, id);
+  }
+  return others.length > 0;
+}
 
 export function doom(state: State, id: string): void {
   state.doomed.add(id);

@@ -215,6 +215,8 @@ export interface Graph {
   readonly rolling: ReadonlySet<string>;
   readonly queued: Set<string>;
   readonly temporary: ReadonlySet<string>;
+  /** Incarnations that go before their replacement is made, though others use them. */
+  readonly first: Set<string>;
 }
 
 /** Nodes that may be ready, taken from the front. One may stand in it twice: looking again does no harm. */

@@ -49,13 +49,14 @@
  *
  * Invariants, held after every step:
  * C1 A resource is only worked on when everything it requires is COMPLETE in this traversal.
- * C2 An incarnation is only deleted when no incarnation that exists uses it.
+ * C2 An incarnation is only deleted when no incarnation that exists uses it, unless its replacement waits for its place.
  * C3 At most one traversal of a stack is live; an older one changes nothing but what its own requests answer.
  * C4 At most one request of an incarnation is pending; only a deletion whose grace is over may overtake it, by its fence,
  *    and, in a nested stack, any newer traversal.
  * C5 A live traversal has something in flight, waits for someone outside (a hook, a word, a pause), or ends in this step.
  * C6 What a provider was ever asked to make is in a document until its deletion is answered.
- * C7 A replacement is complete, and what used the original has moved to it, before the original is deleted.
+ * C7 A replacement is complete, and what used the original has moved to it, before the original is deleted;
+ *    where the plan says `delete_first`, nothing else has its name any more when the replacement is asked for.
  * C8 Unchanged resources are neither sent nor written.
  * C9 What is external, retained or abandoned is never deleted; what is external is never made or changed.
  * C10 No more requests than the limit are in flight, and no more members of a rolling group than its batch change at a time.

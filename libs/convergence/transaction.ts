@@ -112,6 +112,8 @@ export function removeResource(transaction: Transaction, id: string): void {
   changes.resources.delete(id);
   if (stored > 0) changes.removed.set(id, stored);
   dropResource(state, id);
+  // Its replacement may have waited for its place.
+  if (state.graph?.waiting.has(resource.name)) state.ready.updates.items.push(resource.name);
   for (const required of resource.requires) if (state.doomed.has(required)) state.ready.cleanups.items.push(required);
 }
 

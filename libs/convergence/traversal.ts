@@ -42,6 +42,7 @@ export function beginUpdate(transaction: Transaction, input: Given<'update'>): v
     rolling: none,
     queued: none,
     temporary: none,
+    first: new Set(),
   };
 }
 

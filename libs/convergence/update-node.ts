@@ -13,6 +13,7 @@
  * | - equal                                              | nothing: done; whatever else has its name is cleaned   |
  * | - differs where the type allows it                   | updated in place                                       |
  * | - differs elsewhere, or its provider said so         | replaced; the original stays until nobody uses it      |
+ * | - ... and the plan says `delete_first`               | all of that name is deleted first, then it is made     |
  * | - failed to be made, or a check: unhealthy           | replaced; of a nested stack: updated                   |
  * | - failed to be updated                               | updated with all that was tried, or replaced: the type |
  * Each of these waits, of a rolling group, for its batch; what `restricted_actions` names fails and touches nothing.
@@ -20,7 +21,7 @@
 import type { PlanResource } from '@anneal/contracts/plan.ts';
 import { adoptOne, visitExternal } from './adopt.ts';
 import { failLeaf, refuseLeaf } from './failure.ts';
-import { doom, markDone } from './node.ts';
+import { doom, markDone, waitsForPlace } from './node.ts';
 import { holdAt } from './wait.ts';
 import { create, currentRequires, send, type Resolved } from './incarnation.ts';
 import type { Comparison } from './protocol.ts';
@@ -77,6 +78,7 @@ function make(transaction: Transaction, planned: PlanResource, resolved: Resolve
     adoptOne(transaction, planned, resolved);
     return;
   }
+  if (waitsForPlace(transaction, planned)) return;
   const resource = create(transaction, planned, resolved, null);
   if (!holdAt(transaction, resource, 'pre-create')) send(transaction, resource, 'create', resolved, []);
 }
@@ -92,7 +94,9 @@ function bring(transaction: Transaction, choice: Choice, planned: PlanResource, 
   const { resource, comparison } = choice;
   const { name } = planned;
   if (resource.action === 'INIT' && resource.type === planned.type) {
-    if (!resource.request && joinsBatch(transaction, name, false) && !holdAt(transaction, resource, 'pre-create')) {
+    if (resource.request || !joinsBatch(transaction, name, false)) return;
+    if (waitsForPlace(transaction, planned, resource.id)) return;
+    if (!holdAt(transaction, resource, 'pre-create')) {
       send(transaction, resource, 'create', resolved, []);
     }
     return;
@@ -124,6 +128,7 @@ function bring(transaction: Transaction, choice: Choice, planned: PlanResource, 
   }
   if (!joinsBatch(transaction, name, !replaced)) return;
   if (replaced) {
+    if (waitsForPlace(transaction, planned)) return;
     // Create before delete: the original stays, and is cleaned up once its dependents have moved.
     const replacement = create(transaction, planned, resolved, resource.id);
     changeResource(transaction, resource.id, { replaced_by: replacement.id });

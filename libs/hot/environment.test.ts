@@ -68,5 +68,9 @@ describe('environments', () => {
         { code: 'InvalidRegistry', found: 'delete' },
       ],
     });
+    const replacement = { resources: { 'web*': { replacement: 'delete-first' } } };
+    expect(answer([{ resource_registry: replacement }])).toMatchObject({
+      mistakes: [{ code: 'InvalidRegistry', nearest: 'delete_first' }],
+    });
   });
 });

@@ -13,7 +13,12 @@ import { join, type Mistakes, nearestName } from './mistakes.ts';
 import { type Entry, isNull, isObject, kindOfNode, type Node, toJson, toRecord } from './node.ts';
 
 const hookNames = ['pre-create', 'pre-update', 'pre-delete', 'post-create', 'post-update', 'post-delete'];
-const restrictableActions = ['update', 'replace'];
+/** What may be said of a resource, and what each is called when it is wrong. */
+const statements = {
+  hooks: [hookNames, 'hook'],
+  restricted_actions: [['update', 'replace'], 'restricted_action'],
+  replacement: [['create_first', 'delete_first'], 'replacement'],
+} as const;
 
 interface Mapping {
   readonly kind: 'mapping';
@@ -120,6 +125,11 @@ export class Registry {
 
   lifecycleHooks(resource: string): LifecycleHook[] {
     return this.#said(resource, 'lifecycle_hooks').flatMap((value) => lifecycleHookSchema.safeParse(value).data ?? []);
+  }
+
+  /** The last that fits counts; undefined: as the type says. */
+  replacement(resource: string): Json | undefined {
+    return this.#said(resource, 'replacement').at(-1);
   }
 
   #statements(resource: string, name: string): string[] {
@@ -229,7 +239,7 @@ function load(parameters: {
       const message = `"resources" in the resource registry must be a map, not ${kindOfNode(value)}`;
       mistakes.add({ code: 'WrongType', message, path: place, at: value.at ?? at, expected: 'a map' });
     } else if (isNull(value)) remove(into, key);
-    else if (key === 'hooks' || key === 'restricted_actions') {
+    else if (key === 'hooks' || key === 'restricted_actions' || (key === 'replacement' && path[0] === 'resources')) {
       readStatement({ into, key, value, place, mistakes, at: value.at ?? at });
     } else if (key === 'lifecycle_hooks') {
       readLifecycleHooks({ into, value, place, mistakes, at: value.at ?? at });
@@ -267,14 +277,15 @@ function remove({ items }: Level, key: string): void {
 
 function readStatement(parameters: {
   into: Level;
-  key: 'hooks' | 'restricted_actions';
+  key: keyof typeof statements;
   value: Node;
   place: string;
   mistakes: Mistakes;
   at: Source | undefined;
 }): void {
   const { into, key, value, place, mistakes, at } = parameters;
-  const [known, what] = key === 'hooks' ? [hookNames, 'hook'] : [restrictableActions, 'restricted_action'];
+  const known: readonly string[] = statements[key][0];
+  const what = statements[key][1];
   const json = toJson(value);
   const items = Array.isArray(json) ? json : [json];
   for (const item of items) {

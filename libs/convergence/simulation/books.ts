@@ -7,6 +7,7 @@ import { usesOf } from './model.ts';
 
 interface Physical {
   readonly stack: string;
+  readonly name: string;
   /** What it was last told to use, and what a failed update may have made it use. */
   readonly uses: ReadonlySet<string>;
   /** The properties that it has. */
@@ -49,6 +50,7 @@ export class Books {
     const uses = usesOf(request.properties);
     this.physical.set(id, {
       stack: resource.stack_id,
+      name: resource.name,
       uses: new Set(how.whole ? uses : [...(before?.uses ?? []), ...uses]),
       applied: JSON.stringify(request.properties),
       suspended: before?.suspended ?? false,
@@ -57,7 +59,7 @@ export class Books {
   }
 
   /** A request is about to be sent. */
-  mayBeSent(resource: ResourceDocument, complete: (id: string) => boolean): void {
+  mayBeSent(resource: ResourceDocument, complete: (id: string) => boolean, deleteFirst: boolean): void {
     const request = resource.request;
     if (!request) return;
     must(!this.released.has(resource.id), `C9: ${resource.id} was let go, and is asked to ${request.action}`);
@@ -68,12 +70,18 @@ export class Books {
     if (request.action === 'delete') {
       must(resource.deletion_policy !== 'Retain', `C9: ${resource.id} is to be retained, and is deleted`);
       for (const [id, { uses }] of this.physical) {
-        const used = id !== resource.id && uses.has(resource.id) && !this.released.has(id);
+        const used = !deleteFirst && id !== resource.id && uses.has(resource.id) && !this.released.has(id);
         must(!used, `C2: ${resource.id} is deleted while ${id} uses it`);
       }
       return;
     }
     if (request.action !== 'create' && request.action !== 'update') return;
+    if (deleteFirst && request.action === 'create') {
+      for (const [id, { stack, name, retained }] of this.physical) {
+        const another = stack === resource.stack_id && name === resource.name && id !== resource.id;
+        must(!another || retained || this.released.has(id), `C7: ${resource.id} is made while ${id} has its place`);
+      }
+    }
     const before = this.physical.get(resource.id)?.applied;
     if (request.action === 'update' && before !== undefined) {
       const found = JSON.parse(before) as Record<string, unknown>;

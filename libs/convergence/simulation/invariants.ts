@@ -81,13 +81,17 @@ function checkRequest(
   if (request.traversal !== state.stack.traversal) return;
   // Whoever abandons a nested stack tells it to let go, too.
   if (state.stack.abandoned && isNested(resource)) return;
-  world.books.mayBeSent(resource, (id) => {
-    const used = state.resources.get(id);
-    return (
-      used?.status === 'COMPLETE' &&
-      (world.books.physical.has(id) || isNested(used) || used.external || used.skipped !== null)
-    );
-  });
+  world.books.mayBeSent(
+    resource,
+    (id) => {
+      const used = state.resources.get(id);
+      return (
+        used?.status === 'COMPLETE' &&
+        (world.books.physical.has(id) || isNested(used) || used.external || used.skipped !== null)
+      );
+    },
+    state.plan.resources[resource.name]?.replacement === 'delete_first',
+  );
 }
 
 /** The books of a nested stack's resource are kept by what the nested stack says of itself. */

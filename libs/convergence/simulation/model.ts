@@ -36,6 +36,7 @@ export interface Wish {
   readonly lifecycle?: readonly LifecycleHook[];
   readonly restricted?: readonly string[];
   readonly external?: string;
+  readonly deleteFirst?: boolean;
 }
 export type Wishes = Readonly<Record<string, Wish>>;
 
@@ -77,6 +78,7 @@ function entryOf(name: string, wish: Wish): PlanResource {
     ...(wish.hooks && { hooks: [...wish.hooks] }),
     ...(wish.lifecycle && { lifecycle_hooks: [...wish.lifecycle] }),
     ...(wish.restricted && { restricted_actions: [...wish.restricted] }),
+    ...(wish.deleteFirst && { replacement: 'delete_first' }),
     ...(wish.external !== undefined && { external_id: { kind: 'literal', value: wish.external } }),
     ...(type === 'Nested' && { nested: { kind: 'template', type, digest: 'one', reads: [] } }),
   };

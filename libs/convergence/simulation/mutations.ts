@@ -17,8 +17,8 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   'deletes what is used': {
     rule: 'C2',
     file: 'cleanup-node.ts',
-    from: '|| state.requiredBy.has(id)',
-    to: '',
+    from: 'state.requiredBy.has(id) || mustStay(transaction)',
+    to: 'mustStay(transaction)',
   },
   'believes an older answer': {
     rule: 'C3',
@@ -55,6 +55,12 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     file: 'cleanup-node.ts',
     from: "resource.deletion_policy === 'Retain' ||",
     to: '',
+  },
+  'makes what is to wait for its place': {
+    rule: 'C7',
+    file: 'node.ts',
+    from: "if (replacement !== 'delete_first') return false;",
+    to: 'if (name) return false;',
   },
   'knows no limit': {
     rule: 'C10',

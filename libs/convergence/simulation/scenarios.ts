@@ -184,6 +184,19 @@ export const scenarios: Readonly<Record<string, (script: Script) => void>> = {
     script.ends('ROLLBACK_COMPLETE');
     must(script.resources.length === 1 && script.world.books.physical.has(id), 'what was to be retained is gone');
   },
+  'what is to be deleted first is, whatever becomes of its replacement': (script) => {
+    const at = (made: number): Wishes => ({ a: wish({ kind: made, deleteFirst: true }), b: wish({ requires: ['a'] }) });
+    script.create(at(1), 'rollback').ends('CREATE_COMPLETE');
+    const { id } = script.find('a');
+    script.update(at(2)).until(pending(script, 'a', 'create'));
+    must(!script.world.books.physical.has(id), 'the original is still there');
+    must(script.find('b').action === 'CREATE' && script.resources.length === 2, 'b did not wait');
+    script.failing().until(() => script.world.stack('s').action === 'ROLLBACK');
+    script.mended().ends('ROLLBACK_COMPLETE');
+    must(script.find('a').properties['kind'] === 1 && script.find('a').id !== id, 'the old one was not made again');
+    script.update(at(3)).ends('UPDATE_COMPLETE');
+    must(script.resources.length === 2, 'something is left');
+  },
   'deletion ends in every state': (script) => {
     script.create(chain).remove().ends('DELETE_COMPLETE');
     const states: ((other: Script) => void)[] = [

@@ -268,6 +268,7 @@ export function changeWishes(before: Wishes, random: Random): Wishes {
           },
         ],
       }),
+      ...(random(100) < 15 && { deleteFirst: true }),
       ...(random(100) < 3 && { restricted: [random(2) === 0 ? 'update' : 'replace'] }),
     };
   }

@@ -34,12 +34,14 @@ export function describeResources(resources: readonly PlanResource[], described:
     const hooks = registry.hooks(resource.name);
     const restricted = registry.restrictedActions(resource.name);
     const lifecycle = registry.lifecycleHooks(resource.name);
+    const replacement = registry.replacement(resource.name) ?? typeOf.get(resource.name)?.replacement;
     const kind = nestedKind(typeOf.get(resource.name)?.type ?? '', templateOf.has(resource.name));
     return {
       ...resource,
       ...(hooks.length > 0 && { hooks }),
       ...(restricted.length > 0 && { restricted_actions: restricted }),
       ...(lifecycle.length > 0 && { lifecycle_hooks: lifecycle }),
+      ...(replacement === 'delete_first' && { replacement }),
       ...(kind && nestedPart(resource, kind, described)),
     };
   });
