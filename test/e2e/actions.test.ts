@@ -329,3 +329,34 @@ describe('a plan', () => {
     expect(said(await ended('planned', 'UPDATE_COMPLETE'))).toBe('two');
   });
 });
+
+describe('a resource of which there can be one only', () => {
+  it('is deleted before the next is made, and what uses it stays and moves over', async () => {
+    const template = `heat_template_version: 2018-08-31
+parameters: {version: {type: string, default: first}}
+resources:
+  only: {type: OS::Heat::TestResource, properties: {update_replace_value: {get_param: version}}}
+  user: {type: OS::Heat::TestResource, properties: {value: {get_resource: only}}}
+`;
+    const environment = 'resource_registry: {resources: {only: {replacement: delete_first}}}';
+    const parts = { ...bundle(template, { 'env.yaml': environment }), environmentFiles: ['env.yaml'] };
+    const { client } = server;
+    await client.stacks.create({ name: 'only', bundle: parts });
+    expect(await settled(server, 'only')).toMatchObject({ stack_status: 'CREATE_COMPLETE' });
+    const marker = (await client.stacks.events({ stack: 'only', limit: 1, descending: true })).at(0)?.id;
+    await client.stacks.update({ stack: 'only', bundle: parts, parameters: { version: 'second' } });
+    expect(await settled(server, 'only')).toMatchObject({ stack_status: 'UPDATE_COMPLETE' });
+    const events = await client.stacks.events({ stack: 'only', marker });
+    const told = events.map((event) => `${event.resource_name} ${event.resource_status}`);
+    expect(told.filter((event) => !event.startsWith('only UPDATE'))).toEqual([
+      'only DELETE_IN_PROGRESS',
+      'only DELETE_COMPLETE',
+      'only CREATE_IN_PROGRESS',
+      'only CREATE_COMPLETE',
+      'user UPDATE_IN_PROGRESS',
+      'user UPDATE_COMPLETE',
+    ]);
+    await client.stacks.delete({ stack: 'only' });
+    await deleted(server, 'only');
+  });
+});

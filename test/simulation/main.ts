@@ -8,7 +8,7 @@ import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
 import { impossible, tableOf } from '@anneal/convergence/simulation/coverage.ts';
-import { mutate } from '@anneal/convergence/simulation/mutations.ts';
+import { mutate, mutations } from '@anneal/convergence/simulation/mutations.ts';
 import type { Core } from '@anneal/convergence/simulation/shell.ts';
 
 const { values } = parseArgs({
@@ -17,8 +17,22 @@ const { values } = parseArgs({
     first: { type: 'string', default: '1' },
     mutation: { type: 'string' },
     other: { type: 'string' },
+    help: { type: 'boolean', default: false },
   },
 });
+if (values.help) {
+  process.stdout.write(`usage: npm run simulate -- [--seeds N] [--first S] [--mutation NAME] [--other FOLDER]
+
+Runs the scripted scenarios, then N random lives of trees of stacks, from seed S on (2000 from 1), in virtual time: providers
+that are slow, fail, lie and repeat, updates in the middle, shells killed at every fault point. After every step the
+invariants of libs/convergence/step.ts are checked. Prints which (state, input) pairs were exercised; ends with 1 and the
+seed that broke a rule.
+
+  --mutation NAME  break a rule of the core first, which must be found: ${Object.keys(mutations).join('; ')}
+  --other FOLDER   another version of libs/convergence beside this one, each reading what the other wrote
+`);
+  process.exit(0);
+}
 
 if (values.mutation !== undefined) registerHooks(mutate(values.mutation));
 const { simulate, current } = await import('@anneal/convergence/simulation/simulate.ts');
