@@ -1,12 +1,4 @@
-import { once } from 'node:events';
-import { createServer, type AddressInfo } from 'node:net';
+import { freePort as freePortOf } from '@anneal/cli/serve/port.ts';
 
 /** A port of 127.0.0.1 that nobody listens on now. */
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
-}
+export const freePort = (): Promise<number> => freePortOf('127.0.0.1');

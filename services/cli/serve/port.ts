@@ -1,4 +1,5 @@
 /** The port to listen on: checked before anything is started, so that a busy one is a sentence and not a stack. */
+import { randomInt } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
@@ -19,8 +20,17 @@ export async function choosePort(parameters: { host: string; port: number; dataD
   return chosen;
 }
 
-/** One that nobody listens on now. */
-export const freePort = (host: string): Promise<number> => probe(host, 0);
+/**
+ * One that nobody listens on now. It lies below those that systems give to outgoing connections, one of which could
+ * otherwise take it before it is listened on.
+ */
+export async function freePort(host: string): Promise<number> {
+  for (let attempt = 0; attempt < 50; attempt += 1) {
+    const port = await probe(host, randomInt(15_000, 32_000)).catch(() => undefined);
+    if (port !== undefined) return port;
+  }
+  return probe(host, 0);
+}
 
 function probe(host: string, port: number): Promise<number> {
   const { promise, resolve, reject } = Promise.withResolvers<number>();
