@@ -1,5 +1,5 @@
 /** Alarms: schemas, so that templates that name them can be checked offline. */
-import type { ResourceType } from '@anneal/contracts/resource-type.ts';
+import type { PropertySchema, ResourceType } from '@anneal/contracts/resource-type.ts';
 
 /** What every alarm has: whom it tells, and when. */
 const actionProperties: ResourceType['properties'] = {
@@ -51,6 +51,42 @@ const actionProperties: ResourceType['properties'] = {
   },
 };
 
+const comparisons = [{ allowed_values: ['le', 'ge', 'eq', 'lt', 'gt', 'ne'] }];
+
+/** Of an alarm on a measure of Gnocchi. */
+const gnocchiProperties: ResourceType['properties'] = {
+  comparison_operator: {
+    type: 'String',
+    update_allowed: true,
+    constraints: comparisons,
+  },
+  evaluation_periods: { type: 'Integer', update_allowed: true },
+  aggregation_method: { type: 'String', update_allowed: true },
+  granularity: { type: 'Integer', update_allowed: true },
+  threshold: { type: 'Number', required: true, update_allowed: true },
+  ...actionProperties,
+};
+
+const samplesQuery: PropertySchema = {
+  type: 'List',
+  update_allowed: true,
+  schema: {
+    '*': {
+      type: 'Map',
+      schema: {
+        field: { type: 'String' },
+        type: {
+          type: 'String',
+          default: 'string',
+          constraints: [{ allowed_values: ['integer', 'float', 'string', 'boolean', 'datetime'] }],
+        },
+        op: { type: 'String', constraints: comparisons },
+        value: { type: 'String' },
+      },
+    },
+  },
+};
+
 export const aodhTypes: ResourceType[] = [
   {
     type: 'OS::Aodh::Alarm',
@@ -58,7 +94,7 @@ export const aodhTypes: ResourceType[] = [
       comparison_operator: {
         type: 'String',
         update_allowed: true,
-        constraints: [{ allowed_values: ['le', 'ge', 'eq', 'lt', 'gt', 'ne'] }],
+        constraints: comparisons,
       },
       evaluation_periods: { type: 'Integer', update_allowed: true },
       meter_name: { type: 'String', required: true },
@@ -70,25 +106,7 @@ export const aodhTypes: ResourceType[] = [
       },
       threshold: { type: 'Number', required: true, update_allowed: true },
       matching_metadata: { type: 'Map', default: {}, update_allowed: true },
-      query: {
-        type: 'List',
-        update_allowed: true,
-        schema: {
-          '*': {
-            type: 'Map',
-            schema: {
-              field: { type: 'String' },
-              type: {
-                type: 'String',
-                default: 'string',
-                constraints: [{ allowed_values: ['integer', 'float', 'string', 'boolean', 'datetime'] }],
-              },
-              op: { type: 'String', constraints: [{ allowed_values: ['le', 'ge', 'eq', 'lt', 'gt', 'ne'] }] },
-              value: { type: 'String' },
-            },
-          },
-        },
-      },
+      query: samplesQuery,
       ...actionProperties,
     },
     attributes: {},
@@ -119,25 +137,7 @@ export const aodhTypes: ResourceType[] = [
     type: 'OS::Aodh::EventAlarm',
     properties: {
       event_type: { type: 'String', default: '*', update_allowed: true },
-      query: {
-        type: 'List',
-        update_allowed: true,
-        schema: {
-          '*': {
-            type: 'Map',
-            schema: {
-              field: { type: 'String' },
-              type: {
-                type: 'String',
-                default: 'string',
-                constraints: [{ allowed_values: ['integer', 'float', 'string', 'boolean', 'datetime'] }],
-              },
-              op: { type: 'String', constraints: [{ allowed_values: ['le', 'ge', 'eq', 'lt', 'gt', 'ne'] }] },
-              value: { type: 'String' },
-            },
-          },
-        },
-      },
+      query: samplesQuery,
       ...actionProperties,
     },
     attributes: {},
@@ -146,16 +146,7 @@ export const aodhTypes: ResourceType[] = [
     type: 'OS::Aodh::GnocchiAggregationByMetricsAlarm',
     properties: {
       metrics: { type: 'List', required: true, update_allowed: true },
-      comparison_operator: {
-        type: 'String',
-        update_allowed: true,
-        constraints: [{ allowed_values: ['le', 'ge', 'eq', 'lt', 'gt', 'ne'] }],
-      },
-      evaluation_periods: { type: 'Integer', update_allowed: true },
-      aggregation_method: { type: 'String', update_allowed: true },
-      granularity: { type: 'Integer', update_allowed: true },
-      threshold: { type: 'Number', required: true, update_allowed: true },
-      ...actionProperties,
+      ...gnocchiProperties,
     },
     attributes: {},
   },
@@ -165,16 +156,7 @@ export const aodhTypes: ResourceType[] = [
       metric: { type: 'String', required: true, update_allowed: true },
       query: { type: 'String', required: true, update_allowed: true },
       resource_type: { type: 'String', required: true, update_allowed: true },
-      comparison_operator: {
-        type: 'String',
-        update_allowed: true,
-        constraints: [{ allowed_values: ['le', 'ge', 'eq', 'lt', 'gt', 'ne'] }],
-      },
-      evaluation_periods: { type: 'Integer', update_allowed: true },
-      aggregation_method: { type: 'String', update_allowed: true },
-      granularity: { type: 'Integer', update_allowed: true },
-      threshold: { type: 'Number', required: true, update_allowed: true },
-      ...actionProperties,
+      ...gnocchiProperties,
     },
     attributes: {},
   },
@@ -184,16 +166,7 @@ export const aodhTypes: ResourceType[] = [
       metric: { type: 'String', required: true, update_allowed: true },
       resource_id: { type: 'String', required: true, update_allowed: true },
       resource_type: { type: 'String', required: true, update_allowed: true },
-      comparison_operator: {
-        type: 'String',
-        update_allowed: true,
-        constraints: [{ allowed_values: ['le', 'ge', 'eq', 'lt', 'gt', 'ne'] }],
-      },
-      evaluation_periods: { type: 'Integer', update_allowed: true },
-      aggregation_method: { type: 'String', update_allowed: true },
-      granularity: { type: 'Integer', update_allowed: true },
-      threshold: { type: 'Number', required: true, update_allowed: true },
-      ...actionProperties,
+      ...gnocchiProperties,
     },
     attributes: {},
   },

@@ -11,6 +11,27 @@ const shares = listOf(
   { update_allowed: true },
 );
 
+const credentials = mapOf(
+  { user: string({ required: true }), password: string({ required: true }) },
+  { update_allowed: true },
+);
+/** Of all templates: names are those of hosts. */
+const templateProperties = {
+  name: string({
+    update_allowed: true,
+    constraints: [
+      { length: { min: 1, max: 50 } },
+      {
+        allowed_pattern:
+          '^(([a-zA-Z]|[a-zA-Z][a-zA-Z0-9\\-]*[a-zA-Z0-9])\\.)*([A-Za-z]|[A-Za-z][A-Za-z0-9\\-]*[A-Za-z0-9])$',
+      },
+    ],
+  }),
+  description: string({ default: '', update_allowed: true }),
+  plugin_name: string({ required: true, update_allowed: true, constraints: checked('sahara.plugin') }),
+  hadoop_version: string({ required: true, update_allowed: true }),
+};
+
 export const saharaTypes: ResourceType[] = [
   resourceType(
     'OS::Sahara::Cluster',
@@ -45,19 +66,7 @@ export const saharaTypes: ResourceType[] = [
   resourceType(
     'OS::Sahara::ClusterTemplate',
     {
-      name: string({
-        update_allowed: true,
-        constraints: [
-          { length: { min: 1, max: 50 } },
-          {
-            allowed_pattern:
-              '^(([a-zA-Z]|[a-zA-Z][a-zA-Z0-9\\-]*[a-zA-Z0-9])\\.)*([A-Za-z]|[A-Za-z][A-Za-z0-9\\-]*[A-Za-z0-9])$',
-          },
-        ],
-      }),
-      description: string({ default: '', update_allowed: true }),
-      plugin_name: string({ required: true, update_allowed: true, constraints: checked('sahara.plugin') }),
-      hadoop_version: string({ required: true, update_allowed: true }),
+      ...templateProperties,
       default_image_id: string({ update_allowed: true, constraints: checked('sahara.image') }),
       neutron_management_network: string({ update_allowed: true, constraints: checked('neutron.network') }),
       anti_affinity: listOf(string(), { update_allowed: true }),
@@ -82,10 +91,7 @@ export const saharaTypes: ResourceType[] = [
       type: string({ required: true, update_allowed: true, constraints: oneOf('swift', 'hdfs', 'maprfs', 'manila') }),
       url: string({ required: true, update_allowed: true }),
       description: string({ default: '', update_allowed: true }),
-      credentials: mapOf(
-        { user: string({ required: true }), password: string({ required: true }) },
-        { update_allowed: true },
-      ),
+      credentials,
     },
     {},
   ),
@@ -137,29 +143,14 @@ export const saharaTypes: ResourceType[] = [
       name: string({ update_allowed: true }),
       url: string({ required: true, update_allowed: true }),
       description: string({ default: '', update_allowed: true }),
-      credentials: mapOf(
-        { user: string({ required: true }), password: string({ required: true }) },
-        { update_allowed: true },
-      ),
+      credentials,
     },
     {},
   ),
   resourceType(
     'OS::Sahara::NodeGroupTemplate',
     {
-      name: string({
-        update_allowed: true,
-        constraints: [
-          { length: { min: 1, max: 50 } },
-          {
-            allowed_pattern:
-              '^(([a-zA-Z]|[a-zA-Z][a-zA-Z0-9\\-]*[a-zA-Z0-9])\\.)*([A-Za-z]|[A-Za-z][A-Za-z0-9\\-]*[A-Za-z0-9])$',
-          },
-        ],
-      }),
-      description: string({ default: '', update_allowed: true }),
-      plugin_name: string({ required: true, update_allowed: true, constraints: checked('sahara.plugin') }),
-      hadoop_version: string({ required: true, update_allowed: true }),
+      ...templateProperties,
       flavor: string({ required: true, update_allowed: true, constraints: checked('nova.flavor') }),
       volumes_per_node: integer({ default: 0, update_allowed: true, constraints: [{ range: { min: 0 } }] }),
       volumes_size: integer({ update_allowed: true, constraints: [{ range: { min: 1 } }] }),

@@ -11,6 +11,9 @@ const networks = listOf(
   { default: [] },
 );
 
+/** Of Barbican's containers. */
+const containerAttributes = { status: 'String', container_ref: 'String', secret_refs: 'Map', consumers: 'List' };
+
 export const storeTypes: ResourceType[] = [
   resourceType(
     'OS::Glance::Image',
@@ -128,7 +131,7 @@ export const storeTypes: ResourceType[] = [
       private_key_passphrase_ref: string({ constraints: checked('barbican.secret') }),
       intermediates_ref: string({ constraints: checked('barbican.secret') }),
     },
-    { status: 'String', container_ref: 'String', secret_refs: 'Map', consumers: 'List' },
+    containerAttributes,
   ),
   resourceType(
     'OS::Barbican::GenericContainer',
@@ -141,7 +144,7 @@ export const storeTypes: ResourceType[] = [
         }),
       ),
     },
-    { status: 'String', container_ref: 'String', secret_refs: 'Map', consumers: 'List' },
+    containerAttributes,
   ),
   resourceType(
     'OS::Barbican::Order',
@@ -180,7 +183,7 @@ export const storeTypes: ResourceType[] = [
       private_key_passphrase_ref: string({ constraints: checked('barbican.secret') }),
       public_key_ref: string({ constraints: checked('barbican.secret') }),
     },
-    { status: 'String', container_ref: 'String', secret_refs: 'Map', consumers: 'List' },
+    containerAttributes,
   ),
   resourceType(
     'OS::Barbican::Secret',
