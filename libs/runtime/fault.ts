@@ -17,6 +17,8 @@ export function armFault(name: string, fault: Fault): () => void {
   return () => armed.delete(name);
 }
 
+export const disarmFaults = (): void => armed.clear();
+
 /** @throws Error for a text that is not `<name>:<kill|throw>[:<nth>]`. */
 export function armFromText(text: string): void {
   const [name, what, nth = '1'] = text.split(':');

@@ -29,12 +29,19 @@ export class Bmcs {
     return this.#queues.isBusy(keyOf(node));
   }
 
-  /** Resolves when the power has been read to be so. @throws AnnealError when the reset was accepted and nothing came of it. */
-  ensurePower(node: NodeDocument, wanted: Power, options: { withinMs: number; change?: Change }): Promise<void> {
+  /**
+   * Resolves when the power has been read to be so, or `proven` gives that it was: what a BMC says of the power may be
+   * late, and a machine may be off again before anyone looks. @throws AnnealError when the reset was accepted and nothing came of it.
+   */
+  ensurePower(
+    node: NodeDocument,
+    wanted: Power,
+    options: { withinMs: number; change?: Change; proven?: () => Promise<boolean> },
+  ): Promise<void> {
     return this.with(node, async (machine) => {
       if ((await machine.power()) === wanted) return;
       await machine.reset(options.change ?? wanted);
-      if (await machine.awaitPower(wanted, options.withinMs)) return;
+      if (await machine.awaitPower(wanted, options.withinMs, options.proven)) return;
       throw new AnnealError(
         'BmcRefused',
         `The BMC of node ${node.name} at ${node.address} accepted a reset to ${wanted}, but after ${options.withinMs / 1000} s the power is not so.`,

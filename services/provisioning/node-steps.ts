@@ -9,7 +9,7 @@ import type { ServiceContext } from '@anneal/runtime/service.ts';
 import type { Bmcs } from './bmcs.ts';
 import type { Hosts } from './hosts.ts';
 import type { Boot, NodeDocument, Power } from './node-document.ts';
-import type { NodeChange } from './node-records.ts';
+import type { NodeChange, NodeRecords } from './node-records.ts';
 import type { Step } from './node-states.ts';
 
 export type Outcome =
@@ -24,6 +24,7 @@ export type Outcome =
 
 export interface StepOptions {
   readonly context: ServiceContext;
+  readonly records: NodeRecords;
   readonly bmcs: Bmcs;
   readonly hosts: Hosts;
   /** After this long without a fetch of the boot image, the machine is booted again. */
@@ -38,7 +39,7 @@ const textIn = (value: Json | undefined): string => (typeof value === 'string' ?
 export const hashOf = (secret: string): string => createHash('sha256').update(secret).digest('hex');
 
 export function createSteps(options: StepOptions): Readonly<Record<Step, (node: NodeDocument) => Promise<Outcome>>> {
-  const { context, bmcs, hosts } = options;
+  const { context, records, bmcs, hosts } = options;
   const { secrets } = context;
   const now = (): number => context.now().getTime();
 
@@ -73,9 +74,16 @@ export function createSteps(options: StepOptions): Readonly<Record<Step, (node: 
     return { ...boot, method };
   };
   const powerOn = async (node: NodeDocument): Promise<NodeChange> => {
-    const change = await ensure(node, 'power on');
     const boot = bootOf(node);
-    return { ...change, boot: { ...boot, tries: boot.tries + 1, powered_at: context.now().toISOString() } };
+    const hasFetched = async (): Promise<boolean> => {
+      const current = (await records.get(node.id))?.boot;
+      return current?.secret_hash === boot.secret_hash && current.fetched_at !== null;
+    };
+    await bmcs.ensurePower(node, 'power on', { withinMs: withinMs(node), proven: hasFetched });
+    return {
+      power: 'power on',
+      boot: { ...boot, tries: boot.tries + 1, powered_at: context.now().toISOString() },
+    };
   };
 
   /** Resolves with what to wait for; boots the machine again when it does not even fetch its image. */

@@ -59,7 +59,7 @@ export const provisioningService = defineService({
       if (!opened) throw new AnnealError('Unavailable', 'Provisioning has not started yet.');
       return opened;
     };
-    const steps = createSteps({ context, bmcs, hosts, rebootAfterMs: budgets.bootMs / 3 });
+    const steps = createSteps({ context, records, bmcs, hosts, rebootAfterMs: budgets.bootMs / 3 });
     const driver = new NodeDriver({ context, records, steps, timers, budgets });
     const families: Readonly<Record<string, Readonly<Record<string, Work>>>> = {
       'OS::Nova::Server': novaServer({ context, records, driver, bmcs, hosts, current: (id) => servers.get(id) }),

@@ -38,6 +38,7 @@ const replies = 'anneal.scheduling.shard.0';
 export interface WorldOptions {
   readonly machines: number;
   readonly settings?: Record<string, string>;
+  readonly bootSeconds?: number;
   /** Hosts whose agents never speak. */
   readonly silent?: boolean;
 }
@@ -77,7 +78,7 @@ export class World {
       directory: join(directory, 'lab'),
       host: '127.0.0.1',
       port: 0,
-      bootSeconds: 0.05,
+      bootSeconds: options.bootSeconds ?? 0.05,
       environment: process.env,
       startAgent,
       log: pino({ level: 'silent' }),

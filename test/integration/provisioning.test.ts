@@ -1,6 +1,6 @@
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
-import { armFault } from '@anneal/runtime/fault.ts';
+import { armFault, disarmFaults } from '@anneal/runtime/fault.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { nodeList, nodeMaintenance, nodePower, nodeProvision, nodeRemove } from '@anneal/contracts/provisioning.ts';
 import { steps } from '@anneal/provisioning/node-states.ts';
@@ -13,7 +13,14 @@ describe('provisioning with the lab', () => {
     world = await World.open(options);
     return world;
   };
+  /** How often work has come to this point. */
+  const armedCount = (name: string): (() => number) => {
+    let count = 0;
+    armFault(name, () => void (count += 1));
+    return () => count;
+  };
   afterEach(async () => {
+    disarmFaults();
     await world?.close();
     world = undefined;
   });
@@ -132,6 +139,21 @@ describe('provisioning with the lab', () => {
     const id = w.context.newId();
     await w.request('create', { id, fence: 1 });
     expect(await w.answered(id, 1)).toMatchObject({ status: 'complete' });
+  });
+
+  it('a machine that has erased itself and is off again before its power is looked at is not switched on twice', async () => {
+    const w = await open({ machines: 1, bootSeconds: 0 });
+    await w.enrolAll();
+    const switchedOn = armedCount('provisioning.step.power on');
+    for (let fence = 1; fence < 8; fence += 2) {
+      const id = w.context.newId();
+      await w.request('create', { id, fence });
+      await w.answered(id, fence);
+      await w.request('delete', { id, fence: fence + 1 });
+      await w.nodeIs('machine-1', 'available');
+    }
+    // Once to deploy and once to clean each.
+    expect(switchedOn()).toBe(8);
   });
 
   it('a BMC that goes dark fails the server by its name and address, and delays no other', async () => {

@@ -54,11 +54,14 @@ export class RedfishMachine {
     await this.post(target, { ResetType: type });
   }
 
-  /** Resolves when the power has been read to be so; false when it is not within `withinMs`. */
-  async awaitPower(wanted: Power, withinMs: number): Promise<boolean> {
+  /**
+   * Resolves when the power has been read to be so, or `proven` gives that it was; false when it is not within
+   * `withinMs`.
+   */
+  async awaitPower(wanted: Power, withinMs: number, proven?: () => Promise<boolean>): Promise<boolean> {
     const end = Date.now() + withinMs;
     for (let pause = 100; ; pause = Math.min(1_000, pause * 1.5)) {
-      if ((await this.power()) === wanted) return true;
+      if ((await this.power()) === wanted || (await proven?.())) return true;
       if (Date.now() + pause > end) return false;
       await sleep(pause);
     }
