@@ -9,7 +9,7 @@ const backends = ['test/backends/prepare.ts'];
 export default defineConfig({
   test: {
     projects: [
-      project('unit', ['{libs,services,deploy}/**/*.test.ts', 'test/docs/*.test.ts'], 10_000),
+      project('unit', ['{libs,services,deploy}/**/*.test.ts', 'test/docs/*.test.ts'], 30_000),
       project('contract', ['{libs,services,deploy,test}/**/*.contract.ts'], 60_000, backends),
       project('integration', ['test/integration/**/*.test.ts'], 120_000),
       project('e2e', ['test/e2e/**/*.test.ts'], 180_000),

@@ -72,7 +72,7 @@ export async function eventually<T>(
   read: () => Promise<T | undefined> | T | undefined,
   options: { within?: number; what?: string; last?: () => unknown } = {},
 ): Promise<T> {
-  const { within = 10_000, what = 'the condition', last } = options;
+  const { within = 20_000, what = 'the condition', last } = options;
   const end = performance.now() + within;
   for (;;) {
     const value = await read();
