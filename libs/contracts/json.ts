@@ -11,7 +11,9 @@ export interface JsonObject {
 export const json: z.ZodType<Json> = z.custom<Json>((value) => value !== undefined && typeof value !== 'function', {
   message: 'must be a JSON value',
 });
-export const jsonObject: z.ZodType<JsonObject> = z.custom<JsonObject>(
-  (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
-  { message: 'must be a JSON object' },
-);
+export const jsonObject: z.ZodType<JsonObject> = z.custom<JsonObject>(isObject, { message: 'must be a JSON object' });
+
+/** Of a value that is JSON: a map, neither a list nor nothing. */
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

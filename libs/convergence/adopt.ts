@@ -1,5 +1,5 @@
 /** Objects that are there already: taken over from an abandoned stack, or somebody else's and only looked at. */
-import type { JsonObject } from '@anneal/contracts/json.ts';
+import { isObject } from '@anneal/contracts/json.ts';
 import type { PlanResource } from '@anneal/contracts/plan.ts';
 import { failLeaf, refuseLeaf } from './failure.ts';
 import { revisit } from './node.ts';
@@ -12,7 +12,7 @@ export function adoptOne(transaction: Transaction, planned: PlanResource, resolv
   const { state, tools } = transaction;
   const all = state.stack.adopt ?? {};
   const given = Object.hasOwn(all, planned.name) ? all[planned.name] : undefined;
-  const data = typeof given === 'object' && given !== null && !Array.isArray(given) ? given : {};
+  const data = isObject(given) ? given : {};
   const created = create(transaction, planned, resolved, null);
   if (isNested(created)) {
     // Its shell takes the data of the nested stack from ours.
@@ -41,9 +41,6 @@ export function adoptOne(transaction: Transaction, planned: PlanResource, resolv
   });
   revisit(transaction, adopted);
 }
-
-const isObject = (value: unknown): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** A resource with `external_id`: neither made, changed nor deleted by us; which object it is cannot be changed. */
 export function visitExternal(

@@ -1,4 +1,5 @@
 /** A signal from outside, handed to the provider of the resource it is for. It is no action: nothing waits for it. */
+import { isObject } from '@anneal/contracts/json.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { standing, takeWord } from './about-resource.ts';
 import type { Input } from './protocol.ts';
@@ -8,7 +9,7 @@ import { addEffect, type Transaction } from './transaction.ts';
 export function takeSignal(transaction: Transaction, input: Extract<Input, { kind: 'signal' }>): void {
   const { signal, resource: name, id } = input;
   // Heat's way to let a resource go on from a hook; it works for types that cannot be signalled.
-  if (typeof signal === 'object' && signal !== null && !Array.isArray(signal) && 'unset_hook' in signal) {
+  if (isObject(signal) && 'unset_hook' in signal) {
     const hook = signal['unset_hook'] ?? null;
     takeWord(transaction, {
       kind: 'resource',

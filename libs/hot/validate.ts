@@ -5,7 +5,7 @@ import type { PlanParameter } from '@anneal/contracts/plan.ts';
 import { compileBody, type CompileParameters } from './compile.ts';
 import { readFront } from './front.ts';
 import { Mistakes } from './mistakes.ts';
-import { isNull, toJson, toRecord } from './node.ts';
+import { isObject, isNull, toJson, toRecord } from './node.ts';
 import type { ParameterSchema, ParameterType } from './parameter-schema.ts';
 import { sectionNode } from './template.ts';
 
@@ -83,8 +83,7 @@ export function replaceHidden(
   return toRecord(
     Object.entries(environment).map(([section, content]): [string, Json] => {
       const holds = section === 'parameters' || section === 'parameter_defaults';
-      if (!holds || typeof content !== 'object' || content === null || Array.isArray(content))
-        return [section, content];
+      if (!holds || !isObject(content)) return [section, content];
       return [
         section,
         toRecord(Object.entries(content).map(([name, value]) => [name, isHidden(name) ? replace(value) : value])),

@@ -7,7 +7,7 @@
  */
 import { createCipheriv, createDecipheriv, createHash, createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 
 export interface Secrets {
   seal(value: Json): JsonObject;
@@ -22,8 +22,7 @@ export interface Secrets {
 }
 
 const mark = '$sealed';
-const isSealed = (value: Json): value is { [mark]: string } =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) && typeof value[mark] === 'string';
+const isSealed = (value: Json): value is { [mark]: string } => isObject(value) && typeof value[mark] === 'string';
 
 /** The first key seals; all of them open. Keys are 32 bytes. */
 export function createSecrets(keys: readonly Uint8Array[]): Secrets {

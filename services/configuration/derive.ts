@@ -6,7 +6,7 @@
  */
 import { createHash } from 'node:crypto';
 import type { HostRequest } from '@anneal/contracts/configuration.ts';
-import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import { stringify } from 'yaml';
 
 export interface ConfigInput {
@@ -32,8 +32,6 @@ export interface StoredConfig {
 }
 export type HostAction = HostRequest['action'];
 
-const isObject = (value: Json | undefined): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 /** Of a sealed value only its owner knows more; secrets are texts. */
 const isText = (value: Json): boolean =>
   typeof value === 'string' || (isObject(value) && typeof value.$sealed === 'string');

@@ -1,5 +1,5 @@
 /** What the durable timers of this service do when they come due. */
-import type { Json } from '@anneal/contracts/json.ts';
+import { isObject, type Json } from '@anneal/contracts/json.ts';
 import type { Timer } from '@anneal/store/timers.ts';
 import { checkSilence } from './host.ts';
 import type { HostMessageContext } from './host-message.ts';
@@ -14,7 +14,7 @@ const rememberRemovedMs = 24 * 3_600_000;
 export const sweepTimer = 'sweep';
 
 const textOf = (data: Json, key: string): string => {
-  const value = typeof data === 'object' && data !== null && !Array.isArray(data) ? data[key] : undefined;
+  const value = isObject(data) ? data[key] : undefined;
   return typeof value === 'string' ? value : '';
 };
 

@@ -8,7 +8,7 @@ import {
   type HostResponse,
 } from '@anneal/contracts/configuration.ts';
 import type { Mistake } from '@anneal/contracts/errors.ts';
-import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import type { z } from 'zod';
 
 export type HostMessage =
@@ -22,8 +22,6 @@ export type ReadHostMessage =
   | { readonly ok: true; readonly message: HostMessage }
   | { readonly ok: false; readonly mistakes: Mistake[] };
 
-const isObject = (value: Json): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 const heatKeys = ['deploy_stdout', 'deploy_stderr', 'deploy_status_code'];
 
 export function readHostMessage(body: Json): ReadHostMessage {

@@ -1,4 +1,5 @@
 /** What machines say from outside: they fetch what to boot, report that they are clean, and ask for work. */
+import { isObject } from '@anneal/contracts/json.ts';
 import { hostEvent } from '@anneal/contracts/events.ts';
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
@@ -79,7 +80,7 @@ export class Boots {
     const { boot } = node;
     const info = this.#context.secrets.open(node.instance_info);
     const host = boot ? this.#context.secrets.open(boot.host) : null;
-    const access = typeof host === 'object' && host !== null && !Array.isArray(host) ? host : {};
+    const access = isObject(host) ? host : {};
     return {
       format: 1,
       purpose: boot?.purpose ?? 'deploy',

@@ -1,5 +1,5 @@
 /** What templates may read of a server. Pure. */
-import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import type { HostAccess } from './hosts.ts';
 import type { NodeDocument } from './node-document.ts';
 
@@ -9,11 +9,7 @@ const network = 'baremetal';
 export function addressesIn(facts: JsonObject): string[] {
   const list = Array.isArray(facts['addresses']) ? facts['addresses'] : [];
   const all = [facts['address'], facts['ip_address'], facts['HOST_ADDRESS'], ...list].flatMap((value) =>
-    typeof value === 'string'
-      ? [value]
-      : typeof value === 'object' && value !== null && !Array.isArray(value) && typeof value['addr'] === 'string'
-        ? [value['addr']]
-        : [],
+    typeof value === 'string' ? [value] : isObject(value) && typeof value['addr'] === 'string' ? [value['addr']] : [],
   );
   return [...new Set(all.filter((address) => address !== ''))];
 }
@@ -55,13 +51,7 @@ export function serverAttributes(options: {
 function firstMac(properties: JsonObject): string | undefined {
   const interfaces = Array.isArray(properties['interfaces']) ? properties['interfaces'] : [];
   for (const entry of interfaces) {
-    if (
-      typeof entry === 'object' &&
-      entry !== null &&
-      !Array.isArray(entry) &&
-      typeof entry['mac_address'] === 'string'
-    )
-      return entry['mac_address'];
+    if (isObject(entry) && typeof entry['mac_address'] === 'string') return entry['mac_address'];
   }
   return undefined;
 }

@@ -1,7 +1,7 @@
 /** What was last asked about a server, and what was answered: one document per resource. */
 import type { Failure } from '@anneal/contracts/errors.ts';
 import type { Envelope } from '@anneal/contracts/envelope.ts';
-import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import type { ResourceAction, ResourceRequest, ResourceResponse } from '@anneal/contracts/resource.ts';
 import type { CollectionDefinition, Document } from '@anneal/store/port.ts';
 
@@ -45,5 +45,5 @@ export function textOf(properties: JsonObject, name: string): string {
 
 export function objectOf(properties: JsonObject, name: string): JsonObject {
   const value = properties[name];
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {};
+  return isObject(value) ? value : {};
 }

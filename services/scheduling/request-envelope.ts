@@ -1,4 +1,5 @@
 /** The message by which a provider, or the shard of a nested stack, is asked to do something with a resource. */
+import { isObject } from '@anneal/contracts/json.ts';
 import type { Envelope, Mint } from '@anneal/contracts/envelope.ts';
 import type { Plan } from '@anneal/contracts/plan.ts';
 import {
@@ -87,7 +88,7 @@ export function requestEnvelope(parameters: {
 
 function adoptPart({ adopt }: StackDocument, { name }: ResourceDocument): Pick<ResourceRequest, 'adopt'> {
   const data = adopt && Object.hasOwn(adopt, name) ? adopt[name] : undefined;
-  return typeof data === 'object' && data !== null && !Array.isArray(data) ? { adopt: data } : {};
+  return isObject(data) ? { adopt: data } : {};
 }
 
 function nestedPart({

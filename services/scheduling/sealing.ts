@@ -1,5 +1,5 @@
 /** What could show a secret is sealed before it leaves the evaluation: in documents, in requests, in answers between stacks. */
-import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import type { Expression, Plan, PlanResource } from '@anneal/contracts/plan.ts';
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
 import type { ResourceDocument } from '@anneal/convergence/state.ts';
@@ -63,7 +63,7 @@ export function createSealing(parameters: {
   /** Seals what could show a secret, as small a part as can be told: what stands beside it in a map or list stays readable. */
   const sealParts = (expression: Expression, value: Json, parts: { plan: Plan; peer: Peer }): Json => {
     if (!readsSecret(expression, parts.plan, parts.peer)) return value;
-    if (expression.kind === 'map' && typeof value === 'object' && value !== null && !Array.isArray(value)) {
+    if (expression.kind === 'map' && isObject(value)) {
       const written = new Map(expression.entries.map((entry) => [entry.key, entry.value]));
       return Object.fromEntries(
         Object.entries(value).map(([key, item]) => {

@@ -1,5 +1,5 @@
 /** Stacks, resources and events as their readers see them. What is hidden is masked here, and only here. */
-import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import type { Plan, PlanResource } from '@anneal/contracts/plan.ts';
 import type { Condition, ResourceView, StackEvent, StackView } from '@anneal/contracts/scheduling.ts';
 import type { EventRecord } from '@anneal/convergence/protocol.ts';
@@ -260,9 +260,6 @@ export function eventView(event: EventRecord): StackEvent {
 
 /** What is secret as a whole shows nothing of itself. */
 const shownMap = (value: Json): JsonObject => (isObject(value) ? value : {});
-
-const isObject = (value: Json): value is { [key: string]: Json } =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** `CREATE`, `IN_PROGRESS` → `CreateInProgress` */
 const camel = (action: string, status: string): string =>

@@ -1,6 +1,6 @@
 /** From a question to what the compiler takes: a PATCH starts from what the stack has. */
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import { planSchema, type PlanParameter } from '@anneal/contracts/plan.ts';
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
 import type { CompileQuestion } from '@anneal/contracts/templating.ts';
@@ -61,8 +61,7 @@ export async function readQuestion(
   };
 }
 
-const mapOf = (value: Json | undefined): JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {};
+const mapOf = (value: Json | undefined): JsonObject => (isObject(value) ? value : {});
 
 function withoutParameters(environment: JsonObject, names: readonly string[]): JsonObject {
   if (names.length === 0) return environment;

@@ -1,4 +1,5 @@
 /** What clients may change in a machine, checked before anything is done. Pure: from a body to the change, or a refusal. */
+import { isObject } from '@anneal/contracts/json.ts';
 import { resetTypes, type ResetType } from '../machine.ts';
 import { bootEnabled, bootModes, bootTargets, type BootOverride, type MachineState } from '../machine-state.ts';
 import { RedfishError, wrongValue } from './errors.ts';
@@ -7,7 +8,7 @@ import { targetsOf } from './representation.ts';
 type Body = Readonly<Record<string, unknown>>;
 
 export function bodyOf(value: unknown): Body {
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Body;
+  if (isObject(value)) return value;
   throw new RedfishError(400, 'MalformedJSON', 'The request body must be a JSON object.');
 }
 

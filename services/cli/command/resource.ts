@@ -1,7 +1,7 @@
 /** `anneal resource …` */
 import { withPaths } from '@anneal/client/nested.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import type { Command } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';
 import { describeFailure } from '../print/failure.ts';
@@ -105,7 +105,7 @@ export function addResourceCommands(program: Command, context: CliContext): void
 function readJson(text: string): JsonObject {
   try {
     const value = JSON.parse(text) as Json;
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
+    if (isObject(value)) return value;
   } catch {
     // Said below.
   }

@@ -1,4 +1,5 @@
 /** `anneal template …`: all of it works without a server. */
+import { isObject } from '@anneal/contracts/json.ts';
 import { unknownMark } from '@anneal/hot/render.ts';
 import { type Command, Option } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';
@@ -11,8 +12,7 @@ import { collect, examples, formatOption } from './options.ts';
 const plainFormat = () =>
   new Option('-o, --output <format>', 'how to print').choices(['json', 'yaml'] as const).default('yaml' as const);
 
-const record = (value: unknown): Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {};
+const record = (value: unknown): Record<string, unknown> => (isObject(value) ? value : {});
 const text = (value: unknown): string =>
   value === undefined || value === null ? '' : typeof value === 'string' ? value : JSON.stringify(value);
 

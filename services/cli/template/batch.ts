@@ -3,10 +3,10 @@
  * is answered with its errors; it never stops the others.
  */
 import { AnnealError, type Mistake } from '@anneal/contracts/errors.ts';
-import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import { parseJsonText } from '@anneal/hot/json-text.ts';
 import { render, type RenderParameters } from '@anneal/hot/render.ts';
-import { isObject, offlineStack, textsOf } from './load.ts';
+import { offlineStack, textsOf } from './load.ts';
 
 export function renderLine(line: string, { strict = false }: { strict?: boolean } = {}): JsonObject {
   const { id, parameters } = readCase(line);

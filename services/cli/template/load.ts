@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import { parseJsonText } from '@anneal/hot/json-text.ts';
 import type { RenderParameters } from '@anneal/hot/render.ts';
 import { knownTypes } from '@anneal/hot/types/known.ts';
@@ -96,8 +96,4 @@ export function parseJson(text: string): Json | undefined {
   } catch {
     return undefined;
   }
-}
-
-export function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,5 +1,5 @@
 /** Resources and events of a stack. */
-import type { Json } from '@anneal/contracts/json.ts';
+import { isObject, type Json } from '@anneal/contracts/json.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import {
   resourceAct,
@@ -43,9 +43,7 @@ const hooks: ReadonlySet<string> = new Set(
   ['pre', 'post'].flatMap((when) => ['create', 'update', 'delete'].map((action) => `${when}-${action}`)),
 );
 const unsetHook = (body: Json | undefined): string | undefined =>
-  typeof body === 'object' && body !== null && !Array.isArray(body) && typeof body['unset_hook'] === 'string'
-    ? body['unset_hook']
-    : undefined;
+  isObject(body) && typeof body['unset_hook'] === 'string' ? body['unset_hook'] : undefined;
 
 export function resourceRoutes(scope: FastifyInstance, { ask }: { ask: Ask }): void {
   const resourcesOf = async (

@@ -1,7 +1,7 @@
 /** What a client sends to create, update or validate a stack, as the question to templating. */
 import type { CompileQuestion } from '@anneal/contracts/templating.ts';
 import { AnnealError, type Mistake } from '@anneal/contracts/errors.ts';
-import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import type { Secrets } from '@anneal/runtime/secrets.ts';
 import { failurePolicies, type FailurePolicy } from '@anneal/contracts/scheduling.ts';
 import { heatError } from './wording.ts';
@@ -24,8 +24,6 @@ export interface StackRequest {
   readonly adopt: JsonObject | undefined;
 }
 
-const isObject = (value: Json | undefined): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 const absent = (value: Json | undefined): value is null | undefined => value === undefined || value === null;
 
 /** @throws AnnealError InvalidRequest that names every field that is wrong. */

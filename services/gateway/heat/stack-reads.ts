@@ -1,6 +1,6 @@
 /** Reading stacks: lists, one stack, its template, environment, files and outputs. */
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import { stackList, type StackView } from '@anneal/contracts/scheduling.ts';
 import type { Secrets } from '@anneal/runtime/secrets.ts';
 import type { Blobs } from '@anneal/store/port.ts';
@@ -134,7 +134,7 @@ export function stackReadRoutes(scope: FastifyInstance, { ask, blobs, secrets }:
   }
 
   function maskNamed(values: Json | undefined, hidden: readonly string[]): JsonObject {
-    if (typeof values !== 'object' || values === null || Array.isArray(values)) return {};
+    if (!isObject(values)) return {};
     const shown = Object.entries(secrets.mask(values)).map(([name, value]) => [
       name,
       hidden.includes(name) ? '******' : value,

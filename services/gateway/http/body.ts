@@ -1,6 +1,6 @@
 /** Reading what came in: JSON whatever the client calls it, and queries whose values repeat. */
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { z } from 'zod';
 
@@ -38,7 +38,7 @@ export function parse<T>(schema: z.ZodType<T>, value: unknown, what: string): T 
 export function objectBody(request: FastifyRequest): JsonObject {
   const body = request.body as Json | undefined;
   if (body === undefined || body === null) return {};
-  if (typeof body !== 'object' || Array.isArray(body)) {
+  if (!isObject(body)) {
     throw new AnnealError('InvalidRequest', 'The request body must be a JSON object.');
   }
   return body;

@@ -11,7 +11,7 @@
  * | a queue's metadata | `/metadata` | the queue itself | the queue itself, with reserved keys |
  */
 import type { QueueMessage } from '@anneal/contracts/configuration.ts';
-import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import { aliasOf } from './queue-alias.ts';
 
 export interface Dialect {
@@ -72,6 +72,6 @@ export const queueBody = (spoken: Dialect, name: string): { name: string; href: 
 /** The messages of a request body, in either form; undefined when there are none to be seen. */
 export function postedMessages({ lists }: Dialect, body: Json | undefined): Json[] | undefined {
   if (lists) return Array.isArray(body) ? body : undefined;
-  if (typeof body !== 'object' || body === null || Array.isArray(body)) return undefined;
+  if (!isObject(body)) return undefined;
   return Array.isArray(body['messages']) ? body['messages'] : undefined;
 }

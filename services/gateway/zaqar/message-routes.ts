@@ -1,7 +1,7 @@
 /** Messages: post, look, get, delete, pop. */
 import { queueMessageDelete, queueMessages, queuePost, type QueueMessage } from '@anneal/contracts/configuration.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Ask } from '../ask.ts';
 import { queryBoolean, queryValue } from '../http/body.ts';
@@ -173,7 +173,7 @@ function readMessages(dialect: Dialect, request: FastifyRequest): { body: Json; 
   if (posted.length === 0) throw invalid('No messages to enqueu.');
   if (posted.length > mostPosted) throw invalid(`At most ${mostPosted} messages may be posted at once.`);
   return posted.map((item) => {
-    const message: JsonObject = typeof item === 'object' && item !== null && !Array.isArray(item) ? item : {};
+    const message: JsonObject = isObject(item) ? item : {};
     const { body } = message;
     if (body === undefined) throw zaqarError('InvalidRequest', 'Invalid request body', 'Missing "body" field.');
     return { body, ttl: messageTtlOf(message['ttl']) };

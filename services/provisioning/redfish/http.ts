@@ -5,6 +5,7 @@
  * R2 A 401 opens a new session once; the second 401 is the controller's answer.
  * R3 Broken connections, timeouts, 429 and 5xx are tried again with backoff and jitter, waiting as long as Retry-After says.
  */
+import { isObject } from '@anneal/contracts/json.ts';
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { AnnealError } from '@anneal/contracts/errors.ts';
@@ -258,9 +259,7 @@ export function linkIn(body: unknown, ...path: string[]): string | undefined {
 function parse(text: string): Record<string, unknown> {
   try {
     const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? (value as Record<string, unknown>)
-      : { value };
+    return isObject(value) ? value : { value };
   } catch {
     return text === '' ? {} : { text: text.slice(0, 500) };
   }

@@ -1,6 +1,6 @@
 /** Has the plan of a nested stack made, now that all that it is made from is known. */
 import type { Envelope } from '@anneal/contracts/envelope.ts';
-import type { JsonObject } from '@anneal/contracts/json.ts';
+import { isObject, type JsonObject } from '@anneal/contracts/json.ts';
 import type { PlanRolling } from '@anneal/contracts/plan.ts';
 import { requestsQueue } from '@anneal/contracts/queues.ts';
 import { type CompileAnswer, templateCompileNested } from '@anneal/contracts/templating.ts';
@@ -163,7 +163,7 @@ async function findConfiguration(
   const { metadata } = found;
   return {
     properties: found.request?.properties ?? found.properties,
-    metadata: typeof metadata === 'object' && metadata !== null && !Array.isArray(metadata) ? metadata : {},
+    metadata: isObject(metadata) ? metadata : {},
   };
 }
 

@@ -7,7 +7,7 @@
  */
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import { AnnealError, toFailure } from '@anneal/contracts/errors.ts';
-import type { JsonObject } from '@anneal/contracts/json.ts';
+import { isObject, type JsonObject } from '@anneal/contracts/json.ts';
 import {
   resourceCancel,
   resourceCheck,
@@ -248,7 +248,7 @@ export function createIntake(parts: {
 /** Of the abandoned nested stack that this one takes over, its resources. */
 function adoptedOf({ adopt }: ResourceRequest): JsonObject | null {
   const resources = adopt?.['resources'];
-  return typeof resources === 'object' && resources !== null && !Array.isArray(resources) ? resources : null;
+  return isObject(resources) ? resources : null;
 }
 
 const isFinal = (error: unknown): error is AnnealError => error instanceof AnnealError && error.kind === 'final';

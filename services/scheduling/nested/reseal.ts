@@ -1,5 +1,5 @@
 /** Members are worked out from open values; what was sealed in the group is sealed again in each of them. */
-import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import { groupKind } from '@anneal/hot/groups/kind.ts';
 import type { Secrets } from '@anneal/runtime/secrets.ts';
 
@@ -30,7 +30,7 @@ export function resealMembers({
 
 function sealedPlaces(value: Json, path: Path = []): Path[] {
   if (typeof value !== 'object' || value === null) return [];
-  if (!Array.isArray(value) && Object.hasOwn(value, '$sealed')) return [path];
+  if (isSealed(value)) return [path];
   return Object.entries(value).flatMap(([key, item]) => sealedPlaces(item, [...path, key]));
 }
 
@@ -63,5 +63,4 @@ function sealAt(value: Json, [step, ...rest]: Path, secrets: Secrets): Json {
   return Object.fromEntries(entries);
 }
 
-const isSealed = (value: Json): boolean =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) && Object.hasOwn(value, '$sealed');
+const isSealed = (value: Json): boolean => isObject(value) && Object.hasOwn(value, '$sealed');

@@ -1,5 +1,5 @@
 /** How the members of a group are to be made or changed, as its type says it: in Heat's words or in those of AWS. */
-import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import type { GroupKind } from '@anneal/hot/groups/kind.ts';
 
 export interface Rolling {
@@ -50,8 +50,7 @@ function secondsOf(duration: string): number {
   return Number(hours ?? 0) * 3600 + Number(minutes ?? 0) * 60 + Number(seconds ?? 0);
 }
 
-const asMap = (value: Json | undefined): JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {};
+const asMap = (value: Json | undefined): JsonObject => (isObject(value) ? value : {});
 const numberOr = (value: Json | undefined, fallback: number): number => {
   const number = Number(value ?? fallback);
   return Number.isFinite(number) && number >= 0 ? number : fallback;

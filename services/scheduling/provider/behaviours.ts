@@ -1,6 +1,6 @@
 /** What each type of our own provider does. The definitions of the types are data, in `libs/hot/types/scheduling.ts`. */
 import type { Failure } from '@anneal/contracts/errors.ts';
-import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import type { ResourceAction, ResourceRequest } from '@anneal/contracts/resource.ts';
 import type { Secrets } from '@anneal/runtime/secrets.ts';
 import { coerceValue } from './coerce.ts';
@@ -73,8 +73,7 @@ const test: Behaviour = {
   keeps: true,
   waitSeconds({ action, properties }) {
     const perAction = properties['action_wait_secs'];
-    const own =
-      typeof perAction === 'object' && perAction !== null && !Array.isArray(perAction) ? perAction[action] : undefined;
+    const own = isObject(perAction) ? perAction[action] : undefined;
     return Number(own ?? properties['wait_secs'] ?? 0) || 0;
   },
   run(request) {

@@ -1,6 +1,6 @@
 /** OS::Heat::RandomString: the minima of each class are honoured, the rest is uniform over all distinct characters. */
 import { randomInt } from 'node:crypto';
-import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 
 const lowercase = 'abcdefghijklmnopqrstuvwxyz';
 const uppercase = lowercase.toUpperCase();
@@ -64,7 +64,4 @@ function poolsOf(properties: JsonObject): Pool[] {
 
 const textOf = (value: Json | undefined, fallback: string): string => (typeof value === 'string' ? value : fallback);
 
-const itemsOf = (value: Json | undefined): JsonObject[] =>
-  Array.isArray(value)
-    ? value.filter((item): item is JsonObject => typeof item === 'object' && item !== null && !Array.isArray(item))
-    : [];
+const itemsOf = (value: Json | undefined): JsonObject[] => (Array.isArray(value) ? value.filter(isObject) : []);

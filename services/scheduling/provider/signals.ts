@@ -1,6 +1,6 @@
 /** What a wait condition handle was told, and what that means for those who wait. Pure. */
 import type { Failure } from '@anneal/contracts/errors.ts';
-import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+import { isObject, type Json } from '@anneal/contracts/json.ts';
 
 export interface Signal {
   readonly status: 'SUCCESS' | 'FAILURE';
@@ -16,8 +16,6 @@ type Read =
   | { readonly ok: false; readonly failure: Failure };
 
 const refused = (message: string): Read => ({ ok: false, failure: { code: 'InvalidRequest', message } });
-const isObject = (value: Json): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** CloudFormation wants all four, Heat any of them. */
 const aws = { status: 'Status', reason: 'Reason', data: 'Data', id: 'UniqueId' } as const;
