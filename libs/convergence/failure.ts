@@ -1,9 +1,9 @@
 /** How a leaf fails, and its traversal with it. */
 import type { Failure } from '@anneal/contracts/errors.ts';
-import type { JsonObject } from '@anneal/contracts/json.ts';
+import { sameJson, type JsonObject } from '@anneal/contracts/json.ts';
 import type { LeafFailure } from '@anneal/contracts/resource.ts';
 import type { PendingRequest, ResourceDocument, ResourceState } from './state.ts';
-import { announceResource, changeResource, changeStack, sameJson, type Transaction } from './transaction.ts';
+import { announceResource, changeResource, changeStack, type Transaction } from './transaction.ts';
 import { dropWaits } from './wait.ts';
 
 /** Every text and list that is kept is bounded: a failed write of a long reason must never hold a stack. */

@@ -3,7 +3,7 @@
  * the indexes and the record cannot disagree.
  */
 import type { Failure } from '@anneal/contracts/errors.ts';
-import type { Json } from '@anneal/contracts/json.ts';
+import { sameJson } from '@anneal/contracts/json.ts';
 import type { Changes, Effect, EventRecord, Tools } from './protocol.ts';
 import { dropResource, putResource, type ResourceDocument, type StackDocument, type State } from './state.ts';
 
@@ -115,20 +115,6 @@ export function removeResource(transaction: Transaction, id: string): void {
   // Its replacement may have waited for its place.
   if (state.graph?.waiting.has(resource.name)) state.ready.updates.items.push(resource.name);
   for (const required of resource.requires) if (state.doomed.has(required)) state.ready.cleanups.items.push(required);
-}
-
-export function sameJson(a: Json, b: Json): boolean {
-  if (a === b) return true;
-  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;
-  if (Array.isArray(a)) {
-    return Array.isArray(b) && a.length === b.length && a.every((item, index) => sameJson(item, b[index] as Json));
-  }
-  if (Array.isArray(b)) return false;
-  const keys = Object.keys(a);
-  return (
-    keys.length === Object.keys(b).length &&
-    keys.every((key) => Object.hasOwn(b, key) && sameJson(a[key] as Json, b[key] as Json))
-  );
 }
 
 export function addEffect(transaction: Transaction, effect: Effect): void {

@@ -18,8 +18,10 @@
  * | - failed to be updated                               | updated with all that was tried, or replaced: the type |
  * Each of these waits, of a rolling group, for its batch; what `restricted_actions` names fails and touches nothing.
  */
+import { sameJson } from '@anneal/contracts/json.ts';
 import type { PlanResource } from '@anneal/contracts/plan.ts';
 import { adoptOne, visitExternal } from './adopt.ts';
+import { conditionOf } from './condition.ts';
 import { failLeaf, refuseLeaf } from './failure.ts';
 import { doom, markDone, waitsForPlace } from './node.ts';
 import { holdAt } from './wait.ts';
@@ -27,7 +29,7 @@ import { create, currentRequires, send, type Resolved } from './incarnation.ts';
 import type { Comparison } from './protocol.ts';
 import { joinsBatch } from './rolling.ts';
 import { isNested, type Graph, type ResourceDocument } from './state.ts';
-import { changeResource, sameJson, type Transaction } from './transaction.ts';
+import { changeResource, type Transaction } from './transaction.ts';
 
 export function visitUpdate(transaction: Transaction, name: string): void {
   const { state, tools } = transaction;
@@ -110,11 +112,7 @@ function bring(transaction: Transaction, choice: Choice, planned: PlanResource, 
     send(transaction, resource, 'check', { properties: resource.properties }, []);
     return;
   }
-  const failed = resource.status === 'FAILED' && (resource.action !== 'SNAPSHOT' || isNested(resource)) && !overtakes;
-  const broken = failed || resource.attempted !== null || resource.skipped !== null;
-  const anew = broken && (failed || resource.skipped !== null) && mustBeAnew(transaction, resource);
-  const replaced =
-    anew || comparison.verdict === 'replace' || (comparison.verdict === 'update' && resource.must_replace);
+  const { broken, replaced } = conditionOf(resource, comparison, tools);
   const observed = state.stack.observe && isNested(resource) && !fresh;
   if (!replaced && !broken && comparison.verdict === 'same' && !observed && !overtakes) {
     settle(transaction, resource, planned, resolved);
@@ -150,14 +148,6 @@ const isAsked = ({ request }: ResourceDocument, { verdict }: Comparison): boolea
 
 const changedOf = (comparison: Comparison): readonly string[] =>
   comparison.verdict === 'same' ? [] : comparison.changed;
-
-/** Whether one that is not whole is made anew, rather than mended in place. */
-function mustBeAnew({ tools }: Transaction, resource: ResourceDocument): boolean {
-  // Its members know best what failed; only a person who calls the whole of it unhealthy has all of it replaced.
-  if (isNested(resource)) return resource.action === 'CHECK' && resource.failure?.code === 'Unhealthy';
-  if (resource.must_replace || resource.action !== 'UPDATE') return true;
-  return tools.replaceFailed(resource.type);
-}
 
 /** Whether it is asked how it really is, before it is compared; once in a traversal. */
 function looksFirst({ state, tools }: Transaction, resource: ResourceDocument): boolean {

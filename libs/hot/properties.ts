@@ -1,6 +1,6 @@
 /** Properties of a resource: defaults filled in, values coerced and checked as Heat does, changes told apart. */
 import { AnnealError, type Mistake } from '@anneal/contracts/errors.ts';
-import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+import { type Json, type JsonObject, sameJson } from '@anneal/contracts/json.ts';
 import type { PlanResource } from '@anneal/contracts/plan.ts';
 import type { PropertySchema, ResourceType } from '@anneal/contracts/resource-type.ts';
 import { checkConstraints } from './constraint.ts';
@@ -284,21 +284,3 @@ export function compareProperties({
 }
 
 const own = (map: JsonObject, name: string): Json | undefined => (Object.hasOwn(map, name) ? map[name] : undefined);
-
-/** Deep equality of JSON; the order of keys does not count. */
-export function sameJson(a: Json | undefined, b: Json | undefined): boolean {
-  if (a === b) return true;
-  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;
-  if (Array.isArray(a) || Array.isArray(b)) {
-    return (
-      Array.isArray(a) &&
-      Array.isArray(b) &&
-      a.length === b.length &&
-      a.every((item, index) => sameJson(item, b[index]))
-    );
-  }
-  const keys = Object.keys(a);
-  return (
-    keys.length === Object.keys(b).length && keys.every((key) => Object.hasOwn(b, key) && sameJson(a[key], b[key]))
-  );
-}

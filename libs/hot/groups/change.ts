@@ -1,6 +1,5 @@
 /** How a group goes from the members it has to those it should have: at once, or batch by batch. */
-import type { JsonObject } from '@anneal/contracts/json.ts';
-import { sameJson } from '../properties.ts';
+import { sameJson, type JsonObject } from '@anneal/contracts/json.ts';
 import type { Member } from './member.ts';
 
 /**

@@ -6,7 +6,7 @@
  * M3 Who goes first when a group shrinks: the highest number; where names mean nothing, what failed, then the oldest.
  */
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+import { type Json, type JsonObject, sameJson } from '@anneal/contracts/json.ts';
 import type { PlanRolling } from '@anneal/contracts/plan.ts';
 import { batchesOf } from '@anneal/hot/groups/change.ts';
 import { chainMembers } from '@anneal/hot/groups/chain.ts';
@@ -15,7 +15,6 @@ import { groupKind, type GroupKind } from '@anneal/hot/groups/kind.ts';
 import { type Member, memberTemplate } from '@anneal/hot/groups/member.ts';
 import { memberNames, nextSkipped, numberedDefinition } from '@anneal/hot/groups/numbered.ts';
 import { firstSize, instanceDefinition, scalingDefinition, wrongSizes } from '@anneal/hot/groups/scaling.ts';
-import { sameJson } from '@anneal/hot/properties.ts';
 import type { GroupState } from './kept.ts';
 import { rollingOf, type Rolling } from './rolling-policy.ts';
 
