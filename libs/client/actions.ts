@@ -14,6 +14,7 @@ import { read, readList } from './read.ts';
 import {
   bundleBody,
   optionsBody,
+  pathOf,
   type StackOptions,
   type StackRef,
   type Stacks,
@@ -67,10 +68,7 @@ export interface Actions {
 export function actionsOf(connection: Connection, stacks: Stacks): Actions {
   const service = 'orchestration';
   const encoded = encodeURIComponent;
-  const at = async (stack: string): Promise<string> => {
-    const { id, name } = await stacks.find({ stack });
-    return `/stacks/${encoded(name)}/${id}`;
-  };
+  const at = async (stack: string): Promise<string> => pathOf(await stacks.find({ stack }));
 
   return {
     async act({ stack, action }) {
@@ -87,8 +85,8 @@ export function actionsOf(connection: Connection, stacks: Stacks): Actions {
     },
     async signal({ stack, resource, signal }) {
       const what = `signal the resource ${resource} of ${stack}`;
-      const { id, name, resource: one } = await locate(stacks, { stack, path: resource });
-      const path = `/stacks/${encoded(name)}/${id}/resources/${encoded(one)}/signal`;
+      const ref = await locate(stacks, { stack, path: resource });
+      const path = `${pathOf(ref)}/resources/${encoded(ref.resource)}/signal`;
       await connection.call({ service, path, method: 'POST', body: signal ?? {}, what });
     },
     async why({ stack, resource }) {

@@ -110,6 +110,9 @@ export const optionsBody = ({
   ...(tags && { tags: tags.join(',') }),
 });
 
+/** Its canonical address, below the service's. */
+export const pathOf = ({ id, name }: StackRef): string => `/stacks/${encodeURIComponent(name)}/${id}`;
+
 export function stacksOf(connection: Connection): Stacks {
   const service = 'orchestration';
 
@@ -121,7 +124,6 @@ export function stacksOf(connection: Connection): Stacks {
     const { id, stack_name: name } = read(z.object({ stack: stackRowSchema }), body, what).stack;
     return { id, name };
   };
-  const pathOf = ({ id, name }: StackRef): string => `/stacks/${encodeURIComponent(name)}/${id}`;
 
   const show: Stacks['show'] = async ({ stack, outputs, signal }) => {
     const what = `show the stack ${stack}`;

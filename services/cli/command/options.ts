@@ -19,6 +19,25 @@ export const onFailureOption = () =>
     'keep what was done, roll back to what was last complete, or pause until someone says retry, skip, rollback or cancel',
   ).choices(failurePolicies);
 
+const repeated = <const Flags extends string>(flags: Flags, description: string) =>
+  new Option(flags, description).argParser(collect).default<string[]>([]);
+
+export const otherTemplateOption = () =>
+  new Option('-t, --template <file>', 'template: a file or a URL; the current one with --existing');
+export const existingOption = () =>
+  new Option('--existing', 'keep the template, the environment and the parameters that are not given');
+export const clearParameterOption = () => repeated('--clear-parameter <name>', 'with --existing: back to its default');
+export const environmentOption = () =>
+  repeated('-e, --environment <file>', 'environment; may be given more than once, the last wins');
+export const parameterOption = () =>
+  repeated('-P, --parameter <name=value>', 'value of a parameter; may be given more than once');
+export const parameterFileOption = () =>
+  repeated('--parameter-file <name=file>', 'parameter whose value is the text of a file');
+
+/** What `settle` is told. */
+export const waitOption = () => new Option('--wait', 'wait for the end, with a progress tree (default on a terminal)');
+export const noWaitOption = () => new Option('--no-wait', 'do not wait');
+
 /** For `addHelpText('after', …)`: what it looks like in use. */
 export const examples = (...lines: readonly string[]): string =>
   `\nExamples:\n${lines.map((line) => `  $ anneal ${line}`).join('\n')}\n`;

@@ -3,7 +3,7 @@ import type { Command } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';
 import { paintStatus } from '../print/status.ts';
 import { formatAge } from '../print/time.ts';
-import { examples, formatOption } from './options.ts';
+import { examples, formatOption, noWaitOption, waitOption } from './options.ts';
 import { lastEvent, settle } from './settle.ts';
 
 export function addSnapshotCommands(program: Command, context: CliContext): void {
@@ -59,8 +59,8 @@ export function addSnapshotCommands(program: Command, context: CliContext): void
   noun
     .command('restore <stack> <snapshot>')
     .description('take a stack back to what it was')
-    .option('--wait', 'wait for the end, with a progress tree (default on a terminal)')
-    .option('--no-wait', 'do not wait')
+    .addOption(waitOption())
+    .addOption(noWaitOption())
     .addOption(formatOption())
     .addHelpText('after', examples('snapshot restore web 4711…'))
     .action(async (stack, snapshot, { wait, output: format }) => {

@@ -7,7 +7,20 @@ import type { StackAct } from '@anneal/contracts/scheduling.ts';
 import type { Command } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';
 import { planLines } from '../print/plan.ts';
-import { collect, examples, formatOption, readBundle, readParameters } from './options.ts';
+import {
+  clearParameterOption,
+  environmentOption,
+  examples,
+  existingOption,
+  formatOption,
+  noWaitOption,
+  otherTemplateOption,
+  parameterFileOption,
+  parameterOption,
+  readBundle,
+  readParameters,
+  waitOption,
+} from './options.ts';
 import { lastEvent, settle } from './settle.ts';
 
 export function addStackActionCommands(stack: Command, context: CliContext): void {
@@ -21,12 +34,12 @@ function addPlan(stack: Command, context: CliContext): void {
   stack
     .command('plan <stack>')
     .description('show what an update would do, or a create where there is no such stack; nothing is changed')
-    .option('-t, --template <file>', 'template: a file or a URL; the current one with --existing')
-    .option('-e, --environment <file>', 'environment; may be given more than once, the last wins', collect, [])
-    .option('-P, --parameter <name=value>', 'value of a parameter; may be given more than once', collect, [])
-    .option('--parameter-file <name=file>', 'parameter whose value is the text of a file', collect, [])
-    .option('--existing', 'keep the template, the environment and the parameters that are not given')
-    .option('--clear-parameter <name>', 'with --existing: back to its default', collect, [])
+    .addOption(otherTemplateOption())
+    .addOption(environmentOption())
+    .addOption(parameterOption())
+    .addOption(parameterFileOption())
+    .addOption(existingOption())
+    .addOption(clearParameterOption())
     .addOption(formatOption())
     .addHelpText(
       'after',
@@ -74,8 +87,8 @@ function addActions(stack: Command, context: CliContext): void {
     stack
       .command(`${name} <stack>`)
       .description(about.description)
-      .option('--wait', 'wait for the end, with a progress tree (default on a terminal)')
-      .option('--no-wait', 'do not wait')
+      .addOption(waitOption())
+      .addOption(noWaitOption())
       .addOption(formatOption())
       .addHelpText('after', examples(`stack ${name} web`, ...(about.more ?? [])))
       .action((given, options) => start(context, { ...options, stack: given, ...about }));
@@ -110,8 +123,8 @@ function addActions(stack: Command, context: CliContext): void {
     .command('cancel <stack>')
     .description('break off what is in progress, and go back to what was last complete')
     .option('--no-rollback', 'stay where it is')
-    .option('--wait', 'wait for the end, with a progress tree (default on a terminal)')
-    .option('--no-wait', 'do not wait')
+    .addOption(waitOption())
+    .addOption(noWaitOption())
     .addOption(formatOption())
     .addHelpText('after', examples('stack cancel web', 'stack cancel web --no-rollback'))
     .action((given, { rollback, ...options }) =>
@@ -168,9 +181,9 @@ function addTakeaway(stack: Command, context: CliContext): void {
     .command('adopt <name>')
     .description('make a stack of what is there already, as it was exported or abandoned')
     .requiredOption('--adopt-file <file>', 'what `export` or `abandon` gave')
-    .option('-P, --parameter <name=value>', 'value of a parameter; may be given more than once', collect, [])
-    .option('--wait', 'wait for the end, with a progress tree (default on a terminal)')
-    .option('--no-wait', 'do not wait')
+    .addOption(parameterOption())
+    .addOption(waitOption())
+    .addOption(noWaitOption())
     .addOption(formatOption())
     .addHelpText('after', examples('stack adopt web --adopt-file web.json'))
     .action(async (name, options) => {

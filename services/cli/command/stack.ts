@@ -8,13 +8,21 @@ import { formatAge } from '../print/time.ts';
 import { followStack } from '../progress/follow.ts';
 import { eventLine } from '../progress/show.ts';
 import {
+  clearParameterOption,
   collect,
+  environmentOption,
   examples,
+  existingOption,
   formatOption,
+  noWaitOption,
   onFailureOption,
+  otherTemplateOption,
+  parameterFileOption,
+  parameterOption,
   positiveInteger,
   readBundle,
   readParameters,
+  waitOption,
 } from './options.ts';
 import { outputText } from './output.ts';
 import { lastEvent, settle } from './settle.ts';
@@ -34,15 +42,15 @@ function addCreate(stack: Command, context: CliContext): void {
     .command('create <name>')
     .description('create a stack from a template')
     .requiredOption('-t, --template <file>', 'template: a file or a URL')
-    .option('-e, --environment <file>', 'environment; may be given more than once, the last wins', collect, [])
-    .option('-P, --parameter <name=value>', 'value of a parameter; may be given more than once', collect, [])
-    .option('--parameter-file <name=file>', 'parameter whose value is the text of a file', collect, [])
+    .addOption(environmentOption())
+    .addOption(parameterOption())
+    .addOption(parameterFileOption())
     .option('--timeout <minutes>', 'fail when it takes longer', positiveInteger)
     .addOption(onFailureOption())
     .option('--rollback', 'the same as --on-failure rollback')
     .option('--tag <tag>', 'tag; may be given more than once', collect, [])
-    .option('--wait', 'wait for the end, with a progress tree (default on a terminal)')
-    .option('--no-wait', 'do not wait')
+    .addOption(waitOption())
+    .addOption(noWaitOption())
     .addOption(formatOption())
     .addHelpText(
       'after',
@@ -76,20 +84,20 @@ function addUpdate(stack: Command, context: CliContext): void {
   stack
     .command('update <stack>')
     .description('take a stack to another template or to other parameters')
-    .option('-t, --template <file>', 'template: a file or a URL; the current one with --existing')
-    .option('-e, --environment <file>', 'environment; may be given more than once, the last wins', collect, [])
-    .option('-P, --parameter <name=value>', 'value of a parameter; may be given more than once', collect, [])
-    .option('--parameter-file <name=file>', 'parameter whose value is the text of a file', collect, [])
-    .option('--existing', 'keep the template, the environment and the parameters that are not given')
-    .option('--clear-parameter <name>', 'with --existing: back to its default', collect, [])
+    .addOption(otherTemplateOption())
+    .addOption(environmentOption())
+    .addOption(parameterOption())
+    .addOption(parameterFileOption())
+    .addOption(existingOption())
+    .addOption(clearParameterOption())
     .option('--timeout <minutes>', 'fail when it takes longer', positiveInteger)
     .addOption(onFailureOption())
     .option('--rollback', 'the same as --on-failure rollback')
     .option('--no-rollback', 'the same as --on-failure keep')
     .option('--converge', 'look at what is really there first, and mend what differs')
     .option('--plan <hash>', 'only if it does what the plan with this hash said')
-    .option('--wait', 'wait for the end, with a progress tree (default on a terminal)')
-    .option('--no-wait', 'do not wait')
+    .addOption(waitOption())
+    .addOption(noWaitOption())
     .addOption(formatOption())
     .addHelpText(
       'after',
@@ -122,8 +130,8 @@ function addDelete(stack: Command, context: CliContext): void {
   stack
     .command('delete <stacks...>')
     .description('delete stacks, with all that they made')
-    .option('--wait', 'wait for the end, with a progress tree (default on a terminal)')
-    .option('--no-wait', 'do not wait')
+    .addOption(waitOption())
+    .addOption(noWaitOption())
     .addOption(formatOption())
     .addHelpText('after', examples('stack delete web', 'stack delete web db --no-wait'))
     .action(async (names, options) => {
