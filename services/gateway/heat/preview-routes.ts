@@ -9,16 +9,13 @@ import { callerOf, projectOf } from '../identity/caller.ts';
 import type { Compiler } from './compile.ts';
 import { rootOf, stackAt } from './find-stack.ts';
 import { heatTime, stackHref } from './representation.ts';
-import { readStackBody, readStackName, requireTemplate } from './stack-body.ts';
+import { readNewStack, readStackBody, requireTemplate } from './stack-body.ts';
 
 const at = '/:project/stacks/:name/:id';
 
 export function previewRoutes(scope: FastifyInstance, { ask, compiler }: { ask: Ask; compiler: Compiler }): void {
   scope.post('/:project/stacks/preview', async (request) => {
-    const body = objectBody(request);
-    const name = readStackName(body);
-    const wanted = readStackBody(body);
-    requireTemplate(wanted);
+    const { name, wanted } = readNewStack(objectBody(request));
     const project = projectOf(request);
     const id = randomUUID();
     const accepted = await compiler.fresh(wanted, { project, stackName: name, stackId: id });

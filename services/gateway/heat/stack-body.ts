@@ -207,8 +207,16 @@ function readTags(value: Json | undefined, wrong: Wrong): string[] | undefined {
   return tags;
 }
 
+/** Of a stack that is not there yet: what it shall be called, and what it shall be. */
+export function readNewStack(body: JsonObject): { readonly name: string; readonly wanted: StackRequest } {
+  const name = readStackName(body);
+  const wanted = readStackBody(body);
+  requireTemplate(wanted);
+  return { name, wanted };
+}
+
 /** @throws AnnealError InvalidRequest, worded as Heat's clients expect. */
-export function readStackName(body: JsonObject): string {
+function readStackName(body: JsonObject): string {
   const name = body['stack_name'];
   if (absent(name) || name === '') throw new AnnealError('InvalidRequest', 'No stack name specified');
   if (typeof name !== 'string' || !/^[A-Za-z][A-Za-z0-9_.-]{0,254}$/.test(name)) {

@@ -9,17 +9,14 @@ import { callerOf, projectOf } from '../identity/caller.ts';
 import type { Compiler } from './compile.ts';
 import { lookupPaths, redirect, rootOf, stackAt, stackMissing } from './find-stack.ts';
 import { stackHref } from './representation.ts';
-import { readStackBody, readStackName, requireTemplate } from './stack-body.ts';
+import { readNewStack, readStackBody, requireTemplate } from './stack-body.ts';
 import { heatError, plainBody } from './wording.ts';
 
 const at = '/:project/stacks/:name/:id';
 
 export function stackRoutes(scope: FastifyInstance, { ask, compiler }: { ask: Ask; compiler: Compiler }): void {
   scope.post('/:project/stacks', async (request, reply) => {
-    const body = objectBody(request);
-    const name = readStackName(body);
-    const wanted = readStackBody(body);
-    requireTemplate(wanted);
+    const { name, wanted } = readNewStack(objectBody(request));
     const project = projectOf(request);
     const id = randomUUID();
     const accepted = await compiler.fresh(wanted, { project, stackName: name, stackId: id });
