@@ -20,6 +20,7 @@ import { isNestedRequest, type Intake } from './nested/intake.ts';
 import type { Held } from './gate.ts';
 import type { Plans } from './plans.ts';
 import { planHash } from './preview.ts';
+import type { Providers } from './providers.ts';
 import { targetOf } from './target.ts';
 import { findSnapshot, refuseTooMany, type Snapshots } from './snapshots.ts';
 
@@ -71,7 +72,7 @@ export interface ToInput {
   readonly adjust: (message: Envelope, state: State) => Promise<Input | undefined>;
   readonly now: number;
   readonly routeMs: number;
-  readonly types: readonly string[];
+  readonly providers: Pick<Providers, 'queueOf' | 'types'>;
 }
 
 export async function toInput(parameters: ToInput): Promise<Input | RouteInput | undefined> {
@@ -162,12 +163,12 @@ async function toAction({ message, state, plans, snapshots }: ToInput, action: S
 const visits = { check: 'CHECK', suspend: 'SUSPEND', resume: 'RESUME' } as const;
 
 function routeOrFail(parameters: ToInput & { resource: string; fence: number }): Input | RouteInput | undefined {
-  const { state, types, routeMs } = parameters;
+  const { state, providers, routeMs } = parameters;
   const resource = state.resources.get(parameters.resource);
   const request = resource?.request;
   if (!resource || request?.fence !== parameters.fence) return undefined;
   const since = Date.parse(resource.started_at ?? resource.updated_at);
-  if (types.includes(resource.type) || parameters.now - since < routeMs) {
+  if (providers.queueOf(resource.type) !== undefined || parameters.now - since < routeMs) {
     return { kind: 'route', resource: resource.id, fence: parameters.fence };
   }
   return {
@@ -181,7 +182,7 @@ function routeOrFail(parameters: ToInput & { resource: string; fence: number }):
       status: 'failed',
       error: {
         code: 'Unavailable',
-        message: `no provider has announced the type ${resource.type}; announced are ${types.join(', ') || 'none'}`,
+        message: `no provider has announced the type ${resource.type}; announced are ${providers.types().join(', ') || 'none'}`,
         remedy: 'Start the provider of this type, then update or delete the stack again.',
       },
     },

@@ -132,7 +132,7 @@ export async function openShard(options: ShardOptions): Promise<Consumer> {
           adjust: options.adjust,
           now,
           routeMs: options.routeMs,
-          types: options.providers.types(),
+          providers: options.providers,
         });
         if (input === undefined) continue;
         if (input.kind === 'route') await routeAgain(entry, input, message);
