@@ -91,6 +91,8 @@ export const planResourceSchema = z.object({
   lifecycle_hooks: z.array(lifecycleHookSchema).optional(),
   /** What is there goes before its replacement is made; absent: afterwards. */
   replacement: z.literal('delete_first').optional(),
+  /** Of a preview: whether it is there depends on what is not known yet. */
+  undecided: z.literal(true).optional(),
   /**
    * Content hash of this entry and of the parameters that it reads, where it stands in the template left out: while it is
    * the same, and what it requires is untouched, the resource need not be evaluated again.

@@ -267,7 +267,22 @@ export const plannedChangeSchema = z.object({
   /** From the root of the stack: `a`, or `a.resources.b`. */
   resource: z.string(),
   type: z.string(),
-  change: z.enum(['unchanged', 'update', 'replace', 'maybe update', 'maybe replace', 'create', 'delete']),
+  /** `maybe`: what is known only while it is applied decides. */
+  change: z.enum([
+    'unchanged',
+    'update',
+    'replace',
+    'create',
+    'delete',
+    'maybe update',
+    'maybe replace',
+    'maybe create',
+    'maybe delete',
+  ]),
+  /** Of a replacement. */
+  order: z.enum(['create before delete', 'delete before create']).optional(),
+  /** What its properties do not say: why it changes, or why not. */
+  because: z.string().optional(),
   /** What differs; `known` is false where the new value comes from something that is yet to be made or changed. */
   properties: z.array(
     z.object({

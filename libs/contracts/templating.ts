@@ -62,6 +62,8 @@ export const compileNestedQuestionSchema = z.object({
   rolling: planRollingSchema.optional(),
   /** Of the resource, resolved; sealed values become hidden parameters. */
   properties: jsonObject,
+  /** Of a preview: parameters that get a value which is not known yet. What reads them stays open. */
+  unknown: z.array(z.string()).optional(),
   /** What `resource_facade` reads. */
   facade: z.object({ metadata: json, deletion_policy: z.string(), update_policy: json }),
   /** How deep it stands; the root is 0. */

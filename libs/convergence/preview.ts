@@ -11,19 +11,32 @@
  * | nothing differs, and some property is not known yet            | maybe update  |
  * | nothing differs                                                | unchanged     |
  * | the plan has it no more                                        | delete        |
+ * | its condition is not known yet: nothing stands for it          | maybe create  |
+ * | ... something does                                             | maybe delete  |
+ * In a stack that is replaced as a whole, what would stay is replaced with it.
  */
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { Plan, PlanResource } from '@anneal/contracts/plan.ts';
 import type { PlannedChange } from '@anneal/contracts/scheduling.ts';
+import { conditionOf } from './condition.ts';
 import type { Comparison } from './protocol.ts';
-import { isNested, representative, type ResourceDocument } from './state.ts';
+import { representative, type ResourceDocument } from './state.ts';
+
+/** Which properties a resource would have, as far as it can be told. */
+export interface Foreseen {
+  readonly properties: JsonObject;
+  /** Names of those of which something is not known yet; they are not among `properties`. */
+  readonly unknown: readonly string[];
+  /** All of them, with what is not known written as the open parameter of the language. */
+  readonly open: JsonObject;
+}
 
 export interface PreviewTools {
-  /** What is known of its properties; the others by name. `peer`: what a resource that it reads is known to show. */
+  /** What is known of its properties. `peer`: what a resource that it reads is known to show. */
   readonly resolve: (
     resource: PlanResource,
     peer: (name: string) => { readonly resource: ResourceDocument; readonly attributes: boolean } | undefined,
-  ) => { readonly properties: JsonObject; readonly unknown: readonly string[] };
+  ) => Foreseen;
   readonly compare: (parameters: {
     type: string;
     isTemplate: boolean;
@@ -35,40 +48,64 @@ export interface PreviewTools {
   readonly replaceFailed: (type: string) => boolean;
 }
 
-export interface PreviewRow extends Omit<PlannedChange, 'resource'> {
+export interface PreviewRow extends Omit<PlannedChange, 'resource' | 'step'> {
   readonly name: string;
-  /** Of a nested stack that is made or changed: from what, as far as it is known. */
-  readonly planned?: PlanResource;
-  readonly properties_known: JsonObject;
-  readonly complete: boolean;
-  readonly existing?: ResourceDocument;
+  /** Names of the resources whose rows come before it. */
+  readonly after: readonly string[];
+  /** Undefined of what the plan has no more. */
+  readonly planned: PlanResource | undefined;
+  readonly foreseen: Foreseen;
+  readonly existing: ResourceDocument | undefined;
 }
 
 type Change = PlannedChange['change'];
+export type Judgement = Pick<PlannedChange, 'change' | 'order' | 'because'>;
 
-export function previewStack({
-  plan,
-  resources,
-  tools,
-}: {
-  plan: Plan;
-  resources: readonly ResourceDocument[];
-  tools: PreviewTools;
-}): PreviewRow[] {
+const nothing: Foreseen = { properties: {}, unknown: [], open: {} };
+
+interface Preview {
+  readonly plan: Plan;
+  readonly resources: readonly ResourceDocument[];
+  readonly tools: PreviewTools;
+  /** What becomes of the resource that this stack stands for, when that is replaced. */
+  readonly around?: Change;
+}
+
+export function previewStack({ plan, resources, tools, around }: Preview): PreviewRow[] {
   const existing = standing(resources);
   const changes = new Map<string, Change>();
-  const levels = levelsOf(plan);
-  const rows = [...levels]
-    .sort(([, a], [, b]) => a - b)
-    .flatMap(([name, step]): PreviewRow[] => {
-      const planned = plan.resources[name];
-      if (!planned) return [];
-      const row = previewOne({ planned, existing: existing.get(name), changes, standing: existing, step, tools });
-      changes.set(name, row.change);
-      return [row];
+  const all = new Map(Object.entries(plan.resources));
+  const order = inOrderOf(all, (name) => all.get(name)?.requires ?? []);
+  const rows = order.map((planned): PreviewRow => {
+    const row = previewOne({
+      planned,
+      existing: existing.get(planned.name),
+      changes,
+      standing: existing,
+      tools,
+      around,
     });
-  const last = Math.max(0, ...levels.values());
-  return [...rows, ...deletions(existing, plan, last)];
+    changes.set(planned.name, row.change);
+    return row;
+  });
+  return [...rows, ...deletions(existing, plan)];
+}
+
+/** Each as it is. */
+export function unchangedStack(
+  resources: readonly ResourceDocument[],
+  judgement: Judgement = { change: 'unchanged' },
+): PreviewRow[] {
+  return Array.from(standing(resources).values(), (resource) => ({
+    name: resource.name,
+    type: resource.type,
+    properties: [],
+    after: [],
+    planned: undefined,
+    foreseen: nothing,
+    existing: resource,
+    ...judgement,
+  }));
 }
 
 function standing(resources: readonly ResourceDocument[]): Map<string, ResourceDocument> {
@@ -80,37 +117,29 @@ function standing(resources: readonly ResourceDocument[]): Map<string, ResourceD
   );
 }
 
-function previewOne({
-  planned,
-  existing,
-  changes,
-  standing: all,
-  step,
-  tools,
-}: {
-  planned: PlanResource;
-  existing: ResourceDocument | undefined;
-  changes: ReadonlyMap<string, Change>;
-  standing: ReadonlyMap<string, ResourceDocument>;
-  step: number;
-  tools: PreviewTools;
-}): PreviewRow {
-  const { name, type } = planned;
-  const { properties: after, unknown } = tools.resolve(planned, (peer) => {
+interface One {
+  readonly planned: PlanResource;
+  readonly existing: ResourceDocument | undefined;
+  readonly changes: ReadonlyMap<string, Change>;
+  readonly standing: ReadonlyMap<string, ResourceDocument>;
+  readonly tools: PreviewTools;
+  readonly around: Change | undefined;
+}
+
+/** What is made anew has no reference yet that anybody could know. */
+const isOther = (change: Change | undefined): boolean =>
+  change === 'create' || change === 'replace' || change === 'maybe replace' || change === 'maybe create';
+
+function previewOne({ planned, existing, changes, standing: all, tools, around }: One): PreviewRow {
+  const { name, type, requires } = planned;
+  const foreseen = tools.resolve(planned, (peer) => {
     const resource = all.get(peer);
     const change = changes.get(peer);
-    if (!resource || change === 'create' || change === 'replace' || change === 'maybe replace') return undefined;
+    if (!resource || isOther(change)) return undefined;
     return { resource, attributes: change === 'unchanged' };
   });
-  const common = {
-    name,
-    type,
-    step,
-    properties_known: after,
-    complete: unknown.length === 0,
-    ...(planned.nested && { planned }),
-    ...(existing && { existing }),
-  };
+  const { properties: after, unknown } = foreseen;
+  const common = { name, type, after: requires, planned, foreseen, existing };
   const before = existing && existing.action !== 'INIT' ? existing.properties : undefined;
   const told = (names: readonly string[], replaces: boolean): PlannedChange['properties'] =>
     names.map((property) => ({
@@ -121,17 +150,21 @@ function previewOne({
       replaces: replaces && tools.replaces(planned, property),
     }));
   if (!existing || !before) {
-    return { ...common, change: 'create', properties: told([...Object.keys(after), ...unknown], false) };
+    const change = planned.undecided ? 'maybe create' : 'create';
+    return { ...common, change, properties: told([...Object.keys(after), ...unknown], false) };
+  }
+  if (planned.external_id) {
+    return { ...common, change: 'unchanged', because: 'it belongs to someone else', properties: [] };
   }
   const known = Object.fromEntries(Object.entries(before).filter(([property]) => !unknown.includes(property)));
   const isTemplate = planned.nested?.kind === 'template';
   const comparison = tools.compare({ type, isTemplate, before: known, after });
   const changed = comparison.verdict === 'same' ? [] : comparison.changed;
-  const properties = told([...changed, ...unknown], true);
-  return { ...common, change: verdictOf({ planned, existing, comparison, unknown, tools }), properties };
+  const judgement = within(around, judge({ planned, existing, comparison, unknown, tools }));
+  return { ...common, properties: told([...changed, ...unknown], true), ...finish(judgement, planned) };
 }
 
-function verdictOf({
+function judge({
   planned,
   existing,
   comparison,
@@ -143,73 +176,87 @@ function verdictOf({
   comparison: Comparison;
   unknown: readonly string[];
   tools: PreviewTools;
-}): Change {
-  const nested = isNested(existing);
-  const broken = existing.status === 'FAILED' && existing.action !== 'SNAPSHOT';
-  const anew = broken && !nested && (existing.action !== 'UPDATE' || tools.replaceFailed(existing.type));
-  const turns = existing.type !== planned.type || nested !== (planned.nested !== undefined);
-  if (turns || anew || existing.must_replace || comparison.verdict === 'replace') return 'replace';
-  if (unknown.some((property) => tools.replaces(planned, property))) return 'maybe replace';
-  const isOther = nested && existing.source !== (planned.nested?.digest ?? null);
-  if (comparison.verdict === 'update' || isOther || broken) return 'update';
-  return unknown.length > 0 ? 'maybe update' : 'unchanged';
+}): Judgement {
+  const { type, nested } = planned;
+  if (existing.type !== type) return { change: 'replace', because: `it was of the type ${existing.type}` };
+  if (existing.nested !== (nested?.kind ?? null)) {
+    return { change: 'replace', because: `${type} stands for something else now` };
+  }
+  const { broken, replaced } = conditionOf(existing, comparison, tools);
+  const state = `${existing.action}_${existing.status}`;
+  const because = broken ? { because: `it is ${existing.status === 'FAILED' ? state : 'not whole'}` } : {};
+  if (replaced) return { change: 'replace', ...because };
+  if (planned.undecided) return { change: 'maybe delete', because: 'its condition is known after it is applied' };
+  if (unknown.some((property) => tools.replaces(planned, property))) return { change: 'maybe replace', ...because };
+  if (comparison.verdict === 'update' || broken) return { change: 'update', ...because };
+  if (nested && existing.source !== nested.digest) {
+    const inside = { because: 'what it is made of differs' };
+    return { change: unknown.length > 0 ? 'maybe update' : 'update', ...inside };
+  }
+  return { change: unknown.length > 0 ? 'maybe update' : 'unchanged' };
+}
+
+function within(around: Change | undefined, judgement: Judgement): Judgement {
+  const isReplaced = around === 'replace' || around === 'maybe replace';
+  if (!isReplaced || judgement.change === 'replace') return judgement;
+  return { change: around, because: 'the stack that it is in is replaced' };
+}
+
+/** In which order it is replaced, and what stands against it. */
+function finish(judgement: Judgement, { replacement, restricted_actions: restricted = [] }: PlanResource): Judgement {
+  const { change } = judgement;
+  const isReplaced = change === 'replace' || change === 'maybe replace';
+  const action = isReplaced ? 'replace' : 'update';
+  const isRestricted = (isReplaced || change.endsWith('update')) && restricted.includes(action);
+  return {
+    ...judgement,
+    ...(isRestricted && { because: `${action} is restricted for resource: the update would fail here` }),
+    ...(isReplaced && {
+      order: replacement === 'delete_first' ? ('delete before create' as const) : ('create before delete' as const),
+    }),
+  };
 }
 
 /** In the reverse of the order in which they were made, after all that is left has moved away from them. */
-function deletions(existing: ReadonlyMap<string, ResourceDocument>, plan: Plan, last: number): PreviewRow[] {
-  const doomed = [...existing.values()].filter(({ name }) => !Object.hasOwn(plan.resources, name));
-  const byId = new Map(doomed.map((resource) => [resource.id, resource]));
-  const depth = new Map<string, number>();
-  const depthOf = (resource: ResourceDocument): number => {
-    const found = depth.get(resource.id);
-    if (found !== undefined) return found;
-    depth.set(resource.id, 0);
-    const below = resource.requires.flatMap((id) => byId.get(id) ?? []).map(depthOf);
-    const own = below.length === 0 ? 0 : Math.max(...below) + 1;
-    depth.set(resource.id, own);
-    return own;
-  };
-  const deepest = Math.max(0, ...doomed.map(depthOf));
-  return doomed
-    .map((resource): PreviewRow => {
-      const step = last + 1 + deepest - depthOf(resource);
-      const { name, type } = resource;
-      return {
-        name,
-        type,
-        change: 'delete',
-        properties: [],
-        step,
-        properties_known: {},
-        complete: true,
-        existing: resource,
-      };
-    })
-    .sort((a, b) => a.step - b.step);
+function deletions(existing: ReadonlyMap<string, ResourceDocument>, plan: Plan): PreviewRow[] {
+  const doomed = new Map([...existing].filter(([name]) => !Object.hasOwn(plan.resources, name)));
+  const nameOf = new Map(Array.from(doomed.values(), ({ id, name }) => [id, name]));
+  const users = new Map<string, string[]>();
+  for (const { name, requires } of doomed.values()) {
+    for (const required of requires.flatMap((id) => nameOf.get(id) ?? [])) {
+      users.set(required, [...(users.get(required) ?? []), name]);
+    }
+  }
+  return inOrderOf(doomed, (name) => users.get(name) ?? []).map((resource) => ({
+    name: resource.name,
+    type: resource.type,
+    change: 'delete',
+    properties: [],
+    after: users.get(resource.name) ?? [],
+    planned: undefined,
+    foreseen: nothing,
+    existing: resource,
+    ...(resource.deletion_policy === 'Retain' && { because: 'deletion_policy is Retain: what is there stays' }),
+    ...(resource.external && { because: 'it belongs to someone else: it is only forgotten' }),
+  }));
 }
 
-/** One more than the highest of what it requires. Without recursion: chains may be long. */
-function levelsOf(plan: Plan): Map<string, number> {
+/** Each after all that come before it. Without recursion: chains may be long. */
+function inOrderOf<T>(all: ReadonlyMap<string, T>, before: (name: string) => readonly string[]): T[] {
   const waits = new Map<string, number>();
   const frees = new Map<string, string[]>();
-  for (const { name, requires } of Object.values(plan.resources)) {
-    const known = requires.filter((required) => required !== name && Object.hasOwn(plan.resources, required));
+  for (const name of all.keys()) {
+    const known = before(name).filter((other) => other !== name && all.has(other));
     waits.set(name, known.length);
-    for (const required of known) frees.set(required, [...(frees.get(required) ?? []), name]);
+    for (const other of known) frees.set(other, [...(frees.get(other) ?? []), name]);
   }
-  const levels = new Map<string, number>();
-  let ready = [...waits].filter(([, left]) => left === 0).map(([name]) => name);
-  for (let step = 1; ready.length > 0; step += 1) {
-    const next: string[] = [];
-    for (const name of ready) {
-      levels.set(name, step);
-      for (const freed of frees.get(name) ?? []) {
-        const left = (waits.get(freed) ?? 0) - 1;
-        waits.set(freed, left);
-        if (left === 0) next.push(freed);
-      }
+  const order = [...all.keys()].filter((name) => waits.get(name) === 0);
+  for (const name of order) {
+    for (const freed of frees.get(name) ?? []) {
+      const left = (waits.get(freed) ?? 0) - 1;
+      waits.set(freed, left);
+      if (left === 0) order.push(freed);
     }
-    ready = next;
   }
-  return levels;
+  return order.flatMap((name) => all.get(name) ?? []);
 }

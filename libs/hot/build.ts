@@ -8,6 +8,7 @@ import type { Expression, Source } from '@anneal/contracts/plan.ts';
 import { findInMap } from './cfn/mapping.ts';
 import { Conditions } from './condition.ts';
 import { evaluate, evaluateParts, type Scope, unknown } from './evaluate.ts';
+import { openName } from './groups/open.ts';
 import { conditionFunctions, everyName, lookUp, takesWritten } from './functions/table.ts';
 import { join, listed, type Mistakes, nearestName } from './mistakes.ts';
 import { type Entry, type Node, toExact } from './node.ts';
@@ -19,6 +20,13 @@ import { holdsUnknown } from './unknown.ts';
 import type { Version } from './version.ts';
 
 const logic: ReadonlySet<string> = new Set(['equals', 'not', 'and', 'or']);
+
+/** Of a value that is known later. */
+export const openExpression: Expression = {
+  kind: 'call',
+  function: 'get_param',
+  arguments: { kind: 'literal', value: openName },
+};
 
 /** An `if` without an else whose condition is false: the item, entry or property around it is as if it were not written. */
 export const vanished: unique symbol = Symbol('vanished');
@@ -40,6 +48,8 @@ export interface BuildOptions {
   readonly scope: Scope;
   /** What is nearly the name of a function is a mistake; to Heat it is data. */
   readonly refusesMisspelt: boolean;
+  /** What an `if` comes to whose condition nobody knows yet is a value that is not known; elsewhere it is left out. */
+  readonly keepsUndecided: boolean;
   /** Names that get_param may read. */
   readonly parameters: ReadonlySet<string>;
   /** Those whose values stand in no message. */
@@ -181,7 +191,7 @@ export class Build {
     // Nobody knows which it will be, so both must be right.
     branch(yes, 1);
     branch(no, 2);
-    return undefined;
+    return this.#options.keepsUndecided ? openExpression : undefined;
   }
 
   #call(name: string, entry: Entry, place: Place): Expression | undefined {

@@ -58,15 +58,16 @@ export interface ResourceContext {
 }
 
 /** Whether the resource exists. Undecided counts as existing, so that it is checked. */
+/** Undefined: a parameter that has no value yet decides. */
 export function isEnabled(
   name: string,
   node: Node,
   { build, hasConditions }: { build: Build; hasConditions: boolean },
-): boolean {
+): boolean | undefined {
   if (node.kind !== 'map' || !hasConditions) return true;
   const condition = node.entries.get('condition');
   if (!condition || isNull(condition.value)) return true;
-  return build.conditions.use(condition.value, `resources.${name}.condition`) !== false;
+  return build.conditions.use(condition.value, `resources.${name}.condition`);
 }
 
 export function compileResource(name: string, entry: Entry, context: ResourceContext): PlanResource | undefined {

@@ -31,6 +31,7 @@ export function compileStack(input: StackInput): Body | undefined {
     parameters: new Set([...schemas.keys(), ...Object.keys(values)]),
     hidden,
     refusesMisspelt: tree.misspeltFunctions !== 'kept',
+    keepsUndecided: tree.nestedStacks === 'described',
     files: tree.files,
     conditions,
     mappings: sectionEntries(read, 'mappings', mistakes),
@@ -39,9 +40,10 @@ export function compileStack(input: StackInput): Body | undefined {
   build.conditions.checkAll();
   const entries = sectionEntries(read, 'resources', mistakes);
   checkNames(entries, input);
-  const enabled = new Map(
+  const verdictOf = new Map(
     Array.from(entries, ([name, { value }]) => [name, isEnabled(name, value, { build, hasConditions })]),
   );
+  const enabled = new Map(Array.from(verdictOf, ([name, verdict]) => [name, verdict !== false]));
   const types = resolveTypes(entries, enabled, { environment, tree, mistakes });
   const context: ResourceContext = { ...types, version, dialect, mistakes, build, scope, hidden, enabled };
   const compiled = Array.from(entries)
@@ -57,7 +59,9 @@ export function compileStack(input: StackInput): Body | undefined {
     ([name, entry]) => compileOutput(name, entry, context) ?? [],
   );
   if (mistakes.any) return undefined;
-  const resources = describeResources(compiled, { ...types, writtenTypes, stack: input });
+  const resources = describeResources(compiled, { ...types, writtenTypes, stack: input }).map((resource) =>
+    verdictOf.get(resource.name) === undefined ? { ...resource, undecided: true as const } : resource,
+  );
   if (tree.nestedStacks === 'described') refuseTooMany(0, input);
   const plan: Plan = {
     format: 1,

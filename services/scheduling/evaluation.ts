@@ -12,6 +12,7 @@ import type { Comparison, Resolution, Tools } from '@anneal/convergence/protocol
 import { answerAtOnce } from './provider/at-once.ts';
 import { isNested, representative, type ResourceDocument, type StackDocument } from '@anneal/convergence/state.ts';
 import { evaluate, unknown, type Scope } from '@anneal/hot/evaluate.ts';
+import { opened } from '@anneal/hot/groups/open.ts';
 import { compareProperties, resolveProperties, type Resolved } from '@anneal/hot/properties.ts';
 import { walk } from '@anneal/hot/walk.ts';
 import type { Secrets } from '@anneal/runtime/secrets.ts';
@@ -138,7 +139,7 @@ export function createEvaluation(parameters: {
         const whole: Peer = (name) => peer(name)?.resource;
         const scope = scopeOf(plan, stack, whole);
         const shows = (name: string): boolean => peer(name)?.attributes === true;
-        const { properties, unknown: open } = resolveProperties({
+        const resolved = resolveProperties({
           resource,
           type: typeFor(resource),
           scope: {
@@ -147,7 +148,14 @@ export function createEvaluation(parameters: {
             read: (name, attribute, path) => (shows(name) ? scope.read?.(name, attribute, path) : unknown),
           },
         });
-        return { properties: sealProperties(resource, properties, { plan, peer: whole }), unknown: open };
+        const seal = (properties: JsonObject): JsonObject =>
+          sealProperties(resource, properties, { plan, peer: whole });
+        const open = Object.entries(resolved.all).map(([name, value]): [string, Json] => [name, opened(value)]);
+        return {
+          properties: seal(resolved.properties),
+          unknown: resolved.unknown,
+          open: seal(Object.fromEntries(open)),
+        };
       },
     }),
     referenceTo,

@@ -1,16 +1,25 @@
 /** What an update would do, across nested stacks. Nothing is changed: what is compiled on the way is content, and nothing more. */
 import { createHash } from 'node:crypto';
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import type { JsonObject } from '@anneal/contracts/json.ts';
+import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { Plan, PlanResource } from '@anneal/contracts/plan.ts';
 import type { PlannedChange, stackPreview } from '@anneal/contracts/scheduling.ts';
-import { previewStack, type PreviewRow, type PreviewTools } from '@anneal/convergence/preview.ts';
-import { newStack, type ResourceDocument, type StackDocument, type Target } from '@anneal/convergence/state.ts';
+import { inOrder, type PlannedTree } from '@anneal/convergence/preview-order.ts';
+import { previewStack, unchangedStack, type Judgement, type PreviewRow } from '@anneal/convergence/preview.ts';
+import {
+  emptyPlan,
+  isNested,
+  newStack,
+  type ResourceDocument,
+  type StackDocument,
+  type Target,
+} from '@anneal/convergence/state.ts';
 import type { ServiceContext } from '@anneal/runtime/service.ts';
 import type { z } from 'zod';
 import type { Collections } from './collections.ts';
 import type { Evaluation } from './evaluation.ts';
 import type { ChildCompiler } from './nested/compile.ts';
+import { foreseenOf, launchConfiguration, type NestedForeseen } from './nested/foresee.ts';
 import { fromKept, type Kept } from './nested/kept.ts';
 import type { Plans } from './plans.ts';
 import { targetOf } from './target.ts';
@@ -34,8 +43,14 @@ interface At {
   readonly resources: readonly ResourceDocument[];
   /** Before the names of its resources. */
   readonly prefix: string;
-  /** Of the resource that it stands for. */
-  readonly step: number | undefined;
+  /** What becomes of the resource that it stands for, when that is replaced. */
+  readonly around?: PlannedChange['change'];
+}
+
+/** What is nested in a resource, and what there is to say of the resource because of it. */
+interface Below {
+  readonly inner: readonly PlannedTree[];
+  readonly because?: string;
 }
 
 /** Deeper than stacks nest. */
@@ -56,62 +71,79 @@ export function createPreview(parts: {
     properties: row.properties.map((property) => context.secrets.mask(property as never) as typeof property),
   });
 
-  const toolsOf = ({ plan, stack }: At): PreviewTools => evaluation.previewTools({ plan, stack });
-
-  const visit = async (at: At): Promise<PlannedChange[]> => {
-    const rows = previewStack({ plan: at.plan, resources: at.resources, tools: toolsOf(at) });
-    const found: PlannedChange[] = [];
-    for (const row of rows) {
-      const { name, type, change, properties } = row;
-      const step = at.step ?? row.step;
-      const resource = `${at.prefix}${name}`;
-      found.push({ resource, type, change, properties, step });
-      for (const inner of await below(at, row)) found.push({ ...inner, step });
-    }
-    return found;
+  const visit = async (at: At): Promise<PlannedTree[]> => {
+    const { stack, plan, around } = at;
+    const tools = evaluation.previewTools({ plan, stack });
+    const rows = previewStack({ plan, resources: at.resources, tools, ...(around && { around }) });
+    const byName = new Map(rows.map((row) => [row.name, row]));
+    return treesOf(rows, at.prefix, (row, prefix) => below({ ...at, prefix }, row, byName));
   };
 
-  const below = async (at: At, row: PreviewRow): Promise<PlannedChange[]> => {
-    const { existing, planned, change } = row;
-    const prefix = `${at.prefix}${row.name}.resources.`;
+  /** Of a nested stack that stays as it is, or that something will be done to which cannot be told yet. */
+  const asItIs = async (id: string, prefix: string, judgement?: Judgement): Promise<PlannedTree[]> => {
     if (prefix.split('.resources.').length > deepest) return [];
-    const child = existing && existing.source !== null ? await stacks.get(existing.id) : undefined;
+    const held = await resources.find({ where: { stack_id: id } });
+    return treesOf(unchangedStack(held, judgement), prefix, async ({ existing }, inner) => ({
+      inner: existing && isNested(existing) ? await asItIs(existing.id, inner, judgement) : [],
+    }));
+  };
+
+  const below = async (at: At, row: PreviewRow, beside: ReadonlyMap<string, PreviewRow>): Promise<Below> => {
+    const { existing, planned, change } = row;
+    const { prefix } = at;
+    if (prefix.split('.resources.').length > deepest) return { inner: [] };
+    const child = existing && isNested(existing) ? await stacks.get(existing.id) : undefined;
+    if (child && change === 'unchanged') return { inner: await asItIs(child.id, prefix) };
     const held = child ? await resources.find({ where: { stack_id: child.id } }) : [];
-    if (change === 'delete' || change === 'unchanged') {
-      return held.map(({ name, type }) => ({
-        resource: `${prefix}${name}`,
-        type,
-        change,
-        properties: [],
-        step: row.step,
-      }));
+    if (child && change === 'delete') {
+      const nothing = { stack: child, plan: emptyPlan(), target: child.target, resources: held, prefix };
+      return { inner: await visit(nothing) };
     }
-    if (!planned?.nested || !row.complete) return [];
-    const isKept = child && change !== 'replace' && change !== 'create';
-    const compiled = await compileChild(at, planned, row.properties_known, isKept ? { child, held } : undefined);
-    if (!compiled) return [];
-    return visit({
-      stack: compiled.stack,
-      plan: await plans.get(compiled.target.plan),
-      target: compiled.target,
-      resources: isKept ? held : [],
-      prefix,
-      step: row.step,
-    });
+    if (!planned?.nested) return { inner: [] };
+    const foreseen = foreseenOf(row);
+    if (!foreseen) {
+      const because = 'what is in it is known after it is applied';
+      const inner = child ? await asItIs(child.id, prefix, { change: 'maybe update', because }) : [];
+      return { inner, because };
+    }
+    const isReplaced = change === 'replace' || change === 'maybe replace';
+    try {
+      const before = child && change !== 'replace' ? { child, held } : undefined;
+      const compiled = await compileChild(at, { planned, foreseen, before, beside });
+      const inner = await visit({
+        stack: compiled.stack,
+        plan: await plans.get(compiled.target.plan),
+        target: compiled.target,
+        resources: held,
+        prefix,
+        ...(isReplaced && { around: change }),
+      });
+      return { inner };
+    } catch (error) {
+      if (!(error instanceof AnnealError) || error.kind !== 'final') throw error;
+      // The rest of the plan is worth seeing.
+      return {
+        inner: child ? await asItIs(child.id, prefix) : [],
+        because: `it would be refused: ${error.message}`,
+      };
+    }
   };
 
   const compileChild = async (
-    at: At,
-    planned: PlanResource,
-    properties: JsonObject,
-    existing: { child: StackDocument; held: readonly ResourceDocument[] } | undefined,
-  ): Promise<{ stack: StackDocument; target: Target } | undefined> => {
-    if (!planned.nested) return undefined;
-    const { stack, plan, target } = at;
+    { stack, plan, target }: At,
+    about: {
+      planned: PlanResource;
+      foreseen: NestedForeseen;
+      before: { child: StackDocument; held: readonly ResourceDocument[] } | undefined;
+      beside: ReadonlyMap<string, PreviewRow>;
+    },
+  ): Promise<{ stack: StackDocument; target: Target }> => {
+    const { planned, foreseen, before, beside } = about;
+    const nested = planned.nested as NonNullable<PlanResource['nested']>;
     const wanted: Kept = {
-      kind: planned.nested.kind,
+      kind: nested.kind,
       type: planned.type,
-      reads: planned.nested.reads,
+      reads: nested.reads,
       environment: target.environment,
       files: target.files,
       facade: {
@@ -119,30 +151,32 @@ export function createPreview(parts: {
         deletion_policy: planned.deletion_policy ?? 'Delete',
         update_policy: evaluation.written(planned.update_policy, { plan, stack }),
       },
-      properties,
+      properties: foreseen.properties,
       members: null,
     };
-    const id = existing?.child.id ?? `${stack.id}-${planned.name}`;
-    const name = existing?.child.name ?? `${stack.name}-${planned.name}`;
+    const id = before?.child.id ?? `${stack.id}-${planned.name}`;
+    const name = before?.child.name ?? `${stack.name}-${planned.name}`;
     const { project, root, depth } = stack;
-    try {
-      const compiled = await compile({
-        wanted,
-        before: fromKept(existing?.child.group ?? null),
-        stack: { id, name, project, root, depth: depth + 1 },
-        resource: planned.name,
-        parentStack: stack.id,
-        existing: existing?.held ?? [],
-        deadline: new Date(context.now().getTime() + (stack.timeout_minutes ?? 60) * 60_000).toISOString(),
-        cause: causeOf(context, id),
-      });
-      const made = newStackLike(stack, { id, name, target: compiled.target });
-      return { stack: existing?.child ?? made, target: compiled.target };
-    } catch (error) {
-      // What it would be refused for, the update itself says; the rest of the plan is worth seeing.
-      if (error instanceof AnnealError && error.kind === 'final') return undefined;
-      throw error;
-    }
+    const launch = launchConfiguration(planned, beside);
+    const compiled = await compile({
+      wanted,
+      before: fromKept(before?.child.group ?? null),
+      stack: { id, name, project, root, depth: depth + 1 },
+      resource: planned.name,
+      parentStack: stack.id,
+      existing: before?.held ?? [],
+      unknown: foreseen.unknown,
+      ...(launch && {
+        configuration: {
+          properties: launch.foreseen.open,
+          metadata: asMap(evaluation.written(launch.planned?.metadata, { plan, stack })),
+        },
+      }),
+      deadline: new Date(context.now().getTime() + (stack.timeout_minutes ?? 60) * 60_000).toISOString(),
+      cause: causeOf(context, id),
+    });
+    const made = newStackLike(stack, { id, name, target: compiled.target });
+    return { stack: before?.child ?? made, target: compiled.target };
   };
 
   return async (question) => {
@@ -154,10 +188,29 @@ export function createPreview(parts: {
       plans.get(target.plan),
       existing ? resources.find({ where: { stack_id: existing.id } }) : [],
     ]);
-    const changes = await visit({ stack, plan, target, resources: held, prefix: '', step: undefined });
-    return { hash: planHash(existing, target), changes: changes.map(mask) };
+    const trees = await visit({ stack, plan, target, resources: held, prefix: '' });
+    return { hash: planHash(existing, target), changes: inOrder(trees).map(mask) };
   };
 }
+
+async function treesOf(
+  rows: readonly PreviewRow[],
+  prefix: string,
+  below: (row: PreviewRow, prefix: string) => Promise<Below>,
+): Promise<PlannedTree[]> {
+  const trees: PlannedTree[] = [];
+  for (const row of rows) {
+    const { name, type, change, properties, after } = row;
+    const resource = `${prefix}${name}`;
+    const { inner, because = row.because } = await below(row, `${resource}.resources.`);
+    const told = { ...(row.order && { order: row.order }), ...(because !== undefined && { because }) };
+    trees.push({ row: { resource, type, change, properties, ...told }, name, after, inner });
+  }
+  return trees;
+}
+
+const asMap = (value: Json): JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {};
 
 function newStackLike(
   around: StackDocument | undefined,

@@ -57,6 +57,7 @@ export function createNestedQuestions({ blobs, secrets }: Sources): NestedQuesti
           members: { ...hideSecrets(question.template, secrets), rolling: question.rolling },
         }),
         properties,
+        unknown: question.unknown && new Set(question.unknown),
         hidden: new Set(hidden),
         facade: secrets.open<JsonObject>(question.facade) as CompileNested['facade'],
         hiddenFacade: new Set(

@@ -74,4 +74,108 @@ resources:
     await world.complete(id);
     await expect(world.update(id, input({ a: 'y' }), { plan_hash: hash })).rejects.toMatchObject({ code: 'Conflict' });
   });
+
+  it('looks into nested stacks whose properties are not known yet', async () => {
+    const child = `
+heat_template_version: 2018-08-31
+parameters: {salt: {type: string}, fixed: {type: string, default: f}}
+conditions: {isT: {equals: [{get_param: salt}, t]}}
+resources:
+  same: {type: OS::Heat::RandomString, properties: {salt: {get_param: fixed}}}
+  again: {type: OS::Heat::RandomString, properties: {salt: {get_param: salt}}}
+  inPlace: {type: OS::Heat::TestResource, properties: {value: {get_param: salt}}}
+  either: {type: OS::Heat::TestResource, properties: {value: {if: [isT, one, two]}}}
+  perhaps: {type: OS::Heat::None, condition: isT}
+  members:
+    type: OS::Heat::ResourceGroup
+    properties:
+      count: 2
+      resource_def: {type: OS::Heat::TestResource, properties: {value: {get_param: salt}}}
+`;
+    const template = (salt: string, more = '') => ({
+      template: `
+heat_template_version: 2018-08-31
+resources:
+  r: {type: OS::Heat::TestResource, properties: {update_replace_value: ${salt}, value: v}}
+  n: {type: child.yaml, properties: {salt: {get_resource: r}}}
+${more}`,
+      files: { 'child.yaml': child },
+    });
+    const { id } = await world.made('s', template('s'));
+    const { rows, changes } = await world.plan(
+      id,
+      template('t', '  fresh: {type: child.yaml, properties: {salt: {get_resource: r}}}'),
+    );
+    expect(rows).toEqual([
+      '1 replace r',
+      '2 maybe update n',
+      '2 unchanged n.resources.same',
+      '2 maybe replace n.resources.again',
+      '2 maybe update n.resources.inPlace',
+      '2 maybe update n.resources.either',
+      '2 maybe create n.resources.perhaps',
+      '2 maybe update n.resources.members',
+      '2 maybe update n.resources.members.resources.0',
+      '2 maybe update n.resources.members.resources.1',
+      '2 create fresh',
+      '2 create fresh.resources.same',
+      '2 create fresh.resources.again',
+      '2 create fresh.resources.inPlace',
+      '2 create fresh.resources.either',
+      '2 maybe create fresh.resources.perhaps',
+      '2 create fresh.resources.members',
+      '2 create fresh.resources.members.resources.0',
+      '2 create fresh.resources.members.resources.1',
+    ]);
+    const again = changes.find(({ resource }) => resource === 'n.resources.again');
+    expect(again?.properties).toMatchObject([{ property: 'salt', known: false, replaces: true }]);
+  });
+
+  it('says what is deleted before it is made again, and numbers nested steps in the order of the run', async () => {
+    const child = (salt: string) => `
+heat_template_version: 2018-08-31
+resources:
+  first: {type: OS::Heat::RandomString, properties: {salt: ${salt}}}
+  second: {type: OS::Heat::Value, properties: {value: {get_resource: first}}}
+`;
+    const given = (salt: string) => ({
+      template: `
+heat_template_version: 2018-08-31
+resources:
+  n: {type: child.yaml}
+  after: {type: OS::Heat::TestResource, properties: {update_replace_value: ${salt}}, depends_on: n}
+`,
+      files: { 'child.yaml': child(salt) },
+      environment: 'resource_registry: {resources: {n: {first: {replacement: delete_first}}}}',
+    });
+    const { id } = await world.made('s', given('s'));
+    const { rows, changes } = await world.plan(id, given('t'));
+    expect(rows).toEqual([
+      '1 update n',
+      '1 replace n.resources.first',
+      '2 maybe update n.resources.second',
+      '3 replace after',
+    ]);
+    const orders = changes.flatMap(({ resource, order }) => (order ? [`${resource}: ${order}`] : []));
+    expect(orders).toEqual(['n.resources.first: delete before create', 'after: create before delete']);
+    expect(changes[0]).toMatchObject({ because: 'what it is made of differs' });
+  });
+
+  it('replaces all that stands in a nested stack that is replaced, and deletes what is in one that goes', async () => {
+    const group = (type: string, more = '') => ({
+      template: `
+heat_template_version: 2018-08-31
+resources:
+${type && `  g: {type: OS::Heat::ResourceGroup, properties: {index_var: ${type}, count: 2, resource_def: {type: inner.yaml, properties: {value: x}}}}`}
+${more}`,
+      files: { 'inner.yaml': inner },
+    });
+    const { id } = await world.made('s', group('"%i%"'));
+    const other = (await world.plan(id, group('"%j%"'))).rows;
+    expect(other).toContain('1 replace g');
+    expect(other).toContain('1 replace g.resources.0.resources.t');
+    const gone = (await world.plan(id, group('', '  x: {type: OS::Heat::None}'))).rows;
+    expect(gone).toContain('2 delete g');
+    expect(gone).toContain('2 delete g.resources.1.resources.u');
+  });
 });

@@ -14,6 +14,7 @@ import {
   stackShow,
   stackSignal,
   stackUpdate,
+  type PlannedChange,
   type ResourceAct,
   type ResourceView,
   type StackAct,
@@ -106,11 +107,14 @@ export class StackWorld {
     return this.ask(stackUpdate, { id, project, ...accepted, ...more });
   }
 
-  async plan(id: string, input: StackInput): Promise<{ hash: string; rows: string[] }> {
+  async plan(
+    id: string,
+    input: StackInput,
+  ): Promise<{ hash: string; changes: readonly PlannedChange[]; rows: string[] }> {
     const { name, plan } = await this.show(id);
     const accepted = await this.#accepted(input, { id, name, before: plan });
     const { hash, changes } = await this.ask(stackPreview, { id, project, ...accepted });
-    return { hash, rows: changes.map(({ resource, change, step }) => `${step} ${change} ${resource}`) };
+    return { hash, changes, rows: changes.map(({ resource, change, step }) => `${step} ${change} ${resource}`) };
   }
 
   async updated(id: string, input: StackInput): Promise<StackView> {

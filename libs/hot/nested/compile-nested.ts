@@ -8,7 +8,9 @@ import type { ResourceType } from '@anneal/contracts/resource-type.ts';
 import { type Compiled, hasDefaults } from '../compile.ts';
 import { type Environment, readEnvironments } from '../environment.ts';
 import { asEntries } from '../front.ts';
+import { openExpression } from '../build.ts';
 import { groupKind } from '../groups/kind.ts';
+import { openName } from '../groups/open.ts';
 import { scaledResource, scaledResourceTarget } from '../groups/scaling.ts';
 import { join, listed, Mistakes, nearestName } from '../mistakes.ts';
 import { isObject, toJson, toRecord } from '../node.ts';
@@ -42,6 +44,8 @@ export interface CompileNested {
   readonly members?: Members | undefined;
   /** Opened. */
   readonly properties: JsonObject;
+  /** Of a preview: parameters whose value is not known yet, and what they make stays open. */
+  readonly unknown?: ReadonlySet<string> | undefined;
   /** Those that hold a secret: it stays one inside. */
   readonly hidden: ReadonlySet<string>;
   readonly facade: FacadeParts;
@@ -76,21 +80,25 @@ export function compileNested(options: CompileNested): Compiled {
   const identity = { stackName, stackId, projectId };
   const environment = insideOf(source);
   const schemas = hide(template.schemas, source.hidden);
+  const { unknown: open = new Set<string>() } = options;
   const { values } = resolveParameters({
     schemas,
     environment,
     pseudo: pseudoParameters(read.dialect, identity),
     previous: undefined,
-    missingAllowed: false,
+    missingAllowed: open.size > 0,
     mistakes,
   });
+  // What is given and not known yet must not read as the default.
+  for (const name of open) delete values[name];
   if (mistakes.any) return { mistakes: mistakes.all() };
   const files = new Map(Object.entries(options.files));
   const types = new Map(options.types.map((type) => [type.type, type]));
   const body = compileStack({
     read,
     schemas,
-    values,
+    // The name of what is open in the members of a group may be read, and has no value.
+    values: { ...values, ...(open.has(openName) && { [openName]: { type: 'json', value: null, hidden: false } }) },
     environment,
     mistakes,
     identity,
@@ -108,10 +116,11 @@ export function compileNested(options: CompileNested): Compiled {
   });
   if (mistakes.any || !body) return { mistakes: mistakes.all() };
   const { parameters: _, resource_registry: __, ...rest } = environment.merged;
+  const { [openName]: ___, ...given } = body.plan.parameters;
   const registry = environment.registry.toJson();
   return {
     plan: {
-      ...foldFacade(body.plan, facade, options.hiddenFacade),
+      ...foldFacade({ ...body.plan, parameters: given }, facade, options.hiddenFacade),
       ...(options.members?.rolling && { rolling: options.members.rolling }),
     },
     template: toJson(read.source) as JsonObject,
@@ -182,11 +191,14 @@ function sourceOf(options: CompileNested, mistakes: Mistakes): Source | undefine
 
 /** In the forms that the parameters of the template take. */
 function fitted(
-  { resource, type, properties, hidden }: CompileNested,
+  { resource, type, properties, hidden, unknown = new Set() }: CompileNested,
   template: NestedTemplate,
   mistakes: Mistakes,
 ): JsonObject {
-  const written = Object.entries(properties).map(([name, value]) => [name, { kind: 'literal', value }] as const);
+  const written = [
+    ...Object.entries(properties).map(([name, value]) => [name, { kind: 'literal', value }] as const),
+    ...Array.from(unknown, (name) => [name, openExpression] as const),
+  ];
   const resolved = resolveProperties({
     resource: { name: resource, type, properties: toRecord(written), requires: [] },
     type: template.type,

@@ -7,6 +7,7 @@ import { readGroup } from '../groups/attribute.ts';
 import { firstMembers } from '../groups/group.ts';
 import { groupKind } from '../groups/kind.ts';
 import { memberTemplate } from '../groups/member.ts';
+import { isUndecided, opened, openName } from '../groups/open.ts';
 import { scaledResource, scaledResourceTarget } from '../groups/scaling.ts';
 import type { Mistakes } from '../mistakes.ts';
 import { isObject, type Node, toRecord } from '../node.ts';
@@ -19,8 +20,6 @@ import type { Body, StackInput } from '../tree.ts';
 import { type Partial, unknown } from '../unknown.ts';
 import { type Child, childIdentity } from './child.ts';
 
-/** Stands in the members for whatever is not known yet. No template can name a parameter so and have it read. */
-const openName = '$unknown';
 /** Heat's word for a template that no file holds. */
 const file = 'nested_stack';
 
@@ -40,10 +39,11 @@ export function groupChild(group: GroupResource): Child | undefined {
   const { name } = resource;
   const { all, mistakes } = resolveProperties({ resource, type, scope: stack.scope });
   const configuration = configurationOf(group);
-  if (mistakes.length > 0 || configuration === 'unknown' || isOpen(type.type, all)) return undefined;
+  const properties = toRecord(Object.entries(all).map(([key, value]) => [key, opened(value)]));
+  if (mistakes.length > 0 || configuration === 'unknown' || isUndecided(type.type, properties)) return undefined;
   const members = firstMembers({
     type: type.type,
-    properties: toRecord(Object.entries(all).map(([key, value]) => [key, opened(value)])),
+    properties,
     newName: String,
     configuration,
     reference: stack.scope.reference(name) ?? opened(unknown),
@@ -76,25 +76,6 @@ export function groupChild(group: GroupResource): Child | undefined {
     report: (found) => oncePerDefinition(found).map((mistake) => placed(mistake, group)),
     show: (body) => membersOf(body, { group: name, type: type.type, names: members.map((member) => member.name) }),
   };
-}
-
-function opened(value: Partial): Json {
-  if (value === unknown) return { get_param: openName };
-  if (typeof value !== 'object' || value === null) return value;
-  if (Array.isArray(value)) return value.map(opened);
-  return toRecord(Object.entries(value).map(([key, item]) => [key, opened(item)]));
-}
-
-/** Whether what says how many members there are is not known yet. */
-function isOpen(type: string, all: Readonly<Record<string, Partial>>): boolean {
-  const counts = {
-    numbered: ['count', 'resource_def', 'index_var', 'removal_policies'],
-    chain: ['resources', 'concurrent'],
-    deployments: ['servers'],
-    scaling: ['resource', 'desired_capacity', 'min_size'],
-    instances: ['Size', 'DesiredCapacity', 'MinSize'],
-  }[groupKind(type) ?? 'numbered'];
-  return counts.some((name) => all[name] === unknown);
 }
 
 function membersOf(

@@ -21,6 +21,8 @@ it('a plan says what happens to what, in order, and why a resource has to be rep
         resource: 'web',
         change: 'replace',
         step: 2,
+        order: 'delete before create',
+        because: 'it is CHECK_FAILED',
         properties: [{ property: 'salt', before: 'x', after: 'y', known: true, replaces: true }],
       }),
       change({
@@ -34,6 +36,8 @@ it('a plan says what happens to what, in order, and why a resource has to be rep
   );
   expect(lines).toEqual([
     '   2  ± replace       web  OS::Heat::Value',
+    '          because it is CHECK_FAILED',
+    '          deleted before the new one is made',
     '          salt: "x" → "y"  needs a new one',
     '   3  - delete        old  OS::Heat::Value',
     '   3  ~ maybe update  user  OS::Heat::Value',

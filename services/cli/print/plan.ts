@@ -12,12 +12,14 @@ const marks: Readonly<Record<Change, string>> = {
   replace: '±',
   'maybe replace': '±',
   create: '+',
+  'maybe create': '+',
   delete: '-',
+  'maybe delete': '-',
 };
 
 const paint = (change: Change, text: string, colors: Colors): string => {
-  if (change === 'create') return colors.green(text);
-  if (change === 'delete') return colors.red(text);
+  if (change === 'create' || change === 'maybe create') return colors.green(text);
+  if (change === 'delete' || change === 'maybe delete') return colors.red(text);
   return change === 'unchanged' ? colors.dim(text) : colors.yellow(text);
 };
 
@@ -29,11 +31,15 @@ const shown = (value: Json | undefined): string => {
 };
 
 export function planLines(changes: readonly PlannedChange[], colors: Colors): string[] {
-  const changed = changes.filter(({ change }) => change !== 'unchanged').toSorted((a, b) => a.step - b.step);
-  const lines = changed.flatMap(({ resource, type, change, properties, step }) => [
+  const changed = changes
+    .filter(({ change, because }) => change !== 'unchanged' || because !== undefined)
+    .toSorted((a, b) => a.step - b.step);
+  const lines = changed.flatMap(({ resource, type, change, properties, step, order, because }) => [
     `${String(step).padStart(4)}  ${paint(change, `${marks[change]} ${change.padEnd(13)}`, colors)} ${colors.bold(resource)}  ${colors.dim(type)}`,
+    ...(because === undefined ? [] : [`          because ${because}`]),
+    ...(order === 'delete before create' ? ['          deleted before the new one is made'] : []),
     ...properties
-      .filter(() => change !== 'create' && change !== 'delete')
+      .filter(() => !change.endsWith('create') && !change.endsWith('delete'))
       .map(({ property, before, after, known, replaces }) => {
         const to = known ? shown(after) : colors.dim('(known after it is applied)');
         return `          ${property}: ${shown(before)} → ${to}${replaces ? colors.yellow('  needs a new one') : ''}`;
@@ -41,10 +47,10 @@ export function planLines(changes: readonly PlannedChange[], colors: Colors): st
   ]);
   const count = (...kinds: Change[]): number => changes.filter(({ change }) => kinds.includes(change)).length;
   const summary = [
-    `${count('create')} to create`,
+    `${count('create', 'maybe create')} to create`,
     `${count('update', 'maybe update')} to update`,
     `${count('replace', 'maybe replace')} to replace`,
-    `${count('delete')} to delete`,
+    `${count('delete', 'maybe delete')} to delete`,
     `${count('unchanged')} unchanged`,
   ].join(', ');
   return [...lines, ...(lines.length > 0 ? [''] : []), summary];

@@ -56,7 +56,7 @@ export function previewRoutes(scope: FastifyInstance, { ask, compiler }: { ask: 
         const accepted = await compiler.again(wanted, { stack, keeps });
         const { project, id } = stack;
         const plan = await ask('scheduling', stackPreview, { project, data: { project, id, ...accepted } });
-        const shown = plan.changes.filter(({ resource }) => nested || !resource.includes('.'));
+        const shown = plan.changes.filter(({ resource }) => nested || !resource.includes('.resources.'));
         const listed = (...kinds: PlannedChange['change'][]): JsonObject[] =>
           shown
             .filter(({ change }) => kinds.includes(change))
@@ -73,8 +73,8 @@ export function previewRoutes(scope: FastifyInstance, { ask, compiler }: { ask: 
             // What only the run can tell may come out unchanged; Heat would not have listed it at all.
             updated: listed('update', 'maybe update'),
             replaced: listed('replace', 'maybe replace'),
-            added: listed('create'),
-            deleted: listed('delete'),
+            added: listed('create', 'maybe create'),
+            deleted: listed('delete', 'maybe delete'),
           },
           plan,
         };

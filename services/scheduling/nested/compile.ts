@@ -32,6 +32,9 @@ export interface CompileChild {
   readonly existing: readonly ResourceDocument[];
   /** The size that scaling asks for. */
   readonly size?: number | undefined;
+  /** Of a preview: parameters whose values are not known yet, and what an instance group makes its instances after. */
+  readonly unknown?: readonly string[];
+  readonly configuration?: GroupState['configuration'];
   /** Until when it must have been brought about. */
   readonly deadline: string;
   /** The request, or whatever else asks for it. */
@@ -73,14 +76,15 @@ export function createChildCompiler({
         })),
       size,
       configuration:
-        groupKind(type) === 'instances'
+        parameters.configuration ??
+        (groupKind(type) === 'instances'
           ? await findConfiguration(
               collections,
               parameters.parentStack,
               wanted.properties['LaunchConfigurationName'],
               evaluation,
             )
-          : null,
+          : null),
       reference: stack.name,
       withinSeconds: (Date.parse(parameters.deadline) - context.now().getTime()) / 1000,
       newName: (count) => memberName(derivedId(`${cause.id} member`, count)),
@@ -117,6 +121,7 @@ export function createChildCompiler({
           type: wanted.type,
           ...(group && { template: group.template, ...(group.rolling && { rolling: group.rolling }) }),
           properties: group ? {} : wanted.properties,
+          ...(parameters.unknown && parameters.unknown.length > 0 && { unknown: [...parameters.unknown] }),
           facade: wanted.facade,
           depth: Math.max(1, stack.depth),
           resources_outside: group ? await countOutside(collections, stack) : 0,

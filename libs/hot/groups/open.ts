@@ -1,0 +1,33 @@
+/** Groups of which something is not known yet: what is open stands in their members under a name of its own. */
+import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+import { isObject, toRecord } from '../node.ts';
+import { type Partial, unknown } from '../unknown.ts';
+import { groupKind } from './kind.ts';
+
+/** Stands in the members for whatever is not known yet. No template can name a parameter so and have it read. */
+export const openName = '$unknown';
+
+export function opened(value: Partial): Json {
+  if (value === unknown) return { get_param: openName };
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map(opened);
+  return toRecord(Object.entries(value).map(([key, item]) => [key, opened(item)]));
+}
+
+export const isOpened = (value: Json | undefined): boolean => isObject(value) && value['get_param'] === openName;
+
+/** Whether what says how many members there are, or of which types, is not known yet. `properties`: opened. */
+export function isUndecided(type: string, properties: JsonObject): boolean {
+  const kind = groupKind(type) ?? 'numbered';
+  const counts = {
+    numbered: ['count', 'resource_def', 'index_var', 'removal_policies'],
+    chain: ['resources', 'concurrent'],
+    deployments: ['servers'],
+    scaling: ['resource', 'desired_capacity', 'min_size'],
+    instances: ['Size', 'DesiredCapacity', 'MinSize'],
+  }[kind];
+  const { resource, resource_def: numbered, resources } = properties;
+  const types = [resource, numbered].map((definition) => (isObject(definition) ? definition['type'] : undefined));
+  const chained = Array.isArray(resources) ? resources : [];
+  return counts.some((name) => isOpened(properties[name])) || [...types, ...chained].some(isOpened);
+}

@@ -1,0 +1,54 @@
+/** Of what a nested stack would be made, as far as it is known before the resources around it are made or changed. Pure. */
+import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+import type { PlanResource } from '@anneal/contracts/plan.ts';
+import type { PreviewRow } from '@anneal/convergence/preview.ts';
+import { groupKind } from '@anneal/hot/groups/kind.ts';
+import { isOpened, isUndecided, openName } from '@anneal/hot/groups/open.ts';
+import { referencesOf } from '@anneal/hot/references.ts';
+
+export interface NestedForeseen {
+  readonly properties: JsonObject;
+  /** Parameters inside whose values are not known yet. */
+  readonly unknown: readonly string[];
+}
+
+/** Undefined: not even what stands in it can be told. */
+export function foreseenOf({ planned, foreseen }: PreviewRow): NestedForeseen | undefined {
+  const { properties, unknown, open } = foreseen;
+  if (unknown.length === 0) return { properties, unknown };
+  switch (planned?.nested?.kind) {
+    case 'template':
+      return { properties, unknown };
+    case 'group':
+      return isUndecided(planned.type, open) ? undefined : { properties: open, unknown: [openName] };
+    case 'stack': {
+      const key = planned.type === 'OS::Heat::Stack' ? 'parameters' : 'Parameters';
+      if (unknown.includes('template') || unknown.includes('TemplateURL')) return undefined;
+      const parameters = open[key] ?? {};
+      if (isOpened(parameters) || typeof parameters !== 'object' || parameters === null) return undefined;
+      const entries = Object.entries(parameters as JsonObject);
+      const known = Object.fromEntries(entries.filter(([, value]) => !holdsOpened(value)));
+      return {
+        properties: { ...properties, [key]: known },
+        unknown: entries.filter(([, value]) => holdsOpened(value)).map(([name]) => name),
+      };
+    }
+    case undefined:
+      return undefined;
+  }
+}
+
+function holdsOpened(value: Json): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return isOpened(value) || Object.values(value).some(holdsOpened);
+}
+
+/** The row of what an instance group makes its instances after: its reference says nothing before it is there. */
+export function launchConfiguration(
+  { type, properties }: PlanResource,
+  beside: ReadonlyMap<string, PreviewRow>,
+): PreviewRow | undefined {
+  const expression = groupKind(type) === 'instances' ? properties['LaunchConfigurationName'] : undefined;
+  const [name] = expression ? referencesOf(expression).resources : [];
+  return name === undefined ? undefined : beside.get(name);
+}
