@@ -11,11 +11,14 @@ export function physicalName(parameters: { stack: string; resource: string; type
 
 function shortId(id: string): string {
   // The last 60 bits: in a UUIDv7 the first ones are a clock, which neighbours share.
-  let bits = BigInt(`0x${id.replace(/[^0-9a-f]/gi, '').slice(-15) || '0'}`);
+  const digits = id
+    .replace(/[^0-9a-f]/gi, '')
+    .slice(-15)
+    .padStart(15, '0');
   let text = '';
-  for (let count = 0; count < 12; count += 1) {
-    text = `${alphabet[Number(bits & 31n)]}${text}`;
-    bits >>= 5n;
+  for (let start = 0; start < 15; start += 5) {
+    const bits = Number.parseInt(digits.slice(start, start + 5), 16);
+    for (let shift = 15; shift >= 0; shift -= 5) text += alphabet[(bits >> shift) & 31];
   }
   return text;
 }

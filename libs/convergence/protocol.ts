@@ -58,12 +58,22 @@ export type Effect =
   | { readonly kind: 'timer'; readonly timer: string; readonly at: string; readonly traversal: string }
   | { readonly kind: 'cancel timer'; readonly timer: string; readonly traversal: string };
 
-/** An event as it is kept, with what its public form needs besides. */
-export interface EventRecord extends StackEvent {
-  /** Absent in events of the stack itself. */
-  readonly resource_id?: string;
+/**
+ * An event, without what all events of a step have in common: the stack and the time. Nor does it hold its number: the
+ * events of a step are numbered up to the stack's `event_sequence`, without holes. One of the stack itself has its traversal,
+ * one of a resource its id.
+ */
+export type EventRecord = EventFacts &
+  (
+    | { readonly traversal: string; readonly resource_id?: undefined }
+    | { readonly traversal?: undefined; readonly resource_id: string }
+  );
+
+interface EventFacts extends Pick<
+  StackEvent,
+  'resource_name' | 'resource_type' | 'physical_id' | 'action' | 'status' | 'reason' | 'failure'
+> {
   readonly object_version: number;
-  readonly traversal: string;
   readonly seconds?: number;
   /** Of a resource that begins to wait for someone outside, or has done so: this is what the event tells. */
   readonly hook?: {

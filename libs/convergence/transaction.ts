@@ -125,7 +125,7 @@ export function addEffect(transaction: Transaction, effect: Effect): void {
 export function announceStack(transaction: Transaction, failure?: Failure): void {
   const stack = changeStack(transaction, { event_sequence: transaction.state.stack.event_sequence + 1 });
   transaction.changes.events.push({
-    ...common(transaction, stack),
+    traversal: stack.traversal,
     resource_name: stack.name,
     resource_type: 'OS::Heat::Stack',
     physical_id: stack.id,
@@ -142,10 +142,9 @@ export function announceResource(
   resource: ResourceDocument,
   more: Partial<Pick<EventRecord, 'action' | 'status' | 'reason' | 'failure' | 'hook'>> = {},
 ): void {
-  const stack = changeStack(transaction, { event_sequence: transaction.state.stack.event_sequence + 1 });
+  changeStack(transaction, { event_sequence: transaction.state.stack.event_sequence + 1 });
   const ended = resource.status !== 'IN_PROGRESS' && resource.started_at !== null && more.action === undefined;
   transaction.changes.events.push({
-    ...common(transaction, stack),
     resource_id: resource.id,
     resource_name: resource.name,
     resource_type: resource.type,
@@ -159,18 +158,4 @@ export function announceResource(
     ...(resource.failure && { failure: resource.failure }),
     ...more,
   });
-}
-
-function common(
-  transaction: Transaction,
-  stack: StackDocument,
-): Pick<EventRecord, 'id' | 'stack_id' | 'stack_name' | 'sequence' | 'time' | 'traversal'> {
-  return {
-    id: newId(transaction),
-    stack_id: stack.id,
-    stack_name: stack.name,
-    sequence: stack.event_sequence,
-    time: transaction.now,
-    traversal: stack.traversal,
-  };
 }

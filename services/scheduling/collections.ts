@@ -1,14 +1,13 @@
 /** What the scheduling service keeps. */
-import type { EventRecord } from '@anneal/convergence/protocol.ts';
 import type { ResourceDocument, StackDocument } from '@anneal/convergence/state.ts';
 import type { ProviderAnnouncement } from '@anneal/contracts/resource.ts';
 import type { Collection, Document, Store } from '@anneal/store/port.ts';
+import type { EventRun, EventShelf } from './event-runs.ts';
 import type { HeldDocument } from './gate.ts';
 import type { JournalDocument } from './journal.ts';
 import type { SnapshotDocument, Snapshots } from './snapshots.ts';
 import type { WorkDocument } from './provider/answering.ts';
 
-export type EventDocument = EventRecord & Document;
 export interface ProviderDocument extends Document {
   readonly announcement: ProviderAnnouncement;
 }
@@ -16,7 +15,8 @@ export interface ProviderDocument extends Document {
 export interface Collections {
   readonly stacks: Collection<StackDocument>;
   readonly resources: Collection<ResourceDocument>;
-  readonly events: Collection<EventDocument>;
+  readonly events: Collection<EventRun>;
+  readonly shelves: Collection<EventShelf>;
   readonly journal: Collection<JournalDocument>;
   readonly providers: Collection<ProviderDocument>;
   readonly snapshots: Snapshots;
@@ -25,7 +25,7 @@ export interface Collections {
 }
 
 export async function openCollections(store: Store): Promise<Collections> {
-  const [stacks, resources, events, journal, providers, work, snapshots, held] = await Promise.all([
+  const [stacks, resources, events, shelves, journal, providers, work, snapshots, held] = await Promise.all([
     store.collection<StackDocument>({
       name: 'scheduling_stacks',
       indexes: [
@@ -37,13 +37,11 @@ export async function openCollections(store: Store): Promise<Collections> {
       ],
     }),
     store.collection<ResourceDocument>({ name: 'scheduling_resources', indexes: [{ fields: ['stack_id', 'name'] }] }),
-    store.collection<EventDocument>({
+    store.collection<EventRun>({
       name: 'scheduling_events',
-      indexes: [
-        { fields: ['stack_id', 'sequence'], unique: true },
-        { fields: ['stack_id', 'resource_name', 'sequence'] },
-      ],
+      indexes: [{ fields: ['stack_id', 'first'], unique: true }, { fields: ['stack_id', 'resource_name', 'first'] }],
     }),
+    store.collection<EventShelf>({ name: 'scheduling_event_shelves', indexes: [{ fields: ['stack_id', 'shelf'] }] }),
     store.collection<JournalDocument>({ name: 'scheduling_journal', indexes: [{ fields: ['open', 'shard'] }] }),
     store.collection<ProviderDocument>({
       name: 'scheduling_providers',
@@ -57,5 +55,5 @@ export async function openCollections(store: Store): Promise<Collections> {
     }),
     store.collection<HeldDocument>({ name: 'scheduling_held', indexes: [{ fields: ['shard'] }] }),
   ]);
-  return { stacks, resources, events, journal, providers, work, snapshots, held };
+  return { stacks, resources, events, shelves, journal, providers, work, snapshots, held };
 }

@@ -19,6 +19,8 @@ export interface Cause {
 }
 
 export interface JournalRecord {
+  /** Of the step. */
+  readonly time: string;
   readonly inputs: readonly string[];
   readonly cause: Cause;
   readonly stack: StackDocument;
@@ -35,10 +37,11 @@ export interface JournalDocument extends Document {
   readonly record: JournalRecord | null;
 }
 
-export function recordOf(changes: Changes, inputs: readonly string[], cause: Cause): JournalRecord {
+export function recordOf(changes: Changes, of: Pick<JournalRecord, 'time' | 'inputs' | 'cause'>): JournalRecord {
   return {
-    inputs,
-    cause,
+    time: of.time,
+    inputs: of.inputs,
+    cause: of.cause,
     stack: changes.stack,
     resources: [...changes.resources.values()],
     removed: [...changes.removed].map(([id, version]) => ({ id, version })),

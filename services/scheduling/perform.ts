@@ -14,6 +14,7 @@ import type { Timer, Timers } from '@anneal/store/timers.ts';
 import type { BulkOperation, Document, Draft } from '@anneal/store/port.ts';
 import type { Collections } from './collections.ts';
 import type { Evaluation } from './evaluation.ts';
+import { eventsIn, runsOf, shelvesOf, type EventRun } from './event-runs.ts';
 import type { JournalRecord } from './journal.ts';
 import { responseTo } from './nested/answer.ts';
 import type { Plans } from './plans.ts';
@@ -50,9 +51,10 @@ export async function performRecord(shared: PerformContext, performance: Perform
   await faultPoint('scheduling.recorded');
   await sendEffects(shared, performance);
   await faultPoint('scheduling.sent');
-  await writeDocuments(shared.collections, record);
+  const events = runsOf(record);
+  await writeDocuments(shared.collections, record, events);
   await faultPoint('scheduling.written');
-  await publishEvents(shared.context, record);
+  await publishEvents(shared.context, record, events);
   await faultPoint('scheduling.published');
 }
 
@@ -224,22 +226,28 @@ function writing<T extends Document>({ version, ...draft }: T): BulkOperation<T>
 }
 
 async function writeDocuments(
-  { stacks, resources, events, snapshots }: Collections,
+  { stacks, resources, events, shelves, snapshots }: Collections,
   record: JournalRecord,
+  runs: readonly Draft<EventRun>[],
 ): Promise<void> {
   if (record.stack.deleted_at !== null) await removeSnapshots(snapshots, record.stack.id);
   const changed: BulkOperation<ResourceDocument>[] = record.resources.map(writing);
   const removed = record.removed.map((removal): BulkOperation<ResourceDocument> => ({ kind: 'remove', ...removal }));
   await Promise.all([
     changed.length + removed.length > 0 && resources.bulk([...changed, ...removed]),
-    record.events.length > 0 && events.bulk(record.events.map((document) => ({ kind: 'insert', document }))),
+    events.bulk(runs.map((document) => ({ kind: 'insert', document }))),
+    shelves.bulk(shelvesOf(runs).map((document) => ({ kind: 'insert', document }))),
   ]);
   // Last: who sees that the stack is complete must find its resources so.
   await stacks.bulk([writing(record.stack)]);
 }
 
-async function publishEvents({ bus, mint }: ServiceContext, record: JournalRecord): Promise<void> {
-  const cause = causeEnvelope(record.cause);
-  const envelopes = record.events.flatMap((event) => publicForm(mint, event, { project: record.stack.project, cause }));
+async function publishEvents(
+  { bus, mint }: ServiceContext,
+  { cause, stack }: JournalRecord,
+  runs: readonly Draft<EventRun>[],
+): Promise<void> {
+  const parts = { project: stack.project, cause: causeEnvelope(cause) };
+  const envelopes = runs.flatMap(eventsIn).flatMap((event) => publicForm(mint, event, parts));
   if (envelopes.length > 0) await bus.publish(envelopes);
 }

@@ -1,12 +1,12 @@
 /** What is told to listeners of an event that is kept with its stack. */
 import type { Envelope, Mint } from '@anneal/contracts/envelope.ts';
 import { hookEvent, type HookEventData, lifecycleEvent, resourceEvent, stackEvent } from '@anneal/contracts/events.ts';
-import type { EventRecord } from '@anneal/convergence/protocol.ts';
+import type { KeptEvent } from './event-runs.ts';
 
 const stages: Readonly<Record<string, string>> = { IN_PROGRESS: 'started', COMPLETE: 'completed', FAILED: 'failed' };
 
 /** None for what is only kept with the stack, such as signals. */
-export function publicForm(mint: Mint, event: EventRecord, parts: { project: string; cause: Envelope }): Envelope[] {
+export function publicForm(mint: Mint, event: KeptEvent, parts: { project: string; cause: Envelope }): Envelope[] {
   const envelope = { ...parts, id: event.id, subject: event.stack_id };
   const common = {
     stack_id: event.stack_id,
@@ -44,7 +44,7 @@ function hookForm(
     data,
     ...envelope
   }: { id: string; subject: string; project: string; cause: Envelope; data: Omit<HookEventData, 'hook'> },
-  hook: NonNullable<EventRecord['hook']>,
+  hook: NonNullable<KeptEvent['hook']>,
 ): Envelope[] {
   const { name, kind, state, token, deadline } = hook;
   const told = { ...data, hook: name };

@@ -17,9 +17,11 @@ import type {
 import { emptyPlan, goesToNothing, type ResourceDocument, type StackDocument } from '@anneal/convergence/state.ts';
 import type { ServiceContext } from '@anneal/runtime/service.ts';
 import type { z } from 'zod';
-import type { Collections, EventDocument } from './collections.ts';
+import type { Collections } from './collections.ts';
 import type { Evaluation } from './evaluation.ts';
+import type { KeptEvent } from './event-runs.ts';
 import { createExporter } from './export.ts';
+import { History } from './history.ts';
 import { liveName } from './live-name.ts';
 import { createTree } from './nested/tree.ts';
 import type { Plans } from './plans.ts';
@@ -51,7 +53,8 @@ export function createReading(parameters: {
   evaluation: Evaluation;
 }): Reading {
   const { context, plans, providers, evaluation } = parameters;
-  const { stacks, resources, events, snapshots } = parameters.collections;
+  const { stacks, resources, snapshots } = parameters.collections;
+  const history = new History(parameters.collections);
   const exporter = createExporter(parameters.collections, context.store.blobs);
   const tree = createTree(parameters.collections);
   const now = (): number => context.now().getTime();
@@ -138,18 +141,7 @@ export function createReading(parameters: {
     async events(question) {
       const stack = await find(question);
       if ((question.nested_depth ?? 0) > 0) return eventsOfTree(stack, question);
-      const marker = question.marker === undefined ? undefined : await events.get(question.marker);
-      const after = marker?.stack_id === stack.id ? marker.sequence : undefined;
-      const found = await events.find({
-        where: {
-          stack_id: stack.id,
-          ...(question.resource !== undefined && { resource_name: question.resource }),
-          ...(after !== undefined && { sequence: question.descending ? { lt: after } : { gt: after } }),
-        },
-        orderBy: ['sequence'],
-        descending: question.descending,
-        ...(question.limit !== undefined && { limit: question.limit }),
-      });
+      const found = await history.read({ ...question, stackId: stack.id });
       return { stack: await viewOf(stack), events: found.map(eventView) };
     },
     async snapshots(question) {
@@ -179,13 +171,8 @@ export function createReading(parameters: {
     question: Question<typeof stackEvents>,
   ): Promise<AnswerOf<typeof stackEvents>> {
     const ids = (await tree.stacks(stack, question.nested_depth ?? 0)).map(({ id }) => id);
-    const found = await events.find({
-      where: {
-        stack_id: { in: ids },
-        ...(question.resource !== undefined && { resource_name: question.resource }),
-      },
-    });
-    const key = (event: EventDocument): string =>
+    const found = await history.all(ids, question.resource);
+    const key = (event: KeptEvent): string =>
       `${event.time} ${event.stack_id} ${String(event.sequence).padStart(12, '0')}`;
     const sorted = found.toSorted((a, b) => (key(a) < key(b) ? -1 : 1));
     if (question.descending) sorted.reverse();

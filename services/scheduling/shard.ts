@@ -146,15 +146,15 @@ export async function openShard(options: ShardOptions): Promise<Consumer> {
     for (const [id, error] of refusals) refused.set(id, error);
     const [first] = messages;
     if (changes.dirty && first) {
-      const record = recordOf(
-        changes,
-        inputs.map(({ id }) => id),
-        {
+      const record = recordOf(changes, {
+        time: new Date(now).toISOString(),
+        inputs: inputs.map(({ id }) => id),
+        cause: {
           id: first.id,
           correlationid: first.correlationid,
           ...(first.traceparent !== undefined && { traceparent: first.traceparent }),
         },
-      );
+      });
       const appended = await appendRecord(collections.journal, entry.journal, { stackId, shard, record });
       if (!appended)
         throw new AnnealError('Unavailable', `Another writer has stack ${stackId} in hand; it is read again.`);

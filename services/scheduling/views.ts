@@ -2,8 +2,8 @@
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import type { Plan, PlanResource } from '@anneal/contracts/plan.ts';
 import type { Condition, ResourceView, StackEvent, StackView } from '@anneal/contracts/scheduling.ts';
-import type { EventRecord } from '@anneal/convergence/protocol.ts';
 import { isNested, representative, type ResourceDocument, type StackDocument } from '@anneal/convergence/state.ts';
+import type { KeptEvent } from './event-runs.ts';
 import { withoutReads } from './nested/reads.ts';
 
 const hiddenText = '******';
@@ -241,7 +241,7 @@ export function requirersOf(plan: Plan): Map<string, string[]> {
   return index;
 }
 
-export function eventView(event: EventRecord): StackEvent {
+export function eventView(event: KeptEvent): StackEvent {
   return {
     id: event.id,
     stack_id: event.stack_id,
