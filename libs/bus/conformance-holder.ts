@@ -3,20 +3,10 @@
  * and, as it is asked to, finishes what it takes or never does.
  */
 import { openStore } from '@anneal/store/open.ts';
-import { randomUUID } from 'node:crypto';
-import { silent, testRegistry } from './conformance-messages.ts';
-import { openBus } from './open.ts';
+import { openTestBus } from './conformance-open.ts';
 
 const [url = '', storeUrl = '', ...queues] = process.argv.slice(2);
-const bus = await openBus({
-  url,
-  source: 'anneal/holder',
-  store: await openStore({ url: storeUrl }),
-  registry: testRegistry,
-  newId: randomUUID,
-  now: () => new Date(),
-  log: silent,
-});
+const bus = await openTestBus({ url, store: await openStore({ url: storeUrl }), source: 'anneal/holder' });
 const active = new Set<string>();
 const taken: string[] = [];
 const tell = (): void => void process.stdout.write(`${JSON.stringify({ active: [...active], taken })}\n`);

@@ -1,19 +1,9 @@
 /** A process that takes a message and dies of it, in the middle of the handler, without a word to the broker. */
 import { openStore } from '@anneal/store/open.ts';
-import { randomUUID } from 'node:crypto';
-import { silent, testRegistry } from './conformance-messages.ts';
-import { openBus } from './open.ts';
+import { openTestBus } from './conformance-open.ts';
 
 const [url = '', storeUrl = '', kind = 'queue', maxAttempts = '3'] = process.argv.slice(2);
-const bus = await openBus({
-  url,
-  source: 'anneal/victim',
-  store: await openStore({ url: storeUrl }),
-  registry: testRegistry,
-  newId: randomUUID,
-  now: () => new Date(),
-  log: silent,
-});
+const bus = await openTestBus({ url, store: await openStore({ url: storeUrl }), source: 'anneal/victim' });
 const die = (): Promise<void> => {
   process.kill(process.pid, 'SIGKILL');
   return new Promise(() => undefined);

@@ -1,8 +1,6 @@
 import { openStore } from '@anneal/store/open.ts';
-import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { silent, testRegistry } from './conformance-messages.ts';
-import { openBus } from './open.ts';
+import { openTestBus } from './conformance-open.ts';
 
 describe('openBus', () => {
   it.each([
@@ -12,15 +10,7 @@ describe('openBus', () => {
     ['sqlite:x?synchronous=off', /synchronous=off is not known/],
   ])('refuses %s and says what is known', async (url, message) => {
     const store = await openStore({ url: 'sqlite::memory:' });
-    const opening = openBus({
-      url,
-      source: 'anneal/test',
-      store,
-      registry: testRegistry,
-      newId: randomUUID,
-      now: () => new Date(),
-      log: silent,
-    });
+    const opening = openTestBus({ url, store });
     await expect(opening).rejects.toMatchObject({
       code: 'InvalidRequest',
       message: expect.stringMatching(message) as string,

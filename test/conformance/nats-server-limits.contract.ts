@@ -1,10 +1,9 @@
 /** The bus on NATS servers that ask who is there, or have no room. */
-import { mint, silent, testRegistry, work } from '@anneal/bus/conformance-messages.ts';
-import { openBus } from '@anneal/bus/open.ts';
+import { mint, work } from '@anneal/bus/conformance-messages.ts';
+import { openTestBus } from '@anneal/bus/conformance-open.ts';
 import type { Bus } from '@anneal/bus/port.ts';
 import { openStore } from '@anneal/store/open.ts';
 import type { Store } from '@anneal/store/port.ts';
-import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { BackendServer } from '../backends/backend.ts';
 import { findNats } from '../backends/nats.ts';
@@ -28,15 +27,7 @@ describe.skipIf(!isHere)('a NATS server with rules of its own', () => {
     return found.url;
   };
   const open = async (url: string): Promise<Bus> => {
-    bus = await openBus({
-      url,
-      source: 'anneal/test',
-      store,
-      registry: testRegistry,
-      newId: randomUUID,
-      now: () => new Date(),
-      log: silent,
-    });
+    bus = await openTestBus({ url, store });
     return bus;
   };
 

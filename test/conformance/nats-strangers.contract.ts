@@ -1,7 +1,7 @@
 /** The bus on NATS JetStream when strangers meddle. */
-import { mint, silent, testRegistry, work } from '@anneal/bus/conformance-messages.ts';
+import { mint, silent, work } from '@anneal/bus/conformance-messages.ts';
+import { openTestBus } from '@anneal/bus/conformance-open.ts';
 import { Link } from '@anneal/bus/nats/link.ts';
-import { openBus } from '@anneal/bus/open.ts';
 import type { Bus } from '@anneal/bus/port.ts';
 import { openStore } from '@anneal/store/open.ts';
 import { randomUUID } from 'node:crypto';
@@ -26,15 +26,7 @@ describe.skipIf(server === undefined)('a bus on a NATS server of its own', () =>
 
   const open = async (): Promise<Bus> => {
     const store = await openStore({ url: storeUrl });
-    const bus = await openBus({
-      url,
-      source: 'anneal/test',
-      store,
-      registry: testRegistry,
-      newId: randomUUID,
-      now: () => new Date(),
-      log: silent,
-    });
+    const bus = await openTestBus({ url, store });
     opened.push({
       async close() {
         await bus.close();

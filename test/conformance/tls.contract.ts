@@ -1,9 +1,8 @@
 /** The bus over TLS on real servers: who the broker is, and who we are, by certificates and by passwords. */
-import { mint, silent, testRegistry, work } from '@anneal/bus/conformance-messages.ts';
-import { openBus } from '@anneal/bus/open.ts';
+import { mint, work } from '@anneal/bus/conformance-messages.ts';
+import { openTestBus } from '@anneal/bus/conformance-open.ts';
 import type { Bus } from '@anneal/bus/port.ts';
 import { openStore } from '@anneal/store/open.ts';
-import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { BackendServer, MissingBackend } from '../backends/backend.ts';
 import { makeCertificates } from '../backends/certificates.ts';
@@ -24,15 +23,7 @@ async function works(url: string): Promise<void> {
   const store = await openStore({ url: 'sqlite::memory:' });
   let bus: Bus | undefined;
   try {
-    bus = await openBus({
-      url,
-      source: 'anneal/test',
-      store,
-      registry: testRegistry,
-      newId: randomUUID,
-      now: () => new Date(),
-      log: silent,
-    });
+    bus = await openTestBus({ url, store });
     const seen: unknown[] = [];
     await bus.consume('test.tls', async ({ message }) => void seen.push(message.data));
     await bus.send({ queue: 'test.tls', messages: [mint(work, { data: { n: 1 } })] });

@@ -191,7 +191,7 @@ export async function startServer(options: TestServerOptions): Promise<TestServe
 export const ownEnvironment = (): NodeJS.ProcessEnv =>
   Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(ANNEAL|OS)_/.test(name)));
 
-function isAlive(pid: number): boolean {
+export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
     return true;

@@ -3,7 +3,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { bundle, deleted, repository, resourcesOf, settled, startServer, type TestServer } from './server.ts';
+import { bundle, deleted, isAlive, repository, resourcesOf, settled, startServer, type TestServer } from './server.ts';
 
 let server: TestServer;
 let files: Record<string, string>;
@@ -61,15 +61,6 @@ async function processOf(stack: string, deployment: 'backend' | 'frontend'): Pro
   const file = entries.find((entry) => entry.endsWith(`/${deployment}/pid`));
   expect(file, `${deployment} left no pid on ${machine}: ${entries.join(' ')}`).toBeDefined();
   return Number(await readFile(join(disk, String(file)), 'utf8'));
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 const gone = (pids: readonly number[]): Promise<unknown> =>
