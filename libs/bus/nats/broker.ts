@@ -211,7 +211,8 @@ export class NatsBroker implements Broker {
 
   async check(): Promise<void> {
     this.#refuseClosed();
-    if (!this.#link.connected) throw new AnnealError('Unavailable', 'The connection to NATS is lost; it is sought.');
+    const { trouble } = this.#link;
+    if (trouble !== undefined) throw new AnnealError('Unavailable', `${trouble}.`);
     // A write: a server whose disk is full, or that has no leader, answers reads.
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_resolve, reject) => {

@@ -22,6 +22,8 @@ export class Link {
   /** This process, to the others. */
   readonly id: string;
   readonly log: BusLog;
+  /** For logs and errors: where the servers are. */
+  readonly #at: string;
   readonly #onChange = new Set<(connected: boolean) => void>();
   #written: Promise<void> | undefined;
   connected = true;
@@ -33,6 +35,7 @@ export class Link {
     names: Names;
     replicas: number;
     id: string;
+    at: string;
     log: BusLog;
   }) {
     this.nc = parameters.nc;
@@ -40,6 +43,7 @@ export class Link {
     this.names = parameters.names;
     this.replicas = parameters.replicas;
     this.id = parameters.id;
+    this.#at = parameters.at;
     this.log = parameters.log;
     void this.#watch();
   }
@@ -47,6 +51,7 @@ export class Link {
   /** @throws AnnealError InvalidRequest for a wrong URL, Unauthorized, Unavailable when nobody answers there. */
   static async open(options: { url: string; source: string; id: string; log: BusLog }): Promise<Link> {
     const { connection, prefix, replicas } = await readNatsUrl(options.url);
+    const at = `NATS at ${String(connection.servers)}`;
     let nc: NatsConnection;
     try {
       nc = await connect({
@@ -60,18 +65,22 @@ export class Link {
         ignoreAuthErrorAbort: true,
       });
     } catch (cause) {
-      const at = `NATS at ${String(connection.servers)}`;
       if (cause instanceof AuthorizationError) throw unauthorized(`${at} refuses the credentials`, cause);
       if (isUnproved(cause)) throw unauthorized(`${at} cannot prove by its certificate who it is`, cause);
       throw unavailable(`${at} cannot be reached`, cause);
     }
     try {
       const jsm = await jetstreamManager(nc, { timeout: apiTimeoutMs });
-      return new Link({ nc, jsm, names: createNames(prefix), replicas, id: options.id, log: options.log });
+      return new Link({ nc, jsm, names: createNames(prefix), replicas, at, id: options.id, log: options.log });
     } catch (cause) {
       await nc.close();
       throw unavailable('The NATS server has no JetStream for this account', cause);
     }
+  }
+
+  /** Why nothing can be sent, or undefined. */
+  get trouble(): string | undefined {
+    return this.connected ? undefined : `The connection to ${this.#at} is lost; it is sought`;
   }
 
   /** Told at every loss and return of the connection. */
@@ -95,8 +104,8 @@ export class Link {
   #changed(connected: boolean): void {
     if (this.connected === connected) return;
     this.connected = connected;
-    if (connected) this.log.info({}, 'The connection to NATS is back.');
-    else this.log.warn({}, 'The connection to NATS was lost; it is sought again.');
+    if (connected) this.log.info({}, `The connection to ${this.#at} is back.`);
+    else this.log.warn({}, `${this.trouble}.`);
     for (const listener of this.#onChange) listener(connected);
   }
 

@@ -136,8 +136,8 @@ export class Publisher {
     const now = performance.now();
     for (const [token, pending] of this.#pending) {
       if (now > pending.deadline) {
-        const reason = this.#link.connected ? 'JetStream did not confirm it' : 'the connection to NATS is lost';
-        this.#end(token)?.reject(new AnnealError('Unavailable', `A message was not sent in time: ${reason}.`));
+        const reason = this.#link.trouble ?? 'JetStream did not confirm it';
+        this.#end(token)?.reject(new AnnealError('Unavailable', `A message was not sent in time. ${reason}.`));
       } else if (this.#link.connected && now - pending.sentAt > olderThanMs) {
         this.#send(token, pending);
       }
