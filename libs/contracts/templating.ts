@@ -62,6 +62,8 @@ export const compileNestedQuestionSchema = z.object({
   rolling: planRollingSchema.optional(),
   /** Of the resource, resolved; sealed values become hidden parameters. */
   properties: jsonObject,
+  /** The plan that it has, for rules that look back; absent when it is new. */
+  previous_plan: z.string().optional(),
   /** Of a preview: parameters that get a value which is not known yet. What reads them stays open. */
   unknown: z.array(z.string()).optional(),
   /** What `resource_facade` reads. */

@@ -165,6 +165,7 @@ export function createPreview(parts: {
       resource: planned.name,
       parentStack: stack.id,
       existing: before?.held ?? [],
+      previousPlan: before?.child.target.plan,
       unknown: foreseen.unknown,
       ...(launch && {
         configuration: {

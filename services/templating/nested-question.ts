@@ -8,7 +8,7 @@ import type { ResourceType } from '@anneal/contracts/resource-type.ts';
 import type { CompileNestedQuestion } from '@anneal/contracts/templating.ts';
 import type { CompileNested } from '@anneal/hot/nested/compile-nested.ts';
 import { TemplateLibrary } from '@anneal/hot/nested/library.ts';
-import type { Sources } from './question.ts';
+import { readParameters, type Sources } from './question.ts';
 import { hideSecrets } from './secret-members.ts';
 
 export interface NestedQuestions {
@@ -45,6 +45,8 @@ export function createNestedQuestions({ blobs, secrets }: Sources): NestedQuesti
       const defaults = JSON.stringify(environment['parameter_defaults'] ?? null);
       const library = await libraries.get(`${question.files} ${defaults}`, async () => new TemplateLibrary(content));
       const properties = secrets.open<JsonObject>(question.properties);
+      const { previous_plan: plan } = question;
+      const previous = plan === undefined ? undefined : await readParameters(plan, { blobs, secrets });
       const hidden = Object.keys(properties).filter((name) => properties[name] !== question.properties[name]);
       return {
         environment,
@@ -57,6 +59,7 @@ export function createNestedQuestions({ blobs, secrets }: Sources): NestedQuesti
           members: { ...hideSecrets(question.template, secrets), rolling: question.rolling },
         }),
         properties,
+        previousParameters: previous,
         unknown: question.unknown && new Set(question.unknown),
         hidden: new Set(hidden),
         facade: secrets.open<JsonObject>(question.facade) as CompileNested['facade'],

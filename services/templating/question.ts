@@ -69,10 +69,11 @@ function withoutParameters(environment: JsonObject, names: readonly string[]): J
   return { ...environment, parameters: Object.fromEntries(kept) };
 }
 
-async function readParameters(
+/** Of a plan, opened. */
+export async function readParameters(
   hash: string,
   { blobs, secrets }: Sources,
-): Promise<Record<string, PlanParameter> | undefined> {
+): Promise<Record<string, PlanParameter>> {
   const text = await blobs.getText(hash);
   if (text === undefined) throw new AnnealError('NotFound', `The plan ${hash} is not in the store; compile it again.`);
   const parameters = planSchema.shape.parameters.parse((JSON.parse(text) as { parameters?: unknown }).parameters);

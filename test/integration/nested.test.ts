@@ -155,6 +155,34 @@ resources:
     expect(world.outputs(back)).toMatchObject({ out: 'x', after: 'x' });
   });
 
+  it('keeps the value of a parameter that is immutable: an update fails at it, changes nothing inside, and goes back', async () => {
+    const given = (fixed: string) => ({
+      template: `
+heat_template_version: 2018-08-31
+resources:
+  nested: {type: fixed.yaml, properties: {fixed: ${fixed}}}
+`,
+      files: {
+        'fixed.yaml': `
+heat_template_version: 2018-08-31
+parameters: {fixed: {type: string, immutable: true}}
+resources: {inner: {type: OS::Heat::TestResource, properties: {value: {get_param: fixed}}}}
+`,
+      },
+    });
+    const { id } = await world.made('s', given('x'));
+    const { changes } = await world.plan(id, given('y'));
+    const refusal = 'The following parameters are immutable and may not be updated: fixed';
+    expect(changes[0]?.because).toContain(refusal);
+    await world.update(id, given('y'));
+    expect(await world.settled(id)).toMatchObject({ action: 'UPDATE', status: 'FAILED' });
+    const [nested, inner] = await world.resources(id, 1);
+    expect(nested).toMatchObject({ action: 'UPDATE', status: 'FAILED' });
+    expect(nested?.reason).toContain(refusal);
+    expect(inner).toMatchObject({ action: 'CREATE', status: 'COMPLETE', properties: { value: 'x' } });
+    await world.updated(id, given('x'));
+  });
+
   it('reads the resource that it stands for, secrets of it too, and follows when that changes', async () => {
     const facade = `
 heat_template_version: 2018-08-31

@@ -3,7 +3,7 @@
  * follows in its turn. Its environment is that of the stack around it, as far as it reaches inside.
  */
 import type { JsonObject } from '@anneal/contracts/json.ts';
-import type { PlanRolling } from '@anneal/contracts/plan.ts';
+import type { PlanParameter, PlanRolling } from '@anneal/contracts/plan.ts';
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
 import { type Compiled, hasDefaults } from '../compile.ts';
 import { type Environment, readEnvironments } from '../environment.ts';
@@ -44,6 +44,8 @@ export interface CompileNested {
   readonly members?: Members | undefined;
   /** Opened. */
   readonly properties: JsonObject;
+  /** Of the plan that it has, opened; undefined when it is new. */
+  readonly previousParameters?: Readonly<Record<string, PlanParameter>> | undefined;
   /** Of a preview: parameters whose value is not known yet, and what they make stays open. */
   readonly unknown?: ReadonlySet<string> | undefined;
   /** Those that hold a secret: it stays one inside. */
@@ -85,7 +87,7 @@ export function compileNested(options: CompileNested): Compiled {
     schemas,
     environment,
     pseudo: pseudoParameters(read.dialect, identity),
-    previous: undefined,
+    previous: options.previousParameters,
     missingAllowed: open.size > 0,
     mistakes,
   });

@@ -56,6 +56,7 @@ export function createAdjust(parts: {
       resource: stack.parent.resource_name,
       parentStack: stack.parent.stack_id,
       existing: [...state.resources.values()],
+      previousPlan: stack.target.plan,
       size: after,
       deadline: new Date(now().getTime() + (stack.timeout_minutes ?? 60) * 60_000).toISOString(),
       cause: message,

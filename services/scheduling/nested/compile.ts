@@ -30,6 +30,8 @@ export interface CompileChild {
   readonly resource: string;
   readonly parentStack: string;
   readonly existing: readonly ResourceDocument[];
+  /** The plan that it has; undefined when it is new. */
+  readonly previousPlan: string | undefined;
   /** The size that scaling asks for. */
   readonly size?: number | undefined;
   /** Of a preview: parameters whose values are not known yet, and what an instance group makes its instances after. */
@@ -121,6 +123,7 @@ export function createChildCompiler({
           type: wanted.type,
           ...(group && { template: group.template, ...(group.rolling && { rolling: group.rolling }) }),
           properties: group ? {} : wanted.properties,
+          ...(!group && parameters.previousPlan !== undefined && { previous_plan: parameters.previousPlan }),
           ...(parameters.unknown && parameters.unknown.length > 0 && { unknown: [...parameters.unknown] }),
           facade: wanted.facade,
           depth: Math.max(1, stack.depth),

@@ -166,6 +166,7 @@ export function createIntake(parts: {
           resource: data.resource.name,
           parentStack: data.stack.id,
           existing: [],
+          previousPlan: undefined,
           deadline: data.deadline,
           cause: message,
         });
@@ -185,7 +186,9 @@ export function createIntake(parts: {
         // It is as it should be, whoever asks.
         const isGone = action === 'delete';
         const error = { code: 'NotFound', message: `The Stack (${stack.name}) was deleted.` };
-        await respond(message, responseTo(message, isGone ? { status: 'complete' } : { status: 'failed', error }));
+        // Somebody deleted it by itself: there is nothing left to update.
+        const gone = { status: 'failed', error, replace: true } as const;
+        await respond(message, responseTo(message, isGone ? { status: 'complete' } : gone));
         return undefined;
       }
       const isNew = stack.traversal === '';
@@ -226,6 +229,7 @@ export function createIntake(parts: {
             resource: data.resource.name,
             parentStack: data.stack.id,
             existing: [...state.resources.values()],
+            previousPlan: stack.target.plan,
             deadline: data.deadline,
             cause: message,
           });
