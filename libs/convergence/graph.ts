@@ -10,7 +10,7 @@
  * Doneness is not stored. A node is done when its resource is COMPLETE and equal to what the plan says now, so a graph
  * that is built again after a restart finds its place by looking, and what is unchanged is never written.
  */
-import type { PlanResource } from '@anneal/contracts/plan.ts';
+import type { Plan, PlanResource } from '@anneal/contracts/plan.ts';
 import { visitCleanup } from './cleanup-node.ts';
 import { finishIfDone } from './finish.ts';
 import { doom } from './node.ts';
@@ -67,7 +67,7 @@ function buildPlan(transaction: Transaction): void {
   const waiting = new Map<string, number>();
   const dependents = new Map<string, string[]>();
   const members = new Set(rolling?.members ?? []);
-  for (const resource of factsOf(state.plan).entries) {
+  for (const resource of inOrder(state.plan)) {
     // The temporary members are gone for good once they are no longer needed.
     if (retiring && temporary.has(resource.name)) continue;
     const required = requiredNames(state, resource);
@@ -90,6 +90,14 @@ function buildPlan(transaction: Transaction): void {
     first: new Set(),
   };
   for (const resource of state.resources.values()) if (!waiting.has(resource.name)) doom(state, resource.id);
+}
+
+/** Who joins a batch is who comes first: members come in the order in which the plan has them roll. */
+function inOrder(plan: Plan): readonly PlanResource[] {
+  const { entries } = factsOf(plan);
+  if (!plan.rolling) return entries;
+  const place = new Map(plan.rolling.members.map((name, index) => [name, index]));
+  return entries.toSorted((a, b) => (place.get(a.name) ?? -1) - (place.get(b.name) ?? -1));
 }
 
 function buildVisit(state: State): void {

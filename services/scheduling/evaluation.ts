@@ -74,6 +74,7 @@ export function createEvaluation(parameters: {
     read(name, attribute, path) {
       const resource = peer(name);
       const found = resource && isNested(resource) ? findRead(resource.attributes, [attribute, ...path]) : undefined;
+      if (found?.problem !== undefined) throw unreadable(found.problem, `resources.${name}`);
       return found && walk(secrets.open(found.value), found.rest);
     },
   });
@@ -210,6 +211,9 @@ export function createEvaluation(parameters: {
     },
   };
 }
+
+const unreadable = (message: string, path: string): AnnealError =>
+  new AnnealError('NotFound', message, { mistakes: [{ code: 'UnknownAttribute', message, path }] });
 
 /** Takes everything. The parameters of a nested template are checked when it is compiled. */
 const openType = (type: string): ResourceType => ({

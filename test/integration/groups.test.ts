@@ -139,6 +139,73 @@ outputs: {out: {value: {get_attr: [t, output]}}}
     expect(most).toBe(2);
   });
 
+  it('rolls from the highest number down, and those that are new come first', async () => {
+    const policy = '{rolling_update: {max_batch_size: 1}, batch_create: {max_batch_size: 1}}';
+    const root = await world.made('s', numbered(3, '', 'a%index%', policy));
+    const group = await groupStack(root.id);
+    const begun = (events: readonly string[]): string[] =>
+      events.flatMap((event) => /^(\d) (?:CREATE|UPDATE) IN_PROGRESS/.exec(event)?.[1] ?? []);
+    const before = await world.events(group.id);
+    expect(begun(before)).toEqual(['0', '1', '2']);
+    await world.updated(root.id, numbered(4, '', 'b%index%', policy));
+    expect(begun((await world.events(group.id)).slice(before.length))).toEqual(['3', '2', '1', '0']);
+  });
+
+  it('of groups shows what the members of its members have', async () => {
+    const inner = `{type: OS::Heat::ResourceGroup, properties: {count: 2, index_var: '%j%', resource_def: {type: member.yaml, properties: {value: '%index%.%j%'}}}}`;
+    const template = (count: number): string => `
+heat_template_version: 2018-08-31
+resources:
+  g: {type: OS::Heat::ResourceGroup, properties: {count: ${count}, resource_def: ${inner}}}
+  s: {type: OS::Heat::AutoScalingGroup, properties: {min_size: 1, max_size: 2, resource: ${inner}}}
+outputs:
+  all: {value: {get_attr: [g, out]}}
+  map: {value: {get_attr: [g, attributes, out]}}
+  one: {value: {get_attr: [g, resource.1.refs_map, '1']}}
+  deep: {value: {get_attr: [g, resource.0, resource.1.out]}}
+  list: {value: {get_attr: [s, outputs_list, out]}}
+`;
+    const root = await world.made('s', { files, template: template(2) });
+    const all = [0, 1].map((i) => [`${i}.0`, `${i}.1`]);
+    expect(world.outputs(root)).toEqual({
+      all,
+      map: { 0: all[0], 1: all[1] },
+      one: expect.any(String),
+      deep: '0.1',
+      list: [['%index%.0', '%index%.1']],
+    });
+    const more = await world.updated(root.id, { files, template: template(3) });
+    expect(world.outputs(more)['all']).toEqual([...all, ['2.0', '2.1']]);
+  });
+
+  it('says which member is not there, to who reads it', async () => {
+    const template = `
+heat_template_version: 2018-08-31
+resources:
+  g: {type: OS::Heat::ResourceGroup, properties: {count: 2, resource_def: {type: OS::Heat::Value, properties: {value: v}}}}
+outputs:
+  fifth: {value: {get_attr: [g, resource.5.value]}}
+  reference: {value: {get_attr: [g, resource.5]}}
+  first: {value: {get_attr: [g, resource.0.value]}}
+  none: {value: {get_attr: [g, attributes]}}
+`;
+    const root = await world.made('s', { template });
+    const message = "Member '5' not found in group resource 'g'.";
+    expect(root.outputs).toMatchObject([
+      { key: 'fifth', value: null, error: message },
+      { key: 'reference', value: null, error: message },
+      { key: 'first', value: 'v' },
+      { key: 'none', value: null, error: 'The Referenced Attribute (g attributes) is incorrect.' },
+    ]);
+    const reader = `
+  reader: {type: OS::Heat::Value, properties: {value: {get_attr: [g, resource.5.value]}}}
+outputs:`;
+    await world.update(root.id, { template: template.replace('\noutputs:', reader) });
+    expect((await world.settled(root.id)).reason).toBe(
+      `Resource CREATE failed: InvalidRequest: resources.reader: ${message}`,
+    );
+  });
+
   it('creates in batches when it is told to', async () => {
     const policy = '{batch_create: {max_batch_size: 1, pause_time: 0}}';
     const root = await world.made('s', numbered(3, '', 'a%index%', policy));

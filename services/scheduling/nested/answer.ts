@@ -54,7 +54,7 @@ function attributesOf({ stack, plan, resources, evaluation, secrets }: AnswerPar
   const peer = (name: string): ResourceDocument | undefined => representative(byName.get(name) ?? []);
   const reader = readerOf({ evaluation, secrets, peer });
   return kept.kind === 'group'
-    ? groupAttributes({ kept, peer, reader, plan })
+    ? groupAttributes({ kept, group: stack.parent?.resource_name ?? stack.name, peer, reader, plan })
     : stackAttributes({ kept, stack, outputs: evaluation.sealedOutputs({ plan, stack, peer }), reader });
 }
 
@@ -104,11 +104,13 @@ function readerOf({
 
 function groupAttributes({
   kept,
+  group,
   peer,
   reader,
   plan,
 }: {
   kept: Kept;
+  group: string;
   peer: (name: string) => ResourceDocument | undefined;
   reader: Reader;
   plan: Plan;
@@ -127,12 +129,17 @@ function groupAttributes({
     attribute: (name, attribute, path) => reader.attribute(name, attribute, path),
   };
   const skipped = state?.skipped ?? [];
-  const read = ([attribute, ...path]: readonly Json[]): Json =>
-    reader.seal(() => {
-      if (typeof attribute !== 'string') return null;
-      const found = readGroup({ group: '', type, members, skipped, attribute, path });
-      return 'value' in found ? found.value : null;
+  const read = ([attribute, ...path]: readonly Json[]): Omit<Read, 'path'> => {
+    if (typeof attribute !== 'string') return { value: null };
+    let problem: string | undefined;
+    const value = reader.seal(() => {
+      const found = readGroup({ group, type, members, skipped, attribute, path });
+      if ('value' in found) return found.value;
+      problem = found.problem;
+      return null;
     });
+    return problem === undefined ? { value } : { value, problem };
+  };
   const plain = {
     numbered: ['refs', 'refs_map', 'removed_rsrc_list'],
     chain: ['refs'],
@@ -140,9 +147,9 @@ function groupAttributes({
     instances: ['InstanceList'],
     deployments: ['deploy_stdouts', 'deploy_stderrs', 'deploy_status_codes'],
   }[kind ?? 'numbered'];
-  const reads = kept.reads.map((path): Read => ({ path, value: read(path) }));
+  const reads = kept.reads.map((path): Read => ({ path, ...read(path) }));
   return {
-    ...Object.fromEntries(plain.map((name) => [name, read([name])])),
+    ...Object.fromEntries(plain.map((name) => [name, read([name]).value])),
     ...(reads.length > 0 && { [readsKey]: reads as unknown as Json }),
   };
 }

@@ -64,6 +64,7 @@ export function createChildCompiler({
     const found = membersOf({
       type,
       properties: secrets.open<JsonObject>(wanted.properties),
+      reads: wanted.reads,
       updatePolicy: secrets.open(wanted.facade.update_policy),
       before: before?.members
         ? { properties: secrets.open<JsonObject>(before.properties), state: before.members }

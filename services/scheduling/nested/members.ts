@@ -12,7 +12,7 @@ import { batchesOf } from '@anneal/hot/groups/change.ts';
 import { chainMembers } from '@anneal/hot/groups/chain.ts';
 import { deploymentDefinition, deploymentNames } from '@anneal/hot/groups/deployments.ts';
 import { groupKind, type GroupKind } from '@anneal/hot/groups/kind.ts';
-import { type Member, memberTemplate } from '@anneal/hot/groups/member.ts';
+import { type Member, memberTemplate, type Read } from '@anneal/hot/groups/member.ts';
 import { memberNames, nextSkipped, numberedDefinition } from '@anneal/hot/groups/numbered.ts';
 import { firstSize, instanceDefinition, scalingDefinition, wrongSizes } from '@anneal/hot/groups/scaling.ts';
 import type { GroupState } from './kept.ts';
@@ -30,6 +30,8 @@ export interface MembersQuestion {
   /** Opened. */
   readonly properties: JsonObject;
   readonly updatePolicy: Json;
+  /** What the template around it reads of it. */
+  readonly reads: readonly (readonly Json[])[];
   /** What the group was made from before; undefined when it is new. */
   readonly before: { readonly properties: JsonObject; readonly state: GroupState } | undefined;
   readonly existing: readonly ExistingMember[];
@@ -69,11 +71,16 @@ export function membersOf(question: MembersQuestion): MembersAnswer {
       ? chainMembers({ properties })
       : all.map((name): Member => ({ name, definition: define(kind, question, name) }));
   return {
-    template: memberTemplate({ type, members }),
-    rolling: rolling && (changes || !before) ? planOf(rolling, { kind, names, temporary }) : undefined,
+    template: memberTemplate({ type, members, reads: question.reads.filter(isRead) }),
+    rolling:
+      rolling && (changes || !before)
+        ? planOf(rolling, { kind, names, temporary, before: new Set(before?.state.names) })
+        : undefined,
     state: { names, skipped, cooldown_until: before?.state.cooldown_until ?? null, configuration },
   };
 }
+
+const isRead = (read: readonly Json[]): read is Read => typeof read[0] === 'string';
 
 /** Pauses alone would last until the stack has no time left. */
 function refuseTooLong({ batch, pause }: Rolling, members: number, { withinSeconds, before }: MembersQuestion): void {
@@ -180,11 +187,17 @@ function temporaryNames(
 
 function planOf(
   { batch, least, pause }: Rolling,
-  { kind, names, temporary }: { kind: GroupKind; names: readonly string[]; temporary: readonly string[] },
+  {
+    kind,
+    names,
+    temporary,
+    before,
+  }: { kind: GroupKind; names: readonly string[]; temporary: readonly string[]; before: ReadonlySet<string> },
 ): PlanRolling {
+  // New ones come first, the lowest number first; then the highest numbers are changed first, elsewhere the oldest.
+  const there = names.filter((name) => before.has(name));
   return {
-    // The highest numbers are changed first; elsewhere those that come first.
-    members: kind === 'numbered' ? names.toReversed() : [...names],
+    members: [...names.filter((name) => !before.has(name)), ...(kind === 'numbered' ? there.toReversed() : there)],
     batch_size: Math.max(1, batch),
     min_in_service: Math.min(least, names.length),
     pause_seconds: pause,

@@ -11,20 +11,22 @@ export interface Read {
   /** The attribute, and the path into it. */
   readonly path: readonly Json[];
   readonly value: Json;
+  /** Why it gives nothing: the members do not have it. Said to whoever reads it. */
+  readonly problem?: string;
 }
 
 /** What was answered to this very read, or to the beginning of it that the template had written out. */
 export function findRead(
   attributes: JsonObject,
   path: readonly Json[],
-): { readonly value: Json; readonly rest: readonly Json[] } | undefined {
+): { readonly value: Json; readonly rest: readonly Json[]; readonly problem?: string | undefined } | undefined {
   const reads = readsOf(attributes);
   let best: Read | undefined;
   for (const read of reads) {
     if (read.path.length > path.length || (best && read.path.length <= best.path.length)) continue;
     if (read.path.every((step, index) => JSON.stringify(step) === JSON.stringify(path[index]))) best = read;
   }
-  return best && { value: best.value, rest: path.slice(best.path.length) };
+  return best && { value: best.value, rest: path.slice(best.path.length), problem: best.problem };
 }
 
 export const readsOf = (attributes: JsonObject): readonly Read[] =>
