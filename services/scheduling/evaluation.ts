@@ -30,8 +30,8 @@ export interface Evaluation {
   }): NonNullable<StackView['outputs']>;
   /** By name, with what could show a secret sealed. What cannot be worked out is null. */
   sealedOutputs(parameters: { plan: Plan; stack: StackDocument; peer: Peer }): JsonObject;
-  /** What reading the resource by its name gives, sealed where it is a secret. */
-  referenceTo(resource: ResourceDocument): Json;
+  /** What reading the resource by its name gives in a stack of the project, sealed where it is a secret. */
+  referenceTo(resource: ResourceDocument, project: string): Json;
   /** The value of an attribute as it is kept, and how much of the path is still to be walked. */
   attributeOf(
     resource: ResourceDocument,
@@ -51,10 +51,10 @@ export function createEvaluation(parameters: {
 }): Evaluation {
   const { secrets, typeOf } = parameters;
 
-  const referenceTo = (resource: ResourceDocument): Json => {
+  const referenceTo: Evaluation['referenceTo'] = (resource, project) => {
     const attribute = typeOf(resource.type)?.reference;
     const value = attribute === undefined ? undefined : resource.attributes[attribute];
-    return value ?? nestedReference(resource) ?? resource.physical_id ?? resource.name;
+    return value ?? nestedReference(resource, project) ?? resource.physical_id ?? resource.name;
   };
 
   const scopeOf = (plan: Plan, stack: StackDocument, peer: Peer): Scope => ({
@@ -65,7 +65,7 @@ export function createEvaluation(parameters: {
     },
     reference(name) {
       const resource = peer(name);
-      return resource && secrets.open<Json>(referenceTo(resource));
+      return resource && secrets.open<Json>(referenceTo(resource, stack.project));
     },
     attribute(name) {
       const resource = peer(name);

@@ -183,6 +183,49 @@ resources: {inner: {type: OS::Heat::TestResource, properties: {value: {get_param
     await world.updated(id, given('x'));
   });
 
+  it('is referred to as Heat does: by what its template says, by the name of its stack, or by its id', async () => {
+    const leaf = 'heat_template_version: 2018-08-31\nresources: {v: {type: OS::Heat::RandomString}}\n';
+    const root = await world.made('s', {
+      template: `
+heat_template_version: 2018-08-31
+resources:
+  plain: {type: leaf.yaml}
+  said: {type: said.yaml}
+  group: {type: OS::Heat::ResourceGroup, properties: {count: 1, resource_def: {type: leaf.yaml}}}
+  chain: {type: OS::Heat::ResourceChain, properties: {resources: [OS::Heat::None]}}
+  remote: {type: OS::Heat::Stack, properties: {template: {get_file: leaf.yaml}}}
+  cfn: {type: AWS::CloudFormation::Stack, properties: {TemplateURL: leaf.yaml}}
+outputs:
+  plain: {value: {get_resource: plain}}
+  said: {value: {get_resource: said}}
+  group: {value: {get_resource: group}}
+  chain: {value: {get_resource: chain}}
+  remote: {value: {get_resource: remote}}
+  cfn: {value: {get_resource: cfn}}
+  refs: {value: {get_attr: [group, refs]}}
+`,
+      files: {
+        'leaf.yaml': leaf,
+        'said.yaml': `${leaf}outputs: {OS::stack_id: {value: its own}}\n`,
+      },
+    });
+    const all = await world.resources(root.id, 1);
+    const idOf = (name: string) => all.find((row) => row.name === name)?.physical_id;
+    const arnOf = (name: string) => {
+      const { id, name: stack } = all.find((row) => row.name === name)?.nested_stack ?? {};
+      return `arn:openstack:heat::p1:stacks/${stack}/${id}`;
+    };
+    expect(world.outputs(root)).toEqual({
+      plain: arnOf('plain'),
+      said: 'its own',
+      group: idOf('group'),
+      chain: idOf('chain'),
+      remote: idOf('remote'),
+      cfn: arnOf('cfn'),
+      refs: [arnOf('0')],
+    });
+  });
+
   it('reads the resource that it stands for, secrets of it too, and follows when that changes', async () => {
     const facade = `
 heat_template_version: 2018-08-31

@@ -52,7 +52,7 @@ function attributesOf({ stack, plan, resources, evaluation, secrets }: AnswerPar
     else byName.set(resource.name, [resource]);
   }
   const peer = (name: string): ResourceDocument | undefined => representative(byName.get(name) ?? []);
-  const reader = readerOf({ evaluation, secrets, peer });
+  const reader = readerOf({ evaluation, secrets, peer, project: stack.project });
   return kept.kind === 'group'
     ? groupAttributes({ kept, group: stack.parent?.resource_name ?? stack.name, peer, reader, plan })
     : stackAttributes({ kept, stack, outputs: evaluation.sealedOutputs({ plan, stack, peer }), reader });
@@ -70,10 +70,12 @@ function readerOf({
   evaluation,
   secrets,
   peer,
+  project,
 }: {
   evaluation: Evaluation;
   secrets: Secrets;
   peer: (name: string) => ResourceDocument | undefined;
+  project: string;
 }): Reader {
   let isSecret = false;
   const open = (value: Partial | undefined): Partial => {
@@ -85,7 +87,7 @@ function readerOf({
   return {
     reference(name) {
       const resource = peer(name);
-      return resource ? open(evaluation.referenceTo(resource)) : null;
+      return resource ? open(evaluation.referenceTo(resource, project)) : null;
     },
     attribute(name, attribute, path) {
       const resource = peer(name);

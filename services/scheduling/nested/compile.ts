@@ -73,7 +73,7 @@ export function createChildCompiler({
         .filter(({ action }) => action !== 'DELETE')
         .map((resource) => ({
           name: resource.name,
-          reference: secrets.open(evaluation.referenceTo(resource)),
+          reference: secrets.open(evaluation.referenceTo(resource, stack.project)),
           created_at: resource.created_at,
           failed: resource.status === 'FAILED',
         })),
@@ -83,7 +83,7 @@ export function createChildCompiler({
         (groupKind(type) === 'instances'
           ? await findConfiguration(
               collections,
-              parameters.parentStack,
+              { id: parameters.parentStack, project: stack.project },
               wanted.properties['LaunchConfigurationName'],
               evaluation,
             )
@@ -161,12 +161,13 @@ async function countOutside(
 /** The launch configuration that the group names by its reference, among the resources of the stack around it. */
 async function findConfiguration(
   { resources }: Collections,
-  stackId: string,
+  { id, project }: { id: string; project: string },
   name: JsonObject[string] | undefined,
   evaluation: Evaluation,
 ): Promise<GroupState['configuration']> {
-  const found = (await resources.find({ where: { stack_id: stackId } })).find(
-    (resource) => resource.physical_id !== null && !isNested(resource) && evaluation.referenceTo(resource) === name,
+  const found = (await resources.find({ where: { stack_id: id } })).find(
+    (resource) =>
+      resource.physical_id !== null && !isNested(resource) && evaluation.referenceTo(resource, project) === name,
   );
   if (!found) return null;
   const { metadata } = found;

@@ -1,4 +1,13 @@
-/** What `get_resource` gives of a nested stack. */
+/**
+ * What `get_resource` gives of a nested stack, as Heat does:
+ *
+ * | what it stands for                          | reference                                                    |
+ * | ------------------------------------------- | ------------------------------------------------------------ |
+ * | a template                                  | its output `OS::stack_id`, else the name of its stack as ARN |
+ * | AWS::CloudFormation::Stack                  | the name of its stack as ARN                                 |
+ * | InstanceGroup, AutoScalingGroup of AWS      | the name of its stack, by which policies name the group      |
+ * | any other group or chain, OS::Heat::Stack   | the id of its stack                                          |
+ */
 import type { Json } from '@anneal/contracts/json.ts';
 import { isNested, type ResourceDocument } from '@anneal/convergence/state.ts';
 import { groupKind } from '@anneal/hot/groups/kind.ts';
@@ -7,11 +16,12 @@ import { groupKind } from '@anneal/hot/groups/kind.ts';
 const ownReference = 'OS::stack_id';
 
 /** Undefined: as of any other resource. */
-export function nestedReference(resource: ResourceDocument): Json | undefined {
-  if (!isNested(resource)) return undefined;
-  const kind = groupKind(resource.type);
-  // Policies of AWS name their group by its name.
-  if (kind === 'instances') return resource.physical_id === null ? undefined : resource.physical_name;
-  const said = Object.hasOwn(resource.attributes, ownReference) ? resource.attributes[ownReference] : undefined;
-  return said ?? undefined;
+export function nestedReference(resource: ResourceDocument, project: string): Json | undefined {
+  const { type, nested, attributes, physical_id: id, physical_name: name } = resource;
+  if (!isNested(resource) || id === null) return undefined;
+  if (groupKind(type) === 'instances') return name;
+  const said = Object.hasOwn(attributes, ownReference) ? attributes[ownReference] : undefined;
+  if (nested === 'template' && said !== undefined && said !== null) return said;
+  const isNamed = nested === 'template' || type === 'AWS::CloudFormation::Stack';
+  return isNamed ? `arn:openstack:heat::${project}:stacks/${name}/${id}` : undefined;
 }
