@@ -91,6 +91,8 @@ export const planResourceSchema = z.object({
   lifecycle_hooks: z.array(lifecycleHookSchema).optional(),
   /** What is there goes before its replacement is made; absent: afterwards. */
   replacement: z.literal('delete_first').optional(),
+  /** Every update of its stack replaces it, though nothing differs; of a nested stack: goes into it, for what it holds. */
+  renewed: z.literal(true).optional(),
   /** Of a preview: whether it is there depends on what is not known yet. */
   undecided: z.literal(true).optional(),
   /**

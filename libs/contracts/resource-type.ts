@@ -60,6 +60,8 @@ export const resourceTypeSchema = z.object({
   actions: z.array(z.enum(['check', 'suspend', 'resume', 'snapshot', 'signal'])).optional(),
   /** What is there goes before its replacement is made; absent: afterwards. An environment may say otherwise. */
   replacement: z.literal('delete_first').optional(),
+  /** Every update of its stack replaces it, though nothing differs. */
+  renewed: z.literal(true).optional(),
   /** Seconds that one action of this type may take without progress before it is called stalled. */
   budget_seconds: z.number().positive().optional(),
 });

@@ -71,7 +71,8 @@ function succeed(transaction: Transaction): void {
     status: 'COMPLETE',
     reason: partial ? "'CHECK' not fully supported (see resources)" : `Stack ${action} completed successfully`,
   });
-  if (!isVisit(action) && !state.plan.rolling && !factsOf(state.plan).hooked) state.settled = state.stack.target.plan;
+  const { hooked, renewed } = factsOf(state.plan);
+  if (!isVisit(action) && !state.plan.rolling && !hooked && !renewed) state.settled = state.stack.target.plan;
 }
 
 const towardsPlan: readonly StackAction[] = ['CREATE', 'UPDATE', 'ADOPT', 'RESTORE'];

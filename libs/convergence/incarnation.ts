@@ -52,7 +52,7 @@ export function create(
     lifecycle_hooks: planned.lifecycle_hooks ?? [],
     drift: [],
     snapshot: null,
-    plan: state.stack.target.plan,
+    revision: state.stack.target.revision,
     traversal: state.stack.traversal,
     fence: 0,
     request: null,
@@ -113,7 +113,7 @@ export function send(
     request,
     ...(union.length !== resource.requires.length && { requires: union }),
     ...(planned && {
-      plan: state.stack.target.plan,
+      revision: state.stack.target.revision,
       skipped: null,
       deletion_policy: planned.deletion_policy ?? 'Delete',
       description: planned.description ?? '',

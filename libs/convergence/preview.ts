@@ -9,6 +9,8 @@
  * | a property differs, or what a nested stack is made of          | update        |
  * | besides, one that takes a new one is not known yet             | maybe replace |
  * | nothing differs, and some property is not known yet            | maybe update  |
+ * | nothing differs, of what every update renews                   | replace       |
+ * | ... of a nested stack in which there is such a thing           | update        |
  * | nothing differs                                                | unchanged     |
  * | the plan has it no more                                        | delete        |
  * | its condition is not known yet: nothing stands for it          | maybe create  |
@@ -187,12 +189,14 @@ function judge({
   const because = broken ? { because: `it is ${existing.status === 'FAILED' ? state : 'not whole'}` } : {};
   if (replaced) return { change: 'replace', ...because };
   if (planned.undecided) return { change: 'maybe delete', because: 'its condition is known after it is applied' };
+  if (planned.renewed && !nested) return { change: 'replace', because: 'every update renews it' };
   if (unknown.some((property) => tools.replaces(planned, property))) return { change: 'maybe replace', ...because };
   if (comparison.verdict === 'update' || broken) return { change: 'update', ...because };
   if (nested && existing.source !== nested.digest) {
     const inside = { because: 'what it is made of differs' };
     return { change: unknown.length > 0 ? 'maybe update' : 'update', ...inside };
   }
+  if (planned.renewed) return { change: 'update', because: 'every update renews something in it' };
   return { change: unknown.length > 0 ? 'maybe update' : 'unchanged' };
 }
 

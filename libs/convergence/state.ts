@@ -17,8 +17,10 @@ export type StackAction = (typeof stackActions)[number];
 export type ResourceState = (typeof resourceStates)[number];
 export type Status = (typeof statuses)[number];
 
-/** The content hashes of what a traversal goes towards. */
+/** What a traversal goes towards, by content hashes. */
 export interface Target {
+  /** Another one with every update, though it goes to the same plan; a retry keeps it, and a rollback returns to that of before. */
+  readonly revision: string;
   readonly plan: string;
   readonly template: string;
   readonly environment: string;
@@ -189,8 +191,8 @@ export interface ResourceDocument {
   readonly lifecycle_hooks: readonly LifecycleHook[];
   readonly drift: readonly Drift[];
   readonly snapshot: JsonObject | null;
-  /** The plan and the traversal in which it was last changed. */
-  readonly plan: string;
+  /** The revision of the target and the traversal in which it was last changed. */
+  readonly revision: string;
   readonly traversal: string;
   /** The fence of its last request; 0 when its provider has never heard of it. */
   readonly fence: number;

@@ -40,6 +40,9 @@ const update = (state: State, wishes: Record<string, Wish>, id = `update ${(coun
     plan: planOf(wishes),
     target: { ...state.stack.target, plan: JSON.stringify(wishes) },
   });
+/** The plan is the same, the update is another. */
+const renew = (state: State, wishes: Record<string, Wish>, revision: string): string[] =>
+  take(state, { kind: 'update', id: revision, plan: planOf(wishes), target: { ...state.stack.target, revision } });
 const remove = (state: State): string[] => take(state, { kind: 'delete', id: `delete ${(count += 1)}` });
 const status = (state: State): string => `${state.stack.action}_${state.stack.status}`;
 
@@ -110,6 +113,44 @@ describe('the graph', () => {
     finish(state, create(state, { a: wish(), b: wish({ requires: ['a'] }) }));
     expect(update(state, { a: wish(), b: wish({ requires: ['a'] }) })).toEqual([]);
     expect(status(state)).toBe('UPDATE_COMPLETE');
+  });
+
+  it('C8: renews once, by every update, what is to be renewed, and a retry does not renew it again', () => {
+    const state = fresh();
+    const wishes = { h: wish({ renewed: true }), w: wish({ requires: ['h'] }) };
+    finish(state, create(state, wishes));
+    const original = find(state, 'h').id;
+    expect(renew(state, wishes, 'one')).toEqual(['create h']);
+    expect(answer(state, 'h')).toEqual(['update w']);
+    expect(answer(state, 'w', { status: 'failed' })).toEqual([]);
+    expect(status(state)).toBe('UPDATE_FAILED');
+    expect(take(state, { kind: 'retry', id: 'retry' })).toEqual(['create w']);
+    expect(finish(state, answer(state, 'w'))).toEqual(['delete w', 'delete h']);
+    expect(status(state)).toBe('UPDATE_COMPLETE');
+    expect(find(state, 'h').id).not.toBe(original);
+    expect(renew(state, wishes, 'two')).toEqual(['create h']);
+  });
+
+  it('takes back, when it goes back, what the update renewed', () => {
+    const state = fresh();
+    const wishes = { h: wish({ renewed: true }), w: wish({ requires: ['h'] }) };
+    finish(state, create(state, wishes));
+    const original = find(state, 'h').id;
+    renew(state, wishes, 'one');
+    answer(state, 'h');
+    answer(state, 'w', { status: 'failed' });
+    const asked = take(state, { kind: 'rollback', id: 'back', cancel: false });
+    expect(asked).not.toContain('create h');
+    finish(state, asked);
+    expect(status(state)).toBe('ROLLBACK_COMPLETE');
+    expect(find(state, 'h').id).toBe(original);
+  });
+
+  it('goes into a nested stack for what is renewed there', () => {
+    const state = fresh();
+    const wishes = { n: wish({ type: 'Nested', renewed: true }) };
+    finish(state, create(state, wishes));
+    expect(renew(state, wishes, 'one')).toEqual(['update n']);
   });
 
   it('keeps, on Retain, the object and forgets the resource', () => {

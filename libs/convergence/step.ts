@@ -57,7 +57,7 @@
  * C6 What a provider was ever asked to make is in a document until its deletion is answered.
  * C7 A replacement is complete, and what used the original has moved to it, before the original is deleted;
  *    where the plan says `delete_first`, nothing else has its name any more when the replacement is asked for.
- * C8 Unchanged resources are neither sent nor written.
+ * C8 Unchanged resources are neither sent nor written; what every update renews is renewed, once for each.
  * C9 What is external, retained or abandoned is never deleted; what is external is never made or changed.
  * C10 No more requests than the limit are in flight, and no more members of a rolling group than its batch change at a time.
  */

@@ -13,6 +13,7 @@
  * | - equal                                              | nothing: done; whatever else has its name is cleaned   |
  * | - differs where the type allows it                   | updated in place                                       |
  * | - differs elsewhere, or its provider said so         | replaced; the original stays until nobody uses it      |
+ * | - equal, of what every update renews                 | replaced, once for each; a nested stack is updated     |
  * | - ... and the plan says `delete_first`               | all of that name is deleted first, then it is made     |
  * | - failed to be made, or a check: unhealthy           | replaced; of a nested stack: updated                   |
  * | - failed to be updated                               | updated with all that was tried, or replaced: the type |
@@ -26,6 +27,7 @@ import { failLeaf, refuseLeaf } from './failure.ts';
 import { doom, markDone, waitsForPlace } from './node.ts';
 import { holdAt } from './wait.ts';
 import { create, currentRequires, send, type Resolved } from './incarnation.ts';
+import { candidatesOf, choose, isDue, type Choice } from './choice.ts';
 import type { Comparison } from './protocol.ts';
 import { joinsBatch } from './rolling.ts';
 import { isNested, type Graph, type ResourceDocument } from './state.ts';
@@ -83,11 +85,6 @@ function make(transaction: Transaction, planned: PlanResource, resolved: Resolve
   if (waitsForPlace(transaction, planned)) return;
   const resource = create(transaction, planned, resolved, null);
   if (!holdAt(transaction, resource, 'pre-create')) send(transaction, resource, 'create', resolved, []);
-}
-
-interface Choice {
-  readonly resource: ResourceDocument;
-  readonly comparison: Comparison;
 }
 
 /** Brings the chosen incarnation to what the plan wants. */
@@ -151,7 +148,8 @@ const changedOf = (comparison: Comparison): readonly string[] =>
 
 /** Whether it is asked how it really is, before it is compared; once in a traversal. */
 function looksFirst({ state, tools }: Transaction, resource: ResourceDocument): boolean {
-  if (!state.stack.observe || resource.status !== 'COMPLETE' || isNested(resource)) return false;
+  if (!state.stack.observe || resource.status !== 'COMPLETE' || resource.action === 'INIT' || isNested(resource))
+    return false;
   return resource.traversal !== state.stack.traversal && tools.serves(resource.type, 'check');
 }
 
@@ -168,6 +166,7 @@ function untouchedOf({ state }: Transaction, planned: PlanResource): ResourceDoc
   if (resource.action === 'DELETE' || resource.action === 'INIT' || resource.request || resource.hook) return undefined;
   if (resource.must_replace || resource.attempted !== null || resource.skipped !== null) return undefined;
   if (resource.replaced_by !== null || planned.hooks || planned.external_id) return undefined;
+  if (isDue(state, resource, planned)) return undefined;
   if ((planned.nested?.digest ?? null) !== resource.source) return undefined;
   const current = (state.graph as Graph).current;
   let index = 0;
@@ -178,65 +177,6 @@ function untouchedOf({ state }: Transaction, planned: PlanResource): ResourceDoc
     if ((state.resources.get(peer)?.shown_at ?? Infinity) > resource.seen_at) return undefined;
   }
   return index === resource.requires.length ? resource : undefined;
-}
-
-/** Incarnations that could stand for a name. One whose deletion has begun is on its way out for good. */
-function candidatesOf({ state }: Transaction, name: string): ResourceDocument[] {
-  const candidates: ResourceDocument[] = [];
-  for (const id of state.byName.get(name) ?? []) {
-    const resource = state.resources.get(id);
-    if (resource && resource.action !== 'DELETE') candidates.push(resource);
-  }
-  return candidates;
-}
-
-/**
- * Of several incarnations the one that needs the least: an original whose replacement is under way is taken back when it
- * is already what the plan wants.
- */
-function choose(
-  transaction: Transaction,
-  candidates: readonly ResourceDocument[],
-  planned: PlanResource,
-  resolved: Resolved,
-): Choice | undefined {
-  const choices = candidates.map((resource): Choice & { rank: number } => {
-    const comparison = compareTo(transaction, resource, planned, resolved);
-    const rank =
-      resource.request && !isNested(resource)
-        ? 3
-        : resource.status === 'FAILED'
-          ? 0
-          : { same: 4, update: 2, replace: 1 }[comparison.verdict];
-    return { resource, comparison, rank };
-  });
-  return choices.sort((a, b) => b.rank - a.rank || b.resource.created_at.localeCompare(a.resource.created_at))[0];
-}
-
-/** A nested stack is compared with what it was last told, as a newer request may overtake that one. */
-function compareTo(
-  { tools }: Transaction,
-  resource: ResourceDocument,
-  planned: PlanResource,
-  resolved: Resolved,
-): Comparison {
-  const source = planned.nested?.digest ?? null;
-  if (resource.type !== planned.type || (planned.nested?.kind ?? null) !== resource.nested) {
-    return { verdict: 'replace', changed: [] };
-  }
-  const told = resource.request && isNested(resource) ? resource.request : resource;
-  const changed = Object.keys(resolved.properties);
-  // One whose creation failed is there all the same, though nothing was applied yet: it is mended in place.
-  if (isNested(resource) && changed.length > 0 && Object.keys(told.properties).length === 0) {
-    return { verdict: 'update', changed };
-  }
-  const comparison = tools.compare({
-    type: planned.type,
-    isTemplate: planned.nested?.kind === 'template',
-    before: told.properties,
-    after: resolved.properties,
-  });
-  return comparison.verdict === 'same' && told.source !== source ? { verdict: 'update', changed: [] } : comparison;
 }
 
 /** The resource is what the plan wants, or is taken for it. */

@@ -35,7 +35,7 @@ export async function admit(
       timeout_minutes: data.timeout_minutes,
       on_failure: data.on_failure,
       tags: data.tags,
-      target: targetOf(data),
+      target: targetOf(data, message.id),
       adopt: data.adopt ?? null,
     });
     await stacks.insert(stack);

@@ -88,7 +88,7 @@ export async function toInput(parameters: ToInput): Promise<Input | RouteInput |
         kind: 'update',
         id,
         plan: await plans.get(data.plan),
-        target: targetOf(data),
+        target: targetOf(data, id),
         timeout_minutes: data.timeout_minutes,
         on_failure: data.on_failure,
         tags: data.tags,
@@ -124,7 +124,7 @@ export async function toInput(parameters: ToInput): Promise<Input | RouteInput |
 
 /** What was planned is applied to what it was planned for, or not at all. A repeat of the update is no move. */
 function refuseMoved({ plan_hash: hash, ...data }: Update, { stack }: State): void {
-  if (hash === undefined || hash === planHash(stack, targetOf(data))) return;
+  if (hash === undefined || hash === planHash(stack, data)) return;
   const message = `The plan ${hash} was made for another state of stack ${stack.name}, or of another template; plan again.`;
   throw new AnnealError('Conflict', message);
 }
@@ -147,7 +147,7 @@ async function toAction({ message, state, plans, snapshots }: ToInput, action: S
           `Snapshot ${action.snapshot} is ${status}; only a complete one can be restored.`,
         );
       }
-      return { kind: 'update', id, as: 'RESTORE', plan: await plans.get(target.plan), target };
+      return { kind: 'update', id, as: 'RESTORE', plan: await plans.get(target.plan), target: targetOf(target, id) };
     }
     case 'cancel':
       return action.rollback ? { kind: 'rollback', id, cancel: true } : { kind: 'cancel', id };

@@ -28,7 +28,10 @@ type Question = z.infer<typeof stackPreview.data>;
 type Answer = z.infer<typeof stackPreview.answer>;
 
 /** A stack as it is, and what it is to become. Whoever applies the one to another of the first is refused. */
-export function planHash(stack: Pick<StackDocument, 'id' | 'version'> | undefined, target: Target): string {
+export function planHash(
+  stack: Pick<StackDocument, 'id' | 'version'> | undefined,
+  target: Omit<Target, 'revision' | 'description'>,
+): string {
   const { plan, template, environment, files } = target;
   const base = stack ? [stack.id, stack.version] : [];
   return createHash('sha256')
@@ -164,6 +167,7 @@ export function createPreview(parts: {
       stack: { id, name, project, root, depth: depth + 1 },
       resource: planned.name,
       parentStack: stack.id,
+      revision: target.revision,
       existing: before?.held ?? [],
       previousPlan: before?.child.target.plan,
       unknown: foreseen.unknown,
@@ -181,7 +185,7 @@ export function createPreview(parts: {
   };
 
   return async (question) => {
-    const target = targetOf(question);
+    const target = targetOf(question, 'preview');
     const { project } = question;
     const existing = question.id === undefined ? undefined : await find({ project, stack: question.id });
     const stack = existing ?? newStackLike(undefined, { id: '', name: 'preview', target, project });

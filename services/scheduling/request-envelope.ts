@@ -112,6 +112,7 @@ function nestedPart({
     root: stack.root,
     depth: stack.depth + 1,
     owner: stack.owner,
+    revision: stack.target.revision,
     environment: stack.target.environment,
     files: stack.target.files,
     facade: {

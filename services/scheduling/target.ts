@@ -1,6 +1,9 @@
 import type { Target } from '@anneal/convergence/state.ts';
 
 /** What a traversal goes towards, out of an answer or a question that says more. */
-export function targetOf({ plan, template, environment, files, description }: Target): Target {
-  return { plan, template, environment, files, description };
+export function targetOf(
+  { plan, template, environment, files, description }: Omit<Target, 'revision'>,
+  revision: string,
+): Target {
+  return { revision, plan, template, environment, files, description };
 }

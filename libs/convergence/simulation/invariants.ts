@@ -167,6 +167,8 @@ function checkEnd(world: World, state: State): void {
       must(resource.properties[name] === value, `${resource.name} is not as ${stack.action} of ${stack.id} wanted it`);
     }
     must(resource.status === 'COMPLETE', `${resource.name} is not complete`);
+    const due = planned.renewed === true && resource.revision !== stack.target.revision;
+    must(!due, `${resource.name} was not renewed by ${stack.action} of ${stack.id}`);
     const shown = planned.requires
       .filter((_, index) => index % 2 === 0)
       .map((name) => [...state.resources.values()].find((peer) => peer.name === name)?.attributes['output'] ?? null);

@@ -37,6 +37,7 @@ export interface Wish {
   readonly restricted?: readonly string[];
   readonly external?: string;
   readonly deleteFirst?: boolean;
+  readonly renewed?: boolean;
 }
 export type Wishes = Readonly<Record<string, Wish>>;
 
@@ -79,6 +80,7 @@ function entryOf(name: string, wish: Wish): PlanResource {
     ...(wish.lifecycle && { lifecycle_hooks: [...wish.lifecycle] }),
     ...(wish.restricted && { restricted_actions: [...wish.restricted] }),
     ...(wish.deleteFirst && { replacement: 'delete_first' }),
+    ...(wish.renewed && { renewed: true }),
     ...(wish.external !== undefined && { external_id: { kind: 'literal', value: wish.external } }),
     ...(type === 'Nested' && { nested: { kind: 'template', type, digest: 'one', reads: [] } }),
   };
@@ -163,7 +165,8 @@ export const newStack = (id: string, more: Partial<Parameters<typeof blankStack>
     ...more,
   });
 
-export const targetOf = (plan: string): StackDocument['target'] => ({
+export const targetOf = (plan: string, revision = plan): StackDocument['target'] => ({
+  revision,
   plan,
   template: '',
   environment: '',

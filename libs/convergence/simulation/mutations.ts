@@ -50,6 +50,12 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     from: 'if ((state.resources.get(peer)?.shown_at ?? Infinity) > resource.seen_at) return undefined;',
     to: '',
   },
+  'takes what every update renews for unchanged': {
+    rule: 'C8',
+    file: 'choice.ts',
+    from: 'renewed === true &&',
+    to: 'false &&',
+  },
   'deletes what is to be retained': {
     rule: 'C9',
     file: 'cleanup-node.ts',

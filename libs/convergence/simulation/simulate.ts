@@ -32,7 +32,8 @@ export function simulate(seed: number, cores: readonly Core[] = [current]): Run 
   const update = (more: Partial<Extract<Input, { kind: 'update' }>> = {}): Input => {
     wishes = changeWishes(wishes, random);
     const plan = planOf(wishes);
-    return { kind: 'update', id: id('update'), plan, target: targetOf(world.addPlan(plan)), ...more };
+    const which = id('update');
+    return { kind: 'update', id: which, plan, target: targetOf(world.addPlan(plan), which), ...more };
   };
 
   wishes = changeWishes({}, random);
@@ -269,6 +270,7 @@ export function changeWishes(before: Wishes, random: Random): Wishes {
         ],
       }),
       ...(random(100) < 15 && { deleteFirst: true }),
+      ...(random(100) < 8 && { renewed: true }),
       ...(random(100) < 3 && { restricted: [random(2) === 0 ? 'update' : 'replace'] }),
     };
   }

@@ -228,7 +228,7 @@ export class World {
       const plan = this.addPlan(nestedPlan(request.properties));
       this.open(
         newStack(resource.id, {
-          target: targetOf(plan),
+          target: targetOf(plan, parent.target.revision),
           parent: linkOf(resource),
           root: parent.root,
           depth: parent.depth + 1,
@@ -241,7 +241,7 @@ export class World {
     switch (request.action) {
       case 'create':
       case 'update': {
-        const target = targetOf(this.addPlan(plan));
+        const target = targetOf(this.addPlan(plan), parent.target.revision);
         // The document was made before the first step; the request of a later one finds it there.
         const begins = child.traversal === '' && child.target.plan === target.plan;
         this.tellNested(parent, resource, begins ? { kind: 'create', id, plan } : { kind: 'update', id, plan, target });

@@ -36,12 +36,14 @@ export function describeResources(resources: readonly PlanResource[], described:
     const lifecycle = registry.lifecycleHooks(resource.name);
     const replacement = registry.replacement(resource.name) ?? typeOf.get(resource.name)?.replacement;
     const kind = nestedKind(typeOf.get(resource.name)?.type ?? '', templateOf.has(resource.name));
+    const renewed = !kind && typeOf.get(resource.name)?.renewed;
     return {
       ...resource,
       ...(hooks.length > 0 && { hooks }),
       ...(restricted.length > 0 && { restricted_actions: restricted }),
       ...(lifecycle.length > 0 && { lifecycle_hooks: lifecycle }),
       ...(replacement === 'delete_first' && { replacement }),
+      ...(renewed && { renewed }),
       ...(kind && nestedPart(resource, kind, described)),
     };
   });
@@ -51,7 +53,7 @@ function nestedPart(
   resource: PlanResource,
   kind: PlanNested['kind'],
   { stack, templateOf, typeOf, foundOf, writtenTypes }: Described,
-): Pick<PlanResource, 'nested' | 'type'> {
+): Pick<PlanResource, 'nested' | 'type' | 'renewed'> {
   const { name } = resource;
   const { tree, environment } = stack;
   const found = foundOf.get(name);
@@ -62,7 +64,8 @@ function nestedPart(
     ? tree.digests.ofFile(template.file, registry)
     : tree.digests.ofValues(valuesOf(resource, stack, typeOf.get(name)), registry);
   if (tree.nestedStacks === 'described') tree.count.resources += reached.resources;
-  return { type, nested: { kind, type, digest: reached.digest, reads: [] } };
+  const nested = { kind, type, digest: reached.digest, reads: [] };
+  return { type, nested, ...(reached.renewed && { renewed: true }) };
 }
 
 function valuesOf(

@@ -20,6 +20,8 @@ export interface Reached {
   readonly digest: string;
   /** In all templates that were reached, once for each resource that is made of one: at least so many will there be. */
   readonly resources: number;
+  /** Something in it is renewed by every update. */
+  readonly renewed: boolean;
 }
 
 interface Scanned {
@@ -75,6 +77,7 @@ export class Digests {
     const seen = new Set(names);
     const special = registry.special();
     const waiting: Scanned[] = [...roots, this.#scanValue(special)];
+    let renewed = false;
     parts.add(`special ${canonical(special)}`);
     for (let next = waiting.pop(); next; next = waiting.pop()) {
       for (const name of next.parameters) parameters.add(name);
@@ -84,6 +87,7 @@ export class Digests {
         seen.add(word);
         const found = files.has(word) ? undefined : registry.find({ type: word, resource: undefined, types });
         const file = found?.kind === 'template' ? found.file : word;
+        if (found?.kind === 'type' && found.type.renewed) renewed = true;
         if (found?.kind === 'type' && found.type.type !== word) parts.add(`type ${word} is ${found.type.type}`);
         if (found?.kind === 'template') parts.add(`type ${word} is ${file}`);
         if (!files.has(file)) continue;
@@ -96,7 +100,7 @@ export class Digests {
       if (preset) parts.add(`default ${name} is ${canonical(toJson(preset.value))}`);
     }
     const counted = roots.reduce((sum, root) => sum + this.#count(root, registry, names), 0);
-    return { digest: hash([...parts].sort().join('\n')), resources: counted };
+    return { digest: hash([...parts].sort().join('\n')), resources: counted, renewed };
   }
 
   /** A file that contains itself is counted once; compiling it says what is wrong. */

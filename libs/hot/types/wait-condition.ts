@@ -52,6 +52,7 @@ export const waitConditionTypes: ResourceType[] = [
   {
     type: 'OS::Heat::UpdateWaitConditionHandle',
     actions: ['signal'],
+    renewed: true,
     description: 'A handle that each update of the stack replaces, so that old signals are void.',
     properties: {},
     attributes: {},

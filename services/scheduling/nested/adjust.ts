@@ -55,6 +55,8 @@ export function createAdjust(parts: {
       stack: treeOf(stack),
       resource: stack.parent.resource_name,
       parentStack: stack.parent.stack_id,
+      // Another size is no other version of what its members are: nothing is renewed.
+      revision: stack.target.revision,
       existing: [...state.resources.values()],
       previousPlan: stack.target.plan,
       size: after,

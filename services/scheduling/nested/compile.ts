@@ -29,6 +29,8 @@ export interface CompileChild {
   /** The resource that it stands for, and the stack around it. */
   readonly resource: string;
   readonly parentStack: string;
+  /** Of the target that it is compiled for. */
+  readonly revision: string;
   readonly existing: readonly ResourceDocument[];
   /** The plan that it has; undefined when it is new. */
   readonly previousPlan: string | undefined;
@@ -106,7 +108,7 @@ export function createChildCompiler({
   };
 
   return async (parameters) => {
-    const { wanted, stack, cause, resource } = parameters;
+    const { wanted, stack, cause, resource, revision } = parameters;
     const group = wanted.kind === 'group' ? await groupParts(parameters) : undefined;
     const answer: CompileAnswer = await bus.request({
       queue: requestsQueue('templating'),
@@ -132,7 +134,7 @@ export function createChildCompiler({
         },
       }),
     });
-    return { target: targetOf(answer), kept: { ...wanted, members: group?.members ?? null } };
+    return { target: targetOf(answer, revision), kept: { ...wanted, members: group?.members ?? null } };
   };
 }
 

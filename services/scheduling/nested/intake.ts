@@ -131,7 +131,7 @@ export function createIntake(parts: {
   const emptyTarget = async (): Promise<StackDocument['target']> => {
     const hash = await context.store.blobs.put(JSON.stringify(emptyPlan()));
     const nothing = await context.store.blobs.put('{}');
-    return { plan: hash, template: nothing, environment: nothing, files: nothing, description: '' };
+    return { revision: '', plan: hash, template: nothing, environment: nothing, files: nothing, description: '' };
   };
 
   return {
@@ -165,6 +165,7 @@ export function createIntake(parts: {
           },
           resource: data.resource.name,
           parentStack: data.stack.id,
+          revision: data.nested.revision,
           existing: [],
           previousPlan: undefined,
           deadline: data.deadline,
@@ -228,6 +229,7 @@ export function createIntake(parts: {
             stack: treeOf(stack),
             resource: data.resource.name,
             parentStack: data.stack.id,
+            revision: data.nested.revision,
             existing: [...state.resources.values()],
             previousPlan: stack.target.plan,
             deadline: data.deadline,
