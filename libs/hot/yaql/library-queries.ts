@@ -1,249 +1,37 @@
-/** Questions to sequences. Most are worked out only as far as somebody reads them. */
-import type { Call, Definition, Lambda } from './call.ts';
-import { define, elements, empty, list, listing, map, whole } from './define.ts';
-import { fault, YaqlFault } from './fault.ts';
+/** Questions to sequences. */
+import type { Call, Definition } from './call.ts';
+import { define, empty, list, listing, map, whole } from './define.ts';
+import { fault } from './fault.ts';
 import {
-  changeable,
-  Dict,
-  equal,
-  isListing,
-  keyOf,
-  Once,
-  Ordering,
-  Remembered,
-  type OrderingField,
-  truth,
-  type Value,
-} from './value.ts';
-
-const lazily = (source: () => Iterable<Value>): Once =>
-  new Once({
-    *[Symbol.iterator]() {
-      yield* source();
-    },
-  });
-
-function* where(items: Iterable<Value>, predicate: Lambda): Generator<Value> {
-  for (const item of items) if (truth(predicate(item))) yield item;
-}
-function* select(items: Iterable<Value>, selector: Lambda): Generator<Value> {
-  for (const item of items) yield selector(item);
-}
-function* skip(items: Iterable<Value>, most: number): Generator<Value> {
-  if (most < 0) fault('The number of items to skip must not be negative');
-  let index = 0;
-  for (const item of items) if (index++ >= most) yield item;
-}
-/** Stops before it reads one more than it gives. */
-function* take(items: Iterable<Value>, most: number): Generator<Value> {
-  if (most < 0) fault('The number of items must not be negative');
-  const iterator = items[Symbol.iterator]();
-  for (let index = 0; index < most; index += 1) {
-    const { value, done } = iterator.next();
-    if (done) return;
-    yield value;
-  }
-}
-export function* distinct(items: Iterable<Value>, key: Lambda | undefined): Generator<Value> {
-  const seen = new Set<string>();
-  for (const item of items) {
-    const id = keyOf(key ? key(item) : item);
-    if (seen.has(id)) continue;
-    seen.add(id);
-    yield item;
-  }
-}
-function* numbered(items: Iterable<Value>, start: bigint): Generator<Value> {
-  for (const item of items) yield changeable([start++, item]);
-}
-function* counting(start: bigint, stop: bigint | undefined, step: bigint, { machine }: Call): Generator<Value> {
-  if (step === 0n && stop !== undefined) fault('range() arg 3 must not be zero');
-  const before = (at: bigint): boolean => stop === undefined || (step > 0n ? at < stop : at > stop);
-  for (let at = start; before(at); at += step) {
-    machine.step();
-    yield at;
-  }
-}
-function* selectMany(items: Iterable<Value>, selector: Lambda): Generator<Value> {
-  for (const item of items) {
-    const inner = selector(item);
-    if (isListing(inner)) yield* listing(inner);
-    else yield inner;
-  }
-}
-function* zip(columns: readonly Iterable<Value>[], fill: Value | undefined): Generator<Value> {
-  const iterators = columns.map((column) => column[Symbol.iterator]());
-  for (;;) {
-    const row: Value[] = [];
-    let ended = 0;
-    for (const iterator of iterators) {
-      const { value, done } = iterator.next();
-      if (done && fill === undefined) return;
-      if (done) ended += 1;
-      row.push(done ? (fill ?? null) : value);
-    }
-    if (ended === iterators.length) return;
-    yield row;
-  }
-}
-function* join(
-  left: Iterable<Value>,
-  right: readonly Value[] | Iterable<Value>,
-  predicate: Lambda,
-  selector: Lambda,
-): Generator<Value> {
-  const others = Array.isArray(right) ? right : new Remembered(right);
-  for (const item of left) {
-    for (const other of others) if (truth(predicate(item, other))) yield selector(item, other);
-  }
-}
-function* takeWhile(items: Iterable<Value>, predicate: Lambda): Generator<Value> {
-  for (const item of items) {
-    if (!truth(predicate(item))) return;
-    yield item;
-  }
-}
-function* skipWhile(items: Iterable<Value>, predicate: Lambda): Generator<Value> {
-  let skipping = true;
-  for (const item of items) {
-    skipping = skipping && truth(predicate(item));
-    if (!skipping) yield item;
-  }
-}
-function* cut(items: Iterable<Value>, length: number): Generator<Value> {
-  if (length < 0) fault('The length of a slice must not be negative');
-  const iterator = { [Symbol.iterator]: (): Iterator<Value> => inner };
-  const inner = items[Symbol.iterator]();
-  for (;;) {
-    const part = [...take(iterator, length)];
-    if (part.length === 0) return;
-    yield part;
-  }
-}
-function* splitWhere(items: readonly Value[], predicate: Lambda): Generator<Value> {
-  let start = 0;
-  for (const [index, item] of items.entries()) {
-    if (!truth(predicate(item))) continue;
-    yield items.slice(start, index);
-    start = index + 1;
-  }
-  if (start !== items.length) yield items.slice(start);
-}
-function* sliceWhere(items: readonly Value[], predicate: Lambda): Generator<Value> {
-  let start = 0;
-  let before: Value | undefined;
-  for (const [index, item] of items.entries()) {
-    const now = predicate(item);
-    if (before !== undefined && !equal(now, before)) {
-      yield items.slice(start, index);
-      start = index;
-    }
-    before = now;
-  }
-  if (start !== items.length) yield items.slice(start);
-}
-function* accumulate(items: Iterable<Value>, selector: Lambda, seed: Value | undefined): Generator<Value> {
-  const iterator = items[Symbol.iterator]();
-  let total = seed;
-  if (total === undefined) {
-    const { value, done } = iterator.next();
-    if (done) return fault('accumulate() of empty sequence with no initial value');
-    total = value;
-  }
-  yield total;
-  for (let next = iterator.next(); !next.done; next = iterator.next()) {
-    total = selector(total, next.value);
-    yield total;
-  }
-}
-function* generate(initial: Value, call: Call): Generator<Value> {
-  const seen = call.machine && call.given(4) ? new Set<string>() : undefined;
-  for (let at = initial; truth(call.lambda(1)(at)); at = call.lambda(2)(at)) {
-    call.machine.step();
-    if (seen?.has(keyOf(at))) return;
-    seen?.add(keyOf(at));
-    yield call.given(3) ? call.lambda(3)(at) : at;
-  }
-}
-function* generateMany(initial: Value, decycle: boolean, depthFirst: boolean, call: Call): Generator<Value> {
-  const seen = decycle ? new Set<string>() : undefined;
-  let queue: Value[] = [initial];
-  for (let at = queue.shift(); at !== undefined; at = queue.shift()) {
-    call.machine.step();
-    if (seen?.has(keyOf(at))) continue;
-    seen?.add(keyOf(at));
-    yield call.given(2) ? call.lambda(2)(at) : at;
-    const produced = call.lambda(1)(at);
-    const more = elements(produced) ?? fault('The producer must give a collection');
-    queue = depthFirst ? [...more, ...queue] : [...queue, ...more];
-    if (queue.length > 10_000) fault('Expression consumed too much memory');
-  }
-}
-
-function reduce(items: Iterable<Value>, selector: Lambda, seed: Value | undefined): Value {
-  let total = seed;
-  for (const item of items) total = total === undefined ? item : selector(total, item);
-  return total === undefined ? fault('reduce() of empty iterable with no initial value') : total;
-}
-
-function first(items: Iterable<Value>): Value | undefined {
-  const { value, done } = items[Symbol.iterator]().next();
-  return done ? undefined : value;
-}
+  accumulate,
+  count,
+  counting,
+  cut,
+  distinct,
+  first,
+  generate,
+  generateMany,
+  groups,
+  index,
+  join,
+  lazily,
+  numbered,
+  reduce,
+  select,
+  selectMany,
+  skip,
+  skipWhile,
+  sliceWhere,
+  splitWhere,
+  take,
+  takeWhile,
+  where,
+  zip,
+} from './sequences.ts';
+import { changeable, Dict, equal, Once, Ordering, Remembered, truth, type OrderingField, type Value } from './value.ts';
 
 const given = (found: Value | undefined, other: Value | undefined): Value =>
   found !== undefined ? found : other !== undefined ? other : empty();
-
-function count(items: Iterable<Value>, { machine }: Call): bigint {
-  let total = 0n;
-  for (const _ of items) {
-    machine.step();
-    total += 1n;
-  }
-  return total;
-}
-
-function groups(call: Call, items: Iterable<Value>): Once {
-  const found = new Map<string, [Value, Value[]]>();
-  for (const item of items) {
-    const value = call.given(2) ? call.lambda(2)(item) : item;
-    const key = call.lambda(1)(item);
-    const id = keyOf(key);
-    const group = found.get(id);
-    if (group) group[1].push(value);
-    else found.set(id, [key, changeable([value])]);
-  }
-  const rows = [...found.values()];
-  return lazily(() => (call.given(3) ? aggregated(rows, call.lambda(3)) : rows));
-}
-
-/** The aggregator takes the values of a group; one written for older releases takes the key too, and gives both back. */
-function* aggregated(rows: readonly [Value, Value[]][], aggregator: Lambda): Generator<Value> {
-  let failure: YaqlFault | undefined;
-  let older = true;
-  for (const [key, values] of rows) {
-    if (!failure) {
-      try {
-        const result = aggregator(values);
-        const looksOlder =
-          values.length === 2 &&
-          Array.isArray(result) &&
-          result.length === 2 &&
-          equal(result[0] ?? null, values[0] ?? null);
-        if (!looksOlder) older = false;
-        yield [key, result];
-        continue;
-      } catch (error) {
-        if (!(error instanceof YaqlFault)) throw error;
-        failure = error;
-      }
-    }
-    if (!older) throw failure;
-    const result = aggregator([key, values]);
-    if (!isListing(result) || list(result).length !== 2) throw failure;
-    yield result;
-  }
-}
 
 function merge(
   a: Dict,
@@ -294,18 +82,6 @@ const thenBy =
     made.fields.push({ select: call.lambda(1), ascending });
     return made;
   };
-
-const index = (items: Iterable<Value>, holds: (item: Value) => boolean, last: boolean): bigint => {
-  let [at, found] = [0n, -1n];
-  for (const item of items) {
-    if (holds(item)) {
-      if (!last) return at;
-      found = at;
-    }
-    at += 1n;
-  }
-  return found;
-};
 
 const folding = (name: string, by: string): Definition =>
   define(name, 'method', 'collection:listing, initial:any=nothing', ([items, initial], call) =>
