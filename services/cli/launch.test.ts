@@ -1,0 +1,36 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+
+const command = new URL('./anneal.mjs', import.meta.url).pathname;
+const version = async (environment: Record<string, string>): Promise<{ stdout: string; stderr: string }> =>
+  promisify(execFile)(process.execPath, [command, '--version'], { env: { PATH: process.env['PATH'], ...environment } });
+
+describe('the command', () => {
+  let folder: string;
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'anneal-launch-'));
+  });
+  afterEach(() => rm(folder, { recursive: true }));
+
+  it('keeps what it compiled for its next start, where it was told to or in the installation', async () => {
+    await version({ NODE_COMPILE_CACHE: folder });
+    expect(await readdir(folder)).toHaveLength(1);
+    await version({});
+    const compiled = new URL('../../node_modules/.cache/anneal/compiled', import.meta.url).pathname;
+    expect(await readdir(compiled)).not.toEqual([]);
+  });
+
+  it('runs where it can keep nothing, and says nothing of it', async () => {
+    const kept = await version({ NODE_COMPILE_CACHE: '/dev/null/none' });
+    expect(kept).toEqual({ stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/), stderr: '' });
+  });
+
+  it('runs for many at once', async () => {
+    const all = await Promise.all(Array.from({ length: 3 }, () => version({ NODE_COMPILE_CACHE: folder })));
+    expect(new Set(all.map(({ stdout }) => stdout)).size).toBe(1);
+  });
+});
