@@ -5,7 +5,7 @@ import { revisit } from './node.ts';
 import { clearHook, completeHook, heartbeat } from './hook.ts';
 import { answerParent } from './nested.ts';
 import type { Input } from './protocol.ts';
-import { isNested, representative, type ResourceDocument } from './state.ts';
+import { isNested, representative, type ResourceDocument } from './documents.ts';
 import { announceResource, changeResource, type Transaction } from './transaction.ts';
 import { inProgress, retry } from './traversal.ts';
 
@@ -15,7 +15,7 @@ export function takeWord(transaction: Transaction, { resource: name, action }: G
   const all = incarnationsOf(transaction, name);
   switch (action.kind) {
     case 'mark':
-      mark(transaction, standing(transaction, name, all), action);
+      mark(transaction, standing(transaction, name, all.length > 0 ? all : withPhysicalId(transaction, name)), action);
       return;
     case 'skip':
       skip(transaction, name, all);
@@ -33,6 +33,14 @@ export function takeWord(transaction: Transaction, { resource: name, action }: G
 
 const incarnationsOf = ({ state }: Transaction, name: string): ResourceDocument[] =>
   [...(state.byName.get(name) ?? [])].flatMap((id) => state.resources.get(id) ?? []);
+
+/** Who found something broken may know it by its physical id only. */
+function withPhysicalId({ state }: Transaction, id: string): ResourceDocument[] {
+  const all = [...state.resources.values()].filter(({ physical_id }) => physical_id === id);
+  const names = [...new Set(all.map(({ name }) => name))];
+  if (names.length < 2) return all;
+  throw new AnnealError('InvalidRequest', `Several resources have the physical id ${id}: ${names.join(', ')}.`);
+}
 
 export function standing(
   transaction: Transaction,

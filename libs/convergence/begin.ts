@@ -1,7 +1,8 @@
 /** How a traversal begins. Which actions begin one, and when: `traversal.ts`. */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Plan } from '@anneal/contracts/plan.ts';
-import { emptyPlan, type StackAction, type StackDocument } from './state.ts';
+import type { StackAction, StackDocument } from './documents.ts';
+import { emptyPlan } from './state.ts';
 import { addEffect, announceStack, changeStack, newId, type Transaction } from './transaction.ts';
 import { dropWaits } from './wait.ts';
 
@@ -16,9 +17,11 @@ export function begin(
 ): void {
   const { state, tools } = transaction;
   const minutes = state.stack.timeout_minutes ?? defaultTimeoutMinutes;
-  const deadline = state.stack.parent?.deadline ?? new Date(tools.now + minutes * 60_000).toISOString();
+  const own = new Date(tools.now + minutes * 60_000).toISOString();
+  // What a nested stack does by itself has nothing to do with the time of the last request.
+  const deadline = (transaction.isAsked ? state.stack.parent?.deadline : undefined) ?? own;
   const { snapshot } = state.stack;
-  cancelTimers(transaction);
+  cancelTimers(transaction, { deadline: !leavesBehind(transaction, deadline) });
   dropWaits(transaction);
   if (snapshot) {
     addEffect(transaction, { kind: 'snapshot', snapshot, status: 'FAILED', reason: 'A newer action overtook it.' });
@@ -44,6 +47,10 @@ export function begin(
   addEffect(transaction, { kind: 'timer', timer: 'deadline', at: deadline, traversal: stack.traversal });
 }
 
+/** What is in flight has the time that the traversal gave it that asked for it, and no more: its deadline is kept. */
+const leavesBehind = ({ state }: Transaction, deadline: string): boolean =>
+  [...state.inFlight].some((id) => (state.resources.get(id)?.request?.deadline ?? deadline) < deadline);
+
 /** An ordinary traversal towards what was last complete; towards nothing, when nothing was. */
 export function beginRollback(transaction: Transaction, how: { keepFailures?: boolean } = {}): void {
   const { state } = transaction;
@@ -61,10 +68,10 @@ export function beginRollback(transaction: Transaction, how: { keepFailures?: bo
   });
 }
 
-export function cancelTimers(transaction: Transaction): void {
+export function cancelTimers(transaction: Transaction, { deadline }: { deadline: boolean } = { deadline: true }): void {
   const { action, traversal, phase } = transaction.state.stack;
   if (phase === 'idle' || traversal === '') return;
-  addEffect(transaction, { kind: 'cancel timer', timer: 'deadline', traversal });
+  if (deadline) addEffect(transaction, { kind: 'cancel timer', timer: 'deadline', traversal });
   if (action === 'DELETE') addEffect(transaction, { kind: 'cancel timer', timer: 'grace', traversal });
   if (transaction.state.stack.batch?.until) addEffect(transaction, { kind: 'cancel timer', timer: 'batch', traversal });
 }

@@ -1,6 +1,6 @@
 /** In what condition an incarnation is, before it is compared with the plan: whole, or to be mended in place or made anew. */
 import type { Comparison, Tools } from './protocol.ts';
-import { isNested, type ResourceDocument } from './state.ts';
+import { isNested, type ResourceDocument } from './documents.ts';
 
 type Rule = Pick<Tools, 'replaceFailed'>;
 
@@ -16,7 +16,9 @@ export function conditionOf(resource: ResourceDocument, { verdict }: Comparison,
   const failed = status === 'FAILED' && (action !== 'SNAPSHOT' || isNested(resource)) && request === null;
   const broken = failed || attempted !== null || skipped !== null;
   const anew = (failed || skipped !== null) && mustBeAnew(resource, tools);
-  return { broken, replaced: anew || verdict === 'replace' || (verdict === 'update' && mustReplace) };
+  // One of which only its provider knew is whole; a nested stack is gone.
+  const must = mustReplace && (verdict === 'update' || isNested(resource));
+  return { broken, replaced: anew || verdict === 'replace' || must };
 }
 
 /** Whether one that is not whole is made anew, rather than mended in place. */

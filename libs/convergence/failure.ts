@@ -2,7 +2,7 @@
 import type { Failure } from '@anneal/contracts/errors.ts';
 import { sameJson, type JsonObject } from '@anneal/contracts/json.ts';
 import type { LeafFailure } from '@anneal/contracts/resource.ts';
-import type { PendingRequest, ResourceDocument, ResourceState } from './state.ts';
+import { isVisit, type PendingRequest, type ResourceDocument, type ResourceState } from './documents.ts';
 import { announceResource, changeResource, changeStack, type Transaction } from './transaction.ts';
 import { dropWaits } from './wait.ts';
 
@@ -120,6 +120,8 @@ export function failureReason(transaction: Transaction): string {
 }
 
 function failedAction({ state }: Transaction, path: string): string {
+  // What cannot be visited keeps the state that it is in.
+  if (isVisit(state.stack.action)) return state.stack.action;
   const [name = ''] = path.split('.resources.');
   for (const id of state.byName.get(name) ?? []) {
     const resource = state.resources.get(id);

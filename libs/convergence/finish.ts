@@ -4,7 +4,7 @@ import { failureReason } from './failure.ts';
 import { answerParent } from './nested.ts';
 import { doom } from './node.ts';
 import { factsOf } from './plan-facts.ts';
-import { goesToNothing, isVisit, type StackAction } from './state.ts';
+import { goesToNothing, isVisit, type StackAction } from './documents.ts';
 import { addEffect, announceStack, changeStack, type Transaction } from './transaction.ts';
 import { dropWaits } from './wait.ts';
 
@@ -69,7 +69,7 @@ function succeed(transaction: Transaction): void {
     action === 'CHECK' && [...state.resources.values()].some(({ reason }) => reason.startsWith('CHECK not '));
   end(transaction, {
     status: 'COMPLETE',
-    reason: partial ? "'CHECK' not fully supported (see resources)" : `Stack ${action} completed successfully`,
+    reason: `Stack ${action} completed successfully${partial ? ". 'CHECK' not fully supported (see resources)" : ''}`,
   });
   const { hooked, renewed } = factsOf(state.plan);
   if (!isVisit(action) && !state.plan.rolling && !hooked && !renewed) state.settled = state.stack.target.plan;

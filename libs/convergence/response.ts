@@ -5,7 +5,7 @@ import { attemptOf, failLeaf } from './failure.ts';
 import { revisit } from './node.ts';
 import { holdAt } from './wait.ts';
 import { answerParent } from './nested.ts';
-import { isNested, type PendingRequest, type ResourceDocument } from './state.ts';
+import { isNested, type PendingRequest, type ResourceDocument } from './documents.ts';
 import { announceResource, changeResource, removeResource, type Transaction } from './transaction.ts';
 
 export function takeResponse(transaction: Transaction, response: ResourceResponse): void {
@@ -26,6 +26,7 @@ export function takeResponse(transaction: Transaction, response: ResourceRespons
     ...(response.drift !== undefined && { drift: response.drift }),
     ...(response.snapshot !== undefined && { snapshot: response.snapshot }),
     ...(response.sequence !== undefined && { sequence: response.sequence }),
+    ...(response.replace && { must_replace: true }),
   };
   switch (response.status) {
     case 'in progress': {

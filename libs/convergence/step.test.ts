@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { Changes, Input } from './protocol.ts';
 import { goodResponse, newStack, planOf, toolsAt, type Wish } from './simulation/model.ts';
-import { emptyPlan, loadState, type ResourceDocument, type State } from './state.ts';
+import type { ResourceDocument } from './documents.ts';
+import { emptyPlan, loadState, type State } from './state.ts';
 import { step } from './step.ts';
 
 const wish = (more: Partial<Wish> = {}): Wish => ({ requires: [], value: 1, kind: 1, ...more });
@@ -202,6 +203,36 @@ describe('a failure', () => {
   });
 });
 
+describe('what a person says of a resource', () => {
+  const mark = (state: State, resource: string) => {
+    const action = { kind: 'mark', unhealthy: true, reason: 'bad' } as const;
+    return step(state, [{ kind: 'resource', id: `mark ${(count += 1)}`, resource, action }], toolsAt(0)).refusals;
+  };
+
+  it('may name it by its physical id, unless several have that', () => {
+    const state = fresh();
+    finish(state, create(state, { a: wish(), b: wish(), c: wish() }));
+    expect(mark(state, find(state, 'a').physical_id ?? '').size).toBe(0);
+    expect(find(state, 'a')).toMatchObject({ action: 'CHECK', status: 'FAILED', reason: 'bad' });
+    for (const name of ['b', 'c']) Object.assign(find(state, name), { physical_id: 'same' });
+    expect([...mark(state, 'same').values()]).toMatchObject([{ code: 'InvalidRequest' }]);
+    expect([...mark(state, 'nobody').values()]).toMatchObject([{ code: 'NotFound' }]);
+  });
+});
+
+describe('a visit', () => {
+  it('fails in its own name at what is in no state for it', () => {
+    const state = fresh();
+    finish(state, create(state, { a: wish() }));
+    update(state, { a: wish({ value: 2 }) });
+    answer(state, 'a', { status: 'failed' });
+    take(state, { kind: 'visit', id: 'suspend', action: 'SUSPEND' });
+    expect(state.stack.reason).toBe(
+      "Resource SUSPEND failed: InvalidState: resources.a: State ('UPDATE', 'FAILED') invalid for suspend",
+    );
+  });
+});
+
 describe('a newer action', () => {
   it('C4: waits for what is in flight and goes on from there', () => {
     const state = fresh();
@@ -217,6 +248,22 @@ describe('a newer action', () => {
     create(state, { a: wish() });
     update(state, { a: wish({ value: 2 }) });
     expect(answer(state, 'a', { status: 'failed' })).toEqual(['create a']);
+    expect(answer(state, 'a')).toEqual(['delete a']);
+    answer(state, 'a');
+    expect(status(state)).toBe('UPDATE_COMPLETE');
+  });
+
+  it('goes on without what is not answered in the time that the overtaken one gave it', () => {
+    const state = fresh();
+    create(state, { a: wish() });
+    const { traversal, deadline } = state.stack;
+    const old: Input = { kind: 'timer', id: 't', timer: 'deadline', traversal };
+    const when = Date.parse(deadline ?? '');
+    const plan = planOf({ a: wish({ value: 2 }) });
+    const later: Input = { kind: 'update', id: 'later', plan, target: { ...state.stack.target, plan: 'later' } };
+    const { effects } = step(state, [later], toolsAt(when - 1000)).changes;
+    expect(effects).not.toContainEqual({ kind: 'cancel timer', timer: 'deadline', traversal });
+    expect(take(state, old, when)).toEqual(['create a']);
     expect(answer(state, 'a')).toEqual(['delete a']);
     answer(state, 'a');
     expect(status(state)).toBe('UPDATE_COMPLETE');

@@ -35,8 +35,9 @@
  * and RESUME of what was resumed do nothing. ⁵ Only what was cancelled is FAILED and drains: it takes visits and retries
  * as an idle one does. ⁶ Of CREATE, UPDATE, ADOPT, RESTORE, and of a ROLLBACK that failed. ⁷ Of CREATE and UPDATE; of
  * nested stacks any. ⁸ A nested stack's unasked answer brings its attributes. ⁹ Or what the policy says.
- * A timer of an older traversal is ignored, but for those of resources, which tell by their fence or token; so is a
- * response whose fence is not the pending one. What is done with a resource: `update-node.ts`, `cleanup-node.ts` and
+ * A timer of an older traversal is ignored, but for those of resources, which tell by their fence or token, and for its
+ * deadline: what it asked for and is still in flight has failed then, and the newer one goes on. Ignored is a response
+ * whose fence is not the pending one, too. What is done with a resource: `update-node.ts`, `cleanup-node.ts` and
  * `visit.ts`; hooks: `wait.ts`; nested stacks: `nested.ts`; batches: `rolling.ts`. The table is walked by `table.test.ts`.
  *
  * How a traversal ends (`finish.ts`):
@@ -81,6 +82,7 @@ import {
   beginVisit,
   cancel,
   endGrace,
+  failOverdue,
   requestRollback,
   retry,
   timeOut,
@@ -100,6 +102,7 @@ export function step(state: State, inputs: readonly Input[], tools: Tools): Outc
     transaction.ids = 0;
     transaction.answered = false;
     const parent = 'parent' in input ? input.parent : undefined;
+    transaction.isAsked = parent !== undefined;
     if (parent) takeRequest(transaction, input, refusals);
     else if (isRemembered(input)) {
       if (state.stack.recent.includes(input.id)) continue;
@@ -196,7 +199,10 @@ function takeTimer(transaction: Transaction, { timer, traversal }: Extract<Input
     else hookTimer(transaction, resource, tail);
     return;
   }
-  if (traversal !== state.stack.traversal) return;
+  if (traversal !== state.stack.traversal) {
+    if (kind === 'deadline') failOverdue(transaction);
+    return;
+  }
   if (kind === 'deadline') timeOut(transaction);
   if (kind === 'grace') endGrace(transaction);
   if (kind === 'batch') endPause(transaction);

@@ -5,7 +5,8 @@ import { attemptOf, failLeaf } from './failure.ts';
 import { end, fail } from './finish.ts';
 import { revisit } from './node.ts';
 import type { Input } from './protocol.ts';
-import { emptyPlan, isNested, type StackAction, type StackDocument } from './state.ts';
+import { isNested, type StackAction, type StackDocument } from './documents.ts';
+import { emptyPlan } from './state.ts';
 import { addEffect, changeResource, changeStack, newId, type Transaction } from './transaction.ts';
 
 type Given<K extends Input['kind']> = Extract<Input, { kind: K }>;
@@ -163,22 +164,47 @@ export function timeOut(transaction: Transaction): void {
   const { phase, status, deadline } = state.stack;
   if (phase === 'idle' || phase === 'paused') return;
   for (const id of state.inFlight) {
-    const resource = state.resources.get(id);
-    if (!resource?.request) continue;
-    const failure: Failure = {
-      code: 'DeadlineExceeded',
-      message: `${resource.action} was not answered before the stack's deadline, ${deadline ?? ''}`,
-      remedy: 'Look at what it waited for, or allow it more time.',
-    };
-    failLeaf(transaction, id, {
-      action: resource.action,
-      failure,
-      attempted: attemptOf(resource.request, resource),
-      ...(status === 'FAILED' && { traversal: resource.request.traversal }),
-    });
+    const { request } = state.resources.get(id) ?? {};
+    const traversal = status === 'FAILED' ? request?.traversal : undefined;
+    if (request) failUnanswered(transaction, id, { deadline, traversal });
   }
   // One that was cancelled has failed before; it ends as soon as nothing is in flight.
   if (status === 'IN_PROGRESS') fail(transaction, 'Timed out');
+}
+
+/** The deadline of a traversal that was overtaken. What it asked for is not awaited any longer; what runs now goes on with it. */
+export function failOverdue(transaction: Transaction): void {
+  const { state, now } = transaction;
+  for (const id of state.inFlight) {
+    const resource = state.resources.get(id);
+    // Nested stacks have deadlines of their own, and answer.
+    if (!resource?.request || resource.request.deadline > now || isNested(resource)) continue;
+    failUnanswered(transaction, id, resource.request);
+    const failed = state.resources.get(id);
+    if (failed) revisit(transaction, failed);
+  }
+}
+
+/** With a traversal: the one that wanted it, which need not be the one that runs. */
+function failUnanswered(
+  transaction: Transaction,
+  id: string,
+  { deadline, traversal }: { deadline: string | null; traversal: string | undefined },
+): void {
+  const resource = transaction.state.resources.get(id);
+  if (!resource?.request) return;
+  const failure: Failure = {
+    code: 'DeadlineExceeded',
+    message: `${resource.action} was not answered before the stack's deadline, ${deadline ?? ''}`,
+    remedy: 'Look at what it waited for, or allow it more time.',
+  };
+  const attempted = attemptOf(resource.request, resource);
+  failLeaf(transaction, id, {
+    action: resource.action,
+    failure,
+    attempted,
+    ...(traversal !== undefined && { traversal }),
+  });
 }
 
 const notFound = (name: string): AnnealError => new AnnealError('NotFound', `The Stack (${name}) could not be found.`);

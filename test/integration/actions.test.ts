@@ -109,6 +109,21 @@ describe('an action', () => {
     expect(after?.id).not.toBe(before?.id);
   });
 
+  it('makes anew the nested stack that somebody deleted by itself, once it is found missing', async () => {
+    const root = await world.made('s', tree('x'));
+    const nested = await nestedOf(root.id);
+    await world.remove(nested.id);
+    await eventually(async () => ((await world.show(nested.id)).deleted_at === null ? undefined : true));
+    await world.act(root.id, { kind: 'check' });
+    expect(await world.settled(root.id)).toMatchObject({ action: 'CHECK', status: 'FAILED' });
+    expect(world.outputs(await world.updated(root.id, tree('x')))).toEqual({ b: 'x' });
+    const anew = await nestedOf(root.id);
+    expect(anew.id).not.toBe(nested.id);
+    await world.remove(anew.id);
+    await eventually(async () => ((await world.show(anew.id)).deleted_at === null ? undefined : true));
+    expect(world.outputs(await world.updated(root.id, tree('y')))).toEqual({ b: 'y' });
+  });
+
   it('that rolls a create back leaves nothing, and lists nothing', async () => {
     const { id } = await world.create('s', tree('x', ', fail: true'), { on_failure: 'rollback' });
     expect(await world.complete(id)).toMatchObject({ action: 'ROLLBACK', status: 'COMPLETE' });

@@ -177,7 +177,7 @@ outputs: {said: {value: {get_attr: [b, said]}}}
     const events = await ok(context, 'stack', 'event', 'list', '--nested-depth', '2', 'acts');
     expect(events).toContain('[acts.b.leaf]: CREATE_COMPLETE');
     expect(await ok(context, 'stack', 'check', '--wait', 'acts')).toContain(
-      "CHECK_COMPLETE  'CHECK' not fully supported (see resources)",
+      "CHECK_COMPLETE  Stack CHECK completed successfully. 'CHECK' not fully supported (see resources)",
     );
     await ok(context, 'stack', 'suspend', '--wait', 'acts');
     expect((await openstack(context, 'stack', 'update', '--existing', 'acts')).stderr).toContain(
