@@ -4,7 +4,7 @@ import type { PlanResource } from '@anneal/contracts/plan.ts';
 import { failLeaf, refuseLeaf } from './failure.ts';
 import { revisit } from './node.ts';
 import { create, passThrough, send, type Resolved } from './incarnation.ts';
-import { isNested, type ResourceDocument } from './state.ts';
+import { isNested, type ResourceDocument } from './documents.ts';
 import { changeResource, type Transaction } from './transaction.ts';
 
 /** Takes over what the abandoned stack's data names. */

@@ -3,7 +3,7 @@ import { errorTable } from '@anneal/contracts/errors.ts';
 import type { ResourceResponse } from '@anneal/contracts/resource.ts';
 import { attemptOf, failLeaf } from './failure.ts';
 import { revisit } from './node.ts';
-import type { PendingRequest, ResourceDocument } from './state.ts';
+import type { PendingRequest, ResourceDocument } from './documents.ts';
 import { addEffect, changeResource, type Transaction } from './transaction.ts';
 
 export const maxAttempts = 5;

@@ -2,7 +2,8 @@
 import type { PlanResource } from '@anneal/contracts/plan.ts';
 import type { Resolved } from './incarnation.ts';
 import type { Comparison } from './protocol.ts';
-import { isNested, type ResourceDocument, type State } from './state.ts';
+import { isNested, type ResourceDocument } from './documents.ts';
+import type { State } from './state.ts';
 import type { Transaction } from './transaction.ts';
 
 export interface Choice {

@@ -16,7 +16,7 @@
 import { mustStay } from './node.ts';
 import { dropWait, holdAt, hasPassed, markPassed } from './wait.ts';
 import { passThrough, send } from './incarnation.ts';
-import { isNested, type ResourceDocument } from './state.ts';
+import { isNested, type ResourceDocument } from './documents.ts';
 import { removeResource, type Transaction } from './transaction.ts';
 
 export function visitCleanup(transaction: Transaction, id: string): void {

@@ -2,7 +2,7 @@
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { failLeaf } from './failure.ts';
 import { revisit } from './node.ts';
-import type { ResourceDocument, Waiting } from './state.ts';
+import type { ResourceDocument, Waiting } from './documents.ts';
 import { changeResource, type Transaction } from './transaction.ts';
 import { announce, isPlain, markPassed, setTimer } from './wait.ts';
 

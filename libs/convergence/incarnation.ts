@@ -3,7 +3,8 @@ import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { PlanResource } from '@anneal/contracts/plan.ts';
 import { physicalName } from './physical-name.ts';
 import type { Resolution } from './protocol.ts';
-import type { Graph, PendingRequest, RequestAction, ResourceDocument, ResourceState } from './state.ts';
+import type { PendingRequest, RequestAction, ResourceDocument, ResourceState } from './documents.ts';
+import type { Graph } from './state.ts';
 import { addEffect, announceResource, changeResource, insertResource, newId, type Transaction } from './transaction.ts';
 
 export type Resolved = Extract<Resolution, { ok: true }>;

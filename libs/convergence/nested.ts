@@ -13,7 +13,7 @@
  * by them that it has to be updated when something in the nested stack is not whole.
  */
 import type { Failure } from '@anneal/contracts/errors.ts';
-import type { ParentLink } from './state.ts';
+import type { ParentLink } from './documents.ts';
 import { addEffect, changeStack, type Transaction } from './transaction.ts';
 
 /** Whether the request is new, and is to be taken up now. */

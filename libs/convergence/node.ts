@@ -1,7 +1,8 @@
 /** What happens to a node of the graph: it is looked at again, it is done, or its incarnation is not wanted any more. */
 import type { PlanResource } from '@anneal/contracts/plan.ts';
 import { leaveBatch } from './rolling.ts';
-import { isVisit, type Graph, type ResourceDocument, type State } from './state.ts';
+import { isVisit, type ResourceDocument } from './documents.ts';
+import type { Graph, State } from './state.ts';
 import type { Transaction } from './transaction.ts';
 
 /** The answer for this incarnation is in, or another thing happened to it: look at its nodes again. */

@@ -22,7 +22,7 @@ import type { Plan, PlanResource } from '@anneal/contracts/plan.ts';
 import type { PlannedChange } from '@anneal/contracts/scheduling.ts';
 import { conditionOf } from './condition.ts';
 import type { Comparison } from './protocol.ts';
-import { representative, type ResourceDocument } from './state.ts';
+import { representative, type ResourceDocument } from './documents.ts';
 
 /** Which properties a resource would have, as far as it can be told. */
 export interface Foreseen {

@@ -4,7 +4,15 @@ import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { Plan, PlanResource } from '@anneal/contracts/plan.ts';
 import type { ResourceResponse } from '@anneal/contracts/resource.ts';
 import type { FailurePolicy, ResourceAct, StackEvent } from '@anneal/contracts/scheduling.ts';
-import type { ParentLink, ResourceDocument, SnapshotRef, StackDocument, Status, Target, VisitAction } from './state.ts';
+import type {
+  ParentLink,
+  ResourceDocument,
+  SnapshotRef,
+  StackDocument,
+  Status,
+  Target,
+  VisitAction,
+} from './documents.ts';
 
 /** Only in inputs of a nested stack: the request of the resource that it stands for. */
 export type FromParent = { readonly parent?: ParentLink | undefined };

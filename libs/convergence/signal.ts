@@ -3,7 +3,7 @@ import { isObject } from '@anneal/contracts/json.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { standing, takeWord } from './about-resource.ts';
 import type { Input } from './protocol.ts';
-import { isNested } from './state.ts';
+import { isNested } from './documents.ts';
 import { addEffect, type Transaction } from './transaction.ts';
 
 export function takeSignal(transaction: Transaction, input: Extract<Input, { kind: 'signal' }>): void {

@@ -5,7 +5,8 @@
 import type { Failure } from '@anneal/contracts/errors.ts';
 import { sameJson } from '@anneal/contracts/json.ts';
 import type { Changes, Effect, EventRecord, Tools } from './protocol.ts';
-import { dropResource, putResource, type ResourceDocument, type StackDocument, type State } from './state.ts';
+import type { ResourceDocument, StackDocument } from './documents.ts';
+import { dropResource, putResource, type State } from './state.ts';
 
 export interface Transaction {
   readonly state: State;

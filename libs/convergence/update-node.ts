@@ -30,7 +30,8 @@ import { create, currentRequires, send, type Resolved } from './incarnation.ts';
 import { candidatesOf, choose, isDue, type Choice } from './choice.ts';
 import type { Comparison } from './protocol.ts';
 import { joinsBatch } from './rolling.ts';
-import { isNested, type Graph, type ResourceDocument } from './state.ts';
+import { isNested, type ResourceDocument } from './documents.ts';
+import type { Graph } from './state.ts';
 import { changeResource, type Transaction } from './transaction.ts';
 
 export function visitUpdate(transaction: Transaction, name: string): void {

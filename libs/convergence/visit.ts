@@ -15,7 +15,8 @@
 import { refuseLeaf } from './failure.ts';
 import { markDone } from './node.ts';
 import { passThrough, send } from './incarnation.ts';
-import { isNested, type Graph, type ResourceDocument, type VisitAction } from './state.ts';
+import { isNested, type ResourceDocument, type VisitAction } from './documents.ts';
+import type { Graph } from './state.ts';
 import type { Transaction } from './transaction.ts';
 
 export function visitNode(transaction: Transaction, id: string): void {

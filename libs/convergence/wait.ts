@@ -14,7 +14,7 @@
  * to its traversal and ends with it, but for `launching`, which belongs to the incarnation.
  */
 import type { LifecycleHook } from '@anneal/contracts/plan.ts';
-import type { ResourceDocument, StackDocument, Waiting } from './state.ts';
+import type { ResourceDocument, StackDocument, Waiting } from './documents.ts';
 import { addEffect, announceResource, changeResource, newId, type Transaction } from './transaction.ts';
 
 const plainHooks = ['pre-create', 'post-create', 'pre-update', 'post-update', 'pre-delete', 'post-delete'] as const;

@@ -2,7 +2,7 @@
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { stackCreate } from '@anneal/contracts/scheduling.ts';
-import { newStack } from '@anneal/convergence/state.ts';
+import { newStack } from '@anneal/convergence/documents.ts';
 import { DuplicateError } from '@anneal/store/port.ts';
 import type { z } from 'zod';
 import { targetOf } from './target.ts';

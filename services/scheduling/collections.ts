@@ -1,5 +1,5 @@
 /** What the scheduling service keeps. */
-import type { ResourceDocument, StackDocument } from '@anneal/convergence/state.ts';
+import type { ResourceDocument, StackDocument } from '@anneal/convergence/documents.ts';
 import type { ProviderAnnouncement } from '@anneal/contracts/resource.ts';
 import type { Collection, Document, Store } from '@anneal/store/port.ts';
 import type { EventRun, EventShelf } from './event-runs.ts';

@@ -10,7 +10,7 @@ import type { StackView } from '@anneal/contracts/scheduling.ts';
 import type { PreviewTools } from '@anneal/convergence/preview.ts';
 import type { Comparison, Resolution, Tools } from '@anneal/convergence/protocol.ts';
 import { answerAtOnce } from './provider/at-once.ts';
-import { isNested, representative, type ResourceDocument, type StackDocument } from '@anneal/convergence/state.ts';
+import { isNested, representative, type ResourceDocument, type StackDocument } from '@anneal/convergence/documents.ts';
 import { evaluate, unknown, type Scope } from '@anneal/hot/evaluate.ts';
 import { opened } from '@anneal/hot/groups/open.ts';
 import { compareProperties, resolveProperties, type Resolved } from '@anneal/hot/properties.ts';

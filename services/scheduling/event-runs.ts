@@ -10,7 +10,7 @@
 import { createHash } from 'node:crypto';
 import type { StackEvent } from '@anneal/contracts/scheduling.ts';
 import type { EventRecord } from '@anneal/convergence/protocol.ts';
-import type { StackDocument } from '@anneal/convergence/state.ts';
+import type { StackDocument } from '@anneal/convergence/documents.ts';
 import type { Document, Draft } from '@anneal/store/port.ts';
 
 export interface EventRun extends Document {

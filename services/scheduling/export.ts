@@ -7,7 +7,7 @@ import {
   type ResourceDocument,
   type StackDocument,
   type Target,
-} from '@anneal/convergence/state.ts';
+} from '@anneal/convergence/documents.ts';
 import type { Blobs } from '@anneal/store/port.ts';
 import type { Collections } from './collections.ts';
 import { exportedResource } from './snapshots.ts';

@@ -19,7 +19,7 @@
  * What a process sends of a shard that it is losing is not counted: waiting here, it might not be read by its successor.
  */
 import { requestsQueue } from '@anneal/contracts/queues.ts';
-import { isNested, type ResourceDocument, type StackDocument } from '@anneal/convergence/state.ts';
+import { isNested, type ResourceDocument, type StackDocument } from '@anneal/convergence/documents.ts';
 import { faultPoint } from '@anneal/runtime/fault.ts';
 import type { ServiceContext } from '@anneal/runtime/service.ts';
 import type { Collection, Document } from '@anneal/store/port.ts';

@@ -8,7 +8,7 @@
  * J3 A record is closed, and emptied, once it is sent, written and published.
  */
 import type { Changes, Effect, EventRecord } from '@anneal/convergence/protocol.ts';
-import type { ResourceDocument, StackDocument } from '@anneal/convergence/state.ts';
+import type { ResourceDocument, StackDocument } from '@anneal/convergence/documents.ts';
 import { DuplicateError, type Collection, type Document } from '@anneal/store/port.ts';
 
 /** What the messages that follow from a record carry on: enough of the envelope that caused it. */

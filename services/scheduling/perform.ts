@@ -7,7 +7,7 @@ import type { Envelope } from '@anneal/contracts/envelope.ts';
 import { shardQueue } from '@anneal/contracts/queues.ts';
 import { resourceResponse } from '@anneal/contracts/resource.ts';
 import type { Effect } from '@anneal/convergence/protocol.ts';
-import { isNested, type ResourceDocument, type StackDocument } from '@anneal/convergence/state.ts';
+import { isNested, type ResourceDocument, type StackDocument } from '@anneal/convergence/documents.ts';
 import { faultPoint } from '@anneal/runtime/fault.ts';
 import type { ServiceContext } from '@anneal/runtime/service.ts';
 import type { Timer, Timers } from '@anneal/store/timers.ts';

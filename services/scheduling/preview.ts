@@ -7,13 +7,13 @@ import type { PlannedChange, stackPreview } from '@anneal/contracts/scheduling.t
 import { inOrder, type PlannedTree } from '@anneal/convergence/preview-order.ts';
 import { previewStack, unchangedStack, type Judgement, type PreviewRow } from '@anneal/convergence/preview.ts';
 import {
-  emptyPlan,
   isNested,
   newStack,
   type ResourceDocument,
   type StackDocument,
   type Target,
-} from '@anneal/convergence/state.ts';
+} from '@anneal/convergence/documents.ts';
+import { emptyPlan } from '@anneal/convergence/state.ts';
 import type { ServiceContext } from '@anneal/runtime/service.ts';
 import type { z } from 'zod';
 import type { Collections } from './collections.ts';

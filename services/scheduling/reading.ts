@@ -14,7 +14,8 @@ import type {
   stackResources,
   stackShow,
 } from '@anneal/contracts/scheduling.ts';
-import { emptyPlan, goesToNothing, type ResourceDocument, type StackDocument } from '@anneal/convergence/state.ts';
+import { goesToNothing, type ResourceDocument, type StackDocument } from '@anneal/convergence/documents.ts';
+import { emptyPlan } from '@anneal/convergence/state.ts';
 import type { ServiceContext } from '@anneal/runtime/service.ts';
 import type { z } from 'zod';
 import type { Collections } from './collections.ts';

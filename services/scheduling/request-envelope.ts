@@ -16,7 +16,7 @@ import {
   type ResourceRequest,
 } from '@anneal/contracts/resource.ts';
 import type { Effect } from '@anneal/convergence/protocol.ts';
-import type { ResourceDocument, StackDocument } from '@anneal/convergence/state.ts';
+import type { ResourceDocument, StackDocument } from '@anneal/convergence/documents.ts';
 import type { Evaluation } from './evaluation.ts';
 
 export type RequestEffect = Extract<Effect, { kind: 'request' | 'cancel' | 'signal' }>;

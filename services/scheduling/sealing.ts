@@ -2,7 +2,7 @@
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import type { Expression, Plan, PlanResource } from '@anneal/contracts/plan.ts';
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
-import type { ResourceDocument } from '@anneal/convergence/state.ts';
+import type { ResourceDocument } from '@anneal/convergence/documents.ts';
 import { referencesOf, type References } from '@anneal/hot/references.ts';
 import type { Secrets } from '@anneal/runtime/secrets.ts';
 import { readsOf } from './nested/reads.ts';

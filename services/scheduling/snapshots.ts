@@ -3,7 +3,7 @@ import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import type { Snapshot } from '@anneal/contracts/scheduling.ts';
 import type { Effect } from '@anneal/convergence/protocol.ts';
-import type { ResourceDocument, StackDocument, Target } from '@anneal/convergence/state.ts';
+import type { ResourceDocument, StackDocument, Target } from '@anneal/convergence/documents.ts';
 import type { Collection, Document } from '@anneal/store/port.ts';
 import { withoutReads } from './nested/reads.ts';
 

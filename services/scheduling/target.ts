@@ -1,4 +1,4 @@
-import type { Target } from '@anneal/convergence/state.ts';
+import type { Target } from '@anneal/convergence/documents.ts';
 
 /** What a traversal goes towards, out of an answer or a question that says more. */
 export function targetOf(

@@ -2,7 +2,7 @@
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import type { Plan, PlanResource } from '@anneal/contracts/plan.ts';
 import type { Condition, ResourceView, StackEvent, StackView } from '@anneal/contracts/scheduling.ts';
-import { isNested, representative, type ResourceDocument, type StackDocument } from '@anneal/convergence/state.ts';
+import { isNested, representative, type ResourceDocument, type StackDocument } from '@anneal/convergence/documents.ts';
 import type { KeptEvent } from './event-runs.ts';
 import { withoutReads } from './nested/reads.ts';
 

@@ -6,7 +6,7 @@ import type { DeadLetter } from '@anneal/bus/port.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { shardQueue } from '@anneal/contracts/queues.ts';
 import type { stackWhy } from '@anneal/contracts/scheduling.ts';
-import { isNested, representative, type ResourceDocument, type StackDocument } from '@anneal/convergence/state.ts';
+import { isNested, representative, type ResourceDocument, type StackDocument } from '@anneal/convergence/documents.ts';
 import type { ServiceContext } from '@anneal/runtime/service.ts';
 import type { z } from 'zod';
 import type { Collections } from './collections.ts';

@@ -2,7 +2,7 @@
  * The world's own books: what physically exists, what it was told to use, and which requests were carried out, so that the
  * core's word is not taken for any of it. What it finds wrong it throws, by the name of the invariant in `step.ts`.
  */
-import type { RequestAction, ResourceDocument } from '../state.ts';
+import type { RequestAction, ResourceDocument } from '../documents.ts';
 import { usesOf } from './model.ts';
 
 interface Physical {

@@ -1,6 +1,7 @@
 /** What must hold after every step, whatever came: the invariants C1 to C10 of `step.ts`. */
 import type { Effect, Input, Outcome } from '../protocol.ts';
-import { goesToNothing, isNested, isVisit, type ResourceDocument, type StackDocument, type State } from '../state.ts';
+import { goesToNothing, isNested, isVisit, type ResourceDocument, type StackDocument } from '../documents.ts';
+import type { State } from '../state.ts';
 import { must } from './books.ts';
 import type { World } from './world.ts';
 

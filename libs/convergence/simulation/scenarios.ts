@@ -1,6 +1,6 @@
 /** Scripted scenarios: what the random runs meet by chance, met on purpose, with what must be asked of whom. */
 import type { Input } from '../protocol.ts';
-import type { ResourceDocument } from '../state.ts';
+import type { ResourceDocument } from '../documents.ts';
 import { must } from './books.ts';
 import { newStack, planOf, targetOf, type Wish, type Wishes } from './model.ts';
 import type { Core } from './shell.ts';

@@ -4,7 +4,8 @@
  */
 import type { Plan } from '@anneal/contracts/plan.ts';
 import type { Changes, Effect, Input, Outcome, Tools } from '../protocol.ts';
-import type { ResourceDocument, StackDocument, State } from '../state.ts';
+import type { ResourceDocument, StackDocument } from '../documents.ts';
+import type { State } from '../state.ts';
 
 export const faultPoints = ['recorded', 'sent', 'written', 'published', 'closed', 'replied'] as const;
 export type FaultPoint = (typeof faultPoints)[number];

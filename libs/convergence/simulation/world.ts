@@ -5,7 +5,8 @@
 import type { Plan } from '@anneal/contracts/plan.ts';
 import type { ResourceResponse } from '@anneal/contracts/resource.ts';
 import type { Effect, Input, Outcome } from '../protocol.ts';
-import { emptyPlan, isNested, type ResourceDocument, type StackDocument, type State } from '../state.ts';
+import { isNested, type ResourceDocument, type StackDocument } from '../documents.ts';
+import { emptyPlan, type State } from '../state.ts';
 import { Books, must } from './books.ts';
 import { Clock } from './clock.ts';
 import { checkStep } from './invariants.ts';

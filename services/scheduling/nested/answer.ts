@@ -3,7 +3,7 @@ import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { Plan } from '@anneal/contracts/plan.ts';
 import type { ResourceResponse } from '@anneal/contracts/resource.ts';
 import type { Effect } from '@anneal/convergence/protocol.ts';
-import { representative, type ResourceDocument, type StackDocument } from '@anneal/convergence/state.ts';
+import { representative, type ResourceDocument, type StackDocument } from '@anneal/convergence/documents.ts';
 import { type Members, readGroup } from '@anneal/hot/groups/attribute.ts';
 import { groupKind } from '@anneal/hot/groups/kind.ts';
 import { type Partial, unknown } from '@anneal/hot/unknown.ts';

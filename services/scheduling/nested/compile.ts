@@ -4,7 +4,7 @@ import { isObject, type JsonObject } from '@anneal/contracts/json.ts';
 import type { PlanRolling } from '@anneal/contracts/plan.ts';
 import { requestsQueue } from '@anneal/contracts/queues.ts';
 import { type CompileAnswer, templateCompileNested } from '@anneal/contracts/templating.ts';
-import { isNested, type ResourceDocument, type StackDocument, type Target } from '@anneal/convergence/state.ts';
+import { isNested, type ResourceDocument, type StackDocument, type Target } from '@anneal/convergence/documents.ts';
 import { groupKind } from '@anneal/hot/groups/kind.ts';
 import type { ServiceContext } from '@anneal/runtime/service.ts';
 import type { Collections } from '../collections.ts';

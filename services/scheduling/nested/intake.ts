@@ -25,7 +25,8 @@ import {
   type ResourceResponse,
 } from '@anneal/contracts/resource.ts';
 import type { Input } from '@anneal/convergence/protocol.ts';
-import { emptyPlan, newStack, type ParentLink, type State, type StackDocument } from '@anneal/convergence/state.ts';
+import { newStack, type ParentLink, type StackDocument } from '@anneal/convergence/documents.ts';
+import { emptyPlan, type State } from '@anneal/convergence/state.ts';
 import type { ServiceContext } from '@anneal/runtime/service.ts';
 import { DuplicateError } from '@anneal/store/port.ts';
 import { liveName } from '../live-name.ts';

@@ -9,7 +9,7 @@
  * | any other group or chain, OS::Heat::Stack   | the id of its stack                                          |
  */
 import type { Json } from '@anneal/contracts/json.ts';
-import { isNested, type ResourceDocument } from '@anneal/convergence/state.ts';
+import { isNested, type ResourceDocument } from '@anneal/convergence/documents.ts';
 import { groupKind } from '@anneal/hot/groups/kind.ts';
 
 /** An output by which a template says itself what it is referred to by. */

@@ -1,5 +1,5 @@
 /** The stacks that are nested in one, level by level: each level is one question to the store, however many there are. */
-import { isNested, type ResourceDocument, type StackDocument } from '@anneal/convergence/state.ts';
+import { isNested, type ResourceDocument, type StackDocument } from '@anneal/convergence/documents.ts';
 import type { Collections } from '../collections.ts';
 
 export interface LevelEntry {

@@ -4,7 +4,7 @@
  * it, and a record that is carried out again does not draw again.
  */
 import type { ResourceResponse } from '@anneal/contracts/resource.ts';
-import type { ResourceDocument, StackDocument } from '@anneal/convergence/state.ts';
+import type { ResourceDocument, StackDocument } from '@anneal/convergence/documents.ts';
 import type { Secrets } from '@anneal/runtime/secrets.ts';
 import { responseTo } from './answering.ts';
 import { behaviourOf } from './behaviours.ts';

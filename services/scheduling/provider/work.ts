@@ -8,7 +8,7 @@
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import type { ResourceAction, ResourceRequest } from '@anneal/contracts/resource.ts';
-import type { StackDocument } from '@anneal/convergence/state.ts';
+import type { StackDocument } from '@anneal/convergence/documents.ts';
 import { faultPoint } from '@anneal/runtime/fault.ts';
 import type { ServiceContext } from '@anneal/runtime/service.ts';
 import type { Collection } from '@anneal/store/port.ts';
