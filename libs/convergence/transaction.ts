@@ -16,6 +16,8 @@ export interface Transaction {
   /** The id of the input that is being taken, and how many ids it has been given. */
   input: string;
   ids: number;
+  /** Whether the input is a request of the stack around this one. */
+  isAsked: boolean;
   /** Whether the stack around this one was answered since the input was taken. */
   answered: boolean;
   /** How many of the effects were looked at for an answer that is there at once. */
@@ -37,6 +39,7 @@ export function beginTransaction(state: State, tools: Tools): Transaction {
     },
     input: '',
     ids: 0,
+    isAsked: false,
     answered: false,
     asked: 0,
   };
