@@ -128,6 +128,7 @@ export async function startServices({ services, environment, log: givenLog }: Se
           now,
           secrets,
           gatewayUrl: settings.gatewayUrl,
+          region: settings.region,
           stopping: stopping.signal,
         },
         values,

@@ -21,6 +21,8 @@ export interface ServiceContext {
   readonly secrets: Secrets;
   /** Where hosts and clients reach the gateway. */
   readonly gatewayUrl: string;
+  /** What the catalog calls this place. */
+  readonly region: string;
   /** Aborted when the process is told to stop. */
   readonly stopping: AbortSignal;
 }

@@ -25,6 +25,11 @@ export const sharedSettings = defineSettings({
     schema: z.url().default('http://127.0.0.1:8470'),
     meaning: 'Where hosts and clients reach the gateway. Hosts are told this address when they boot.',
   },
+  region: {
+    env: 'ANNEAL_GATEWAY_REGION',
+    schema: z.string().min(1).default('RegionOne'),
+    meaning: 'The region that the catalog names, the only one that a remote stack can be made in.',
+  },
   keys: {
     env: 'ANNEAL_KEYS',
     schema: z

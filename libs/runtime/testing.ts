@@ -53,6 +53,7 @@ export async function createTestContext(options: TestContextOptions): Promise<Te
     now,
     secrets: createSecrets([new Uint8Array(32).fill(7)]),
     gatewayUrl: options.gatewayUrl ?? 'http://127.0.0.1:1',
+    region: 'RegionOne',
     stopping: stopping.signal,
     directory,
     async dispose() {

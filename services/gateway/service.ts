@@ -48,7 +48,7 @@ export const gatewayService = defineService({
       wakeups,
       stopping: stopping.signal,
       authenticate: createAuthenticate({ tokens, secrets: context.secrets, ask, now }),
-      keystone: { ask, secrets: context.secrets, password, tokens, lifetimeMs, region: settings.region, now },
+      keystone: { ask, secrets: context.secrets, password, tokens, lifetimeMs, region: context.region, now },
       version: manifest.version,
     });
     const unused = unusedConnections(app);

@@ -48,11 +48,6 @@ export const gatewaySettings = defineSettings({
     meaning: 'The password of the user admin. Needed at the first start; a later one replaces it.',
     secret: true,
   },
-  region: {
-    env: 'ANNEAL_GATEWAY_REGION',
-    schema: z.string().min(1).default('RegionOne'),
-    meaning: 'The region that the catalog names.',
-  },
   tokenHours: {
     env: 'ANNEAL_GATEWAY_TOKEN_HOURS',
     schema: z.coerce.number().positive().max(8760).default(24),

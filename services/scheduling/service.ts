@@ -3,7 +3,7 @@ import { providerAnnounced } from '@anneal/contracts/resource.ts';
 import { requestsQueue, shardQueue } from '@anneal/contracts/queues.ts';
 import { timerFired } from '@anneal/contracts/scheduling.ts';
 import { configurationTypes } from '@anneal/hot/types/configuration.ts';
-import { nestedTypes, scalingTypes } from '@anneal/hot/types/nested.ts';
+import { nestedTypesIn, scalingTypes } from '@anneal/hot/types/nested.ts';
 import { provisioningTypes } from '@anneal/hot/types/provisioning.ts';
 import { schedulingTypes } from '@anneal/hot/types/scheduling.ts';
 import { defineService } from '@anneal/runtime/service.ts';
@@ -36,7 +36,7 @@ export const schedulingService = defineService({
     const plans = createPlans({ store });
     const providers = await createProviders(collections.providers, [
       ...schedulingTypes,
-      ...nestedTypes,
+      ...nestedTypesIn(context.region),
       ...scalingTypes,
       ...provisioningTypes,
       ...configurationTypes,
@@ -85,7 +85,7 @@ export const schedulingService = defineService({
     const announcement = {
       provider: providerName,
       queue: requestsQueue('scheduling'),
-      types: [...schedulingTypes, ...nestedTypes, ...scalingTypes],
+      types: [...schedulingTypes, ...nestedTypesIn(context.region), ...scalingTypes],
     };
     await providers.announce(announcement);
     const shared = { context, collections, providers, timers, plans, evaluation, gate, shards };

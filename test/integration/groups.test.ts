@@ -455,4 +455,26 @@ outputs:
     expect(world.outputs(root)['out']).toBe('far');
     expect(await world.stacks(false)).toHaveLength(2);
   });
+
+  it('has the time that it is given, and is made here or nowhere', async () => {
+    const given = (more: string) => ({
+      template: `
+heat_template_version: 2018-08-31
+resources:
+  r: {type: OS::Heat::Stack, properties: {template: {get_file: member.yaml}, parameters: {value: far}, ${more}}}
+`,
+      files,
+    });
+    await expect(world.create('a', given('context: {region_name: Elsewhere}'))).rejects.toThrow(
+      'resources.r.properties.context.region_name: "Elsewhere" is not an allowed value ["RegionOne"]',
+    );
+    await expect(world.create('b', given('context: {credential_secret_id: x}'))).rejects.toThrow(
+      'credentials for another cloud are not supported',
+    );
+    const root = await world.made('s', given('context: {region_name: RegionOne, insecure: true}, timeout: 7'));
+    const remote = async () => (await world.stacks(false)).find(({ id }) => id !== root.id);
+    expect(await remote()).toMatchObject({ timeout_minutes: 7 });
+    await world.updated(root.id, given('timeout: 9'));
+    expect(await remote()).toMatchObject({ timeout_minutes: 9 });
+  });
 });

@@ -70,6 +70,12 @@ const launch: Rule = ({ values }) =>
     ? "Either 'InstanceId' or 'LaunchConfigurationName' must be provided."
     : undefined;
 
+/** There is no other cloud that a stack could be made in. In which region, the schema of the service says that runs it. */
+const remote: Rule = ({ values: { context } }) =>
+  isMap(context) && isGiven(context['credential_secret_id'])
+    ? 'context.credential_secret_id: credentials for another cloud are not supported, a remote stack is made here.'
+    : undefined;
+
 const workflow: Rule = ({ values }) => {
   const { type, params, tasks } = values;
   const isReverse = type === 'reverse';
@@ -98,6 +104,7 @@ export const rules: Readonly<Record<string, Rule>> = {
   'OS::Heat::SoftwareComponent': oneConfigPerAction,
   'OS::Heat::AutoScalingGroup': ({ values }) => wrongSizes(known(values)),
   'AWS::AutoScaling::AutoScalingGroup': both(({ values }) => wrongSizes(known(values)), launch),
+  'OS::Heat::Stack': remote,
   'OS::Heat::ScalingPolicy': stepOnlyWith('min_adjustment_step', 'adjustment_type', 'percent_change_in_capacity'),
   'AWS::AutoScaling::ScalingPolicy': stepOnlyWith('MinAdjustmentStep', 'AdjustmentType', 'PercentChangeInCapacity'),
   'OS::Heat::AccessPolicy': ({ values, siblings }) => {

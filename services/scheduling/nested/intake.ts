@@ -33,6 +33,7 @@ import { liveName } from '../live-name.ts';
 import type { Collections } from '../collections.ts';
 import type { Plans } from '../plans.ts';
 import { treeOf, type ChildCompiler } from './compile.ts';
+import { deadlineOf, minutesOf } from './deadline.ts';
 import { fromKept, toKept, type Kept } from './kept.ts';
 
 const actions: ReadonlyMap<string, ResourceAction> = new Map([
@@ -95,7 +96,7 @@ export function createIntake(parts: {
     const { nested, resource } = data;
     // A remote stack stands by itself: it is listed with the others, and the tree ends at it.
     const isOwn = resource.type === 'OS::Heat::Stack';
-    const now = context.now().toISOString();
+    const now = context.now();
     const project = message.project ?? '';
     const { version: _, ...document } = newStack({
       id: resource.id,
@@ -103,12 +104,12 @@ export function createIntake(parts: {
       live_name: more.deleted ? resource.id : liveName(project, resource.physical_name),
       project,
       owner: nested?.owner ?? '',
-      created_at: now,
-      timeout_minutes: null,
+      created_at: now.toISOString(),
+      timeout_minutes: minutesOf(data),
       on_failure: 'keep',
       tags: [],
       target: more.target,
-      parent: linkOf(message),
+      parent: linkOf(message, now),
       root: isOwn || !nested ? resource.id : nested.root,
       depth: isOwn || !nested ? 0 : nested.depth,
       group: more.kept && toKept(more.kept),
@@ -121,7 +122,7 @@ export function createIntake(parts: {
           action: 'DELETE',
           status: 'COMPLETE',
           reason: 'It was deleted before it was made',
-          deleted_at: now,
+          deleted_at: now.toISOString(),
         }),
       });
     } catch (error) {
@@ -182,7 +183,7 @@ export function createIntake(parts: {
       const data = message.data as ResourceRequest;
       const { id } = message;
       const { stack } = state;
-      const parent = linkOf(message);
+      const parent = linkOf(message, context.now());
       const action = actions.get(message.type) ?? 'create';
       if (stack.deleted_at !== null) {
         // It is as it should be, whoever asks.
@@ -241,6 +242,7 @@ export function createIntake(parts: {
         id: message.id,
         plan: await plans.get(compiled.target.plan),
         target: compiled.target,
+        timeout_minutes: minutesOf(data),
         ...(compiled.kept && { group: toKept(compiled.kept) }),
         parent,
       };
@@ -260,15 +262,15 @@ function adoptedOf({ adopt }: ResourceRequest): JsonObject | null {
 
 const isFinal = (error: unknown): error is AnnealError => error instanceof AnnealError && error.kind === 'final';
 
-function linkOf(message: Envelope): ParentLink {
-  const { resource, stack, fence, deadline } = message.data as ResourceRequest;
+function linkOf(message: Envelope, now: Date): ParentLink {
+  const { resource, stack, fence } = message.data as ResourceRequest;
   return {
     stack_id: stack.id,
     resource_id: resource.id,
     resource_name: resource.name,
     action: actions.get(message.type) ?? 'create',
     fence,
-    deadline,
+    deadline: deadlineOf(message.data as ResourceRequest, now),
   };
 }
 

@@ -43,7 +43,7 @@ export function createWaitConditions(parameters: {
   timers: () => Timers;
 }): WaitConditions {
   const { context, work, timers } = parameters;
-  const { secrets, now, gatewayUrl } = context;
+  const { secrets, now, gatewayUrl, region } = context;
   const { respond, keep } = createAnswering({ context, work });
 
   const answer = async (
@@ -106,7 +106,7 @@ export function createWaitConditions(parameters: {
       user_id: data.resource.id,
       password: token,
       project_id: project,
-      region_name: 'RegionOne',
+      region_name: region,
     };
     const none = { token: null, endpoint: null, curl_cli: null, signal: null };
     switch (data.properties['signal_transport'] ?? 'TOKEN_SIGNAL') {

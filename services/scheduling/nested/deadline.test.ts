@@ -1,0 +1,20 @@
+import { describe, expect, it } from 'vitest';
+import { deadlineOf } from './deadline.ts';
+
+const now = new Date('2030-01-01T00:00:00.000Z');
+const deadline = '2030-01-01T01:00:00.000Z';
+const of = (type: string, properties: Record<string, number>) =>
+  deadlineOf({ resource: { type }, properties, deadline }, now);
+
+describe('the deadline of a nested stack', () => {
+  it('comes earlier when its own properties allow it less time', () => {
+    expect(of('OS::Heat::Stack', { timeout: 5 })).toBe('2030-01-01T00:05:00.000Z');
+    expect(of('AWS::CloudFormation::Stack', { TimeoutInMinutes: 5 })).toBe('2030-01-01T00:05:00.000Z');
+  });
+
+  it('is that of the stack around it otherwise', () => {
+    expect(of('OS::Heat::Stack', { timeout: 500 })).toBe(deadline);
+    expect(of('OS::Heat::Stack', {})).toBe(deadline);
+    expect(of('template.yaml', { timeout: 5 })).toBe(deadline);
+  });
+});

@@ -1,0 +1,23 @@
+/** How long a nested stack may take: as long as the stack around it, or less where its own properties say so. */
+import type { JsonObject } from '@anneal/contracts/json.ts';
+import type { ResourceRequest } from '@anneal/contracts/resource.ts';
+
+const properties: ReadonlyMap<string, string> = new Map([
+  ['OS::Heat::Stack', 'timeout'],
+  ['AWS::CloudFormation::Stack', 'TimeoutInMinutes'],
+]);
+
+type Asked = { readonly resource: { readonly type: string }; readonly properties: JsonObject };
+
+/** Of each of its actions; null: nothing is said. */
+export function minutesOf({ resource, properties: given }: Asked): number | null {
+  const minutes = given[properties.get(resource.type) ?? ''];
+  return typeof minutes === 'number' && minutes > 0 ? minutes : null;
+}
+
+export function deadlineOf(request: Asked & Pick<ResourceRequest, 'deadline'>, now: Date): string {
+  const minutes = minutesOf(request);
+  if (minutes === null) return request.deadline;
+  const own = new Date(now.getTime() + minutes * 60_000).toISOString();
+  return own < request.deadline ? own : request.deadline;
+}
