@@ -368,7 +368,12 @@ export const stackEvents = call('stack.events', 'The events of a stack, in order
 });
 
 export const stackSignal = call('stack.signal', 'Hand a signal to a resource.', {
-  question: which.extend({ resource: z.string(), signal: json }),
+  question: which.extend({
+    resource: z.string(),
+    /** Only to this incarnation of the resource; a replacement has another id. */
+    resource_id: z.string().optional(),
+    signal: json,
+  }),
   answer: z.object({}),
 });
 

@@ -46,7 +46,14 @@ export type Input =
   | { readonly kind: 'resource'; readonly id: string; readonly resource: string; readonly action: ResourceAct }
   | { readonly kind: 'response'; readonly id: string; readonly response: ResourceResponse }
   | { readonly kind: 'timer'; readonly id: string; readonly timer: string; readonly traversal: string }
-  | { readonly kind: 'signal'; readonly id: string; readonly resource: string; readonly signal: Json };
+  | {
+      readonly kind: 'signal';
+      readonly id: string;
+      readonly resource: string;
+      /** Only to this one of its incarnations. */
+      readonly incarnation?: string | undefined;
+      readonly signal: Json;
+    };
 
 export type Effect =
   /** Send the pending request of this resource to its provider; all it says is in the resource's document. */

@@ -7,7 +7,13 @@ import { isNested } from './documents.ts';
 import { addEffect, type Transaction } from './transaction.ts';
 
 export function takeSignal(transaction: Transaction, input: Extract<Input, { kind: 'signal' }>): void {
-  const { signal, resource: name, id } = input;
+  const { signal, resource: name, incarnation, id } = input;
+  const resource = standing(transaction, name);
+  const { stack } = transaction.state;
+  if (incarnation !== undefined && incarnation !== resource.id) {
+    const message = `The resource ${name} of stack ${stack.name} was replaced; the signal is for the one before. Read where to signal again.`;
+    throw new AnnealError('NotFound', message);
+  }
   // Heat's way to let a resource go on from a hook; it works for types that cannot be signalled.
   if (isObject(signal) && 'unset_hook' in signal) {
     const hook = signal['unset_hook'] ?? null;
@@ -19,9 +25,7 @@ export function takeSignal(transaction: Transaction, input: Extract<Input, { kin
     });
     return;
   }
-  const resource = standing(transaction, name);
   if (resource.action === 'DELETE') {
-    const { stack } = transaction.state;
     throw new AnnealError('NotFound', `The Resource (${name}) could not be found in Stack ${stack.name}.`);
   }
   if (resource.action === 'INIT') {

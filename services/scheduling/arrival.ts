@@ -98,8 +98,8 @@ export async function toInput(parameters: ToInput): Promise<Input | RouteInput |
     case stackDelete.type:
       return { kind: 'delete', id };
     case stackSignal.type: {
-      const data = message.data as Signal;
-      return { kind: 'signal', id, resource: data.resource, signal: data.signal };
+      const { resource, resource_id: incarnation, signal } = message.data as Signal;
+      return { kind: 'signal', id, resource, incarnation, signal };
     }
     case stackAct.type:
       return toAction(parameters, (message.data as z.infer<typeof stackAct.data>).action);

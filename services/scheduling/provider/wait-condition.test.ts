@@ -91,6 +91,30 @@ describe('a wait condition', () => {
 });
 
 describe('a handle', () => {
+  it('that was replaced takes no signals that were meant for the one before', async () => {
+    const handles = (value: string) =>
+      planWith([
+        resource('h', { signal_transport: literal(value) }, { type: 'OS::Heat::WaitConditionHandle' }),
+        resource('v', { value: literal(value) }),
+      ]);
+    const { id } = await harness.create('s', handles('TOKEN_SIGNAL'));
+    await harness.settled(id);
+    const before = (await show(id, 'h'))?.id ?? '';
+    await harness.update(id, handles('HEAT_SIGNAL'));
+    await harness.settled(id);
+    const now = (await show(id, 'h'))?.id ?? '';
+    const signalTo = (incarnation: string) =>
+      harness.ask(stackSignal, { project, stack: id, resource: 'h', resource_id: incarnation, signal: null });
+    await expect(signalTo(before)).rejects.toMatchObject({
+      code: 'NotFound',
+      message: expect.stringContaining('was replaced'),
+    });
+    await signalTo(now);
+    await harness.remove(id);
+    await harness.settled(id);
+    await expect(signalTo(now)).rejects.toMatchObject({ code: 'NotFound' });
+  });
+
   it('hands out a grant for itself, sealed at rest', async () => {
     const { id } = await harness.create(
       's',
