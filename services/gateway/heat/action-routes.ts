@@ -112,7 +112,7 @@ export function actionRoutes(scope: FastifyInstance, { ask }: { ask: Ask }): voi
 
   // ---- one resource
 
-  scope.patch<{ Params: { resource: string } }>(`${at}/resources/:resource`, async (request) => {
+  scope.patch<{ Params: { resource: string } }>(`${at}/resources/:resource`, async (request, reply) => {
     const { mark_unhealthy: unhealthy, resource_status_reason: reason = null, ...others } = objectBody(request);
     const unknown = Object.keys(others);
     if (unknown.length > 0) {
@@ -127,7 +127,7 @@ export function actionRoutes(scope: FastifyInstance, { ask }: { ask: Ask }): voi
       throw new AnnealError('InvalidRequest', 'resource_status_reason must be a text.');
     }
     const { project, id } = await stackAt(ask, request);
-    return ask('scheduling', resourceAct, {
+    await ask('scheduling', resourceAct, {
       project,
       data: {
         project,
@@ -136,6 +136,7 @@ export function actionRoutes(scope: FastifyInstance, { ask }: { ask: Ask }): voi
         action: { kind: 'mark', unhealthy: flag === true || flag === 'true', reason: (reason ?? '').slice(0, 4096) },
       },
     });
+    return reply.type('application/json').send('null');
   });
 }
 

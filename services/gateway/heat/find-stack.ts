@@ -50,6 +50,10 @@ export async function stackAt(
 /** Which kinds of thing below a stack can be reached by its name alone. */
 export const lookupPaths = ['resources', 'events', 'template', 'actions', 'environment', 'files', 'outputs'] as const;
 
+/** What templates know a stack by is as good as its name. */
+export const arnPrefix = 'arn:openstack:heat:';
+const arn = /^arn:openstack:heat::[^:]*:stacks\/[^/]+\/(?<id>[^/]+)$/;
+
 /**
  * 302 for every method: the clients of this API send the same method and body again, so it must not become 303 or 307.
  */
@@ -59,8 +63,9 @@ export async function redirect(
   reply: FastifyReply,
   below: string,
 ): Promise<FastifyReply> {
-  const { name } = request.params as { name: string };
-  const stack = await lookUp(ask, { project: projectOf(request), stack: name });
+  const { name = '', '*': rest } = request.params as { name?: string; '*'?: string };
+  const given = rest === undefined ? name : `${arnPrefix}${rest}`;
+  const stack = await lookUp(ask, { project: projectOf(request), stack: arn.exec(given)?.groups?.['id'] ?? given });
   const location = `${stackHref(rootOf(request), stack)}${below === '' ? '' : `/${below}`}${queryOf(request)}`;
   return reply
     .code(302)

@@ -150,6 +150,21 @@ describe('a stack', () => {
     expect(page.json).toMatchObject({ links: [{ rel: 'next', href: expect.stringContaining('&marker=') }] });
   });
 
+  it('is listed in the order that was asked for, page by page, with the count of all', async () => {
+    for (const name of ['order-b', 'order-c', 'order-a']) await create(name, { tags: 'order' });
+    const listed = async (query: string) => {
+      const { json } = await gateway.call('GET', `${root}/stacks?tags=order&${query}`);
+      const { stacks, count } = json as unknown as { stacks: { id: string; stack_name: string }[]; count?: number };
+      return { names: stacks.map(({ stack_name }) => stack_name), last: stacks.at(-1)?.id ?? '', count };
+    };
+    const first = await listed('sort_keys=stack_name&limit=2&with_count=true');
+    expect(first).toMatchObject({ names: ['order-a', 'order-b'], count: 3 });
+    expect(await listed(`sort_keys=stack_name&limit=2&marker=${first.last}`)).toMatchObject({ names: ['order-c'] });
+    expect((await listed('sort_keys=stack_name&sort_dir=desc&limit=1')).names).toEqual(['order-c']);
+    expect((await listed('owner_id=nobody')).names).toEqual([]);
+    expect((await listed('username=admin')).names).toHaveLength(3);
+  });
+
   it('is found by name or id for every method: 302 to its canonical address, with the query', async () => {
     const id = await created('found');
     const canonical = `${root}/stacks/found/${id}`;
@@ -160,6 +175,11 @@ describe('a stack', () => {
     for (const below of ['resources', 'events', 'template', 'environment', 'files', 'actions']) {
       const { status, headers } = await gateway.call('GET', `${root}/stacks/${id}/${below}?limit=1&sort_dir=desc`);
       expect([status, headers.get('location')]).toEqual([302, `${canonical}/${below}?limit=1&sort_dir=desc`]);
+    }
+    const arn = `arn:openstack:heat::${project}:stacks/found/${id}`;
+    for (const name of [arn, encodeURIComponent(arn)]) {
+      const { status, headers } = await gateway.call('GET', `${root}/stacks/${name}`);
+      expect([status, headers.get('location')]).toEqual([302, canonical]);
     }
     const post = await gateway.call('POST', `${root}/stacks/found/actions`, { check: null });
     expect([post.status, post.headers.get('location')]).toEqual([302, `${canonical}/actions`]);
@@ -196,9 +216,9 @@ describe('a stack', () => {
     const id = await created('gone');
     expect((await follow('DELETE', '/stacks/gone')).status).toBe(204);
     expect((await gateway.call('GET', `${root}/stacks/gone`)).status).toBe(404);
-    expect((await gateway.call('GET', `${root}/stacks/gone/${id}`)).json).toMatchObject({
-      stack: { stack_status: 'DELETE_COMPLETE' },
-    });
+    const { json } = await gateway.call('GET', `${root}/stacks/gone/${id}`);
+    expect(json).toMatchObject({ stack: { stack_status: 'DELETE_COMPLETE' } });
+    expect(json['stack']).not.toHaveProperty('outputs');
     expect((await gateway.call('DELETE', `${root}/stacks/gone/${id}`)).status).toBe(404);
   });
 
@@ -355,6 +375,9 @@ describe('what is wrong', () => {
     expect(await message(gateway.call('POST', `${root}/stacks`, { template }))).toBe('No stack name specified');
     expect(await message(gateway.call('POST', `${root}/stacks`, { stack_name: 'x' }))).toBe('No template specified');
     expect(await message(gateway.call('POST', `${root}/stacks`, '{not json'))).toContain('not valid JSON');
+    const deep = `{"stack_name": "x", "template": {"a": "\\"[", "b": ${'['.repeat(20_000)}${']'.repeat(20_000)}}}`;
+    expect(await message(gateway.call('POST', `${root}/stacks`, deep))).toContain('deeper than');
+    expect(await message(create('x', { converge: true }))).toContain('converge');
     expect(await message(create('x', { timeout_mins: -1, files: [], disable_rollback: 'maybe' }))).toMatch(
       /files.*timeout_mins.*disable_rollback|files/,
     );

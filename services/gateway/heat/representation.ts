@@ -73,7 +73,7 @@ export function stackBody(root: Root, stack: StackView): object {
     tags: stack.tags,
     stack_status: statusOf(stack),
     stack_status_reason: stack.reason,
-    ...(stack.outputs && { outputs: sortedOutputs(stack).map(outputBody) }),
+    ...(stack.outputs && stack.deleted_at === null && { outputs: sortedOutputs(stack).map(outputBody) }),
     on_failure: stack.on_failure,
     failures: stack.failures,
     conditions: stack.conditions,

@@ -210,6 +210,12 @@ function readTags(value: Json | undefined, wrong: Wrong): string[] | undefined {
 /** Of a stack that is not there yet: what it shall be called, and what it shall be. */
 export function readNewStack(body: JsonObject): { readonly name: string; readonly wanted: StackRequest } {
   const name = readStackName(body);
+  if (!absent(body['converge'])) {
+    throw new AnnealError(
+      'InvalidRequest',
+      'converge is for updates: of what is not there yet, nothing can be looked at.',
+    );
+  }
   const wanted = readStackBody(body);
   requireTemplate(wanted);
   return { name, wanted };

@@ -25,24 +25,32 @@ const mostRows = 1000;
 export function stackReadRoutes(scope: FastifyInstance, { ask, blobs, secrets }: StackReadOptions): void {
   scope.get('/:project/stacks', async (request) => {
     const limit = queryNumber(request, 'limit', { least: 0, most: Number.MAX_SAFE_INTEGER });
-    const stacks = await list(request, limit === undefined || limit === 0 ? undefined : Math.min(limit, mostRows));
+    const size = limit === undefined || limit === 0 ? undefined : Math.min(limit, mostRows);
+    const counted = queryBoolean(request, 'with_count') ?? false;
+    const marker = queryValue(request, 'marker');
+    // The pages of what is newest first come from the store; any other order, or a count, needs all of them.
+    const all = counted || isOrdered(request) ? await list(request, {}) : undefined;
+    const stacks = all ? pageOf(all, { marker, size }) : await list(request, { size, marker });
     const root = rootOf(request);
     const last = stacks.at(-1);
     const more = limit !== undefined && last !== undefined && stacks.length === limit;
     return {
       stacks: stacks.map((stack) => stackRow(root, stack)),
       ...(more && { links: [{ rel: 'next', href: `${baseUrl(request)}${nextPage(request, last.id)}` }] }),
-      ...(queryBoolean(request, 'with_count') && { count: stacks.length }),
+      ...(counted && { count: all?.length ?? 0 }),
     };
   });
 
   scope.get('/:project/stacks/detail', async (request) => {
     const root = rootOf(request);
-    return { stacks: (await list(request, undefined)).map((stack) => stackRow(root, stack)) };
+    return { stacks: (await list(request, {})).map((stack) => stackRow(root, stack)) };
   });
 
   /** All of them where no limit is given: pages are asked for until there are no more. */
-  async function list(request: FastifyRequest, limit: number | undefined): Promise<StackView[]> {
+  async function list(
+    request: FastifyRequest,
+    { size, marker: from }: { size?: number | undefined; marker?: string | undefined },
+  ): Promise<StackView[]> {
     const project = projectOf(request);
     // There is one project, so a list over all of them is the same list.
     queryBoolean(request, 'global_tenant');
@@ -55,7 +63,7 @@ export function stackReadRoutes(scope: FastifyInstance, { ask, blobs, secrets }:
     const deleted = queryBoolean(request, 'show_deleted');
     const wanted = tagFilter(request);
     const found: StackView[] = [];
-    let marker = queryValue(request, 'marker');
+    let marker = from;
     for (;;) {
       const page = await ask('scheduling', stackList, {
         project,
@@ -72,9 +80,9 @@ export function stackReadRoutes(scope: FastifyInstance, { ask, blobs, secrets }:
       });
       for (const stack of page.stacks) {
         if (actions.length > 0 && !actions.includes(stack.action)) continue;
-        if (!wanted(stack.tags)) continue;
+        if (!wanted(stack.tags) || !isOf(request, stack)) continue;
         found.push(stack);
-        if (found.length === limit) return found;
+        if (found.length === size) return found;
       }
       const last = page.stacks.at(-1);
       if (!last || page.stacks.length < mostRows) return sorted(request, found);
@@ -167,6 +175,24 @@ function tagFilter(request: FastifyRequest): (tags: readonly string[]) => boolea
     !(notAny?.some((tag) => tags.includes(tag)) ?? false);
 }
 
+/** Whose it is. */
+function isOf(request: FastifyRequest, { project, owner, parent }: StackView): boolean {
+  const fits = (key: string, value: string): boolean => {
+    const wanted = queryValues(request, key);
+    return wanted.length === 0 || wanted.includes(value);
+  };
+  return fits('tenant', project) && fits('username', owner) && fits('owner_id', parent ?? '');
+}
+
+/** An unknown marker is ignored. */
+function pageOf(
+  all: readonly StackView[],
+  { marker, size = all.length }: { marker: string | undefined; size: number | undefined },
+): readonly StackView[] {
+  const first = all.findIndex(({ id }) => id === marker) + 1;
+  return all.slice(first, first + size);
+}
+
 const sortKeys: Readonly<Record<string, (stack: StackView) => string>> = {
   stack_name: ({ name }) => name,
   stack_status: ({ action, status }) => `${action}_${status}`,
@@ -174,10 +200,15 @@ const sortKeys: Readonly<Record<string, (stack: StackView) => string>> = {
   updated_time: ({ updated_at }) => updated_at ?? '',
 };
 
+const isOrdered = (request: FastifyRequest): boolean =>
+  queryValues(request, 'sort_keys').length > 0 || queryValue(request, 'sort_dir') !== undefined;
+
 function sorted(request: FastifyRequest, stacks: StackView[]): StackView[] {
-  const keys = queryValues(request, 'sort_keys').flatMap((key) => sortKeys[key] ?? []);
-  if (keys.length === 0) return stacks;
-  const sign = queryValue(request, 'sort_dir') === 'desc' ? -1 : 1;
+  if (!isOrdered(request)) return stacks;
+  const known = queryValues(request, 'sort_keys').flatMap((key) => sortKeys[key] ?? []);
+  const keys = known.length > 0 ? known : [({ created_at }: StackView) => created_at];
+  const direction = queryValue(request, 'sort_dir') ?? (known.length > 0 ? 'asc' : 'desc');
+  const sign = direction === 'desc' ? -1 : 1;
   return stacks.sort((a, b) => {
     for (const key of keys) {
       if (key(a) !== key(b)) return key(a) < key(b) ? -sign : sign;

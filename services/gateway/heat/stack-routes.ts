@@ -7,7 +7,7 @@ import type { Ask } from '../ask.ts';
 import { objectBody, queryBoolean } from '../http/body.ts';
 import { callerOf, projectOf } from '../identity/caller.ts';
 import type { Compiler } from './compile.ts';
-import { lookupPaths, redirect, rootOf, stackAt, stackMissing } from './find-stack.ts';
+import { arnPrefix, lookupPaths, redirect, rootOf, stackAt, stackMissing } from './find-stack.ts';
 import { stackHref } from './representation.ts';
 import { readNewStack, readStackBody, requireTemplate } from './stack-body.ts';
 import { heatError, plainBody } from './wording.ts';
@@ -93,6 +93,12 @@ export function stackRoutes(scope: FastifyInstance, { ask, compiler }: { ask: As
   scope.route({
     method: ['GET', 'PUT', 'PATCH', 'DELETE', 'POST'],
     url: '/:project/stacks/:name',
+    handler: (request, reply) => redirect(ask, request, reply, ''),
+  });
+  // An ARN has slashes of its own, which clients need not encode.
+  scope.route({
+    method: ['GET', 'PUT', 'PATCH', 'DELETE', 'POST'],
+    url: `/:project/stacks/${arnPrefix.replaceAll(':', '::')}*`,
     handler: (request, reply) => redirect(ask, request, reply, ''),
   });
   for (const below of lookupPaths) {

@@ -2,7 +2,7 @@
  * Errors as Heat words them: `{code, title, explanation, error: {type, message, traceback}}`. Our own code, the mistakes and
  * the remedy stand beside Heat's fields, where clients that know us find them.
  */
-import { AnnealError, type Failure } from '@anneal/contracts/errors.ts';
+import { AnnealError, type Failure, type Mistake } from '@anneal/contracts/errors.ts';
 import type { FamilyWording } from '../http/family.ts';
 import type { Problem } from '../http/problem.ts';
 import { authenticateHeader } from '../identity/keystone.ts';
@@ -37,6 +37,21 @@ const byCode: Readonly<Record<string, string>> = {
   AlreadyExists: 'StackExists',
 };
 
+/** The refusals of a template that Heat's clients tell from the others. */
+function byMistake(mistake: Mistake | undefined): string | undefined {
+  switch (mistake?.code) {
+    case 'MissingParameter':
+      return 'UserParameterMissing';
+    case 'UnknownParameter':
+      // Given, and not only read by the template.
+      return mistake.path.startsWith('parameters.') ? 'UnknownUserParameter' : undefined;
+    case 'ImmutableParameter':
+      return 'ImmutableParameterModified';
+    default:
+      return undefined;
+  }
+}
+
 /** An error whose Heat type is known where it is thrown. */
 export function heatError(code: AnnealError['code'], type: string, message: string): AnnealError {
   return new AnnealError(code, message, { details: { heat_type: type } });
@@ -44,9 +59,7 @@ export function heatError(code: AnnealError['code'], type: string, message: stri
 
 const typeOf = ({ code, mistakes, details }: Failure, fallback: string): string => {
   if (typeof details?.['heat_type'] === 'string') return details['heat_type'];
-  // The one refusal of a template that Heat's clients tell from the others.
-  if (mistakes?.[0]?.code === 'MissingParameter') return 'UserParameterMissing';
-  return byCode[code] ?? fallback;
+  return byMistake(mistakes?.[0]) ?? byCode[code] ?? fallback;
 };
 
 function heatBody({ status, failure }: Problem): object {

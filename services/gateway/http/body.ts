@@ -13,6 +13,8 @@ export function readJsonBodies(scope: FastifyInstance): void {
   scope.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => {
     const text = typeof body === 'string' ? body : body.toString('utf8');
     if (text.trim() === '') return done(null, undefined);
+    if (isTooDeep(text))
+      return done(new AnnealError('InvalidRequest', `The request body is nested deeper than ${deepest} levels.`));
     try {
       done(null, JSON.parse(text));
     } catch (error) {
@@ -20,6 +22,23 @@ export function readJsonBodies(scope: FastifyInstance): void {
       done(new AnnealError('InvalidRequest', `The request body is not valid JSON: ${reason}`));
     }
   });
+}
+
+/** Far more than any template has; what reads a body goes down it by recursion, which has an end. */
+const deepest = 500;
+
+function isTooDeep(text: string): boolean {
+  let depth = 0;
+  let quoted = false;
+  for (let index = 0; index < text.length; index += 1) {
+    const character = text[index];
+    if (quoted && character === '\\') index += 1;
+    else if (character === '"') quoted = !quoted;
+    else if (!quoted && (character === '[' || character === '{')) depth += 1;
+    else if (!quoted && (character === ']' || character === '}')) depth -= 1;
+    if (depth > deepest) return true;
+  }
+  return false;
 }
 
 /** @throws AnnealError InvalidRequest that lists every field that is wrong. */
