@@ -91,15 +91,15 @@ describe('the events of a stack', () => {
       for (const descending of [false, true]) {
         const wanted = all.filter(({ resource_name: name }) => resource === undefined || name === resource);
         if (descending) wanted.reverse();
-        for (const limit of [1, 7, 250, 1000]) {
+        for (const limit of [7, 250, 1000]) {
           const pages: KeptEvent[] = [];
-          for (let more = true; more && (limit > 7 || pages.length < 60);) {
+          for (let more = true; more;) {
             const marker = pages.at(-1)?.id;
             const page = await history.read({ stackId: 's', resource, descending, limit, marker });
             pages.push(...page);
             more = page.length === limit;
           }
-          expect(pages).toEqual(wanted.slice(0, limit > 7 ? undefined : pages.length));
+          expect(pages).toEqual(wanted);
         }
         const last = wanted.at(-1);
         if (!last) continue;

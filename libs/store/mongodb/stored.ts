@@ -6,6 +6,7 @@
  */
 import type { Binary } from 'mongodb';
 import type { IndexValue } from '../port.ts';
+import { valueAt } from '../value-at.ts';
 
 export interface Stored {
   _id: string;
@@ -36,15 +37,6 @@ export function keysOf(document: object, fields: readonly string[]): Keys {
     if (key !== '_id') keys[key] = asKey(valueAt(document, field));
   }
   return keys;
-}
-
-function valueAt(document: object, field: string): unknown {
-  let value: unknown = document;
-  for (const name of field.split('.')) {
-    if (typeof value !== 'object' || value === null || Array.isArray(value) || !Object.hasOwn(value, name)) return null;
-    value = (value as Record<string, unknown>)[name];
-  }
-  return value;
 }
 
 /** What JSON makes of the value; lists and objects, which no query asks for, as their text. */

@@ -12,7 +12,7 @@ import {
 import { assertServed } from '../served.ts';
 import { type Connection, isConstraint } from './connection.ts';
 import { countSql, findSql, type Sql } from './query.ts';
-import { refusedFields, tableOf } from './table.ts';
+import { keysOf, refusedFields, tableOf } from './table.ts';
 
 interface Row {
   readonly id: string;
@@ -20,23 +20,33 @@ interface Row {
   readonly body: string;
 }
 
+interface Written {
+  readonly keys: string;
+  readonly body: string;
+}
+
+const nothing: Written = { keys: '', body: '' };
+
 export class SqliteCollection<T extends Document> implements Collection<T> {
   readonly #connection: Connection;
   readonly #definition: CollectionDefinition;
+  readonly #fields: () => readonly string[];
   readonly #sql: Record<
     'insert' | 'put' | 'replace' | 'remove' | 'removeVersion' | 'get' | 'getMany' | 'there',
     string
   >;
 
-  constructor(connection: Connection, definition: CollectionDefinition) {
+  /** `fields`: all paths that anyone in this process has an index on. */
+  constructor(connection: Connection, definition: CollectionDefinition, fields: () => readonly string[]) {
     this.#connection = connection;
     this.#definition = definition;
+    this.#fields = fields;
     const table = tableOf(definition.name);
     this.#sql = {
-      insert: `INSERT INTO ${table} (id, version, body) VALUES (?, 1, ?)`,
-      put: `INSERT INTO ${table} (id, version, body) VALUES (?, 1, ?)
-            ON CONFLICT (id) DO UPDATE SET version = version + 1, body = excluded.body`,
-      replace: `UPDATE ${table} SET version = version + 1, body = ? WHERE id = ? AND version = ?`,
+      insert: `INSERT INTO ${table} (id, version, keys, body) VALUES (?, 1, ?, ?)`,
+      put: `INSERT INTO ${table} (id, version, keys, body) VALUES (?, 1, ?, ?)
+            ON CONFLICT (id) DO UPDATE SET version = version + 1, keys = excluded.keys, body = excluded.body`,
+      replace: `UPDATE ${table} SET version = version + 1, keys = ?, body = ? WHERE id = ? AND version = ?`,
       remove: `DELETE FROM ${table} WHERE id = ?`,
       removeVersion: `DELETE FROM ${table} WHERE id = ? AND version = ?`,
       get: `SELECT id, version, body FROM ${table} WHERE id = ?`,
@@ -46,8 +56,9 @@ export class SqliteCollection<T extends Document> implements Collection<T> {
   }
 
   async insert(document: Draft<T>): Promise<T> {
-    const { id, body } = written<T>(document);
-    await this.#connection.write(() => this.#refusable(id, () => this.#run(this.#sql.insert, id, body)));
+    const { id } = document;
+    const { keys, body } = this.#written(document);
+    await this.#connection.write(() => this.#refusable(id, () => this.#run(this.#sql.insert, id, keys, body)));
     return { ...document, version: 1 } as unknown as T;
   }
 
@@ -81,16 +92,17 @@ export class SqliteCollection<T extends Document> implements Collection<T> {
   }
 
   async replace(document: Draft<T>, version: number): Promise<T | undefined> {
-    const { id, body } = written<T>(document);
+    const { id } = document;
+    const { keys, body } = this.#written(document);
     const changed = await this.#connection.write(() =>
-      this.#refusable(id, () => this.#run(this.#sql.replace, body, id, version)),
+      this.#refusable(id, () => this.#run(this.#sql.replace, keys, body, id, version)),
     );
     return changed === 0 ? undefined : ({ ...document, version: version + 1 } as unknown as T);
   }
 
   async remove(id: string, version?: number): Promise<boolean> {
     const outcome = await this.#connection.write(() =>
-      this.#apply({ kind: 'remove', id, ...(version !== undefined && { version }) }, ''),
+      this.#apply({ kind: 'remove', id, ...(version !== undefined && { version }) }, nothing),
     );
     return outcome === 'done';
   }
@@ -98,25 +110,25 @@ export class SqliteCollection<T extends Document> implements Collection<T> {
   async bulk(operations: readonly BulkOperation<T>[]): Promise<BulkOutcome[]> {
     if (operations.length === 0) return [];
     // Made into text now: what the caller does to its documents before the commit must not be written.
-    const bodies = operations.map((operation) =>
-      operation.kind === 'remove' ? '' : written<T>(operation.document).body,
+    const written = operations.map((operation) =>
+      operation.kind === 'remove' ? nothing : this.#written(operation.document),
     );
     return this.#connection.write(() =>
-      operations.map((operation, index) => this.#apply(operation, bodies[index] ?? '')),
+      operations.map((operation, index) => this.#apply(operation, written[index] ?? nothing)),
     );
   }
 
-  #apply(operation: BulkOperation<T>, body: string): BulkOutcome {
+  #apply(operation: BulkOperation<T>, { keys, body }: Written): BulkOutcome {
     try {
       switch (operation.kind) {
         case 'insert':
-          this.#run(this.#sql.insert, operation.document.id, body);
+          this.#run(this.#sql.insert, operation.document.id, keys, body);
           return 'done';
         case 'put':
-          this.#run(this.#sql.put, operation.document.id, body);
+          this.#run(this.#sql.put, operation.document.id, keys, body);
           return 'done';
         case 'replace':
-          return this.#run(this.#sql.replace, body, operation.document.id, operation.version) > 0
+          return this.#run(this.#sql.replace, keys, body, operation.document.id, operation.version) > 0
             ? 'done'
             : this.#missed(operation.document.id);
         case 'remove': {
@@ -132,6 +144,14 @@ export class SqliteCollection<T extends Document> implements Collection<T> {
     }
     // The switch is exhaustive.
     return operation satisfies never;
+  }
+
+  #written(document: Draft<T>): Written {
+    return {
+      keys: keysOf(document, this.#fields()),
+      // The version lives in its own column; one that a caller spread into its draft must not be kept.
+      body: JSON.stringify('version' in document ? { ...document, version: undefined } : document),
+    };
   }
 
   #missed(id: string): BulkOutcome {
@@ -155,14 +175,6 @@ export class SqliteCollection<T extends Document> implements Collection<T> {
       throw new DuplicateError({ collection: name, fields: refusedFields(name, error), id });
     }
   }
-}
-
-/** The version lives in its own column; one that a caller spread into its draft must not be kept. */
-function written<T extends Document>(document: Draft<T>): { id: string; body: string } {
-  return {
-    id: document.id,
-    body: JSON.stringify('version' in document ? { ...document, version: undefined } : document),
-  };
 }
 
 function read(row: Row): Document {

@@ -21,8 +21,10 @@ interface Work {
   readonly reject: (error: unknown) => void;
 }
 
-/** Files are marked with it; a file of a later layout is refused instead of misread. */
-const layout = 1;
+/** Files are marked with it; a file of another layout is refused instead of misread. */
+const layout = 2;
+/** Of 4 KiB, in the log of writes before they are copied into the file: what is written and gone again is not copied. */
+const pagesInLog = 8000;
 /** How long a commit waits for other processes before its writers are told. */
 const patienceMs = 10_000;
 const statementsKept = 300;
@@ -48,10 +50,15 @@ export class Connection {
       if (file !== ':memory:') mkdirSync(dirname(file), { recursive: true });
       // The wait inside a call stops the whole process, so it is short; the patience is in `#flush`.
       this.#db = new DatabaseSync(file, { timeout: 2000 });
-      this.#db.exec(`PRAGMA journal_mode=WAL; PRAGMA synchronous=${synchronous}; PRAGMA cache_size=-32000;`);
+      this.#db.exec(
+        `PRAGMA journal_mode=WAL; PRAGMA synchronous=${synchronous}; PRAGMA cache_size=-32000;
+         PRAGMA wal_autocheckpoint=${pagesInLog};`,
+      );
       const { user_version: found } = this.#db.prepare('PRAGMA user_version').get() as { user_version: number };
-      if (found > layout) throw new Error(`its layout is ${found}, and this program reads up to ${layout}`);
-      if (found !== layout) this.#db.exec(`PRAGMA user_version=${layout}`);
+      if (found !== 0 && found !== layout) {
+        throw new Error(`its layout is ${found}, and this program reads ${layout}`);
+      }
+      if (found === 0) this.#db.exec(`PRAGMA user_version=${layout}`);
     } catch (error) {
       throw unavailable(file, 'opened', error);
     }

@@ -7,7 +7,7 @@ import { checkDefinition } from '../definition.ts';
 import type { Blobs, Collection, CollectionDefinition, Document, IndexDefinition, Store } from '../port.ts';
 import { SqliteCollection } from './collection.ts';
 import { Connection } from './connection.ts';
-import { makeTable } from './table.ts';
+import { fieldsOf, makeTable } from './table.ts';
 import { readSqliteUrl } from './url.ts';
 
 export async function openSqliteStore(url: string): Promise<Store> {
@@ -18,6 +18,7 @@ export async function openSqliteStore(url: string): Promise<Store> {
   });
   /** By collection: a second caller with other indexes must not drop those of the first. */
   const known = new Map<string, Map<string, IndexDefinition>>();
+  const fields = new Map<string, readonly string[]>();
 
   return {
     async collection<T extends Document>(definition: CollectionDefinition): Promise<Collection<T>> {
@@ -26,7 +27,8 @@ export async function openSqliteStore(url: string): Promise<Store> {
       known.set(definition.name, indexes);
       for (const index of definition.indexes) indexes.set(JSON.stringify(index), index);
       await connection.write(() => makeTable(connection, definition.name, [...indexes.values()]));
-      return new SqliteCollection<T>(connection, definition);
+      fields.set(definition.name, fieldsOf([...indexes.values()]));
+      return new SqliteCollection<T>(connection, definition, () => fields.get(definition.name) ?? []);
     },
     blobs: blobsOn(connection),
     check: () =>

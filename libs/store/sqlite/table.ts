@@ -1,10 +1,13 @@
 /**
  * A collection as a table: id, version, the document as JSON, and one generated column per indexed path. Generated
- * columns cost no space, need no backfill when an index is added to a collection that has documents, and cannot differ
- * from the document.
+ * columns cost no space, and need no backfill when an index is added to a collection that has documents.
+ *
+ * Their values are read from `keys`, where each write puts those of the paths that its writer knows: what is indexed in a
+ * document of megabytes is found without reading it. A path that the last writer did not know is read from the document.
  */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { IndexDefinition, IndexValue } from '../port.ts';
+import { valueAt } from '../value-at.ts';
 import { type Connection, isConstraint } from './connection.ts';
 
 /** Stands for null in index columns: below every number, equal to itself, so that unique indexes count null as a value. */
@@ -29,17 +32,33 @@ function columnDefinition(field: string): string {
     .split('.')
     .map((name) => `."${name}"`)
     .join('')}`.replaceAll("'", "''");
-  return `${columnOf(field)} GENERATED ALWAYS AS (ifnull(json_extract(body, '${path}'), ${nothingSql})) VIRTUAL`;
+  const key = `$."${field}"`.replaceAll("'", "''");
+  const value = `ifnull(json_extract(keys, '${key}'), ifnull(json_extract(body, '${path}'), ${nothingSql}))`;
+  return `${columnOf(field)} GENERATED ALWAYS AS (${value}) VIRTUAL`;
+}
+
+/** The text of `keys`: JSON, but that nothing is a number that JSON does not have. */
+export function keysOf(document: object, fields: readonly string[]): string {
+  const entries = fields.map((field) => {
+    const text = JSON.stringify(valueAt(document, field)) ?? 'null';
+    return `${JSON.stringify(field)}:${text === 'null' ? nothingSql : text}`;
+  });
+  return `{${entries.join(',')}}`;
 }
 
 const indexName = (collection: string, index: IndexDefinition): string =>
   `${index.unique ? 'u' : 'i'}:${collection}:${index.fields.join(',')}`;
 
+export const fieldsOf = (indexes: readonly IndexDefinition[]): string[] => [
+  ...new Set(indexes.flatMap(({ fields }) => fields.filter((field) => field !== 'id'))),
+];
+
 /** Makes what is missing and drops the indexes that `known` no longer has. Runs within a write. */
 export function makeTable(connection: Connection, collection: string, known: readonly IndexDefinition[]): void {
   const table = tableOf(collection);
   connection.exec(
-    `CREATE TABLE IF NOT EXISTS ${table} (id TEXT PRIMARY KEY NOT NULL, version INTEGER NOT NULL, body TEXT NOT NULL)`,
+    `CREATE TABLE IF NOT EXISTS ${table} (id TEXT PRIMARY KEY NOT NULL, version INTEGER NOT NULL, keys TEXT NOT NULL,
+     body TEXT NOT NULL)`,
   );
   const columns = new Set(
     connection
@@ -47,8 +66,8 @@ export function makeTable(connection: Connection, collection: string, known: rea
       .all(`c:${collection}`)
       .map((row) => String(row['name'])),
   );
-  for (const field of new Set(known.flatMap((index) => index.fields))) {
-    if (field === 'id' || columns.has(`f:${field}`)) continue;
+  for (const field of fieldsOf(known)) {
+    if (columns.has(`f:${field}`)) continue;
     connection.exec(`ALTER TABLE ${table} ADD COLUMN ${columnDefinition(field)}`);
   }
   const wanted = new Map(known.map((index) => [indexName(collection, index), index]));

@@ -1,0 +1,9 @@
+/** What stands in a document at a path of an index: undefined or null where nothing does. */
+export function valueAt(document: object, field: string): unknown {
+  let value: unknown = document;
+  for (const name of field.split('.')) {
+    if (typeof value !== 'object' || value === null || Array.isArray(value) || !Object.hasOwn(value, name)) return null;
+    value = (value as Record<string, unknown>)[name];
+  }
+  return value;
+}
