@@ -4,6 +4,7 @@ import type { JsonObject } from '@anneal/contracts/json.ts';
 import { groupAdjust } from '@anneal/contracts/scheduling.ts';
 import { requestsQueue } from '@anneal/contracts/queues.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
+import { provisioningTypes } from '@anneal/hot/types/provisioning.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { StackWorld } from './stack-world.ts';
 
@@ -371,6 +372,62 @@ outputs: {PublicIp: {value: {get_attr: [v, value]}}}
     await eventually(async () =>
       world.outputs(await world.show(root.id))['list'] === 'image,image' ? true : undefined,
     );
+  });
+});
+
+describe('an instance group without a launch configuration', () => {
+  const registry = {
+    resource_registry: { 'OS::Heat::ScaledResource': 'instance.yaml', 'OS::Nova::Server': 'server.yaml' },
+  };
+  const server = provisioningTypes.find(({ type }) => type === 'OS::Nova::Server');
+  const attributes = Object.keys(server?.attributes ?? {});
+  const templates = {
+    'server.yaml': `
+heat_template_version: 2018-08-31
+parameters: {image: {type: string}, flavor: {type: string}}
+outputs:
+${attributes.map((name) => `  ${name}: {value: ${name}}`).join('\n')}
+`,
+    'instance.yaml': `
+heat_template_version: 2018-08-31
+parameters: {ImageId: {type: string}, InstanceType: {type: string}, Tags: {type: json}}
+resources:
+  v: {type: OS::Heat::Value, properties: {value: {list_join: [/, [{get_param: ImageId}, {get_param: InstanceType}]]}}}
+outputs: {PublicIp: {value: {get_attr: [v, value]}}}
+`,
+  };
+  const group = (server: string, after: string, more = '') => ({
+    template: `
+heat_template_version: 2018-08-31
+resources:
+${more}
+  g:
+    type: AWS::AutoScaling::AutoScalingGroup
+    properties: {AvailabilityZones: [nova], ${after}: ${server}, MinSize: 1, MaxSize: 3}
+outputs:
+  list: {value: {get_attr: [g, InstanceList]}}
+`,
+    files: templates,
+    environment: registry,
+  });
+
+  it('makes its instances like the server that it names, which must be there', async () => {
+    const { id } = await world.made('with-server', {
+      template: `
+heat_template_version: 2018-08-31
+resources: {s: {type: OS::Nova::Server, properties: {image: debian, flavor: small}}}
+`,
+      files: templates,
+      environment: registry,
+    });
+    const server = (await world.resources(id))[0]?.physical_id ?? '';
+    const own = await world.made('s', group(server, 'InstanceId'));
+    expect(world.outputs(own)['list']).toBe('debian/small');
+    const config = `  c: {type: AWS::AutoScaling::LaunchConfiguration, properties: {InstanceId: ${server}, InstanceType: large}}`;
+    const named = await world.made('t', group('{get_resource: c}', 'LaunchConfigurationName', config));
+    expect(world.outputs(named)['list']).toBe('debian/large');
+    const missing = await world.create('u', group('nobody', 'InstanceId'));
+    expect((await world.settled(missing.id)).reason).toContain('The Server (nobody) could not be found.');
   });
 });
 

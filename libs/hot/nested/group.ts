@@ -110,7 +110,8 @@ function configurationOf({
   const [name] = expression ? referencesOf(expression).resources : [];
   const found = resources.find((other) => other.name === name);
   const foundType = found && typeOf.get(found.name);
-  if (!found || !foundType) return 'unknown';
+  // What a server has that is there already is known when the group is made.
+  if (!found || !foundType || found.properties['InstanceId']) return 'unknown';
   const { all } = resolveProperties({ resource: found, type: foundType, scope: stack.scope });
   const given = Object.entries(all).filter(([key]) => Object.hasOwn(found.properties, key));
   return { properties: toRecord(given.map(([key, value]) => [key, opened(value)])) };

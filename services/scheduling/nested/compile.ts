@@ -1,16 +1,17 @@
 /** Has the plan of a nested stack made, now that all that it is made from is known. */
 import type { Envelope } from '@anneal/contracts/envelope.ts';
-import { isObject, type JsonObject } from '@anneal/contracts/json.ts';
+import type { JsonObject } from '@anneal/contracts/json.ts';
 import type { PlanRolling } from '@anneal/contracts/plan.ts';
 import { requestsQueue } from '@anneal/contracts/queues.ts';
 import { type CompileAnswer, templateCompileNested } from '@anneal/contracts/templating.ts';
-import { isNested, type ResourceDocument, type StackDocument, type Target } from '@anneal/convergence/documents.ts';
+import { type ResourceDocument, type StackDocument, type Target } from '@anneal/convergence/documents.ts';
 import { groupKind } from '@anneal/hot/groups/kind.ts';
 import type { ServiceContext } from '@anneal/runtime/service.ts';
 import type { Collections } from '../collections.ts';
 import type { Evaluation } from '../evaluation.ts';
 import { derivedId } from '../ids.ts';
 import { targetOf } from '../target.ts';
+import { createConfigurations } from './configuration.ts';
 import { cooldownUntil } from './cooldown.ts';
 import type { GroupState, Kept } from './kept.ts';
 import { membersOf } from './members.ts';
@@ -57,6 +58,7 @@ export function createChildCompiler({
   evaluation: Evaluation;
 }): ChildCompiler {
   const { bus, mint, secrets } = context;
+  const configurations = createConfigurations(collections, evaluation);
 
   const groupParts = async (
     parameters: CompileChild,
@@ -81,15 +83,14 @@ export function createChildCompiler({
         })),
       size,
       configuration:
-        parameters.configuration ??
-        (groupKind(type) === 'instances'
-          ? await findConfiguration(
-              collections,
-              { id: parameters.parentStack, project: stack.project },
-              wanted.properties['LaunchConfigurationName'],
-              evaluation,
-            )
-          : null),
+        groupKind(type) === 'instances'
+          ? await configurations.find({
+              properties: wanted.properties,
+              project: stack.project,
+              stack: parameters.parentStack,
+              named: parameters.configuration,
+            })
+          : null,
       reference: stack.name,
       withinSeconds: (Date.parse(parameters.deadline) - context.now().getTime()) / 1000,
       newName: (count) => memberName(derivedId(`${cause.id} member`, count)),
@@ -158,25 +159,6 @@ async function countOutside(
   const outside = tree.filter((stack) => stack.deleted_at === null && !isInside(stack.id)).map((stack) => stack.id);
   if (outside.length === 0) return 0;
   return resources.count({ stack_id: { in: outside } });
-}
-
-/** The launch configuration that the group names by its reference, among the resources of the stack around it. */
-async function findConfiguration(
-  { resources }: Collections,
-  { id, project }: { id: string; project: string },
-  name: JsonObject[string] | undefined,
-  evaluation: Evaluation,
-): Promise<GroupState['configuration']> {
-  const found = (await resources.find({ where: { stack_id: id } })).find(
-    (resource) =>
-      resource.physical_id !== null && !isNested(resource) && evaluation.referenceTo(resource, project) === name,
-  );
-  if (!found) return null;
-  const { metadata } = found;
-  return {
-    properties: found.request?.properties ?? found.properties,
-    metadata: isObject(metadata) ? metadata : {},
-  };
 }
 
 export const treeOf = ({ id, name, project, root, depth }: StackDocument): CompileChild['stack'] => ({

@@ -1,0 +1,83 @@
+/**
+ * What an instance group makes its instances after: the launch configuration that it names, or a server that is there
+ * already. A configuration may itself start from a server; what it says besides wins.
+ */
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
+import { isNested } from '@anneal/convergence/documents.ts';
+import type { Collections } from '../collections.ts';
+import type { Evaluation } from '../evaluation.ts';
+import type { GroupState } from './kept.ts';
+
+type Configuration = GroupState['configuration'];
+
+export interface Configurations {
+  find(group: {
+    /** Of the group. */
+    readonly properties: JsonObject;
+    readonly project: string;
+    /** The stack around it. */
+    readonly stack: string;
+    /** The launch configuration, when it is known already. */
+    readonly named: Configuration | undefined;
+  }): Promise<Configuration>;
+}
+
+/** From what a server has to what a launch configuration calls it. */
+const taken: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  'OS::Nova::Server': {
+    image: 'ImageId',
+    flavor: 'InstanceType',
+    key_name: 'KeyName',
+    security_groups: 'SecurityGroups',
+  },
+  'AWS::EC2::Instance': {
+    ImageId: 'ImageId',
+    InstanceType: 'InstanceType',
+    KeyName: 'KeyName',
+    SecurityGroups: 'SecurityGroups',
+  },
+};
+
+export function createConfigurations(
+  { stacks, resources }: Pick<Collections, 'stacks' | 'resources'>,
+  evaluation: Pick<Evaluation, 'referenceTo'>,
+): Configurations {
+  /** By its reference, among the resources of the stack. */
+  const named = async (stack: string, project: string, name: Json | undefined): Promise<Configuration> => {
+    const found = (await resources.find({ where: { stack_id: stack } })).find(
+      (resource) =>
+        resource.physical_id !== null && !isNested(resource) && evaluation.referenceTo(resource, project) === name,
+    );
+    if (!found) return null;
+    const { metadata, request, properties } = found;
+    return { properties: request?.properties ?? properties, metadata: isObject(metadata) ? metadata : {} };
+  };
+
+  /** Servers of any stack of the project; their resource has their id. */
+  const like = async (id: string, project: string): Promise<JsonObject> => {
+    const server = await resources.get(id);
+    const names = server && taken[server.type];
+    const owner = names && (await stacks.get(server.stack_id));
+    if (!names || owner?.project !== project || server.action === 'DELETE') {
+      throw new AnnealError('NotFound', `The Server (${id}) could not be found.`);
+    }
+    const given = Object.entries(server.properties).flatMap(([name, value]): [string, Json][] => {
+      const called = names[name];
+      return called === undefined || value === null ? [] : [[called, value]];
+    });
+    return Object.fromEntries(given);
+  };
+
+  return {
+    async find({ properties, project, stack, named: known }) {
+      const { InstanceId: ownServer, LaunchConfigurationName: name } = properties;
+      if (typeof ownServer === 'string') return { properties: await like(ownServer, project), metadata: {} };
+      const found = known ?? (await named(stack, project, name));
+      const server = found?.properties['InstanceId'];
+      if (!found || typeof server !== 'string') return found;
+      const said = Object.entries(found.properties).filter(([, value]) => value !== null);
+      return { ...found, properties: { ...(await like(server, project)), ...Object.fromEntries(said) } };
+    },
+  };
+}
