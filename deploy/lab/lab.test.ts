@@ -239,6 +239,14 @@ describe('lab', () => {
     expect(await ended).toBe('SIGKILL');
   });
 
+  it('comes back where it was, at a port that no outgoing connection takes meanwhile', async () => {
+    const { url } = lab;
+    expect(Number(new URL(url).port)).toBeLessThan(32_000);
+    await lab.stop();
+    lab = await start();
+    expect(lab.url).toBe(url);
+  });
+
   it('does not start on a state file that it cannot understand, and names it', async () => {
     await lab.stop();
     await writeFile(join(directory, 'machines/machine-1/machine.json'), '{');

@@ -1,5 +1,5 @@
 /** Machines and the endpoint in front of them, over a folder that holds all they remember. */
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomInt } from 'node:crypto';
 import { mkdirSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -106,18 +106,23 @@ export async function startLab(options: LabOptions): Promise<Lab> {
   writeWhole(join(directory, 'lab.json'), JSON.stringify(file));
   for (const machine of machines) machine.plugIn();
 
-  /** Nodes are enrolled with the address of their controller, so the port should stay what it was. */
+  /**
+   * Nodes are enrolled with the address of their controller, so the port should stay what it was: one that the system gives
+   * to no outgoing connection while the lab is away.
+   */
   async function listen(wanted: number, before: number | undefined): Promise<void> {
-    try {
-      await app.listen({ host: options.host, port: wanted === 0 ? (before ?? 0) : wanted });
-    } catch (error) {
-      const taken = (error as NodeJS.ErrnoException).code === 'EADDRINUSE';
-      if (!taken || wanted !== 0 || before === undefined) throw error;
-      options.log.warn(
-        { port: before },
-        'the port of the last run is taken; the lab moves to another, and enrolled nodes must be told',
-      );
-      await app.listen({ host: options.host, port: 0 });
+    const others = Array.from({ length: 20 }, () => randomInt(15_000, 32_000));
+    const ports = wanted === 0 ? [...(before === undefined ? [] : [before]), ...others, 0] : [wanted];
+    for (const next of ports) {
+      try {
+        await app.listen({ host: options.host, port: next });
+        return;
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE' || next === ports.at(-1)) throw error;
+        if (next !== before) continue;
+        const moved = 'the port of the last run is taken; the lab moves to another, and enrolled nodes must be told';
+        options.log.warn({ port: next }, moved);
+      }
     }
   }
 

@@ -69,7 +69,7 @@ for (const { name, find } of brokers) {
           `every service saying that it is not ready without the ${missing}, and where that should be`,
           ({ ready, checks }) => !ready && checks[check]?.includes(host) === true,
         );
-        await delay(awayMs - (performance.now() - since));
+        await delay(Math.max(0, awayMs - (performance.now() - since)));
         expect(await pids()).toEqual(before);
 
         await server[missing].start();

@@ -1,10 +1,9 @@
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
 import { armFault, disarmFaults } from '@anneal/runtime/fault.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { nodeList, nodeMaintenance, nodePower, nodeProvision, nodeRemove } from '@anneal/contracts/provisioning.ts';
 import { steps } from '@anneal/provisioning/node-states.ts';
 import { afterEach, describe, expect, it } from 'vitest';
+import { freePort } from '../backends/free-port.ts';
 import { World, type WorldOptions } from './provisioning-world.ts';
 
 describe('provisioning with the lab', () => {
@@ -179,10 +178,7 @@ describe('provisioning with the lab', () => {
 
   it('a BMC that does not exist, or refuses the password, leaves the node enrolled with the reason', async () => {
     const w = await open({ machines: 1, settings: { ANNEAL_PROVISIONING_BMC_SECONDS: '2' } });
-    const free = createServer();
-    await new Promise<void>((resolve) => void free.listen(0, '127.0.0.1', resolve));
-    const { port } = free.address() as AddressInfo;
-    await new Promise((resolve) => void free.close(resolve));
+    const port = await freePort();
     await w.enrol('gone', { address: `http://127.0.0.1:${port}` });
     await w.enrol('machine-1', { password: 'wrong' });
     const failed = (name: string) =>

@@ -63,4 +63,14 @@ describe('choosePort', () => {
     const options = { host: '127.0.0.1', port: 0, dataDirectory: folder };
     expect(await choosePort(options)).toBe(await choosePort(options));
   });
+
+  it('takes for 0 none that the system may give to a connection before it is listened on', async () => {
+    const chosen = choosePort({ host: '127.0.0.1', port: 0, dataDirectory: folder });
+    expect(await chosen).toBeLessThan(32_000);
+  });
+
+  it('takes another one where what was written down of the last run is no port', async () => {
+    await writeFile(join(folder, 'port'), '99999999');
+    expect(await choosePort({ host: '127.0.0.1', port: 0, dataDirectory: folder })).toBeLessThan(32_000);
+  });
 });

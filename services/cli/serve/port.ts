@@ -15,7 +15,8 @@ export async function choosePort(parameters: { host: string; port: number; dataD
   if (port > 0) return probe(host, port);
   const file = join(dataDirectory, 'port');
   const last = Number(await readFile(file, 'utf8').catch(() => '0'));
-  const chosen = await probe(host, Number.isInteger(last) && last > 0 ? last : 0).catch(() => probe(host, 0));
+  const again = Number.isInteger(last) && last > 0 && last <= 65_535 ? probe(host, last) : freePort(host);
+  const chosen = await again.catch(() => freePort(host));
   await writeFile(file, String(chosen));
   return chosen;
 }
