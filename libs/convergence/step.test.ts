@@ -284,6 +284,18 @@ describe('a newer action', () => {
   });
 });
 
+describe('abandoning', () => {
+  it('ends once its grace is over, also when a deletion is never answered', () => {
+    const state = fresh();
+    finish(state, create(state, { a: wish() }));
+    expect(remove(state)).toEqual(['delete a']);
+    take(state, { kind: 'delete', id: 'abandon', abandon: true });
+    expect(status(state)).toBe('DELETE_IN_PROGRESS');
+    take(state, { kind: 'timer', id: 't', timer: 'grace', traversal: state.stack.traversal });
+    expect(status(state)).toBe('DELETE_COMPLETE');
+  });
+});
+
 describe('time and repeats', () => {
   it('ends at the deadline, with an exit for each resource', () => {
     const state = fresh();

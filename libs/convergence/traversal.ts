@@ -147,7 +147,8 @@ export function endGrace(transaction: Transaction): void {
   if (state.stack.action !== 'DELETE' || state.stack.phase !== 'converging') return;
   for (const id of state.inFlight) {
     const resource = state.resources.get(id);
-    if (!resource?.request || resource.request.action === 'delete') continue;
+    // One that deletes need not take over another; one that abandons awaits nothing.
+    if (!resource?.request || (resource.request.action === 'delete' && !state.stack.abandoned)) continue;
     const aborted = changeResource(transaction, id, {
       status: 'FAILED',
       reason: `${resource.action} aborted (user triggered cancel)`,
