@@ -3,7 +3,7 @@ import type { PlanOutput } from '@anneal/contracts/plan.ts';
 import type { Build } from './build.ts';
 import { join, type Mistakes, nearestName } from './mistakes.ts';
 import { type Entry, isNull } from './node.ts';
-import { checkReference, type ResourceContext } from './resource.ts';
+import { checkReference, type ResourceContext } from './resource-context.ts';
 import type { Version } from './version.ts';
 
 const keys = ['value', 'description', 'condition'];

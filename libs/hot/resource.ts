@@ -1,64 +1,16 @@
 /** One resource of the template to one of the plan. */
 import type { Expression, PlanResource, Source } from '@anneal/contracts/plan.ts';
-import type { ResourceType } from '@anneal/contracts/resource-type.ts';
-import { type Build, type Place, type Reference, vanished } from './build.ts';
-import { evaluate, type Scope, unknown } from './evaluate.ts';
-import { everyName, lookUp } from './functions/table.ts';
-import { join, listed, type Mistakes, nearestName } from './mistakes.ts';
-import { type Entry, isNull, isObject, type MapNode, type Node, toRecord } from './node.ts';
-import type { NestedTemplate } from './nested/library.ts';
-import { type PropertyMistake, resolveProperties } from './properties.ts';
+import { type Build, type Place, vanished } from './build.ts';
+import { evaluate, unknown } from './evaluate.ts';
+import { lookUp } from './functions/table.ts';
+import { join, listed, nearestName } from './mistakes.ts';
+import { type Entry, isNull, type MapNode, type Node, toRecord } from './node.ts';
 import { referencesOf } from './references.ts';
-import { updatePolicies } from './types/update-policy.ts';
-import type { Version } from './version.ts';
+import { checkReference, type ResourceContext, type WrittenResource } from './resource-context.ts';
+import { checkForms, checkKeys, isFunction } from './resource-form.ts';
+import { checkProperties, checkUpdatePolicy } from './resource-properties.ts';
 
-const keys = [
-  'type',
-  'properties',
-  'metadata',
-  'depends_on',
-  'update_policy',
-  'deletion_policy',
-  'description',
-  'external_id',
-  'condition',
-];
-const since2016 = new Set(['external_id', 'condition']);
-
-const isText = (node: Node): boolean => node.kind === 'scalar' && typeof node.value === 'string';
-const isFunction = (node: Node): boolean => {
-  const [name] = node.kind === 'map' && node.entries.size === 1 ? node.entries.keys() : [];
-  return name !== undefined && everyName.has(name);
-};
-const writtenForms: Readonly<Record<string, { forms: string; allows: (node: Node) => boolean }>> = {
-  properties: { forms: 'object', allows: (node) => !isNull(node) },
-  description: { forms: 'string', allows: isText },
-  metadata: { forms: 'object', allows: ({ kind }) => kind === 'map' },
-  update_policy: { forms: 'object', allows: ({ kind }) => kind === 'map' },
-  deletion_policy: { forms: 'string', allows: (node) => isText(node) || isFunction(node) },
-  external_id: { forms: 'string', allows: (node) => isText(node) || isFunction(node) },
-  depends_on: { forms: 'list or string', allows: (node) => !isNull(node) },
-  condition: { forms: 'string_or_boolean', allows: (node) => !isNull(node) },
-};
-
-export interface ResourceContext {
-  readonly version: Version;
-  readonly mistakes: Mistakes;
-  readonly build: Build;
-  readonly scope: Scope;
-  readonly dialect: 'hot' | 'cfn';
-  /** Parameters whose values stand in no message. */
-  readonly hidden: ReadonlySet<string>;
-  /** All resources of the template; the value says whether it exists, by its condition. */
-  readonly enabled: ReadonlyMap<string, boolean>;
-  /** The type of each resource, aliases followed, for those whose type is known. */
-  readonly typeOf: ReadonlyMap<string, ResourceType>;
-  /** Of the resources that are templates. */
-  readonly templateOf: ReadonlyMap<string, NestedTemplate>;
-}
-
-/** Whether the resource exists. Undecided counts as existing, so that it is checked. */
-/** Undefined: a parameter that has no value yet decides. */
+/** Whether the resource exists; undefined: a parameter that has no value yet decides. */
 export function isEnabled(
   name: string,
   node: Node,
@@ -71,33 +23,37 @@ export function isEnabled(
 }
 
 export function compileResource(name: string, entry: Entry, context: ResourceContext): PlanResource | undefined {
-  return entry.value.kind === 'map' ? new ResourceCompiler(name, entry.value, entry.at, context).compile() : undefined;
+  const { value: node, at } = entry;
+  if (node.kind !== 'map') return undefined;
+  return new ResourceCompiler({ name, node, at, path: join('resources', name) }, context).compile();
 }
 
 class ResourceCompiler {
+  readonly #written: WrittenResource;
   readonly #name: string;
   readonly #node: MapNode;
   readonly #at: Source | undefined;
-  readonly #context: ResourceContext;
   readonly #path: string;
+  readonly #context: ResourceContext;
   readonly #requires = new Set<string>();
 
-  constructor(name: string, node: MapNode, at: Source | undefined, context: ResourceContext) {
-    this.#name = name;
-    this.#node = node;
-    this.#at = at;
+  constructor(written: WrittenResource, context: ResourceContext) {
+    this.#written = written;
+    this.#name = written.name;
+    this.#node = written.node;
+    this.#at = written.at;
+    this.#path = written.path;
     this.#context = context;
-    this.#path = join('resources', name);
   }
 
   compile(): PlanResource | undefined {
-    this.#checkKeys();
+    checkKeys(this.#written, this.#context);
     const type = this.#context.typeOf.get(this.#name);
     const properties = this.#properties();
     const metadata = this.#expression('metadata', true);
     const updatePolicy = this.#expression('update_policy', false);
     const externalId = this.#expression('external_id', false);
-    this.#checkForms();
+    checkForms(this.#written, this.#context);
     const explicit = this.#dependsOn();
     if (externalId) {
       if (explicit.length > 0)
@@ -124,8 +80,9 @@ class ResourceCompiler {
       ...(this.#at && { source: this.#at }),
     };
     // With external_id nothing is created, so nothing is required of the properties.
-    if (type && !externalId) this.#checkProperties(resource, type, properties.broken);
-    if (type && updatePolicy) this.#checkUpdatePolicy(resource, type, updatePolicy);
+    if (type && !externalId)
+      checkProperties(this.#written, { resource, type, broken: properties.broken }, this.#context);
+    if (type && updatePolicy) checkUpdatePolicy(this.#written, { resource, type, policy: updatePolicy }, this.#context);
     return resource;
   }
 
@@ -136,63 +93,6 @@ class ResourceCompiler {
 
   #refuse(code: string, message: string, key: string, at = this.#node.entries.get(key)?.at ?? this.#at): void {
     this.#context.mistakes.add({ code, message, path: join(this.#path, key), at });
-  }
-
-  #checkKeys(): void {
-    for (const [key, entry] of this.#node.entries) {
-      const known =
-        keys.includes(key) &&
-        !(since2016.has(key) && this.#context.version < '2016-10-14' && this.#context.dialect === 'hot');
-      if (known) continue;
-      const message = `"${key}" is not a valid keyword inside a resource definition`;
-      const nearest = keys.includes(key) ? undefined : nearestName(key, keys);
-      this.#context.mistakes.add({
-        code: 'UnknownKey',
-        message,
-        path: join(this.#path, key),
-        at: entry.at,
-        expected: keys.join(', '),
-        found: key,
-        nearest,
-      });
-    }
-  }
-
-  /** What may only be written in one form. A null is no form of anything. */
-  #checkForms(): void {
-    for (const [key, { forms, allows }] of Object.entries(writtenForms)) {
-      const node = this.#node.entries.get(key)?.value;
-      if (node && !allows(node)) {
-        this.#refuse('WrongType', `Resource ${this.#name} ${key} type must be ${forms}`, key, node.at ?? this.#at);
-      }
-    }
-  }
-
-  /** Types that can be updated in parts say what may be set; the others take none. */
-  #checkUpdatePolicy(resource: PlanResource, type: ResourceType, policy: Expression): void {
-    if (type.open_properties || this.#context.templateOf.has(this.#name)) return;
-    const schema = Object.hasOwn(updatePolicies, type.type) ? updatePolicies[type.type] : undefined;
-    if (policy.kind === 'call') {
-      this.#refuse('WrongType', `Resource ${this.#name} update_policy must be written out`, 'update_policy');
-      return;
-    }
-    const entries = policy.kind === 'map' ? policy.entries.map(({ key, value }) => [key, value] as const) : [];
-    const literals = policy.kind === 'literal' && isObject(policy.value) ? Object.entries(policy.value) : [];
-    const properties = toRecord<Expression>([
-      ...entries,
-      ...literals.map(([key, value]) => [key, { kind: 'literal', value }] as const),
-    ]);
-    const { scope, mistakes } = this.#context;
-    const policyType = { type: type.type, properties: { ...schema }, attributes: {} };
-    const resolved = resolveProperties({
-      resource: { ...resource, properties },
-      type: policyType,
-      scope,
-      section: 'update_policy',
-    });
-    for (const { steps, ...mistake } of resolved.mistakes) {
-      mistakes.add({ ...mistake, at: this.#locate(mistake.code, steps, 'update_policy') });
-    }
   }
 
   #properties(): { known: [string, Expression][]; broken: Set<string> } {
@@ -320,99 +220,4 @@ class ResourceCompiler {
     const type = this.#context.typeOf.get(this.#name);
     return type?.open_properties === true || type?.actions?.includes('snapshot') === true;
   }
-
-  /** What is known already is checked now; the rest when it is known. */
-  #checkProperties(resource: PlanResource, type: ResourceType, broken: ReadonlySet<string>): void {
-    const { mistakes } = resolveProperties({
-      resource,
-      type,
-      scope: this.#context.scope,
-      siblings: this.#context.enabled,
-      hidden: this.#context.hidden,
-      isTemplate: this.#context.templateOf.has(this.#name),
-    });
-    for (const { steps, ...mistake } of mistakes) {
-      // What did not compile has been reported; that it is missing now is no second mistake.
-      if (mistake.code === 'ConstraintBroken' && steps.length === 0 && broken.size > 0) continue;
-      if (
-        mistake.code === 'MissingProperty' &&
-        steps.length === 0 &&
-        [...broken].some((name) => name === '*' || mistake.message.endsWith(`: Property ${name} not assigned`))
-      )
-        continue;
-      this.#context.mistakes.add({ ...mistake, at: this.#locate(mistake.code, steps) });
-    }
-    for (const name of broken) {
-      if (name !== '*' && !type.open_properties && !Object.hasOwn(type.properties, name)) {
-        const at = this.#locate('UnknownProperty', [name]);
-        const path = `${this.#path}.properties.${name}`;
-        this.#context.mistakes.add({
-          code: 'UnknownProperty',
-          message: `Property error: ${path}: Unknown Property ${name}`,
-          path,
-          at,
-          found: name,
-          nearest: nearestName(name, Object.keys(type.properties)),
-        });
-      }
-    }
-  }
-
-  /** The place of a property in the text: of the key where the name is wrong, of the value where the value is. */
-  #locate(code: string, steps: PropertyMistake['steps'], section = 'properties'): Source | undefined {
-    const properties = this.#node.entries.get(section);
-    let at = properties?.at ?? this.#at;
-    let node = properties?.value;
-    for (const [index, step] of steps.entries()) {
-      const isLast = index === steps.length - 1;
-      if (node?.kind === 'map') {
-        const entry: Entry | undefined = node.entries.get(String(step));
-        if (!entry) return at;
-        at = (isLast && code === 'UnknownProperty' ? entry.at : entry.value.at) ?? entry.at ?? at;
-        node = entry.value;
-      } else if (node?.kind === 'list' && typeof step === 'number') {
-        node = node.items[step];
-        at = node?.at ?? at;
-      } else return at;
-    }
-    return at;
-  }
-}
-
-/** True when the resource exists. `where` is the place in Heat's words. */
-export function checkReference(
-  { resource, attribute, function: name, at, path }: Reference,
-  where: string,
-  { enabled, typeOf, templateOf, mistakes }: Pick<ResourceContext, 'enabled' | 'typeOf' | 'templateOf' | 'mistakes'>,
-): boolean {
-  if (!enabled.get(resource)) {
-    const nearest = enabled.has(resource) ? undefined : nearestName(resource, enabled.keys());
-    const message = `The specified reference "${resource}" (in ${where}) is incorrect.`;
-    const expected = listed([...enabled].flatMap(([other, exists]) => (exists ? [other] : [])));
-    mistakes.add({ code: 'UnknownResource', message, path, at, found: resource, nearest, expected });
-    return false;
-  }
-  const type = typeOf.get(resource);
-  if (
-    name === 'get_attr' &&
-    type &&
-    attribute !== undefined &&
-    !type.open_attributes &&
-    attribute !== 'show' &&
-    !(templateOf.has(resource) && attribute.startsWith('resource.')) &&
-    !Object.hasOwn(type.attributes, attribute)
-  ) {
-    const known = Object.keys(type.attributes);
-    const message = `The Referenced Attribute (${resource} ${attribute}) is incorrect.`;
-    mistakes.add({
-      code: 'UnknownAttribute',
-      message,
-      path,
-      at,
-      found: attribute,
-      nearest: nearestName(attribute, known),
-      expected: known.join(', '),
-    });
-  }
-  return true;
 }

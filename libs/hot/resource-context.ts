@@ -1,0 +1,71 @@
+/** What a resource is compiled amid, and whether what it refers to is there. */
+import type { Source } from '@anneal/contracts/plan.ts';
+import type { ResourceType } from '@anneal/contracts/resource-type.ts';
+import type { Build, Reference } from './build.ts';
+import type { Scope } from './evaluate.ts';
+import { listed, type Mistakes, nearestName } from './mistakes.ts';
+import type { MapNode } from './node.ts';
+import type { NestedTemplate } from './nested/library.ts';
+import type { Version } from './version.ts';
+
+/** A resource as it stands in the template. */
+export interface WrittenResource {
+  readonly name: string;
+  readonly node: MapNode;
+  readonly at: Source | undefined;
+  readonly path: string;
+}
+
+export interface ResourceContext {
+  readonly version: Version;
+  readonly mistakes: Mistakes;
+  readonly build: Build;
+  readonly scope: Scope;
+  readonly dialect: 'hot' | 'cfn';
+  /** Parameters whose values stand in no message. */
+  readonly hidden: ReadonlySet<string>;
+  /** All resources of the template; the value says whether it exists, by its condition. */
+  readonly enabled: ReadonlyMap<string, boolean>;
+  /** The type of each resource, aliases followed, for those whose type is known. */
+  readonly typeOf: ReadonlyMap<string, ResourceType>;
+  /** Of the resources that are templates. */
+  readonly templateOf: ReadonlyMap<string, NestedTemplate>;
+}
+
+/** True when the resource exists. `where` is the place in Heat's words. */
+export function checkReference(
+  { resource, attribute, function: name, at, path }: Reference,
+  where: string,
+  { enabled, typeOf, templateOf, mistakes }: Pick<ResourceContext, 'enabled' | 'typeOf' | 'templateOf' | 'mistakes'>,
+): boolean {
+  if (!enabled.get(resource)) {
+    const nearest = enabled.has(resource) ? undefined : nearestName(resource, enabled.keys());
+    const message = `The specified reference "${resource}" (in ${where}) is incorrect.`;
+    const expected = listed([...enabled].flatMap(([other, exists]) => (exists ? [other] : [])));
+    mistakes.add({ code: 'UnknownResource', message, path, at, found: resource, nearest, expected });
+    return false;
+  }
+  const type = typeOf.get(resource);
+  if (
+    name === 'get_attr' &&
+    type &&
+    attribute !== undefined &&
+    !type.open_attributes &&
+    attribute !== 'show' &&
+    !(templateOf.has(resource) && attribute.startsWith('resource.')) &&
+    !Object.hasOwn(type.attributes, attribute)
+  ) {
+    const known = Object.keys(type.attributes);
+    const message = `The Referenced Attribute (${resource} ${attribute}) is incorrect.`;
+    mistakes.add({
+      code: 'UnknownAttribute',
+      message,
+      path,
+      at,
+      found: attribute,
+      nearest: nearestName(attribute, known),
+      expected: known.join(', '),
+    });
+  }
+  return true;
+}
