@@ -25,8 +25,9 @@ export function takeSignal(transaction: Transaction, input: Extract<Input, { kin
     });
     return;
   }
-  if (resource.action === 'DELETE') {
-    throw new AnnealError('NotFound', `The Resource (${name}) could not be found in Stack ${stack.name}.`);
+  // What works in such an action may wait for just this signal.
+  if ((resource.action === 'DELETE' || resource.action === 'SUSPEND') && !resource.request) {
+    throw new AnnealError('NotSupported', `Signal resource during ${resource.action} is not supported.`);
   }
   if (resource.action === 'INIT') {
     throw new AnnealError('NotSupported', `Resource ${name} was never created; it cannot be signalled.`);

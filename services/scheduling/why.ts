@@ -70,6 +70,15 @@ export function createWhy(parameters: {
       .filter(({ hook, request }) => hook !== null || request !== null)
       .toSorted((a, b) => Number(b.hook !== null) - Number(a.hook !== null) || sinceOf(a).localeCompare(sinceOf(b)));
     const [first] = waiting;
+    const pause = stack.batch?.until ?? null;
+    if (!first && pause !== null) {
+      // Who rolls is a group; what can be cancelled is what was asked of the stack around it all, if anything was.
+      const root = await collections.stacks.get(stack.root);
+      return {
+        summary: `${stack.name} pauses between two batches of its members until ${pause}.`,
+        exits: root?.status === 'IN_PROGRESS' ? cancelOf(root, root.name) : [],
+      };
+    }
     if (!first) return ofShard(stack, chain);
     const end = await ofResource(stack, first, chain);
     const others = waiting.length - 1;

@@ -203,3 +203,19 @@ describe('a hook', () => {
     await world.complete(id);
   });
 });
+
+describe('a stack that is suspended', () => {
+  it('lets nothing in it be signalled, until it is resumed', async () => {
+    const template = `
+heat_template_version: 2018-08-31
+resources: {h: {type: OS::Heat::WaitConditionHandle}}
+`;
+    const { id } = await world.made('s', { template });
+    await world.act(id, { kind: 'suspend' });
+    await world.complete(id);
+    await expect(world.signal(id, 'h', {})).rejects.toThrow('Signal resource during SUSPEND is not supported.');
+    await world.act(id, { kind: 'resume' });
+    await world.complete(id);
+    await world.signal(id, 'h', {});
+  });
+});

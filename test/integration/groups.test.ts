@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { JsonObject } from '@anneal/contracts/json.ts';
-import { groupAdjust } from '@anneal/contracts/scheduling.ts';
+import { groupAdjust, stackWhy } from '@anneal/contracts/scheduling.ts';
 import { requestsQueue } from '@anneal/contracts/queues.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { provisioningTypes } from '@anneal/hot/types/provisioning.ts';
@@ -150,6 +150,18 @@ outputs: {out: {value: {get_attr: [t, output]}}}
     expect(begun(before)).toEqual(['0', '1', '2']);
     await world.updated(root.id, numbered(4, '', 'b%index%', policy));
     expect(begun((await world.events(group.id)).slice(before.length))).toEqual(['3', '2', '1', '0']);
+  });
+
+  it('that pauses between two batches says so, and until when', async () => {
+    const policy = '{rolling_update: {max_batch_size: 1, pause_time: 600}}';
+    const root = await world.made('s', numbered(2, '', 'a%index%', policy));
+    await world.update(root.id, numbered(2, '', 'b%index%', policy));
+    const said = await eventually(async () => {
+      const { summary, exits } = await world.ask(stackWhy, { project: 'p1', stack: root.id });
+      return summary.includes('pauses') ? { summary, exits } : undefined;
+    });
+    expect(said.summary).toMatch(/^s-g-\w+ pauses between two batches of its members until \d{4}-/);
+    expect(said.exits).toEqual(['anneal stack cancel s']);
   });
 
   it('of groups shows what the members of its members have', async () => {

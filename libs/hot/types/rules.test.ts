@@ -17,6 +17,12 @@ describe('rules between the properties of a type', () => {
     ],
     ['OS::Heat::SoftwareComponent', '{configs: [{tool: a}, {tool: b}]}', 'Defining more than one configuration'],
     ['OS::Heat::AutoScalingGroup', '{min_size: 2, max_size: 1, resource: {type: x}}', 'MinSize can not be greater'],
+    ['OS::Heat::InstanceGroup', '{AvailabilityZones: [a], Size: 1, LaunchConfigurationName: lc}', '(lc) reference can'],
+    [
+      'OS::Heat::InstanceGroup',
+      '{AvailabilityZones: [a], Size: 1, LaunchConfigurationName: r}',
+      'requires a reference',
+    ],
     ['OS::Heat::AccessPolicy', '{AllowedResources: [r, s]}', 'AccessPolicy resource s not in stack'],
     ['OS::Mistral::CronTrigger', '{workflow: {name: w}}', 'At least one of the following properties must be specified'],
     ['OS::Mistral::Workflow', '{type: reverse, tasks: [{name: t, action: a}]}', "'task_name' is not assigned"],

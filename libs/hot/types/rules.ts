@@ -76,6 +76,16 @@ const remote: Rule = ({ values: { context } }) =>
     ? 'context.credential_secret_id: credentials for another cloud are not supported, a remote stack is made here.'
     : undefined;
 
+/** Before anything is made, what a resource is referred to by is not known: what is known is no reference. */
+const reference =
+  (property: string): Rule =>
+  ({ values: { [property]: name }, siblings }) => {
+    if (!siblings || typeof name !== 'string' || name === '') return undefined;
+    return siblings.get(name) === true
+      ? `${property} (${name}) requires a reference to the configuration not just the name of the resource.`
+      : `${property} (${name}) reference can not be found.`;
+  };
+
 const workflow: Rule = ({ values }) => {
   const { type, params, tasks } = values;
   const isReverse = type === 'reverse';
@@ -103,7 +113,11 @@ export const rules: Readonly<Record<string, Rule>> = {
   'OS::Heat::RandomString': randomLength,
   'OS::Heat::SoftwareComponent': oneConfigPerAction,
   'OS::Heat::AutoScalingGroup': ({ values }) => wrongSizes(known(values)),
-  'AWS::AutoScaling::AutoScalingGroup': both(({ values }) => wrongSizes(known(values)), launch),
+  'OS::Heat::InstanceGroup': reference('LaunchConfigurationName'),
+  'AWS::AutoScaling::AutoScalingGroup': both(
+    ({ values }) => wrongSizes(known(values)),
+    both(launch, reference('LaunchConfigurationName')),
+  ),
   'OS::Heat::Stack': remote,
   'OS::Heat::ScalingPolicy': stepOnlyWith('min_adjustment_step', 'adjustment_type', 'percent_change_in_capacity'),
   'AWS::AutoScaling::ScalingPolicy': stepOnlyWith('MinAdjustmentStep', 'AdjustmentType', 'PercentChangeInCapacity'),
