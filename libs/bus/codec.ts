@@ -86,9 +86,11 @@ function readEnvelope(bytes: string | Uint8Array): Envelope {
   return { ...parsed.data, data: parsed.data.data };
 }
 
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+
 function readText(bytes: Uint8Array): string {
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    return utf8.decode(bytes);
   } catch (cause) {
     throw new AnnealError('InvalidMessage', 'The message is not UTF-8.', { cause });
   }

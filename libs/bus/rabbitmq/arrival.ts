@@ -47,7 +47,7 @@ export function arrivalOf(queue: string, message: Message): Arrival {
 export function standingOf(
   arrival: Arrival,
   note: Pick<Note, 'attempts' | 'taken' | 'history'> | undefined,
-  at: string,
+  now: () => Date,
 ): Standing {
   const given = arrival.message.properties.headers;
   const ended = note
@@ -55,7 +55,10 @@ export function standingOf(
     : (numberOf(given?.[headers.attempts]) ?? 0) + arrival.takenBefore;
   const history = [...(note?.history ?? historyOf(textOf(given?.[headers.history])))];
   while (history.length < Math.min(ended, historyKept)) {
-    history.push({ at, error: 'The consumer ended, or lost its connection, during this attempt.' });
+    history.push({
+      at: now().toISOString(),
+      error: 'The consumer ended, or lost its connection, during this attempt.',
+    });
   }
   return { attempt: ended + 1, history };
 }
@@ -68,8 +71,9 @@ const numberOf = (value: unknown): number | undefined =>
 const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
 
 function historyOf(text: string | undefined): HistoryEntry[] {
+  if (text === undefined) return [];
   try {
-    const entries: unknown = JSON.parse(text ?? '[]');
+    const entries: unknown = JSON.parse(text);
     return Array.isArray(entries) ? (entries as HistoryEntry[]) : [];
   } catch {
     return [];

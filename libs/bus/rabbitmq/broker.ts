@@ -278,6 +278,6 @@ export class RabbitmqBroker implements Broker {
   }
 
   #resend({ queue, subject, content }: { queue: string; subject: string | undefined; content: Buffer }): Promise<void> {
-    return this.#publisher.send([this.#letters.to(queue, { type: '', subject, bytes: content })]);
+    return this.#publisher.send([this.#letters.to(queue, { bytes: content }, subject)]);
   }
 }

@@ -11,6 +11,8 @@ export class Letters {
   /** Of this process. Its letters are counted: random bytes for each would cost more than all the rest here. */
   readonly #own = randomUUID();
   #count = 0;
+  /** Shared by what is sent in one millisecond: the driver makes a prototype of it, which is dear for each new object. */
+  #plain: Readonly<Record<string, unknown>> = {};
 
   constructor(parts: { names: Names; now: () => Date; declare: (queue: string) => Promise<void> }) {
     this.#names = parts.names;
@@ -18,12 +20,13 @@ export class Letters {
     this.#declare = parts.declare;
   }
 
-  to(queue: string, packet: Packet): Letter {
+  /** Only events are in order by their subject: what comes back into the queue of a group has to bring it along. */
+  to(queue: string, { bytes }: Pick<Packet, 'bytes'>, subject?: string): Letter {
     return {
       exchange: '',
       key: this.#names.queue(queue),
-      content: contentOf(packet),
-      options: { ...this.#optionsOf(packet), mandatory: true },
+      content: contentOf(bytes),
+      options: { persistent: true, mandatory: true, messageId: this.#id(), headers: this.#headers(subject) },
       declare: () => this.#declare(queue),
     };
   }
@@ -32,8 +35,8 @@ export class Letters {
     return {
       exchange: this.#names.events,
       key: packet.type,
-      content: contentOf(packet),
-      options: this.#optionsOf(packet),
+      content: contentOf(packet.bytes),
+      options: { persistent: true, messageId: this.#id(), headers: this.#headers(packet.subject) },
     };
   }
 
@@ -53,16 +56,13 @@ export class Letters {
   }
 
   answer(inbox: string, packet: Packet): Letter {
-    return { exchange: '', key: inbox, content: contentOf(packet), options: { messageId: this.#id() } };
+    return { exchange: '', key: inbox, content: contentOf(packet.bytes), options: { messageId: this.#id() } };
   }
 
-  #optionsOf({ subject }: Packet): Letter['options'] {
+  #headers(subject: string | undefined): Readonly<Record<string, unknown>> {
     const sentAt = this.#now().getTime();
-    return {
-      persistent: true,
-      messageId: this.#id(),
-      headers: { [headers.sentAt]: sentAt, ...(subject !== undefined && { [headers.subject]: subject }) },
-    };
+    if (this.#plain[headers.sentAt] !== sentAt) this.#plain = { [headers.sentAt]: sentAt };
+    return subject === undefined ? this.#plain : { ...this.#plain, [headers.subject]: subject };
   }
 
   #id(): string {
@@ -71,5 +71,5 @@ export class Letters {
   }
 }
 
-const contentOf = ({ bytes }: Packet): Buffer =>
+const contentOf = (bytes: Packet['bytes']): Buffer =>
   typeof bytes === 'string' ? Buffer.from(bytes) : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);

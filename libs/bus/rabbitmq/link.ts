@@ -8,6 +8,7 @@ import { AnnealError } from '@anneal/contracts/errors.ts';
 import { connect, type ChannelModel } from 'amqplib';
 import type { BusLog } from '../broker.ts';
 import { isUnproved } from '../certificate.ts';
+import { corkWrites } from './cork.ts';
 import type { Endpoint } from './url.ts';
 
 export interface LinkUser {
@@ -103,6 +104,7 @@ export class Link {
       await model.close().catch(() => undefined);
       return;
     }
+    corkWrites(model.connection);
     this.model = model;
     this.blocked = undefined;
     // What closes it says so twice: the error has the reason, the close the end.

@@ -31,7 +31,7 @@ export function createLook(parts: { link: Link; names: Names; notes: Notes; now:
         const arrival = arrivalOf(name, message);
         const { key, takenBefore } = arrival;
         if (key === undefined) return [];
-        const standing = standingOf(arrival, takenBefore > 0 ? await notes.read(key) : undefined, at);
+        const standing = standingOf(arrival, takenBefore > 0 ? await notes.read(key) : undefined, now);
         const { attempt, history } = standing;
         return [{ id: key, attempts: attempt - 1, taken: takenBefore + 1, history, at }];
       }),

@@ -10,6 +10,7 @@
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Channel, ChannelModel, ConsumeMessage } from 'amqplib';
 import type { BrokerConsumer, BusLog, Intake, Verdict } from '../broker.ts';
+import { Acks } from './acks.ts';
 import { type Arrival, arrivalOf, type Standing, standingOf, withEntry } from './arrival.ts';
 import { reasonOf, type Link, type LinkUser } from './link.ts';
 import type { Notes } from './notes.ts';
@@ -29,7 +30,6 @@ export interface Taken extends Standing {
 }
 
 interface Item extends Taken {
-  readonly channel: Channel;
   attempt: number;
   history: Standing['history'];
   noted: boolean;
@@ -61,6 +61,7 @@ export class Taker implements BrokerConsumer, LinkUser {
   readonly #timers = new Set<NodeJS.Timeout>();
   readonly #started = Promise.withResolvers<void>();
   #channel: Channel | undefined;
+  #acks: Acks | undefined;
   #queueAtBroker = '';
   #consumerTag: string | undefined;
   #gate: Promise<void> | undefined;
@@ -122,6 +123,7 @@ export class Taker implements BrokerConsumer, LinkUser {
     await this.#gate;
     for (const item of this.#held) this.#back(item);
     await this.#backs;
+    this.#acks?.flush();
     const channel = this.#channel;
     this.#channel = undefined;
     await channel?.close().catch(() => undefined);
@@ -144,6 +146,7 @@ export class Taker implements BrokerConsumer, LinkUser {
   async settled(): Promise<void> {
     const channel = this.#channel;
     if (!channel || this.#queueAtBroker === '') return;
+    this.#acks?.flush();
     await channel.checkQueue(this.#queueAtBroker).catch(() => undefined);
     await this.#gate;
   }
@@ -160,6 +163,10 @@ export class Taker implements BrokerConsumer, LinkUser {
         this.#queueAtBroker = await prepare(opened);
         if (!alive()) return;
         this.#channel = opened;
+        this.#acks = new Acks({
+          channel: opened,
+          oldestInHand: () => this.#held.values().next().value?.arrival.message,
+        });
         opened.on('close', () => {
           if (this.#channel !== opened) return;
           this.#lost();
@@ -198,11 +205,11 @@ export class Taker implements BrokerConsumer, LinkUser {
     afterlife.arrived(queue, message.properties.messageId);
     const arrival = arrivalOf(this.#queueAtBroker, message);
     if (arrival.expiresAt !== undefined && arrival.expiresAt <= now().getTime()) {
-      channel.ack(message);
+      this.#acks?.add(message);
       return;
     }
-    const at = now().toISOString();
-    const item: Item = { ...standingOf(arrival, undefined, at), queue, arrival, channel, noted: false, offered: false };
+    const { attempt, history } = standingOf(arrival, undefined, now);
+    const item: Item = { queue, arrival, attempt, history, noted: false, offered: false };
     this.#held.add(item);
     const { key } = arrival;
     if (!this.#gate && (arrival.takenBefore === 0 || !notes || key === undefined)) {
@@ -213,7 +220,7 @@ export class Taker implements BrokerConsumer, LinkUser {
     const turn = async (): Promise<void> => {
       const note = arrival.takenBefore > 0 && key !== undefined ? notes?.read(key) : undefined;
       const [found] = await Promise.all([note, before]);
-      if (found) Object.assign(item, standingOf(arrival, found, at), { noted: true });
+      if (found) Object.assign(item, standingOf(arrival, found, now), { noted: true });
       if (this.#gate === gate) this.#gate = undefined;
       this.#ready(item);
     };
@@ -255,7 +262,7 @@ export class Taker implements BrokerConsumer, LinkUser {
         await afterlife.retry({ ...item, delayMs: verdict.delayMs, alive });
     }
     if (!this.#held.delete(item)) return;
-    item.channel.ack(item.arrival.message);
+    this.#acks?.add(item.arrival.message);
     const { key } = item.arrival;
     if (item.noted && key !== undefined) void this.#options.notes?.remove(key);
     this.#next(item);
@@ -290,7 +297,7 @@ export class Taker implements BrokerConsumer, LinkUser {
     await before;
     if (!this.#held.has(item)) return;
     await this.#note([item]);
-    if (this.#held.delete(item)) item.channel.nack(item.arrival.message);
+    if (this.#held.delete(item)) this.#channel?.nack(item.arrival.message);
   }
 
   async #note(items: readonly Item[]): Promise<void> {

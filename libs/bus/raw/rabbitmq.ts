@@ -14,15 +14,23 @@ export async function openRawRabbitmq({ url }: { url: string }): Promise<RawPipe
   const publisher = await sending.createConfirmChannel();
   const preparer = await consuming.createChannel();
   let count = 0;
+  // What no queue takes comes back before its confirm: a send of it must not resolve.
+  const returned = new Set<unknown>();
+  publisher.on('return', ({ properties }) => returned.add(properties.messageId));
 
   const sendOne = (queue: string, text: string): Promise<void> =>
     new Promise((resolve, reject) => {
+      const messageId = `raw-${(count += 1)}`;
       publisher.publish(
         '',
         names.queue(queue),
         Buffer.from(text),
-        { persistent: true, mandatory: true, messageId: `raw-${(count += 1)}` },
-        (error: unknown) => (error ? reject(error) : resolve()),
+        { persistent: true, mandatory: true, messageId },
+        (error: unknown) => {
+          if (error) reject(error);
+          else if (returned.delete(messageId)) reject(new Error(`There is no queue ${queue}.`));
+          else resolve();
+        },
       );
     });
 

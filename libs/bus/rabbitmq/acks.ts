@@ -1,0 +1,47 @@
+/**
+ * Acknowledgements of one channel, those of one turn of the event loop together: the broker writes each that it gets to the
+ * log of a quorum queue.
+ *
+ * A1 What is still in hand is never covered by the acknowledgement of what came after it.
+ * A2 They are with the driver before anything that is done in a later turn, and after `flush`.
+ */
+import type { Channel, Message } from 'amqplib';
+
+export class Acks {
+  readonly #channel: Pick<Channel, 'ack'>;
+  readonly #oldestInHand: () => Message | undefined;
+  #done: Message[] = [];
+
+  constructor(options: { channel: Pick<Channel, 'ack'>; oldestInHand: () => Message | undefined }) {
+    this.#channel = options.channel;
+    this.#oldestInHand = options.oldestInHand;
+  }
+
+  /** It is in hand no longer. */
+  add(message: Message): void {
+    if (this.#done.push(message) === 1) process.nextTick(() => this.flush());
+  }
+
+  flush(): void {
+    const done = this.#done;
+    if (done.length === 0) return;
+    this.#done = [];
+    const oldest = this.#oldestInHand();
+    const limit = oldest ? tagOf(oldest) : Number.POSITIVE_INFINITY;
+    let last: Message | undefined;
+    const single: Message[] = [];
+    for (const message of done) {
+      if (tagOf(message) > limit) single.push(message);
+      else if (!last || tagOf(message) > tagOf(last)) last = message;
+    }
+    try {
+      if (last) this.#channel.ack(last, done.length > single.length + 1);
+      for (const message of single) this.#channel.ack(message);
+    } catch {
+      // The channel has ended: the broker gives them out again.
+    }
+  }
+}
+
+/** Counted by the broker, in the order of delivery. */
+const tagOf = ({ fields }: Message): number => fields.deliveryTag;
