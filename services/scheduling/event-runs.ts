@@ -7,7 +7,7 @@
  *    beside the runs of a step tell which names are in which.
  * E4 The id of an event tells its number, so that a reader goes on behind an event without looking for it.
  */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { StackEvent } from '@anneal/contracts/scheduling.ts';
 import type { EventRecord } from '@anneal/convergence/protocol.ts';
 import type { StackDocument } from '@anneal/convergence/documents.ts';
@@ -105,9 +105,9 @@ export function shelvesOf(runs: readonly Draft<EventRun>[]): Draft<EventShelf>[]
 }
 
 export function shelfOf(name: string): number {
-  let hash = 0;
-  for (let index = 0; index < name.length; index += 1) hash = (Math.imul(hash, 31) + name.charCodeAt(index)) | 0;
-  return (hash >>> 0) % shelves;
+  let code = 0;
+  for (let index = 0; index < name.length; index += 1) code = (Math.imul(code, 31) + name.charCodeAt(index)) | 0;
+  return (code >>> 0) % shelves;
 }
 
 /** E1, E4 */
@@ -125,7 +125,7 @@ export function eventsIn({ stack_id, stack_name, time, first, events }: Draft<Ev
 
 /** UUIDs of the version whose bits are the maker's own: some for the stack, the last 48 for the number. */
 function idsOf(stackId: string): (sequence: number) => string {
-  const hex = createHash('sha256').update(stackId).digest('hex');
+  const hex = hash('sha256', stackId);
   const head = `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(12, 15)}-8${hex.slice(15, 18)}-`;
   return (sequence) => head + sequence.toString(16).padStart(12, '0');
 }

@@ -62,7 +62,7 @@ export function createSealing(parameters: {
 
   /** Seals what could show a secret, as small a part as can be told: what stands beside it in a map or list stays readable. */
   const sealParts = (expression: Expression, value: Json, parts: { plan: Plan; peer: Peer }): Json => {
-    if (!readsSecret(expression, parts.plan, parts.peer)) return value;
+    if (expression.kind === 'literal' || !readsSecret(expression, parts.plan, parts.peer)) return value;
     if (expression.kind === 'map' && isObject(value)) {
       const written = new Map(expression.entries.map((entry) => [entry.key, entry.value]));
       return Object.fromEntries(
