@@ -11,9 +11,9 @@ import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Broker, BrokerConsumer, BusLog, Intake, Packet, Verdict } from '../broker.ts';
 import type { DeadLetters } from '../port.ts';
 import { matcherOf } from '../pattern.ts';
-import { Alarm } from './alarm.ts';
-import type { Database, MessageRow } from './database.ts';
+import type { Database } from './database.ts';
 import { createDeadLetters } from './dead-letters.ts';
+import { Feed } from './feed.ts';
 import type { Item, Lane, Member, Taken } from './lane.ts';
 import { Lanes } from './lanes.ts';
 import { createQueues } from './queues.ts';
@@ -36,9 +36,7 @@ export interface Tick {
   readonly append: (lane: Lane, packets: readonly Packet[]) => void;
 }
 
-const pageRows = 256;
 const failedCommitWaitMs = 200;
-const unread = 'seq, subject, sent_at, attempts, due';
 
 export class EmbeddedBroker implements Broker {
   readonly inbox = `anneal.replies.${randomUUID()}`;
@@ -49,7 +47,7 @@ export class EmbeddedBroker implements Broker {
   readonly #now: () => Date;
   readonly #log: BusLog;
   readonly #lanes: Lanes;
-  readonly #alarm: Alarm<{ lane: Lane; item: Item }>;
+  readonly #feed: Feed;
   #work: Work[] = [];
   #dirty = new Set<Lane>();
   #after: (() => void)[] = [];
@@ -68,7 +66,7 @@ export class EmbeddedBroker implements Broker {
     if (recovered > 0) this.#log.info({ messages: recovered }, 'Offering again what was in hand when the bus ended.');
     this.#seq = this.#database.lastSeq();
     this.#lanes = new Lanes(this.#database);
-    this.#alarm = new Alarm({ now: () => this.#now().getTime(), ring: (due) => this.#ring(due) });
+    this.#feed = new Feed({ database: this.#database, now: this.#now, wake: (lane) => this.#wake(lane) });
     const tick: Tick = {
       database: this.#database,
       lanes: this.#lanes,
@@ -145,7 +143,7 @@ export class EmbeddedBroker implements Broker {
     if (this.#closed) return;
     await this.#inTick(() => undefined);
     this.#closed = true;
-    this.#alarm.stop();
+    this.#feed.stop();
     this.#database.close();
   }
 
@@ -167,6 +165,11 @@ export class EmbeddedBroker implements Broker {
 
   #schedule(): void {
     if (!this.#scheduled) this.#scheduled = setImmediate(() => this.#flush());
+  }
+
+  #wake(lane: Lane): void {
+    this.#dirty.add(lane);
+    this.#schedule();
   }
 
   #item(packet: Packet, rest: Pick<Item, 'sentAt' | 'kept' | 'expiresAt'>): Item {
@@ -199,8 +202,7 @@ export class EmbeddedBroker implements Broker {
     // Not before the commit: one whose joining failed must not be given anything.
     this.#after.push(() => {
       lane.members.push(member);
-      this.#dirty.add(lane);
-      this.#schedule();
+      this.#wake(lane);
     });
     return {
       drain: () => {
@@ -239,7 +241,7 @@ export class EmbeddedBroker implements Broker {
       }
       for (const lane of this.#dirty) dirty.add(lane);
       this.#dirty = new Set();
-      for (const lane of dirty) this.#offerFrom(lane, offered);
+      for (const lane of dirty) this.#feed.offerFrom(lane, offered);
       this.#database.commit();
     } catch (cause) {
       this.#failed(work, offered, cause);
@@ -274,81 +276,6 @@ export class EmbeddedBroker implements Broker {
     this.#log.error({ err: cause }, 'The bus cannot be written; senders are told, and settlements are tried again.');
     for (const { reject } of work) reject?.(error);
     if (!this.#scheduled) this.#scheduled = setTimeout(() => this.#flush(), failedCommitWaitMs);
-  }
-
-  /** All that this lane's members have room for, marked as begun in this transaction. */
-  #offerFrom(lane: Lane, offered: Taken[]): void {
-    const now = this.#now().getTime();
-    let mark = 0;
-    for (;;) {
-      if (!lane.delayedRead && lane.hasRoom) this.#readDelayed(lane);
-      while (lane.hungry) this.#readPage(lane, now);
-      const taken = lane.take(now);
-      if (!taken) {
-        if (lane.hungry) continue;
-        break;
-      }
-      const { item } = taken;
-      if (item.kept) {
-        item.bytes ??= this.#database.bytesOf(item.seq);
-        if (item.fresh && !lane.ordered) mark = item.seq;
-        else this.#database.write('UPDATE messages SET leased = 1 WHERE seq = ?', item.seq);
-      }
-      item.fresh = false;
-      offered.push(taken);
-    }
-    if (mark > 0 && lane.id !== undefined) {
-      this.#database.write('UPDATE queues SET offered = ? WHERE id = ?', mark, lane.id);
-    }
-  }
-
-  #readPage(lane: Lane, now: number): void {
-    const only = lane.ordered ? '' : 'AND due = 0';
-    const rows = this.#database.all(
-      `SELECT ${unread}, bytes FROM messages WHERE queue = ? AND seq > ? ${only} ORDER BY seq LIMIT ${pageRows}`,
-      lane.id ?? 0,
-      lane.readTo,
-    ) as unknown as MessageRow[];
-    lane.complete = rows.length < pageRows;
-    for (const row of rows) {
-      lane.readTo = row.seq;
-      if (lane.inHand.has(row.seq)) continue;
-      const item = itemOf(row);
-      if (row.due > now) this.#delay(lane, item, row.due);
-      else lane.push(item);
-    }
-  }
-
-  /** Of a lane in order of sending. In a lane ordered by subject they keep their place among the others. */
-  #readDelayed(lane: Lane): void {
-    lane.delayedRead = true;
-    if (lane.ordered) return;
-    const rows = this.#database.all(
-      `SELECT ${unread}, NULL AS bytes FROM messages WHERE queue = ? AND due > 0 ORDER BY seq`,
-      lane.id ?? 0,
-    ) as unknown as MessageRow[];
-    for (const row of rows) if (!lane.inHand.has(row.seq)) this.#delay(lane, itemOf(row), row.due);
-  }
-
-  #delay(lane: Lane, item: Item, due: number): void {
-    item.fresh = false;
-    if (due <= this.#now().getTime()) {
-      lane.pushAgain(item);
-      return;
-    }
-    lane.delay(item);
-    this.#alarm.set(due, { lane, item });
-  }
-
-  #ring(due: readonly { lane: Lane; item: Item }[]): void {
-    for (const { lane, item } of due) {
-      // Purged, or read from the rows again, since the alarm was set.
-      if (lane.delayed.get(item.seq) !== item) continue;
-      lane.delayed.delete(item.seq);
-      lane.pushAgain(item);
-      this.#dirty.add(lane);
-    }
-    this.#schedule();
   }
 
   #offer(taken: Taken): void {
@@ -396,7 +323,7 @@ export class EmbeddedBroker implements Broker {
         if (!held) return;
         lane.release(taken, true);
         // A flood of failures must not keep its bytes in memory while it waits.
-        this.#delay(lane, { ...item, attempts, bytes: item.kept ? undefined : item.bytes }, due);
+        this.#feed.delay(lane, { ...item, attempts, bytes: item.kept ? undefined : item.bytes }, due);
       }
     }
   }
@@ -419,17 +346,4 @@ export class EmbeddedBroker implements Broker {
     });
     if (item.kept) this.#database.remove(item.seq);
   }
-}
-
-function itemOf(row: MessageRow): Item {
-  return {
-    seq: row.seq,
-    subject: row.subject ?? undefined,
-    bytes: row.bytes ?? undefined,
-    attempts: row.attempts,
-    sentAt: row.sent_at,
-    kept: true,
-    expiresAt: Infinity,
-    fresh: row.due === 0,
-  };
 }

@@ -1,6 +1,6 @@
 /**
  * One queue in memory: what waits, what is in hand, and who takes it. It decides, and does no I/O; the rows behind it are
- * the broker's (`broker.ts`).
+ * read by `feed.ts`.
  *
  * L1 First deliveries come in the order of `seq`; what is offered again comes before them, in the order of `seq` too.
  * L2 In an ordered lane one subject has one message out, retries included; the next waits behind it.
