@@ -56,8 +56,8 @@ export const resourceTypeSchema = z.object({
   open_properties: z.boolean().optional(),
   /** What reading `{get_resource}` gives: the physical id, or this attribute. */
   reference: z.string().optional(),
-  /** What its provider serves besides create, update and delete. */
-  actions: z.array(z.enum(['check', 'suspend', 'resume', 'snapshot', 'signal'])).optional(),
+  /** What its provider serves besides create, update and delete. `adopt`: a create that says what to take over. */
+  actions: z.array(z.enum(['adopt', 'check', 'suspend', 'resume', 'snapshot', 'signal'])).optional(),
   /** What is there goes before its replacement is made; absent: afterwards. An environment may say otherwise. */
   replacement: z.literal('delete_first').optional(),
   /** Every update of its stack replaces it, though nothing differs. */

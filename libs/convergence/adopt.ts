@@ -7,31 +7,40 @@ import { create, passThrough, send, type Resolved } from './incarnation.ts';
 import { isNested, type ResourceDocument } from './documents.ts';
 import { changeResource, type Transaction } from './transaction.ts';
 
-/** Takes over what the abandoned stack's data names. */
+/**
+ * Takes over what the abandoned stack's data names. Providers know what they made by the id that its resource had, so the
+ * resource has that id again; whatever they were asked about it before has a lower fence than what they are asked now.
+ */
 export function adoptOne(transaction: Transaction, planned: PlanResource, resolved: Resolved): void {
   const { state, tools } = transaction;
   const all = state.stack.adopt ?? {};
   const given = Object.hasOwn(all, planned.name) ? all[planned.name] : undefined;
   const data = isObject(given) ? given : {};
-  const created = create(transaction, planned, resolved, null);
+  const physicalId = data['resource_id'];
+  const isOwn = typeof physicalId === 'string' && uuid.test(physicalId) && !planned.nested;
+  const id = isOwn && !state.resources.has(physicalId) ? physicalId : undefined;
+  const created = create(transaction, planned, resolved, null, id);
   if (isNested(created)) {
     // Its shell takes the data of the nested stack from ours.
     send(transaction, created, 'create', resolved, [], 'ADOPT');
     return;
   }
-  const physicalId = data['resource_id'];
   if (typeof physicalId !== 'string' || physicalId === '') {
     const failure = { code: 'ResourceFailed', message: 'Resource ID was not provided.' };
     failLeaf(transaction, created.id, { action: 'ADOPT', failure });
     return;
   }
+  const { metadata } = data;
   const resource = changeResource(transaction, created.id, {
     physical_id: physicalId,
-    ...(isObject(data['metadata']) && { metadata: data['metadata'] }),
+    fence: tools.now,
+    ...(isObject(metadata) && { metadata: { ...(isObject(created.metadata) && created.metadata), ...metadata } }),
     ...(isObject(data['attributes']) && { attributes: data['attributes'] }),
   });
-  if (tools.serves(resource.type, 'check')) {
-    send(transaction, resource, 'check', { properties: resolved.properties }, [], 'ADOPT');
+  const action = (['adopt', 'check'] as const).find((one) => tools.serves(resource.type, one));
+  if (action) {
+    const { properties } = resolved;
+    send(transaction, resource, action === 'adopt' ? 'create' : 'check', { properties }, [], 'ADOPT');
     return;
   }
   const adopted = passThrough(transaction, resource.id, {
@@ -41,6 +50,8 @@ export function adoptOne(transaction: Transaction, planned: PlanResource, resolv
   });
   revisit(transaction, adopted);
 }
+
+const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /** A resource with `external_id`: neither made, changed nor deleted by us; which object it is cannot be changed. */
 export function visitExternal(

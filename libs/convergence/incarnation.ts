@@ -15,9 +15,9 @@ export function create(
   planned: PlanResource,
   resolved: { metadata?: Json | undefined },
   replaces: string | null,
+  id = newId(transaction),
 ): ResourceDocument {
   const { state, now } = transaction;
-  const id = newId(transaction);
   const resource: ResourceDocument = {
     id,
     version: 1,

@@ -149,7 +149,7 @@ export interface Tools {
   /** Whether a resource of this type that failed an update is made anew, rather than updated again. */
   readonly replaceFailed: (type: string) => boolean;
   /** Whether the provider of this type serves such a request; what it does not serve only changes the state. */
-  readonly serves: (type: string, action: 'check' | 'suspend' | 'resume' | 'snapshot' | 'signal') => boolean;
+  readonly serves: (type: string, action: 'adopt' | 'check' | 'suspend' | 'resume' | 'snapshot' | 'signal') => boolean;
   /** The answer to a pending request that costs nothing, if this is one: then nothing is sent. */
   readonly atOnce?: (pending: { stack: StackDocument; resource: ResourceDocument }) => ResourceResponse | undefined;
   /** How many requests of a stack may be in flight. */

@@ -1,6 +1,7 @@
 /** Takes a name for a new stack. The document is there before the first step, so that two creators cannot both have it. */
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
+import { isObject, type JsonObject } from '@anneal/contracts/json.ts';
 import type { stackCreate } from '@anneal/contracts/scheduling.ts';
 import { newStack } from '@anneal/convergence/documents.ts';
 import { DuplicateError } from '@anneal/store/port.ts';
@@ -12,7 +13,7 @@ import type { Plans } from './plans.ts';
 
 /** Gives the refusal. A repeat finds its own document and is not refused. */
 export async function admit(
-  { stacks }: Collections,
+  { stacks, resources }: Collections,
   { now, plans }: { now: () => Date; plans: Plans },
   message: Envelope<z.infer<typeof stackCreate.data>>,
 ): Promise<AnnealError | undefined> {
@@ -25,6 +26,7 @@ export async function admit(
   try {
     // A stack whose plan cannot be read could not even be deleted: it is refused before it exists.
     await plans.get(data.plan);
+    if (data.adopt) await refuseOwned({ stacks, resources }, data.adopt);
     const { version: _, ...stack } = newStack({
       id: data.id,
       name: data.name,
@@ -45,4 +47,22 @@ export async function admit(
     if (!(error instanceof DuplicateError)) throw error;
     return new AnnealError('AlreadyExists', `The Stack (${data.name}) already exists.`);
   }
+}
+
+/** What another stack still has cannot be taken over: each of them would change and delete it. */
+async function refuseOwned({ stacks, resources }: Pick<Collections, 'stacks' | 'resources'>, adopt: JsonObject) {
+  const [owned] = await resources.getMany(physicalIds(adopt));
+  if (!owned) return;
+  const owner = await stacks.get(owned.stack_id);
+  const message = `What resource ${owned.name} is to take over is still in the stack ${owner?.name ?? owned.stack_id}; abandon that first.`;
+  throw new AnnealError('Conflict', message);
+}
+
+/** Of the resources and of all that are nested in them. */
+function physicalIds(resources: JsonObject): string[] {
+  return Object.values(resources).flatMap((data) => {
+    if (!isObject(data)) return [];
+    const { resource_id: id, resources: inner } = data;
+    return [...(typeof id === 'string' ? [id] : []), ...(isObject(inner) ? physicalIds(inner) : [])];
+  });
 }

@@ -79,8 +79,15 @@ export function exportedResource(resource: ResourceDocument): JsonObject {
     action: resource.action,
     status: resource.status,
     metadata: resource.metadata,
-    resource_data: resource.snapshot ?? {},
+    resource_data: resource.snapshot ?? heldData(resource),
     // Not Heat's: without them nothing could be read from what is adopted, where its type cannot look.
     attributes: withoutReads(resource.attributes),
   };
+}
+
+/** What Heat keeps of these types there, so that it can adopt what is exported here. */
+function heldData({ type, attributes }: ResourceDocument): JsonObject {
+  const held = { 'OS::Heat::RandomString': 'value', 'OS::Heat::TestResource': 'output' }[type];
+  const value = held === undefined ? undefined : attributes[held];
+  return value === undefined ? {} : { value };
 }

@@ -162,6 +162,63 @@ describe('an action', () => {
   });
 });
 
+describe('an adoption', () => {
+  const template = (size: number) => `
+heat_template_version: 2018-08-31
+parameters: {password: {type: string, hidden: true}}
+resources:
+  random: {type: OS::Heat::RandomString}
+  test: {type: OS::Heat::TestResource, properties: {value: changed, wait_secs: 30}}
+  value: {type: OS::Heat::Value, properties: {type: number, value: '7'}}
+  secret: {type: OS::Heat::Value, properties: {value: {get_param: password}}}
+  delay: {type: OS::Heat::Delay, properties: {min_wait: 30}}
+  handle: {type: OS::Heat::WaitConditionHandle}
+  group:
+    type: OS::Heat::AutoScalingGroup
+    properties: {min_size: 1, max_size: 3, desired_capacity: ${size}, resource: {type: OS::Heat::RandomString}}
+outputs:
+  random: {value: {get_attr: [random, value]}}
+  test: {value: {get_attr: [test, output]}}
+  value: {value: {get_attr: [value, value]}}
+  secret: {value: {get_attr: [secret, value]}}
+  endpoint: {value: {get_attr: [handle, endpoint]}}
+  members: {value: {get_attr: [group, outputs_list, value]}}
+`;
+  const input = { template: template(2), parameters: { password: 'hush' } };
+  const one = (id: string, value?: string) => ({ resource_id: id, ...(value && { resource_data: { value } }) });
+  const data = {
+    random: one('s-random-abc', 'drawn by heat'),
+    test: one('s-test-abc', 'kept by heat'),
+    value: one('s-value-abc'),
+    secret: one('s-secret-abc'),
+    delay: one('s-delay-abc'),
+    handle: one('5b2e0e2e-6b0c-4b39-8f6e-8d0f6f3c6a11'),
+    group: { resources: { old1: one('m1', 'first'), old2: one('m2', 'second') } },
+  };
+
+  it('of what a Heat abandoned gives the values that it had, at once, and keeps them through an update', async () => {
+    const { id } = await world.create('s', input, { adopt: data });
+    const adopted = await world.complete(id, 10_000);
+    expect(adopted).toMatchObject({ action: 'ADOPT', status: 'COMPLETE' });
+    const kept = { random: 'drawn by heat', test: 'kept by heat', value: 7, secret: 'hush' };
+    expect(world.outputs(adopted)).toMatchObject({ ...kept, members: ['first', 'second'] });
+    expect(world.outputs(adopted)['endpoint']).toContain(id);
+    const ids = (await world.resources(id)).flatMap(({ name, physical_id }) => (name in kept ? [physical_id] : []));
+    expect(new Set(ids)).toEqual(new Set(['s-random-abc', 's-secret-abc', 's-test-abc', 's-value-abc']));
+    const updated = await world.updated(id, { ...input, template: template(3) });
+    expect(world.outputs(updated)).toMatchObject(kept);
+    expect(world.outputs(updated)['members']).toHaveLength(3);
+    const exported = await world.ask(stackExport, { project: 'p1', stack: id });
+    expect(exported['resources']).toMatchObject({ random: { resource_data: { value: 'drawn by heat' } } });
+  });
+
+  it('of what another stack still has is refused', async () => {
+    const first = await world.create('s', input, { adopt: data });
+    await world.complete(first.id);
+    await expect(world.create('t', input, { adopt: data })).rejects.toThrow('is still in the stack s');
+  });
+});
+
 describe('a hook', () => {
   const told = async (types: string[]): Promise<Envelope[]> => {
     const heard: Envelope[] = [];

@@ -80,7 +80,7 @@ export class StackWorld {
   async create(
     name: string,
     input: StackInput,
-    more: { on_failure?: 'keep' | 'rollback' | 'pause' } = {},
+    more: { on_failure?: 'keep' | 'rollback' | 'pause'; adopt?: JsonObject } = {},
   ): Promise<StackView> {
     const id = this.context.newId();
     return this.ask(stackCreate, {
@@ -91,6 +91,7 @@ export class StackWorld {
       timeout_minutes: null,
       on_failure: more.on_failure ?? 'keep',
       tags: [],
+      ...(more.adopt && { adopt: more.adopt }),
       ...(await this.#accepted(input, { id, name })),
     });
   }

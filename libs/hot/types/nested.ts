@@ -28,7 +28,8 @@ export function nestedTypesIn(region: string): ResourceType[] {
 
 /** Policies, and what instances are made after. The reference of a policy of AWS is the address that sets it off. */
 export const scalingTypes: readonly ResourceType[] = all.flatMap((type): ResourceType[] => {
-  if (type.type === 'AWS::AutoScaling::ScalingPolicy') return [{ ...type, actions: ['signal'], reference: 'AlarmUrl' }];
-  if (type.type === 'OS::Heat::ScalingPolicy') return [{ ...type, actions: ['signal'] }];
-  return type.type === 'AWS::AutoScaling::LaunchConfiguration' ? [type] : [];
+  if (type.type === 'AWS::AutoScaling::ScalingPolicy')
+    return [{ ...type, actions: ['adopt', 'signal'], reference: 'AlarmUrl' }];
+  if (type.type === 'OS::Heat::ScalingPolicy') return [{ ...type, actions: ['adopt', 'signal'] }];
+  return type.type === 'AWS::AutoScaling::LaunchConfiguration' ? [{ ...type, actions: ['adopt'] }] : [];
 });

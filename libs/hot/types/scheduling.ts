@@ -13,6 +13,7 @@ const randomLength = { range: { min: 1, max: 512 } };
 
 const value: ResourceType = {
   type: 'OS::Heat::Value',
+  actions: ['adopt'],
   description: 'Holds a value, so that it is worked out once and read in many places.',
   properties: {
     value: { type: 'Any', required: true, update_allowed: true, description: 'What to hold; may be null.' },
@@ -29,6 +30,7 @@ const value: ResourceType = {
 
 const randomString: ResourceType = {
   type: 'OS::Heat::RandomString',
+  actions: ['adopt'],
   description: 'A random string that stays the same until one of its properties changes.',
   properties: {
     length: { type: 'Integer', default: 32, constraints: [randomLength], description: 'How many characters.' },
@@ -77,6 +79,7 @@ const randomString: ResourceType = {
 
 const none: ResourceType = {
   type: 'OS::Heat::None',
+  actions: ['adopt'],
   description: 'Takes any property, does nothing; every attribute is null.',
   properties: {},
   attributes: {},
@@ -87,6 +90,7 @@ const none: ResourceType = {
 
 const testResource: ResourceType = {
   type: 'OS::Heat::TestResource',
+  actions: ['adopt'],
   description: 'Waits, fails or stores a value on command.',
   properties: {
     value: { type: 'String', default: 'test_string', update_allowed: true, description: 'The value to store.' },
@@ -119,7 +123,7 @@ const testResource: ResourceType = {
 
 const delay: ResourceType = {
   type: 'OS::Heat::Delay',
-  actions: ['suspend', 'resume'],
+  actions: ['adopt', 'suspend', 'resume'],
   description: 'Does nothing for a while.',
   properties: {
     min_wait: {

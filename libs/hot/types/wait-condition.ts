@@ -32,7 +32,7 @@ export const waitConditionTypes: ResourceType[] = [
   },
   {
     type: 'OS::Heat::WaitConditionHandle',
-    actions: ['signal'],
+    actions: ['adopt', 'signal'],
     description: 'What programs outside signal, to let a wait condition go on.',
     properties: {
       signal_transport: {
@@ -51,7 +51,7 @@ export const waitConditionTypes: ResourceType[] = [
   },
   {
     type: 'OS::Heat::UpdateWaitConditionHandle',
-    actions: ['signal'],
+    actions: ['adopt', 'signal'],
     renewed: true,
     description: 'A handle that each update of the stack replaces, so that old signals are void.',
     properties: {},
@@ -70,7 +70,7 @@ export const waitConditionTypes: ResourceType[] = [
   },
   {
     type: 'AWS::CloudFormation::WaitConditionHandle',
-    actions: ['signal'],
+    actions: ['adopt', 'signal'],
     description: 'Its reference is an address to which a signal is put.',
     properties: {},
     attributes: {},

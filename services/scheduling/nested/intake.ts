@@ -157,7 +157,7 @@ export function createIntake(parts: {
         const wanted = keptOf(data, data.nested);
         const { target, kept } = await compile({
           wanted,
-          before: undefined,
+          before: adoptedGroup(wanted, adoptedOf(data)),
           stack: {
             id: data.resource.id,
             name: data.resource.physical_name,
@@ -258,6 +258,16 @@ export function createIntake(parts: {
 function adoptedOf({ adopt }: ResourceRequest): JsonObject | null {
   const resources = adopt?.['resources'];
   return isObject(resources) ? resources : null;
+}
+
+/** Of a group that is taken over: its members have the names that they had. */
+function adoptedGroup(wanted: Kept, resources: JsonObject | null): Kept | undefined {
+  if (wanted.kind !== 'group' || !resources) return undefined;
+  const names = Object.keys(resources);
+  const numbers = new Set(names);
+  const last = Math.max(-1, ...names.map(Number).filter(Number.isInteger));
+  const skipped = Array.from({ length: last + 1 }, (_, number) => String(number)).filter((name) => !numbers.has(name));
+  return { ...wanted, members: { names, skipped, cooldown_until: null, configuration: null } };
 }
 
 const isFinal = (error: unknown): error is AnnealError => error instanceof AnnealError && error.kind === 'final';

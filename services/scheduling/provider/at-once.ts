@@ -3,11 +3,12 @@
  * within itself: no message, no second record. What was drawn by chance is in the record of the step before anyone sees
  * it, and a record that is carried out again does not draw again.
  */
+import { isObject } from '@anneal/contracts/json.ts';
 import type { ResourceResponse } from '@anneal/contracts/resource.ts';
 import type { ResourceDocument, StackDocument } from '@anneal/convergence/documents.ts';
 import type { Secrets } from '@anneal/runtime/secrets.ts';
 import { responseTo } from './answering.ts';
-import { behaviourOf } from './behaviours.ts';
+import { behaviourOf, takeOver } from './behaviours.ts';
 
 const types: ReadonlySet<string> = new Set(['OS::Heat::Value', 'OS::Heat::RandomString', 'OS::Heat::None']);
 
@@ -17,8 +18,8 @@ export function answerAtOnce(
   secrets: Secrets,
 ): ResourceResponse | undefined {
   const { request } = resource;
-  // What is adopted brings its value along; that is the provider's to take over.
-  if (!request || !types.has(resource.type) || resource.action === 'ADOPT') return undefined;
+  const isAdopted = resource.action === 'ADOPT';
+  if (!request || !(types.has(resource.type) || isAdopted)) return undefined;
   const { action } = request;
   const behaviour = behaviourOf(resource.type);
   if (!behaviour) return undefined;
@@ -37,5 +38,8 @@ export function answerAtOnce(
     properties: request.properties,
     attributes: resource.attributes,
   };
-  return responseTo(action, asked, behaviour.run({ ...asked, action, secrets }));
+  const given = { ...asked, action, secrets };
+  if (!isAdopted || action !== 'create') return responseTo(action, asked, behaviour.run(given));
+  const data = stack.adopt?.[resource.name];
+  return responseTo(action, asked, takeOver(behaviour, { ...given, ...(isObject(data) && { adopt: data }) }));
 }

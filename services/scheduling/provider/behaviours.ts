@@ -23,7 +23,22 @@ export interface Behaviour {
   /** Below zero: for ever. */
   readonly waitSeconds?: (request: ActionRequest) => number;
   readonly run: (request: ActionRequest) => Result;
+  /** The attributes of one that is taken over, from what its properties and the data of the abandoned one say. */
+  readonly adopt?: (request: ActionRequest) => JsonObject;
 }
+
+/** What is taken over is neither made nor waited for, and keeps its physical id. */
+export function takeOver({ run, adopt }: Behaviour, request: ActionRequest): Result {
+  if (adopt) return { ok: true, attributes: adopt(request) };
+  const result = run(request);
+  return result.ok && result.attributes ? { ok: true, attributes: result.attributes } : result;
+}
+
+/** In Heat's own data, or among the attributes that are in ours besides. */
+const heldIn = ({ adopt }: ActionRequest, attribute: string): Json | undefined => {
+  const [data, attributes] = [adopt?.['resource_data'], adopt?.['attributes']];
+  return (isObject(data) ? data['value'] : undefined) ?? (isObject(attributes) ? attributes[attribute] : undefined);
+};
 
 const done: Result = { ok: true };
 const cannotBeSignalled = ({ resource }: ActionRequest): Result => ({
@@ -57,6 +72,7 @@ const random: Behaviour = {
     if (!made.ok) return { ok: false, failure: { code: 'InvalidRequest', message: made.message } };
     return { ok: true, physicalId: request.resource.physical_name, attributes: { value: made.value } };
   },
+  adopt: (request) => ({ value: heldIn(request, 'value') ?? null }),
 };
 
 const none: Behaviour = {
@@ -90,6 +106,7 @@ const test: Behaviour = {
     }
     return { ok: true, physicalId: resource.physical_name, attributes: { output: properties['value'] ?? null } };
   },
+  adopt: (request) => ({ output: heldIn(request, 'output') ?? request.properties['value'] ?? null }),
 };
 
 const delay: Behaviour = {
