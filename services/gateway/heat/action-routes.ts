@@ -13,10 +13,12 @@ import {
   type StackAct,
   type StackView,
 } from '@anneal/contracts/scheduling.ts';
+import type { Secrets } from '@anneal/runtime/secrets.ts';
 import type { FastifyInstance } from 'fastify';
 import type { Ask } from '../ask.ts';
 import { objectBody } from '../http/body.ts';
 import { stackAt } from './find-stack.ts';
+import { portable } from './portable.ts';
 import { heatTime } from './representation.ts';
 import { heatError, plainBody } from './wording.ts';
 
@@ -30,7 +32,7 @@ const actions: Readonly<Record<string, StackAct>> = {
   cancel_without_rollback: { kind: 'cancel', rollback: false },
 };
 
-export function actionRoutes(scope: FastifyInstance, { ask }: { ask: Ask }): void {
+export function actionRoutes(scope: FastifyInstance, { ask, secrets }: { ask: Ask; secrets: Secrets }): void {
   const act = ({ project, id }: StackView, action: StackAct) =>
     ask('scheduling', stackAct, { project, data: { project, stack: id, action } });
 
@@ -46,7 +48,7 @@ export function actionRoutes(scope: FastifyInstance, { ask }: { ask: Ask }): voi
 
   scope.get(`${at}/export`, async (request) => {
     const { project, id } = await stackAt(ask, request);
-    return ask('scheduling', stackExport, { project, data: { project, stack: id } });
+    return portable(await ask('scheduling', stackExport, { project, data: { project, stack: id } }), secrets);
   });
 
   scope.delete(`${at}/abandon`, async (request) => {
@@ -54,7 +56,7 @@ export function actionRoutes(scope: FastifyInstance, { ask }: { ask: Ask }): voi
     const { project, id } = stack;
     const exported = await ask('scheduling', stackExport, { project, data: { project, stack: id } });
     await act(stack, { kind: 'abandon' });
-    return exported;
+    return portable(exported, secrets);
   });
 
   // ---- snapshots

@@ -34,8 +34,8 @@ export function readStackBody(given: JsonObject): StackRequest {
     return undefined;
   };
   const adopted = readAdopted(given['adopt_stack_data'], wrong);
-  // What the request says itself wins over what the adopted stack had.
-  const body = adopted ? { ...adopted.body, ...withoutAbsent(given) } : given;
+  // What the request says itself wins over what the adopted stack had; clients send what they were not given as empty.
+  const body = adopted ? { ...adopted.body, ...withoutEmpty(given) } : given;
   if (!absent(body['template_url'])) {
     wrong('template_url', 'is not fetched by this server: send the template itself in template');
   }
@@ -76,6 +76,11 @@ type Wrong = (path: string, message: string) => undefined;
 const withoutAbsent = (body: JsonObject): JsonObject =>
   Object.fromEntries(Object.entries(body).filter(([, value]) => !absent(value)));
 
+const withoutEmpty = (body: JsonObject): JsonObject =>
+  Object.fromEntries(
+    Object.entries(body).filter(([, value]) => !absent(value) && !(isObject(value) && Object.keys(value).length === 0)),
+  );
+
 /** What `abandon` or `export` gave, as JSON text: the stack as it was written, and what it is made of. */
 function readAdopted(
   value: Json | undefined,
@@ -96,8 +101,21 @@ function readAdopted(
   if (!isObject(resources)) wrong('adopt_stack_data.resources', 'must be an object');
   return {
     body: withoutAbsent({ template: template ?? null, environment: environment ?? null, files: files ?? null }),
-    resources: isObject(resources) ? resources : {},
+    resources: isObject(resources) ? takenOver(resources) : {},
   };
+}
+
+const parts: ReadonlySet<string> = new Set(['resource_id', 'metadata', 'attributes', 'resource_data']);
+
+/** What is read of each resource, and no more: what a nested stack was given, secrets among it, follows from its template. */
+function takenOver(resources: JsonObject): JsonObject {
+  const entries = Object.entries(resources).map(([name, resource]): [string, Json] => {
+    if (!isObject(resource)) return [name, resource];
+    const own = Object.entries(resource).filter(([part]) => parts.has(part));
+    const { resources: inner } = resource;
+    return [name, { ...Object.fromEntries(own), ...(isObject(inner) && { resources: takenOver(inner) }) }];
+  });
+  return Object.fromEntries(entries);
 }
 
 /** `on_failure` is ours; Heat knows only whether it rolls back. */
