@@ -2,26 +2,42 @@
  * Rolling groups: of the members that have to be made or changed, at most a batch at a time. A batch ends when all its
  * members are done; the next begins after the pause, which is a durable timer. What is unchanged passes at any time.
  */
-import type { Graph } from './state.ts';
+import type { PlanRolling } from '@anneal/contracts/plan.ts';
+import type { Graph, State } from './state.ts';
 import { addEffect, changeStack, type Transaction } from './transaction.ts';
 
 /** Whether this member may be worked on now. If not, it is looked at again when the next batch begins. */
 export function joinsBatch(transaction: Transaction, name: string, exists: boolean): boolean {
   const { state } = transaction;
-  const graph = state.graph as Graph;
-  const { rolling } = state.plan;
-  if (!rolling || !graph.rolling.has(name) || graph.temporary.has(name)) return true;
+  if (!rolls(state, name) || state.stack.batch?.members.includes(name)) return true;
+  if (waitsForBatch(transaction, name, exists)) return false;
   const batch = state.stack.batch ?? { members: [], until: null, retiring: false };
-  if (batch.members.includes(name)) return true;
-  // One that is not there yet serves nobody: making it takes nothing from those that do.
-  const spare = new Set([...graph.rolling, ...graph.temporary]).size - rolling.min_in_service;
-  const size = exists ? Math.max(1, Math.min(rolling.batch_size, spare)) : rolling.batch_size;
-  if (batch.until !== null || batch.members.length >= size) {
-    graph.queued.add(name);
-    return false;
-  }
   changeStack(transaction, { batch: { ...batch, members: [...batch.members, name] } });
   return true;
+}
+
+/**
+ * Whether there is no room in the batch for this member, whatever would be done with it. Asked before it is worked out
+ * what that is: of a thousand members that go one by one, each would be worked out a thousand times.
+ */
+export function waitsForBatch({ state }: Transaction, name: string, exists: boolean): boolean {
+  const { batch } = state.stack;
+  const { rolling } = state.plan;
+  if (!batch || !rolling || !rolls(state, name) || batch.members.includes(name)) return false;
+  if (batch.until === null && batch.members.length < roomFor(state.graph as Graph, rolling, exists)) return false;
+  state.graph?.queued.add(name);
+  return true;
+}
+
+const rolls = ({ graph }: State, name: string): boolean =>
+  graph !== undefined && graph.rolling.has(name) && !graph.temporary.has(name);
+
+/** One that is not there yet serves nobody: making it takes nothing from those that do. */
+function roomFor({ rolling, temporary }: Graph, plan: PlanRolling, exists: boolean): number {
+  if (!exists) return plan.batch_size;
+  let members = rolling.size;
+  for (const name of temporary) if (!rolling.has(name)) members += 1;
+  return Math.max(1, Math.min(plan.batch_size, members - plan.min_in_service));
 }
 
 /** A member is done: when it was the last of its batch, the next one begins, now or after the pause. */

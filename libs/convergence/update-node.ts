@@ -29,7 +29,7 @@ import { holdAt } from './wait.ts';
 import { create, currentRequires, send, type Resolved } from './incarnation.ts';
 import { candidatesOf, choose, isDue, type Choice } from './choice.ts';
 import type { Comparison } from './protocol.ts';
-import { joinsBatch } from './rolling.ts';
+import { joinsBatch, waitsForBatch } from './rolling.ts';
 import { isNested, type ResourceDocument } from './documents.ts';
 import type { Graph } from './state.ts';
 import { changeResource, type Transaction } from './transaction.ts';
@@ -53,6 +53,7 @@ export function visitUpdate(transaction: Transaction, name: string): void {
   const [only] = candidates;
   if (candidates.length === 1 && only?.request && !isNested(only)) return;
   if (candidates.some(({ hook }) => hook !== null)) return;
+  if (waitsForBatch(transaction, name, candidates.length > 0)) return;
 
   const resolved = tools.resolve({
     plan: state.plan,

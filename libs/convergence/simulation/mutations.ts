@@ -77,8 +77,8 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   'knows no batch': {
     rule: 'C10',
     file: 'rolling.ts',
-    from: 'batch.until !== null || batch.members.length >= size',
-    to: 'false',
+    from: 'batch.until === null && batch.members.length < roomFor(state.graph as Graph, rolling, exists)',
+    to: 'true',
   },
   'goes on after a failure': {
     rule: 'a failure starts nothing',
