@@ -16,17 +16,8 @@ import {
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { queueFilled } from '@anneal/contracts/events.ts';
 import { hostRequestsQueue, hostResponsesQueue, requestsQueue, responsesQueue } from '@anneal/contracts/queues.ts';
-import {
-  providerAnnounced,
-  resourceCheck,
-  resourceCreate,
-  resourceDelete,
-  resourceResume,
-  resourceSignal,
-  resourceSuspend,
-  resourceUpdate,
-} from '@anneal/contracts/resource.ts';
 import { configurationTypes } from '@anneal/hot/types/configuration.ts';
+import { announceTypes, providerRoutes } from '@anneal/runtime/provider.ts';
 import { defineService, type ServiceContext } from '@anneal/runtime/service.ts';
 import { createTimers, type Timers } from '@anneal/store/timers.ts';
 import { openCollections } from './collections.ts';
@@ -92,14 +83,21 @@ export const configurationService = defineService({
     const consumer = await service.bus.consume(
       requestsQueue('configuration'),
       route([
-        ...providerRoutes(context),
+        ...providerRoutes({
+          take: (action, message) => handleRequest(context, action, message),
+          signal: (message) => handleSignal(context, message),
+        }),
         ...hostRoutes(context),
         ...queueRoutes(context),
         ...deploymentRoutes(context),
       ]),
       { concurrency: settings.concurrency },
     );
-    await announce(service);
+    await announceTypes(service, {
+      provider: 'anneal.configuration',
+      queue: requestsQueue('configuration'),
+      types: configurationTypes,
+    });
     const sending = [
       keepSending({ service, collection: collections.hosts }),
       keepSending({ service, collection: collections.resources }),
@@ -136,25 +134,6 @@ async function wake(
     ),
   );
 }
-
-async function announce({ bus, mint }: ServiceContext): Promise<void> {
-  const message = mint(providerAnnounced, {
-    data: { provider: 'anneal.configuration', queue: requestsQueue('configuration'), types: configurationTypes },
-  });
-  for (const queue of [requestsQueue('templating'), requestsQueue('scheduling')]) {
-    await bus.send({ queue, messages: [message] });
-  }
-}
-
-const providerRoutes = (context: Context) => [
-  on(resourceCreate, (message) => handleRequest(context, 'create', message)),
-  on(resourceUpdate, (message) => handleRequest(context, 'update', message)),
-  on(resourceDelete, (message) => handleRequest(context, 'delete', message)),
-  on(resourceCheck, (message) => handleRequest(context, 'check', message)),
-  on(resourceSuspend, (message) => handleRequest(context, 'suspend', message)),
-  on(resourceResume, (message) => handleRequest(context, 'resume', message)),
-  on(resourceSignal, (message) => handleSignal(context, message)),
-];
 
 function hostRoutes(context: Context) {
   const { service, collections } = context;

@@ -1,5 +1,5 @@
 /** Nodes and servers: wires the parts, announces the types, and goes on with what was in progress. */
-import { answer, on, route } from '@anneal/bus/route.ts';
+import { answer, route } from '@anneal/bus/route.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import {
   bootReport,
@@ -13,18 +13,9 @@ import {
   nodeShow,
 } from '@anneal/contracts/provisioning.ts';
 import { requestsQueue } from '@anneal/contracts/queues.ts';
-import {
-  providerAnnounced,
-  resourceCheck,
-  resourceCreate,
-  resourceDelete,
-  resourceResume,
-  resourceSignal,
-  resourceSuspend,
-  resourceUpdate,
-} from '@anneal/contracts/resource.ts';
 import { provisioningTypes } from '@anneal/hot/types/provisioning.ts';
-import { defineService, type ServiceContext } from '@anneal/runtime/service.ts';
+import { announceTypes, providerRoutes } from '@anneal/runtime/provider.ts';
+import { defineService } from '@anneal/runtime/service.ts';
 import { createTimers, type Timers } from '@anneal/store/timers.ts';
 import { Bmcs } from './bmcs.ts';
 import { Boots } from './boots.ts';
@@ -116,13 +107,10 @@ export const provisioningService = defineService({
     const requests = await bus.consume(
       queue,
       route([
-        on(resourceCreate, (message) => servers.take('create', message)),
-        on(resourceUpdate, (message) => servers.take('update', message)),
-        on(resourceDelete, (message) => servers.take('delete', message)),
-        on(resourceCheck, (message) => servers.take('check', message)),
-        on(resourceSuspend, (message) => servers.take('suspend', message)),
-        on(resourceResume, (message) => servers.take('resume', message)),
-        on(resourceSignal, (message) => servers.take('signal', message)),
+        ...providerRoutes({
+          take: (action, message) => servers.take(action, message),
+          signal: (message) => servers.take('signal', message),
+        }),
         answer(context, nodeEnrol, ({ data }) => nodes.enrol(data)),
         answer(context, nodeList, ({ data }) => nodes.list(data)),
         answer(context, nodeShow, ({ data }) => nodes.show(data.node)),
@@ -141,7 +129,7 @@ export const provisioningService = defineService({
       ]),
       { concurrency: 64 },
     );
-    await announce(context);
+    await announceTypes(context, { provider: 'anneal.provisioning', queue, types: provisioningTypes });
     await records.publishLeft();
     await driver.resumeAll();
     await servers.resumeAll();
@@ -157,10 +145,3 @@ export const provisioningService = defineService({
     };
   },
 });
-
-async function announce(context: ServiceContext): Promise<void> {
-  const data = { provider: 'anneal.provisioning', queue, types: provisioningTypes };
-  for (const service of ['templating', 'scheduling'] as const) {
-    await context.bus.send({ queue: requestsQueue(service), messages: [context.mint(providerAnnounced, { data })] });
-  }
-}

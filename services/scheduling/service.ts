@@ -1,11 +1,11 @@
 /** The scheduling service: stacks and their traversals, and the small provider of values and waits. */
-import { providerAnnounced } from '@anneal/contracts/resource.ts';
 import { requestsQueue, shardQueue } from '@anneal/contracts/queues.ts';
 import { timerFired } from '@anneal/contracts/scheduling.ts';
 import { configurationTypes } from '@anneal/hot/types/configuration.ts';
 import { nestedTypesIn, scalingTypes } from '@anneal/hot/types/nested.ts';
 import { provisioningTypes } from '@anneal/hot/types/provisioning.ts';
 import { schedulingTypes } from '@anneal/hot/types/scheduling.ts';
+import { announceTypes, providerRoutes } from '@anneal/runtime/provider.ts';
 import { defineService } from '@anneal/runtime/service.ts';
 import { createTimers, type Timers } from '@anneal/store/timers.ts';
 import { openCollections } from './collections.ts';
@@ -16,7 +16,6 @@ import { createGate } from './gate.ts';
 import { createIntake } from './nested/intake.ts';
 import { createPlans } from './plans.ts';
 import { createPreview } from './preview.ts';
-import { providerName, providerRoutes } from './provider/routes.ts';
 import { createWorker } from './provider/work.ts';
 import { createProviders } from './providers.ts';
 import { createReading } from './reading.ts';
@@ -83,7 +82,7 @@ export const schedulingService = defineService({
     });
 
     const announcement = {
-      provider: providerName,
+      provider: 'anneal.scheduling',
       queue: requestsQueue('scheduling'),
       types: [...schedulingTypes, ...nestedTypesIn(context.region), ...scalingTypes],
     };
@@ -108,14 +107,17 @@ export const schedulingService = defineService({
         }),
       ),
     );
+    // Our own provider, reached by messages like any other.
+    const ownProvider = providerRoutes({
+      take: (action, message) => worker.take(action, message),
+      signal: (message) => worker.take('signal', message),
+    });
     const requests = await bus.consume(
       requestsQueue('scheduling'),
-      requestsHandler({ context, shards, reading, preview, why, providers, ownProvider: providerRoutes(worker) }),
+      requestsHandler({ context, shards, reading, preview, why, providers, ownProvider }),
       { concurrency: 256 },
     );
-    for (const service of ['templating', 'scheduling'] as const) {
-      await bus.send({ queue: requestsQueue(service), messages: [mint(providerAnnounced, { data: announcement })] });
-    }
+    await announceTypes(context, announcement);
     log.info({ shards }, 'scheduling takes work');
 
     return {

@@ -1,0 +1,52 @@
+/** What every provider of ours does alike: takes what is asked of resources, and announces its types at each start. */
+import { on, type Route } from '@anneal/bus/route.ts';
+import type { Envelope } from '@anneal/contracts/envelope.ts';
+import { requestsQueue } from '@anneal/contracts/queues.ts';
+import {
+  providerAnnounced,
+  resourceCheck,
+  resourceCreate,
+  resourceDelete,
+  resourceResume,
+  resourceSignal,
+  type resourceSignalSchema,
+  resourceSuspend,
+  resourceUpdate,
+  type ProviderAnnouncement,
+  type ResourceRequest,
+} from '@anneal/contracts/resource.ts';
+import type { z } from 'zod';
+import type { ServiceContext } from './service.ts';
+
+const asked = {
+  create: resourceCreate,
+  update: resourceUpdate,
+  delete: resourceDelete,
+  check: resourceCheck,
+  suspend: resourceSuspend,
+  resume: resourceResume,
+} as const;
+type AskedAction = keyof typeof asked;
+
+export const providerRoutes = ({
+  take,
+  signal,
+}: {
+  take: (action: AskedAction, message: Envelope<ResourceRequest>) => Promise<void>;
+  signal: (message: Envelope<z.infer<typeof resourceSignalSchema>>) => Promise<void>;
+}): Route[] => [
+  ...Object.entries(asked).map(([action, definition]) =>
+    on<ResourceRequest>(definition, (message) => take(action as AskedAction, message)),
+  ),
+  on(resourceSignal, signal),
+];
+
+export async function announceTypes(
+  { bus, mint }: Pick<ServiceContext, 'bus' | 'mint'>,
+  announcement: ProviderAnnouncement,
+): Promise<void> {
+  const message = mint(providerAnnounced, { data: announcement });
+  for (const service of ['templating', 'scheduling'] as const) {
+    await bus.send({ queue: requestsQueue(service), messages: [message] });
+  }
+}
