@@ -3,7 +3,7 @@ import { isObject } from '@anneal/contracts/json.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { standing, takeWord } from './about-resource.ts';
 import type { Input } from './protocol.ts';
-import { isNested } from './documents.ts';
+import { isNested, type ResourceDocument } from './documents.ts';
 import { addEffect, type Transaction } from './transaction.ts';
 
 export function takeSignal(transaction: Transaction, input: Extract<Input, { kind: 'signal' }>): void {
@@ -25,16 +25,22 @@ export function takeSignal(transaction: Transaction, input: Extract<Input, { kin
     });
     return;
   }
-  // What works in such an action may wait for just this signal.
-  if ((resource.action === 'DELETE' || resource.action === 'SUSPEND') && !resource.request) {
-    throw new AnnealError('NotSupported', `Signal resource during ${resource.action} is not supported.`);
+  if (!takesSignals(transaction, resource)) {
+    const able = [...transaction.state.resources.values()].filter((one) => takesSignals(transaction, one));
+    const others = [...new Set(able.map((one) => one.name))].sort().slice(0, 5).join(', ');
+    const hint = others === '' ? '' : ` In this stack can be signalled: ${others}.`;
+    throw new AnnealError('NotSupported', `Cannot signal resource ${name}: ${resource.type} takes no signals.${hint}`);
   }
   if (resource.action === 'INIT') {
     throw new AnnealError('NotSupported', `Resource ${name} was never created; it cannot be signalled.`);
   }
-  // The members of a nested stack know best; all else says beforehand what it takes.
-  if (!isNested(resource) && !transaction.tools.serves(resource.type, 'signal')) {
-    throw new AnnealError('NotSupported', `Cannot signal resource ${name}: ${resource.type} takes no signals.`);
+  // What works in such an action may wait for just this signal.
+  if ((resource.action === 'DELETE' || resource.action === 'SUSPEND') && !resource.request) {
+    throw new AnnealError('NotSupported', `Signal resource during ${resource.action} is not supported.`);
   }
   addEffect(transaction, { kind: 'signal', resource: resource.id, id, signal });
 }
+
+/** Types say beforehand what they take; a nested stack takes none, whatever its type is elsewhere. */
+const takesSignals = ({ tools }: Transaction, resource: ResourceDocument): boolean =>
+  !isNested(resource) && tools.serves(resource.type, 'signal');

@@ -106,9 +106,72 @@ describe('a wait condition', () => {
     const answer = await fetch(`${server.url}/cfn/v1/signal/arn?Signature=signal.e30.AAAA`, { method: 'POST' });
     expect(answer.status).toBe(403);
   });
+});
 
-  it('takes no signals itself, and says so at once', async () => {
-    const signalled = server.client.actions.signal({ stack: 'token-signal', resource: 'wait', signal: null });
-    await expect(signalled).rejects.toThrow('OS::Heat::WaitCondition takes no signals');
+/** One of each that takes none, of the types that stand without a machine. */
+const deaf: Record<string, string> = {
+  value: '{type: OS::Heat::Value, properties: {value: x}}',
+  random: '{type: OS::Heat::RandomString}',
+  none: '{type: OS::Heat::None}',
+  test: '{type: OS::Heat::TestResource}',
+  delay: '{type: OS::Heat::Delay}',
+  wait: '{type: OS::Heat::WaitCondition, properties: {handle: {get_resource: handle}, timeout: 60}}',
+  launch: '{type: AWS::AutoScaling::LaunchConfiguration, properties: {ImageId: i, InstanceType: t}}',
+  group: '{type: OS::Heat::ResourceGroup, properties: {count: 1, resource_def: {type: OS::Heat::None}}}',
+  chain: '{type: OS::Heat::ResourceChain, properties: {resources: [OS::Heat::None]}}',
+  scaled:
+    '{type: OS::Heat::AutoScalingGroup, properties: {min_size: 0, max_size: 1, resource: {type: OS::Heat::None}}}',
+  remote: '{type: OS::Heat::Stack, properties: {template: {get_file: child.yaml}}}',
+  cfn: '{type: AWS::CloudFormation::Stack, properties: {TemplateURL: child.yaml}}',
+  nested: '{type: child.yaml}',
+  // A template that goes by the name of a type that would take them.
+  alias: '{type: OS::Heat::UpdateWaitConditionHandle}',
+  software: '{type: OS::Heat::SoftwareConfig, properties: {config: x}}',
+  component: '{type: OS::Heat::SoftwareComponent, properties: {configs: [{tool: script, config: x}]}}',
+  structured: '{type: OS::Heat::StructuredConfig, properties: {config: {a: b}}}',
+  cloud: '{type: OS::Heat::CloudConfig, properties: {cloud_config: {a: b}}}',
+  mime: '{type: OS::Heat::MultipartMime, properties: {parts: [{config: x}]}}',
+};
+
+describe('a resource whose type takes no signals', () => {
+  const stacks = () => server.client.stacks;
+  const stateOf = async () => {
+    const resources = await stacks().resources({ stack: 'deaf', depth: 2 });
+    const { updated_time, stack_status } = await stacks().show({ stack: 'deaf' });
+    const events = await stacks().events({ stack: 'deaf', limit: 1000 });
+    return { resources, updated_time, stack_status, events };
+  };
+
+  beforeAll(async () => {
+    const all = `
+heat_template_version: 2018-08-31
+resources:
+  handle: {type: OS::Heat::WaitConditionHandle, properties: {signal_transport: NO_SIGNAL}}
+${Object.entries(deaf)
+  .map(([name, text]) => `  ${name}: ${text}`)
+  .join('\n')}
+`;
+    const child = 'heat_template_version: 2018-08-31\nresources: {in: {type: OS::Heat::None}}\n';
+    const registry = 'resource_registry: {resources: {alias: {OS::Heat::UpdateWaitConditionHandle: child.yaml}}}';
+    const files = { 'child.yaml': child, 'environment.yaml': registry };
+    const given = { ...bundle(all, files), environmentFiles: ['environment.yaml'] };
+    await stacks().create({ name: 'deaf', bundle: given });
+    await settled(server, 'deaf');
+  });
+
+  it('refuses one, says of which type it is and what takes them, and nothing changes', async () => {
+    const before = await stateOf();
+    expect(before.stack_status).toBe('CREATE_COMPLETE');
+    for (const resource of Object.keys(deaf)) {
+      const type = before.resources.find(({ resource_name: name }) => name === resource)?.resource_type ?? '';
+      for (const body of [null, { status: 'SUCCESS' }]) {
+        const sent = server.client.actions.signal({ stack: 'deaf', resource, signal: body });
+        await expect(sent).rejects.toMatchObject({
+          code: 'NotSupported',
+          message: `Cannot signal resource ${resource}: ${type} takes no signals. In this stack can be signalled: handle.`,
+        });
+      }
+    }
+    expect(await stateOf()).toEqual(before);
   });
 });

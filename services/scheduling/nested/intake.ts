@@ -15,7 +15,6 @@ import {
   resourceDelete,
   resourceResponse,
   resourceResume,
-  resourceSignal,
   resourceSnapshot,
   resourceSuspend,
   resourceUpdate,
@@ -36,7 +35,7 @@ import { treeOf, type ChildCompiler } from './compile.ts';
 import { deadlineOf, minutesOf } from './deadline.ts';
 import { fromKept, toKept, type Kept } from './kept.ts';
 
-const actions: ReadonlyMap<string, ResourceAction> = new Map([
+const actions: ReadonlyMap<string, Exclude<ResourceAction, 'signal'>> = new Map([
   [resourceCreate.type, 'create'],
   [resourceUpdate.type, 'update'],
   [resourceDelete.type, 'delete'],
@@ -45,7 +44,6 @@ const actions: ReadonlyMap<string, ResourceAction> = new Map([
   [resourceResume.type, 'resume'],
   [resourceSnapshot.type, 'snapshot'],
   [resourceCancel.type, 'cancel'],
-  [resourceSignal.type, 'signal'],
 ]);
 
 export const isNestedRequest = ({ type }: Envelope): boolean => actions.has(type);
@@ -205,11 +203,6 @@ export function createIntake(parts: {
           return { kind: 'delete', id, abandon: data.abandon, parent };
         case 'cancel':
           return { kind: 'cancel', id, parent };
-        case 'signal': {
-          const text = `Resources of type ${data.resource.type} do not take signals.`;
-          await refuse(message, new AnnealError('NotSupported', text));
-          return undefined;
-        }
         default:
           return { kind: 'visit', id, action: visits[action], parent };
       }

@@ -41,16 +41,11 @@ const heldIn = ({ adopt }: ActionRequest, attribute: string): Json | undefined =
 };
 
 const done: Result = { ok: true };
-const cannotBeSignalled = ({ resource }: ActionRequest): Result => ({
-  ok: false,
-  failure: { code: 'NotSupported', message: `Resources of type ${resource.type} do not take signals.` },
-});
 
 const value: Behaviour = {
   keeps: false,
   run(request) {
     if (request.action === 'delete') return done;
-    if (request.action === 'signal') return cannotBeSignalled(request);
     const open = request.secrets.open<Json>(request.properties) as JsonObject;
     const secret = open !== request.properties;
     const coerced = coerceValue(open['value'] ?? null, open['type'] ?? null);
@@ -66,7 +61,6 @@ const value: Behaviour = {
 const random: Behaviour = {
   keeps: true,
   run(request) {
-    if (request.action === 'signal') return cannotBeSignalled(request);
     if (request.action !== 'create') return done;
     const made = randomString(request.secrets.open<Json>(request.properties) as JsonObject);
     if (!made.ok) return { ok: false, failure: { code: 'InvalidRequest', message: made.message } };
@@ -77,12 +71,7 @@ const random: Behaviour = {
 
 const none: Behaviour = {
   keeps: false,
-  run: (request) =>
-    request.action === 'signal'
-      ? cannotBeSignalled(request)
-      : request.action === 'create'
-        ? { ok: true, physicalId: request.resource.id, attributes: {} }
-        : done,
+  run: ({ action, resource }) => (action === 'create' ? { ok: true, physicalId: resource.id, attributes: {} } : done),
 };
 
 const test: Behaviour = {
@@ -94,7 +83,6 @@ const test: Behaviour = {
   },
   run(request) {
     const { action, properties, resource, old_properties: old } = request;
-    if (action === 'signal') return cannotBeSignalled(request);
     if (action !== 'create' && action !== 'update') return done;
     if (action === 'update' && properties['update_replace'] === true) {
       const differs = JSON.stringify(old?.['value']) !== JSON.stringify(properties['value']);
@@ -117,12 +105,8 @@ const delay: Behaviour = {
     const number = (name: string, fallback: number): number => Number(properties[name] ?? fallback) || 0;
     return number('min_wait', 0) + Math.random() * number('max_jitter', 0) * number('jitter_multiplier', 1);
   },
-  run: (request) =>
-    request.action === 'signal'
-      ? cannotBeSignalled(request)
-      : request.action === 'create'
-        ? { ok: true, physicalId: request.resource.physical_name, attributes: {} }
-        : done,
+  run: ({ action, resource }) =>
+    action === 'create' ? { ok: true, physicalId: resource.physical_name, attributes: {} } : done,
 };
 
 const behaviours: Readonly<Record<string, Behaviour>> = {

@@ -101,10 +101,7 @@ export function createScaling(parameters: {
       const isPolicy = policies.has(data.resource.type);
       const answer = (result: Result): Promise<void> => respond(message, responseTo(action, data, result));
       if (action === 'signal') {
-        const unsupported = `Resources of type ${data.resource.type} do not take signals.`;
-        await answer(
-          isPolicy ? await adjust(message) : { ok: false, failure: { code: 'NotSupported', message: unsupported } },
-        );
+        await answer(await adjust(message));
       } else if (action === 'create' || action === 'update') {
         // A policy is found by its id in Heat; a configuration is named by those who use it.
         const physicalId = isPolicy ? data.resource.id : data.resource.physical_name;

@@ -1,4 +1,4 @@
-import { stackEvents, stackResources, stackSignal } from '@anneal/contracts/scheduling.ts';
+import { stackAct, stackEvents, stackResources, stackSignal } from '@anneal/contracts/scheduling.ts';
 import type { Json } from '@anneal/contracts/json.ts';
 import type { Expression } from '@anneal/contracts/plan.ts';
 import { readSignalToken, grantOfUrl } from '@anneal/runtime/signal-grant.ts';
@@ -110,6 +110,9 @@ describe('a handle', () => {
       message: expect.stringContaining('was replaced'),
     });
     await signalTo(now);
+    await harness.ask(stackAct, { project, stack: id, action: { kind: 'suspend' } });
+    await harness.settled(id);
+    await expect(signalTo(now)).rejects.toThrow('Signal resource during SUSPEND is not supported.');
     await harness.remove(id);
     await harness.settled(id);
     await expect(signalTo(now)).rejects.toMatchObject({ code: 'NotFound' });

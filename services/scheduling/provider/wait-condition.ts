@@ -198,8 +198,7 @@ export function createWaitConditions(parameters: {
       if (last) await work.remove(last.id);
     }
     if (action !== 'create' && action !== 'update') {
-      const failure = { code: 'NotSupported', message: 'Signal the handle of a wait condition, not the condition.' };
-      await respond(message, responseTo(action, data, action === 'signal' ? { ok: false, failure } : { ok: true }));
+      await respond(message, responseTo(action, data, { ok: true }));
       return;
     }
     if (last && last.fence > data.fence) return;
