@@ -3,6 +3,8 @@
  * whoever shall call. It is signed, not stored: whoever has the keys of the deployment can tell that it was given. It stands
  * for one incarnation of the resource; a replacement has another.
  */
+import type { Envelope } from '@anneal/contracts/envelope.ts';
+import type { ResourceRequest } from '@anneal/contracts/resource.ts';
 import { z } from 'zod';
 import type { Secrets } from './secrets.ts';
 
@@ -14,6 +16,15 @@ const grantSchema = z.object({
   resource_name: z.string(),
 });
 export type SignalGrant = z.infer<typeof grantSchema>;
+
+/** For the resource that a request to its provider is about. */
+export const grantOf = ({ data, project = '' }: Envelope<ResourceRequest>): SignalGrant => ({
+  project,
+  stack_id: data.stack.id,
+  stack_name: data.stack.name,
+  resource_id: data.resource.id,
+  resource_name: data.resource.name,
+});
 
 const prefix = 'signal';
 

@@ -6,7 +6,7 @@ import type { ResourceAction, ResourceRequest } from '@anneal/contracts/resource
 import { groupAdjust } from '@anneal/contracts/scheduling.ts';
 import type { StackDocument } from '@anneal/convergence/documents.ts';
 import type { ServiceContext } from '@anneal/runtime/service.ts';
-import { signalEndpoint, signedSignalUrl } from '@anneal/runtime/signal-grant.ts';
+import { grantOf, signalEndpoint, signedSignalUrl } from '@anneal/runtime/signal-grant.ts';
 import type { Collection } from '@anneal/store/port.ts';
 import { liveName } from '../live-name.ts';
 import { type Answering, responseTo } from './answering.ts';
@@ -81,16 +81,10 @@ export function createScaling(parameters: {
     return { ok: true, message: 'Signal: the group was asked' };
   };
 
-  const attributesOf = ({ data, project = '' }: Envelope<ResourceRequest>): JsonObject => {
-    const grant = {
-      project,
-      stack_id: data.stack.id,
-      stack_name: data.stack.name,
-      resource_id: data.resource.id,
-      resource_name: data.resource.name,
-    };
+  const attributesOf = (message: Envelope<ResourceRequest>): JsonObject => {
+    const grant = grantOf(message);
     const alarm = secrets.seal(signedSignalUrl(gatewayUrl, { secrets, grant, as: 'signal' }));
-    if (data.resource.type !== 'OS::Heat::ScalingPolicy') return { AlarmUrl: alarm };
+    if (message.data.resource.type !== 'OS::Heat::ScalingPolicy') return { AlarmUrl: alarm };
     return { alarm_url: alarm, signal_url: signalEndpoint(gatewayUrl, grant) };
   };
 

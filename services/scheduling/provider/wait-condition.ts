@@ -11,7 +11,7 @@ import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { ResourceAction, ResourceRequest } from '@anneal/contracts/resource.ts';
 import { faultPoint } from '@anneal/runtime/fault.ts';
 import type { ServiceContext } from '@anneal/runtime/service.ts';
-import { grantOfUrl, signalEndpoint, signalToken, signedSignalUrl } from '@anneal/runtime/signal-grant.ts';
+import { grantOf, grantOfUrl, signalEndpoint, signalToken, signedSignalUrl } from '@anneal/runtime/signal-grant.ts';
 import type { Collection } from '@anneal/store/port.ts';
 import type { Timers } from '@anneal/store/timers.ts';
 import { createAnswering, responseTo, timerOf, type WorkDocument } from './answering.ts';
@@ -84,14 +84,9 @@ export function createWaitConditions(parameters: {
     await answer(last, { action, message, data, result }, { signals: last?.signals ?? {}, silent });
   };
 
-  const attributesOf = ({ data, project = '' }: Envelope<ResourceRequest>): JsonObject => {
-    const grant = {
-      project,
-      stack_id: data.stack.id,
-      stack_name: data.stack.name,
-      resource_id: data.resource.id,
-      resource_name: data.resource.name,
-    };
+  const attributesOf = (message: Envelope<ResourceRequest>): JsonObject => {
+    const { data } = message;
+    const grant = grantOf(message);
     const sealed = (values: JsonObject): JsonObject =>
       Object.fromEntries(
         Object.entries(values).map(([name, value]) => [name, value === null ? null : secrets.seal(value)]),
@@ -105,7 +100,7 @@ export function createWaitConditions(parameters: {
       username: data.resource.id,
       user_id: data.resource.id,
       password: token,
-      project_id: project,
+      project_id: grant.project,
       region_name: region,
     };
     const none = { token: null, endpoint: null, curl_cli: null, signal: null };
