@@ -66,8 +66,6 @@ async function startOwn(program: string, config = ''): Promise<BackendServer> {
     child = started;
     let said = '';
     started.stderr.on('data', (data: Buffer) => void (said = (said + data.toString()).slice(-4_000)));
-    // A test that dies must not leave a server behind.
-    process.once('exit', () => started.kill('SIGKILL'));
     const end = performance.now() + startMs;
     while (!(await answers({ host: '127.0.0.1', port }))) {
       if (started.exitCode !== null || performance.now() > end) {
@@ -86,6 +84,8 @@ async function startOwn(program: string, config = ''): Promise<BackendServer> {
     await kill();
     await rm(folder, { recursive: true, force: true });
   };
+  // A test that dies must not leave a server behind.
+  process.once('exit', () => child?.kill('SIGKILL'));
   try {
     await start();
   } catch (error) {
