@@ -113,5 +113,7 @@ function skip(transaction: Transaction, name: string, all: readonly ResourceDocu
   const others = [...transaction.state.resources.values()].some(
     ({ status, skipped: taken }) => status === 'FAILED' && taken === null,
   );
-  if (!others) retry(transaction);
+  const failedSo = stack.status === 'FAILED' || stack.phase === 'paused';
+  // A snapshot is made anew, and not gone on with.
+  if (!others && failedSo && stack.action !== 'SNAPSHOT') retry(transaction);
 }

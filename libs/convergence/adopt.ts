@@ -66,7 +66,8 @@ export function visitExternal(
   const { planned, resolved, candidates } = parameters;
   const { tools } = transaction;
   const wanted = resolved.external_id;
-  const existing = candidates.find(({ action }) => action !== 'INIT');
+  const ours = candidates.filter(({ type }) => type === planned.type);
+  const existing = ours.find(({ action }) => action !== 'INIT');
   if (existing) {
     if (existing.request) return;
     if (!existing.external || existing.physical_id !== wanted) {
@@ -79,7 +80,7 @@ export function visitExternal(
     }
     return;
   }
-  const created = candidates[0] ?? create(transaction, planned, resolved, null);
+  const created = ours[0] ?? create(transaction, planned, resolved, null);
   const resource = changeResource(transaction, created.id, { external: true, physical_id: wanted ?? null });
   if (tools.serves(resource.type, 'check')) {
     send(transaction, resource, 'check', { properties: {} }, []);

@@ -10,7 +10,7 @@
  * | was deleted (and waited at post-delete)         | forgotten                                                 |
  * | nobody outside ever heard of it                 | forgotten                                                 |
  * | external, Retain, abandoned, skipped            | forgotten, and what is there stays                        |
- * | Snapshot, and its type serves it                | a snapshot, then the deletion                             |
+ * | Snapshot, and there is something to save        | a snapshot, if its type serves it; then the deletion      |
  * | otherwise                                       | deleted                                                   |
  */
 import { mustStay } from './node.ts';
@@ -40,7 +40,7 @@ export function visitCleanup(transaction: Transaction, id: string): void {
   }
   if (!abandoned && !resource.request) {
     if (holdAt(transaction, resource, 'pre-delete') || holdAt(transaction, resource, 'terminating')) return;
-    const snapshots = resource.deletion_policy === 'Snapshot' && tools.serves(resource.type, 'snapshot');
+    const snapshots = wantsSnapshot(resource) && tools.serves(resource.type, 'snapshot');
     if (snapshots && !hasPassed(state.stack, resource, 'snapshot')) {
       const marked = markPassed(transaction, resource, 'snapshot');
       send(transaction, marked, 'snapshot', { properties: resource.properties }, []);
@@ -58,6 +58,12 @@ const isKept = (resource: ResourceDocument): boolean =>
   resource.external ||
   resource.deletion_policy === 'Retain' ||
   (resource.skipped !== null && resource.action === 'DELETE');
+
+/** What failed to be made, what is known to be gone and what was asked to go already has nothing to save. */
+function wantsSnapshot({ deletion_policy, action, status, failure }: ResourceDocument): boolean {
+  if (deletion_policy !== 'Snapshot' || action === 'DELETE' || failure?.code === 'NotFound') return false;
+  return status !== 'FAILED' || (action !== 'CREATE' && action !== 'ADOPT');
+}
 
 const isOfDeletion = (hook: string): boolean =>
   hook === 'pre-delete' || hook === 'post-delete' || hook === 'terminating';

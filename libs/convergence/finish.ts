@@ -21,8 +21,8 @@ export function finishIfDone(transaction: Transaction): boolean {
     if (state.inFlight.size > 0) return false;
     if (status === 'IN_PROGRESS') return fail(transaction, failureReason(transaction));
     // It was cancelled, and said so then.
-    changeStack(transaction, { phase: 'idle', deadline: null });
     cancelTimers(transaction);
+    changeStack(transaction, { phase: 'idle', deadline: null });
     return false;
   }
   const graph = state.graph;

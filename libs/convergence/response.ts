@@ -1,4 +1,5 @@
 /** What a provider's answer does to its resource. */
+import type { Failure } from '@anneal/contracts/errors.ts';
 import type { ResourceResponse } from '@anneal/contracts/resource.ts';
 import { triesAgain } from './backoff.ts';
 import { attemptOf, failLeaf } from './failure.ts';
@@ -39,7 +40,8 @@ export function takeResponse(transaction: Transaction, response: ResourceRespons
       complete(transaction, resource, request, told);
       return;
     case 'failed':
-      if (response.replace && request.action === 'update') mustBeReplaced(transaction, resource, request, told);
+      if (response.replace && request.action === 'update')
+        mustBeReplaced(transaction, resource, request, { told, response });
       else if (!triesAgain(transaction, resource, request, response))
         failed(transaction, resource, request, { told, response });
   }
@@ -97,19 +99,25 @@ function mustBeReplaced(
   transaction: Transaction,
   resource: ResourceDocument,
   request: PendingRequest,
-  told: Partial<ResourceDocument>,
+  { told, response }: { told: Partial<ResourceDocument>; response: ResourceResponse },
 ): void {
+  const whole = resource.attempted === null;
   const refused = changeResource(transaction, resource.id, {
     ...told,
-    status: resource.attempted === null ? 'COMPLETE' : 'FAILED',
+    status: whole ? 'COMPLETE' : 'FAILED',
+    failure: whole ? null : failureOf(response),
     reason: 'The update needs a replacement.',
     request: null,
     must_replace: true,
     requires: [...new Set([...resource.requires, ...request.requires])],
     finished_at: transaction.now,
   });
+  announceResource(transaction, refused);
   revisit(transaction, refused);
 }
+
+const failureOf = ({ error, message }: ResourceResponse): Failure =>
+  error ?? { code: 'ResourceFailed', message: message ?? 'The provider gave no reason.' };
 
 function failed(
   transaction: Transaction,
@@ -124,20 +132,20 @@ function failed(
   const looked = request.action === 'check' && stack.observe && request.traversal === stack.traversal;
   if (looked && resource.action !== 'ADOPT') {
     const gone = response.error?.code === 'NotFound' || (response.drift?.length ?? 0) > 0;
-    const state = gone ? ({ status: 'FAILED' } as const) : ({ status: 'COMPLETE' } as const);
-    const reason = response.error?.message ?? response.message ?? '';
-    revisit(
-      transaction,
-      changeResource(transaction, resource.id, { ...state, reason, request: null, finished_at: transaction.now }),
-    );
+    const seen = changeResource(transaction, resource.id, {
+      status: gone ? 'FAILED' : 'COMPLETE',
+      failure: gone ? failureOf(response) : null,
+      reason: response.error?.message ?? response.message ?? '',
+      request: null,
+      finished_at: transaction.now,
+    });
+    announceResource(transaction, seen);
+    revisit(transaction, seen);
     return;
   }
   failLeaf(transaction, resource.id, {
     action: resource.action,
-    failure: response.error ?? {
-      code: 'ResourceFailed',
-      message: response.message ?? 'The provider gave no reason.',
-    },
+    failure: failureOf(response),
     leaves: response.failures,
     attempted: attemptOf(request, resource),
     traversal: request.traversal,

@@ -7,7 +7,7 @@ import { revisit } from './node.ts';
 import type { Input } from './protocol.ts';
 import { isNested, type StackAction, type StackDocument } from './documents.ts';
 import { emptyPlan } from './state.ts';
-import { addEffect, changeResource, changeStack, newId, type Transaction } from './transaction.ts';
+import { addEffect, announceResource, changeResource, changeStack, newId, type Transaction } from './transaction.ts';
 
 type Given<K extends Input['kind']> = Extract<Input, { kind: K }>;
 
@@ -147,14 +147,18 @@ export function endGrace(transaction: Transaction): void {
   if (state.stack.action !== 'DELETE' || state.stack.phase !== 'converging') return;
   for (const id of state.inFlight) {
     const resource = state.resources.get(id);
-    // One that deletes need not take over another; one that abandons awaits nothing.
-    if (!resource?.request || (resource.request.action === 'delete' && !state.stack.abandoned)) continue;
+    // One that deletes need not take over another, nor the snapshot that it asked for; one that abandons awaits nothing.
+    const ours = resource?.request?.action === 'delete' || resource?.request?.traversal === state.stack.traversal;
+    if (!resource?.request || (ours && !state.stack.abandoned)) continue;
+    const message = `${resource.action} aborted (user triggered cancel)`;
     const aborted = changeResource(transaction, id, {
       status: 'FAILED',
-      reason: `${resource.action} aborted (user triggered cancel)`,
+      reason: message,
+      failure: { code: 'Superseded', message },
       request: null,
       finished_at: transaction.now,
     });
+    announceResource(transaction, aborted);
     revisit(transaction, aborted);
   }
 }

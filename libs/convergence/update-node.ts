@@ -32,7 +32,7 @@ import type { Comparison } from './protocol.ts';
 import { joinsBatch, waitsForBatch } from './rolling.ts';
 import { isNested, type ResourceDocument } from './documents.ts';
 import type { Graph } from './state.ts';
-import { changeResource, type Transaction } from './transaction.ts';
+import { announceResource, changeResource, type Transaction } from './transaction.ts';
 
 export function visitUpdate(transaction: Transaction, name: string): void {
   const { state, tools } = transaction;
@@ -69,7 +69,7 @@ export function visitUpdate(transaction: Transaction, name: string): void {
     });
     return;
   }
-  if (resolved.external_id !== undefined || only?.external) {
+  if (resolved.external_id !== undefined || (only?.external && only.type === planned.type)) {
     visitExternal(transaction, { planned, resolved, candidates, settle });
     return;
   }
@@ -212,7 +212,8 @@ function settle(
   if (JSON.stringify(planned.lifecycle_hooks ?? []) !== JSON.stringify(resource.lifecycle_hooks)) {
     patch.lifecycle_hooks = planned.lifecycle_hooks ?? [];
   }
-  if (Object.keys(patch).length > 0) changeResource(transaction, resource.id, patch);
+  const settled = Object.keys(patch).length > 0 ? changeResource(transaction, resource.id, patch) : resource;
+  if (settled.status !== resource.status) announceResource(transaction, settled);
 
   markDone(transaction, planned.name, resource.id);
   const others = state.byName.get(planned.name);

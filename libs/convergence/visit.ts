@@ -9,7 +9,7 @@
  * | RESUME_FAILED           | ask        | ask        | ask        | refuse     |
  * | CREATE_ or ADOPT_FAILED | refuse     | refuse     | leave      | refuse     |
  * | another FAILED          | ask        | refuse     | leave      | refuse     |
- * `ask` of a type that does not serve it only changes the state. `leave` counts as done. A refused one fails the visit, and stays as it is.
+ * `ask` of a type that does not serve it only changes the state, and so it does, but for CHECK, of what is external. `leave` counts as done. A refused one fails the visit, and stays as it is.
  * A failure ends a visit like any traversal, but for CHECK: it changes nothing, so it goes on and names all that failed.
  */
 import { refuseLeaf } from './failure.ts';
@@ -47,7 +47,9 @@ export function visitNode(transaction: Transaction, id: string): void {
     return;
   }
   const verb = action.toLowerCase() as Lowercase<VisitAction>;
-  if (isNested(resource) || tools.serves(resource.type, verb)) {
+  // What belongs to someone else is only looked at.
+  const serves = tools.serves(resource.type, verb);
+  if (resource.external ? serves && action === 'CHECK' : serves || isNested(resource)) {
     send(transaction, resource, verb, { properties: resource.properties }, []);
     return;
   }

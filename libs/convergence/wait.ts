@@ -40,6 +40,8 @@ export function holdAt(
 ): boolean {
   const { stack } = transaction.state;
   if (hasPassed(stack, resource, name)) return false;
+  // Nothing goes on from here, so nothing waits; what was launched waits whatever becomes of the rest.
+  if (stack.phase !== 'converging' && name !== 'launching') return false;
   if (isPlain(name)) {
     if (!declares.hooks?.includes(name)) return false;
     const verb = name.slice(name.indexOf('-') + 1).toUpperCase();

@@ -24,6 +24,7 @@ export class Books {
   readonly physical = new Map<string, Physical>();
   /** What was retained or abandoned: nobody may touch it any more. */
   readonly released = new Set<string>();
+  private readonly takenOver = new Set<string>();
   private readonly made = new Map<string, number>();
 
   /** A request was carried out: in whole, or in part by one that failed. */
@@ -91,6 +92,17 @@ export class Books {
       }
     }
     for (const id of request.requires) must(complete(id), `C1: ${resource.id} uses ${id}, which is not complete`);
+  }
+
+  /** What is taken over was there before. */
+  takeOver({ id, stack_id, name, deletion_policy, ...resource }: ResourceDocument): void {
+    if (this.takenOver.has(id)) return;
+    this.takenOver.add(id);
+    const { properties } = resource.request ?? resource;
+    const uses = new Set(usesOf(properties));
+    const applied = JSON.stringify(properties);
+    const retained = deletion_policy === 'Retain';
+    this.physical.set(id, { stack: stack_id, name, uses, applied, suspended: false, retained });
   }
 
   /** What a document calls complete is what it says. */

@@ -29,6 +29,10 @@ export class Clock {
     });
   }
 
+  hasTimer(id: string): boolean {
+    return this.timers.has(id);
+  }
+
   cancelTimer(id: string): void {
     this.timers.delete(id);
   }

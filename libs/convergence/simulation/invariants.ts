@@ -3,9 +3,13 @@ import type { Effect, Input, Outcome } from '../protocol.ts';
 import { goesToNothing, isNested, isVisit, type ResourceDocument, type StackDocument } from '../documents.ts';
 import type { State } from '../state.ts';
 import { must } from './books.ts';
+import { checkEnd } from './ending.ts';
+import { checkHooks, notePassed } from './hooks.ts';
+import { checkRecord } from './record.ts';
+import { checkStack } from './stack-record.ts';
 import type { World } from './world.ts';
 
-interface Step {
+export interface Step {
   readonly before: StackDocument;
   readonly state: State;
   readonly inputs: readonly Input[];
@@ -17,18 +21,21 @@ export function checkStep(world: World, step: Step): void {
   const { changes } = outcome;
   for (const error of outcome.refusals.values()) must(error.kind === 'final', `refused with ${error.code}`);
   if (!changes.dirty) {
-    must(changes.resources.size + changes.removed.size === 0, 'changes without a record');
+    const { resources, removed, events, effects } = changes;
+    must(resources.size + removed.size + events.length + effects.length === 0, 'changes without a record');
     return;
   }
+  const taken = step.inputs.some(({ id, ...input }) => !outcome.refusals.has(id) || 'parent' in input);
+  must(taken, 'what was refused is written down');
   const stored = world.shellOf(state.stack.id).stored;
-  must(changes.stack.version === stored.stack.version + 1, 'the version of the stack does not follow the stored one');
+  checkRecord({ state, outcome, stored });
+  notePassed(world.passed, step.before.traversal, changes.events);
+  checkStack(world, step);
+  for (const id of changes.removed.keys()) letGo(world, step, stored.resources.get(id));
+  const adopted = JSON.stringify(step.before.adopt ?? {});
   for (const resource of changes.resources.values()) {
-    const last = stored.resources.get(resource.id)?.version ?? 0;
-    must(resource.version === last + 1, `the version of ${resource.id} does not follow the stored one`);
-  }
-  for (const [id, version] of changes.removed) {
-    must(stored.resources.get(id)?.version === version, `${id} was removed over another version`);
-    letGo(world, step, stored.resources.get(id));
+    const { physical_id: physical, external, nested } = resource;
+    if (adopted.includes(`"${physical}"`) && !external && nested === null) world.books.takeOver(resource);
   }
   for (const effect of changes.effects) if (effect.kind === 'request') checkRequest(world, step, effect);
   keepBooks(world, step);
@@ -80,6 +87,8 @@ function checkRequest(
   }
   // One that was sent before a rollback began in the same step stands as any that is in flight.
   if (request.traversal !== state.stack.traversal) return;
+  checkHooks(state, world.passed, resource, world.shellOf(state.stack.id).stored.resources.get(resource.id));
+  checkAsked(state, resource);
   // Whoever abandons a nested stack tells it to let go, too.
   if (state.stack.abandoned && isNested(resource)) return;
   world.books.mayBeSent(
@@ -88,11 +97,30 @@ function checkRequest(
       const used = state.resources.get(id);
       return (
         used?.status === 'COMPLETE' &&
+        used.hook === null &&
         (world.books.physical.has(id) || isNested(used) || used.external || used.skipped !== null)
       );
     },
     state.plan.resources[resource.name]?.replacement === 'delete_first',
   );
+}
+
+/** Nothing is asked but what the action and the plan say, in their time. */
+function checkAsked({ stack, plan }: State, { id, name, type, replaces, request }: ResourceDocument): void {
+  if (!request) return;
+  must(request.deadline === stack.deadline, `${id} has another deadline than its stack`);
+  const { action } = request;
+  const planned = goesToNothing(stack) ? undefined : plan.resources[name];
+  if (isVisit(stack.action)) must(action === stack.action.toLowerCase(), `${stack.action} asks to ${action}`);
+  else if (action === 'create' || action === 'update') {
+    must(planned?.type === type, `${id} is no ${planned?.type}, and is asked to ${action}`);
+    must(request.digest === planned.digest, `${id} is asked for another entry of the plan`);
+    const restricted = action === 'create' && replaces !== null ? 'replace' : action;
+    must(!planned.restricted_actions?.includes(restricted), `${id} is asked to ${restricted}, which is restricted`);
+  } else if (action === 'check') {
+    const looks = planned?.external_id !== undefined || stack.observe || stack.action === 'ADOPT';
+    must(looks, `${stack.action} looks at ${id}`);
+  } else must(action === 'delete' || action === 'snapshot', `${stack.action} asks to ${action}`);
 }
 
 /** The books of a nested stack's resource are kept by what the nested stack says of itself. */
@@ -113,6 +141,11 @@ function checkPhase(world: World, state: State): void {
     live ? status === 'IN_PROGRESS' || phase === 'draining' : status !== 'IN_PROGRESS',
     'C3: the status does not tell whether a traversal is live',
   );
+  for (const id of state.held) {
+    const hook = state.resources.get(id)?.hook;
+    const ours = phase === 'converging' && hook?.traversal === state.stack.traversal;
+    must(ours || hook?.name === 'launching', `${id} waits at ${hook?.name} for a traversal that ended`);
+  }
   if (phase === 'draining') must(state.inFlight.size > 0, 'C5: draining, and nothing is in flight');
   if (phase === 'paused') must(state.inFlight.size === 0, 'C5: paused, and something is in flight');
   if (phase === 'converging') {
@@ -140,49 +173,4 @@ function checkBatch(state: State, action: StackDocument['action']): void {
     changing.size <= rolling.batch_size,
     `C10: ${[...changing].join()} change at once, in batches of ${rolling.batch_size}`,
   );
-}
-
-/** A traversal towards a plan that ended well left what the plan says, and nothing else. */
-function checkEnd(world: World, state: State): void {
-  const { stack } = state;
-  if (stack.status !== 'COMPLETE') return;
-  if (stack.action === 'SUSPEND' || stack.action === 'RESUME') {
-    for (const { id, type, action, name } of state.resources.values()) {
-      const found = world.books.physical.get(id);
-      if (!found || type !== 'Test' || action !== stack.action) continue;
-      must(found.suspended === (stack.action === 'SUSPEND'), `${name} is not in the state that ${stack.action} leaves`);
-    }
-  }
-  if (isVisit(stack.action)) return;
-  const wanted = goesToNothing(stack) ? {} : state.plan.resources;
-  const temporary = new Set(state.plan.rolling?.temporary ?? []);
-  const names = Object.keys(wanted).filter((name) => !temporary.has(name));
-  must(state.resources.size === names.length, `C7: ${stack.action} of ${stack.id} left an original`);
-  for (const resource of state.resources.values()) {
-    const planned = wanted[resource.name];
-    must(planned !== undefined, `${resource.name} is wanted no longer`);
-    if (resource.skipped !== null || resource.external) continue;
-    for (const name of ['value', 'kind'] as const) {
-      const expression = planned.properties[name];
-      const value = expression?.kind === 'literal' ? expression.value : undefined;
-      must(resource.properties[name] === value, `${resource.name} is not as ${stack.action} of ${stack.id} wanted it`);
-    }
-    must(resource.status === 'COMPLETE', `${resource.name} is not complete`);
-    const due = planned.renewed === true && resource.revision !== stack.target.revision;
-    must(!due, `${resource.name} was not renewed by ${stack.action} of ${stack.id}`);
-    const shown = planned.requires
-      .filter((_, index) => index % 2 === 0)
-      .map((name) => [...state.resources.values()].find((peer) => peer.name === name)?.attributes['output'] ?? null);
-    const read = JSON.stringify(resource.properties['from']);
-    must(
-      read === JSON.stringify(shown),
-      `${resource.name} did not follow what it reads: ${read}, ${JSON.stringify(shown)}`,
-    );
-    const used = resource.requires.map((id) => state.resources.get(id)?.name ?? id);
-    must(
-      JSON.stringify(used.toSorted()) === JSON.stringify([...planned.requires].sort()),
-      `${resource.name} uses ${used.join()}, and was to use ${planned.requires.join()}`,
-    );
-  }
-  if (goesToNothing(stack)) must(world.books.countOf(stack.id) === 0, `C6: something is left of ${stack.id}`);
 }

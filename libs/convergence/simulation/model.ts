@@ -32,6 +32,12 @@ export interface Wish {
   readonly kind: number;
   readonly type?: WishType;
   readonly retain?: boolean;
+  /** Its type takes a snapshot of it before it is deleted. */
+  readonly snapshot?: boolean;
+  readonly metadata?: number;
+  readonly description?: string;
+  /** Its properties cannot be evaluated. */
+  readonly broken?: boolean;
   readonly hooks?: readonly string[];
   readonly lifecycle?: readonly LifecycleHook[];
   readonly restricted?: readonly string[];
@@ -61,6 +67,7 @@ function entryOf(name: string, wish: Wish): PlanResource {
     properties: {
       value: { kind: 'literal', value: wish.value },
       kind: { kind: 'literal', value: wish.kind },
+      ...(wish.broken && { broken: { kind: 'literal', value: true } }),
       from: {
         kind: 'list',
         // Every second requirement is one of order alone, as with depends_on.
@@ -75,7 +82,10 @@ function entryOf(name: string, wish: Wish): PlanResource {
     },
     requires: [...wish.requires].sort(),
     digest: JSON.stringify(wish),
+    ...(wish.snapshot && { deletion_policy: 'Snapshot' }),
     ...(wish.retain && { deletion_policy: 'Retain' }),
+    ...(wish.metadata !== undefined && { metadata: { kind: 'literal', value: { m: wish.metadata } } }),
+    ...(wish.description !== undefined && { description: wish.description }),
     ...(wish.hooks && { hooks: [...wish.hooks] }),
     ...(wish.lifecycle && { lifecycle_hooks: [...wish.lifecycle] }),
     ...(wish.restricted && { restricted_actions: [...wish.restricted] }),
@@ -124,6 +134,7 @@ export function toolsAt(now: number, options: ToolOptions = {}): Tools {
     resolve: ({ resource, peer }) => {
       const external = resource.external_id;
       if (external?.kind === 'literal') return { ok: true, properties: {}, external_id: external.value as string };
+      if (resource.properties['broken']) return { ok: false, failure: { code: 'InvalidTemplate', message: 'broken' } };
       const properties: JsonObject = {};
       for (const [name, expression] of Object.entries(resource.properties)) {
         if (expression.kind === 'literal') properties[name] = expression.value;
@@ -138,7 +149,8 @@ export function toolsAt(now: number, options: ToolOptions = {}): Tools {
           });
         }
       }
-      return { ok: true, properties };
+      const metadata = resource.metadata?.kind === 'literal' ? resource.metadata.value : undefined;
+      return { ok: true, properties, ...(metadata !== undefined && { metadata }) };
     },
     compare: ({ type, before, after }) => {
       const changed = ['value', 'kind', 'from'].filter(

@@ -113,7 +113,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   'never ends its grace': {
     rule: 'a deletion ends',
     file: 'traversal.ts',
-    from: "if (!resource?.request || (resource.request.action === 'delete' && !state.stack.abandoned)) continue;",
+    from: 'if (!resource?.request || (ours && !state.stack.abandoned)) continue;',
     to: 'continue;',
   },
 };

@@ -4,7 +4,8 @@ import type { ResourceDocument } from '../documents.ts';
 import { must } from './books.ts';
 import { newStack, planOf, targetOf, type Wish, type Wishes } from './model.ts';
 import type { Core } from './shell.ts';
-import { kind, World } from './world.ts';
+import { kind } from './providers.ts';
+import { World } from './world.ts';
 
 const wish = (more: Partial<Wish> = {}): Wish => ({ requires: [], value: 1, kind: 1, ...more });
 
@@ -77,12 +78,12 @@ export class Script {
 
   /** Every request from now on fails. */
   failing(): this {
-    this.world.failing = true;
+    this.world.providers.failing = true;
     return this;
   }
 
   mended(): this {
-    this.world.failing = false;
+    this.world.providers.failing = false;
     return this;
   }
 
@@ -221,7 +222,7 @@ export const scenarios: Readonly<Record<string, (script: Script) => void>> = {
     }
   },
   'a deletion takes over what never answers': (script) => {
-    script.world.silent = true;
+    script.world.providers.silent = true;
     script.create(chain).until(pending(script, 'a', 'create'));
     script.remove().ends('DELETE_COMPLETE');
     must(script.world.clock.now < 20_000, 'it waited longer than its grace');
@@ -375,7 +376,7 @@ export const scenarios: Readonly<Record<string, (script: Script) => void>> = {
   },
   'reality is looked at before an update that is told to': (script) => {
     script.create({ a: wish(), b: wish({ requires: ['a'] }) }).ends('CREATE_COMPLETE');
-    script.world.drifting = true;
+    script.world.providers.drifting = true;
     script.update({ a: wish(), b: wish({ requires: ['a'] }) }, { observe: true }).ends('UPDATE_COMPLETE');
     must(script.find('a').action === 'UPDATE', `what had drifted was not updated: ${script.find('a').action}`);
   },

@@ -3,29 +3,24 @@
  * or never, a broker that delivers at least once, and processes that die. Everything follows from one seed.
  */
 import type { Plan } from '@anneal/contracts/plan.ts';
-import type { ResourceResponse } from '@anneal/contracts/resource.ts';
 import type { Effect, Input, Outcome } from '../protocol.ts';
 import { isNested, type ResourceDocument, type StackDocument } from '../documents.ts';
 import { emptyPlan, type State } from '../state.ts';
 import { Books, must } from './books.ts';
 import { Clock } from './clock.ts';
 import { checkStep } from './invariants.ts';
-import { createRandom, goodResponse, nestedPlan, newStack, outputOf, targetOf, toolsAt, type Random } from './model.ts';
+import { createRandom, toolsAt, type Random } from './model.ts';
+import { answerParent, askNested, tellNested } from './nested-shell.ts';
+import { kind, Providers, type Temper } from './providers.ts';
+import { checkIndexes } from './record.ts';
 import { createShell, Killed, type Core, type FaultPoint, type Shell } from './shell.ts';
-
-export interface Temper {
-  /** Percent of requests that go wrong in some way. */
-  fails: number;
-  /** Percent of messages that come twice. */
-  twice: number;
-  /** Percent of fault points at which the process dies. */
-  dies: number;
-}
-
-export const kind: Temper = { fails: 0, twice: 0, dies: 0 };
+import { checkTimers } from './timers.ts';
 
 type Request = Extract<Effect, { kind: 'request' }>;
 type Look = (id: string) => ResourceDocument | undefined;
+
+/** The stack that is nobody's child. */
+export const rootId = 's';
 
 export class World {
   readonly random: Random;
@@ -36,18 +31,29 @@ export class World {
   readonly pairs = new Map<string, number>();
   readonly snapshots = new Map<string, string>();
   readonly killed = new Map<FaultPoint, number>();
+  /** Timers that came due, and are on their way. */
+  private readonly due = new Set<string>();
   temper: Temper = { ...kind };
+  /** Nobody has misbehaved since all was quiet: then nothing may fail, and nothing may wait for its deadline. */
+  calm = false;
+  /** Hooks that were passed: by incarnation, and by traversal. */
+  readonly passed = new Set<string>();
+  /** By stack, what an event called failed since its last action began. */
+  readonly failed = new Map<string, Set<string>>();
   steps = 0;
   private readonly hashes = new Map<string, string>();
-  private readonly fences = new Map<string, number>();
-  private readonly answers = new Map<string, ResourceResponse>();
   private readonly replaceFailed: boolean;
   readonly limit: number;
   readonly cores: readonly Core[];
-  /** Scripts say: everything fails; every check finds something else than was applied; nothing is answered. */
-  failing = false;
-  drifting = false;
-  silent = false;
+  readonly providers = new Providers({
+    random: (below) => this.random(below),
+    books: this.books,
+    temper: () => this.temper,
+    say: (response, delay) => {
+      const id = `response ${response.resource_id} ${response.fence}`;
+      this.deliver(response.stack_id, { kind: 'response', id, response }, delay);
+    },
+  });
 
   constructor(seed: number, cores: readonly Core[]) {
     this.random = createRandom(seed);
@@ -98,7 +104,7 @@ export class World {
             toolsAt(this.clock.now, {
               replaceFailed: this.replaceFailed,
               limit: this.limit,
-              atOnce: ({ resource }) => this.answerAtOnce(resource),
+              atOnce: ({ resource }) => this.providers.answerAtOnce(resource),
             }),
           dies: (point) => this.diesAt(point),
           carryOut: (record) => this.carryOut(record),
@@ -118,7 +124,9 @@ export class World {
       // A process that died ten times over one message is left alone: this is no test of patience.
       if (tries > 10) this.temper = { ...temper, dies: 0 };
       try {
-        return this.shellOf(id).take(inputs);
+        const outcome = this.shellOf(id).take(inputs);
+        checkTimers(this.shellOf(id).stored, (timer) => this.due.has(timer) || this.clock.hasTimer(timer));
+        return outcome;
       } catch (error) {
         if (!(error instanceof Killed)) throw error;
         for (const shell of this.shells.values()) shell.forget();
@@ -153,8 +161,9 @@ export class World {
     return true;
   }
 
-  private deliver(stack: string, input: Input, delay: number): void {
+  deliver(stack: string, input: Input, delay: number): void {
     const arrive = (): void => {
+      if (input.kind === 'timer') this.due.delete(timerId(stack, input));
       if (this.shells.has(stack)) this.take(stack, [input]);
     };
     this.clock.after(delay, arrive);
@@ -174,32 +183,36 @@ export class World {
       switch (effect.kind) {
         case 'timer': {
           const { timer, traversal } = effect;
-          const id = `${stack.id} ${traversal} ${timer}`;
-          this.clock.setTimer(id, Date.parse(effect.at), () =>
-            this.deliver(stack.id, { kind: 'timer', id: `timer ${id} ${this.clock.now}`, timer, traversal }, 0),
-          );
+          const id = timerId(stack.id, effect);
+          this.clock.setTimer(id, Date.parse(effect.at), () => {
+            this.due.add(id);
+            this.deliver(stack.id, { kind: 'timer', id: `timer ${id} ${this.clock.now}`, timer, traversal }, 0);
+          });
           break;
         }
         case 'cancel timer':
-          this.clock.cancelTimer(`${stack.id} ${effect.traversal} ${effect.timer}`);
+          this.clock.cancelTimer(timerId(stack.id, effect));
+          this.due.delete(timerId(stack.id, effect));
           break;
         case 'request':
           this.send(stack, resourceOf(effect.resource), effect);
           break;
         case 'cancel':
-          this.tellNested(stack, resourceOf(effect.resource), {
+          tellNested(this, stack, resourceOf(effect.resource), {
             kind: 'cancel',
             id: `cancel ${effect.resource} ${effect.fence}`,
           });
           break;
         case 'answer':
-          this.answer(stack, effect, resourceOf);
+          answerParent(this, stack, effect, resourceOf);
           break;
         case 'snapshot':
           this.snapshots.set(effect.snapshot.id, effect.status);
           break;
-        case 'signal':
-          break;
+        case 'signal': {
+          const resource = resourceOf(effect.resource);
+          if (resource && !isNested(resource)) this.providers.signal(resource, resource.fence);
+        }
       }
     }
   }
@@ -209,138 +222,12 @@ export class World {
     if (!request || request.fence !== fence) return;
     const delay = this.random(200);
     if (isNested(resource)) {
-      this.clock.after(delay, () => this.askNested(stack, resource));
+      this.clock.after(delay, () => askNested(this, stack, resource));
       return;
     }
-    this.clock.after(delay, () => this.serve(resource));
-    if (this.chance(this.temper.twice)) this.clock.after(delay + this.random(3000), () => this.serve(resource));
-  }
-
-  /** What the shell of a nested stack makes of the requests of its resource. */
-  private askNested(parent: StackDocument, resource: ResourceDocument): void {
-    const request = resource.request;
-    if (!request) return;
-    const id = `${resource.id} ${request.fence}`;
-    if (!this.shells.has(resource.id)) {
-      if (request.action === 'delete') {
-        this.deliver(parent.id, { kind: 'response', id, response: goodResponse(resource) }, this.random(100));
-        return;
-      }
-      const plan = this.addPlan(nestedPlan(request.properties));
-      this.open(
-        newStack(resource.id, {
-          target: targetOf(plan, parent.target.revision),
-          parent: linkOf(resource),
-          root: parent.root,
-          depth: parent.depth + 1,
-          adopt: resource.action === 'ADOPT' ? {} : null,
-        }),
-      );
-    }
-    const child = this.stack(resource.id);
-    const plan = nestedPlan(request.properties);
-    switch (request.action) {
-      case 'create':
-      case 'update': {
-        const target = targetOf(this.addPlan(plan), parent.target.revision);
-        // The document was made before the first step; the request of a later one finds it there.
-        const begins = child.traversal === '' && child.target.plan === target.plan;
-        this.tellNested(parent, resource, begins ? { kind: 'create', id, plan } : { kind: 'update', id, plan, target });
-        return;
-      }
-      case 'delete':
-        this.tellNested(parent, resource, { kind: 'delete', id, abandon: parent.abandoned });
-        return;
-      case 'snapshot':
-        this.tellNested(parent, resource, { kind: 'visit', id, action: 'SNAPSHOT', snapshot: { id, name: id } });
-        return;
-      default:
-        this.tellNested(parent, resource, { kind: 'visit', id, action: request.action.toUpperCase() as 'CHECK' });
-    }
-  }
-
-  private tellNested(parent: StackDocument, resource: ResourceDocument | undefined, input: Input): void {
-    if (!resource?.request || !this.shells.has(resource.id) || !this.shells.has(parent.id)) return;
-    this.deliver(resource.id, { ...input, parent: linkOf(resource) } as Input, this.random(50));
-  }
-
-  private answer(stack: StackDocument, effect: Extract<Effect, { kind: 'answer' }>, resourceOf: Look): void {
-    const { parent, status, failure } = effect;
-    const parts = [...this.shellOf(stack.id).stored.resources.keys()].sort();
-    const whole = parts.map((id) => resourceOf(id)?.properties ?? {});
-    const response: ResourceResponse = {
-      resource_id: parent.resource_id,
-      stack_id: parent.stack_id,
-      action: parent.action,
-      fence: parent.fence,
-      status,
-      physical_id: stack.id,
-      attributes: outputOf(stack.id, { value: JSON.stringify(whole).length, from: null }),
-      sequence: stack.event_sequence,
-      ...(failure && { error: failure }),
-      ...(status === 'failed' && { failures: [...stack.failures] }),
-    };
-    this.deliver(
-      parent.stack_id,
-      { kind: 'response', id: `answer ${stack.id} ${stack.event_sequence}`, response },
-      this.random(100),
-    );
-  }
-
-  private answerAtOnce(resource: ResourceDocument): ResourceResponse | undefined {
-    const { request } = resource;
-    if (resource.type !== 'Instant' || !request) return undefined;
-    this.books.apply(resource, request.action, { fence: request.fence, whole: true });
-    return goodResponse(resource);
-  }
-
-  private serve(resource: ResourceDocument): void {
-    const request = resource.request;
-    if (!request || (this.fences.get(resource.id) ?? 0) > request.fence) return;
-    const repeat = this.fences.get(resource.id) === request.fence;
-    const id = `response ${resource.id} ${request.fence}`;
-    const say = (response: ResourceResponse, delay: number): void =>
-      this.deliver(resource.stack_id, { kind: 'response', id, response }, delay);
-    if (repeat) {
-      const last = this.answers.get(resource.id);
-      if (last && last.fence === request.fence) say(last, this.random(100));
-      return;
-    }
-    this.fences.set(resource.id, request.fence);
-    if (this.silent && request.action !== 'delete') return;
-    const good = goodResponse(resource);
-    const { attributes: _, ...bare } = good;
-    const failed = { ...bare, status: 'failed', error: { code: 'ResourceFailed', message: 'no' } } as const;
-    const fate = this.failing ? 60 : this.chance(this.temper.fails) ? this.random(100) : 100;
-    const settle = (response: ResourceResponse): void => {
-      this.answers.set(resource.id, response);
-      say(response, this.random(1000));
-    };
-    if (this.chance(20)) say({ ...bare, status: 'in progress', message: 'at it' }, this.random(100));
-    const { fence, action } = request;
-    if (this.drifting && action === 'check') {
-      settle({ ...good, drift: [{ property: 'value', expected: 1, actual: -1 }] });
-    } else if (fate < 20) {
-      // Something else was in hand.
-      settle({ ...bare, status: 'failed', error: { code: 'Conflict', message: 'busy' } });
-    } else if (fate < 40 && action === 'update') {
-      settle({ ...failed, replace: true });
-    } else if (fate < 40 && action === 'check') {
-      const drift = [{ property: 'value', expected: request.properties['value'] ?? null, actual: -1 }];
-      settle(this.chance(50) ? { ...good, drift } : { ...failed, drift });
-    } else if (fate < 70) {
-      // It failed, and may have come through in part.
-      if (this.chance(50) && action !== 'delete') this.books.apply(resource, action, { fence, whole: false });
-      settle(failed);
-    } else if (fate < 85) {
-      // It is done, and nobody will ever hear of it.
-      if (this.chance(50)) this.books.apply(resource, action, { fence, whole: true });
-    } else {
-      this.books.apply(resource, action, { fence, whole: true });
-      settle(good);
-      // It tells twice, and the second time much later.
-      if (fate < 100) say(good, this.random(9000));
-    }
+    this.clock.after(delay, () => this.providers.serve(resource));
+    if (this.chance(this.temper.twice))
+      this.clock.after(delay + this.random(3000), () => this.providers.serve(resource));
   }
 
   private count(pair: string): void {
@@ -350,9 +237,13 @@ export class World {
   private watch(step: { before: StackDocument; state: State; inputs: readonly Input[]; outcome: Outcome }): void {
     this.steps += 1;
     for (const input of step.inputs) this.count(`${step.before.phase} ${pairKind(input)}`);
+    checkIndexes(step.state, this.cores[0] as Core);
     checkStep(this, step);
   }
 }
+
+const timerId = (stack: string, { timer, traversal }: { timer: string; traversal: string }): string =>
+  `${stack} ${traversal} ${timer}`;
 
 export function pairKind(input: Input): string {
   if (input.kind === 'timer') return `timer ${input.timer.split(':')[0] ?? ''}`;
@@ -362,11 +253,4 @@ export function pairKind(input: Input): string {
   if (input.kind === 'delete' && input.abandon) return 'abandon';
   if (input.kind === 'update' && input.as === 'RESTORE') return 'restore';
   return input.kind;
-}
-
-function linkOf(resource: ResourceDocument): NonNullable<StackDocument['parent']> {
-  const { id, name, stack_id, request } = resource;
-  must(request !== null, `${id} waits for nothing`);
-  const { action, fence, deadline } = request;
-  return { stack_id, resource_id: id, resource_name: name, action, fence, deadline };
 }

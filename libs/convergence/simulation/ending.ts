@@ -1,0 +1,96 @@
+/** How a traversal has to leave its stack. */
+import type { PlanResource } from '@anneal/contracts/plan.ts';
+import { goesToNothing, isVisit, type ResourceDocument } from '../documents.ts';
+import type { State } from '../state.ts';
+import { must } from './books.ts';
+import { checkPassed } from './hooks.ts';
+import type { World } from './world.ts';
+
+/** What may fail though nobody misbehaves: somebody said so. */
+const meant =
+  /restricted|Lifecycle hook|cancelled|Invalid|invalid for|external_id|ID was not provided|bad|broken|gone|suspended/;
+
+/** A traversal towards a plan that ended well left what the plan says, and nothing else. */
+export function checkEnd(world: World, state: State): void {
+  const { stack } = state;
+  const { reason } = stack;
+  const asked = [...world.shellOf(stack.id).stored.resources.values()].some(({ hook }) => hook?.kind === 'hook');
+  const may = stack.status === 'COMPLETE' || !world.calm || meant.test(reason) || (asked && reason === 'Timed out');
+  must(may, `it failed, though nobody misbehaved: ${reason}`);
+  if (stack.status !== 'COMPLETE') return;
+  if (stack.action === 'SUSPEND' || stack.action === 'RESUME') {
+    for (const { id, type, action, name } of state.resources.values()) {
+      const found = world.books.physical.get(id);
+      if (!found || type !== 'Test' || action !== stack.action) continue;
+      must(found.suspended === (stack.action === 'SUSPEND'), `${name} is not in the state that ${stack.action} leaves`);
+    }
+  }
+  if (isVisit(stack.action)) return;
+  const wanted = goesToNothing(stack) ? {} : state.plan.resources;
+  checkPassed(state, world.passed);
+  if (!goesToNothing(stack))
+    must(stack.complete?.plan === stack.target.plan, 'what was reached is not what to go back to');
+  must(
+    stack.action !== 'DELETE' || (stack.complete === null && stack.live_name === stack.id),
+    'it is deleted, and keeps its name',
+  );
+  const temporary = new Set(state.plan.rolling?.temporary ?? []);
+  const names = Object.keys(wanted).filter((name) => !temporary.has(name));
+  must(state.resources.size === names.length, `C7: ${stack.action} of ${stack.id} left an original`);
+  for (const resource of state.resources.values()) {
+    const planned = wanted[resource.name];
+    must(planned !== undefined, `${resource.name} is wanted no longer`);
+    checkKept(resource, planned);
+    if (resource.skipped !== null || resource.external) continue;
+    for (const name of ['value', 'kind'] as const) {
+      const expression = planned.properties[name];
+      const value = expression?.kind === 'literal' ? expression.value : undefined;
+      must(resource.properties[name] === value, `${resource.name} is not as ${stack.action} of ${stack.id} wanted it`);
+    }
+    must(resource.status === 'COMPLETE', `${resource.name} is not complete`);
+    const due = planned.renewed === true && resource.revision !== stack.target.revision;
+    must(!due, `${resource.name} was not renewed by ${stack.action} of ${stack.id}`);
+    const shown = planned.requires
+      .filter((_, index) => index % 2 === 0)
+      .map((name) => [...state.resources.values()].find((peer) => peer.name === name)?.attributes['output'] ?? null);
+    const read = JSON.stringify(resource.properties['from']);
+    must(
+      read === JSON.stringify(shown),
+      `${resource.name} did not follow what it reads: ${read}, ${JSON.stringify(shown)}`,
+    );
+    const used = resource.requires.map((id) => state.resources.get(id)?.name ?? id);
+    must(
+      JSON.stringify(used.toSorted()) === JSON.stringify([...planned.requires].sort()),
+      `${resource.name} uses ${used.join()}, and was to use ${planned.requires.join()}`,
+    );
+  }
+  if (goesToNothing(stack)) must(world.books.countOf(stack.id) === 0, `C6: something is left of ${stack.id}`);
+}
+
+/** What a document says of the plan, besides the properties. */
+function checkKept(resource: ResourceDocument, planned: PlanResource): void {
+  const { id } = resource;
+  must(resource.type === planned.type, `${id} is a ${resource.type}`);
+  must(
+    resource.replaced_by === null && (resource.attempted === null || resource.nested !== null),
+    `${id} is complete, and something is left of before`,
+  );
+  must(
+    resource.deletion_policy === (planned.deletion_policy ?? 'Delete'),
+    `${id} has another policy than the plan says`,
+  );
+  must(resource.description === (planned.description ?? ''), `${id} has another description than the plan says`);
+  const metadata = planned.metadata?.kind === 'literal' ? planned.metadata.value : undefined;
+  const same =
+    resource.physical_id?.startsWith('old ') ||
+    metadata === undefined ||
+    JSON.stringify(resource.metadata) === JSON.stringify(metadata);
+  must(same || resource.skipped !== null || resource.external, `${id} has other metadata than the plan says`);
+  const hooks = JSON.stringify([planned.hooks ?? [], planned.lifecycle_hooks ?? []]);
+  must(
+    JSON.stringify([resource.hooks, resource.lifecycle_hooks]) === hooks,
+    `${id} has other hooks than the plan says`,
+  );
+  const made = resource.source === (planned.nested?.digest ?? null) || resource.skipped !== null || resource.external;
+  must(made, `${id} was made of something else`);
+}

@@ -1,0 +1,122 @@
+/** The providers of the world: slow ones, ones that fail, lie, answer twice, late or never. */
+import type { ResourceResponse } from '@anneal/contracts/resource.ts';
+import type { ResourceDocument } from '../documents.ts';
+import type { Books } from './books.ts';
+import { goodResponse, outputOf, type Random } from './model.ts';
+
+export interface Temper {
+  /** Percent of requests that go wrong in some way. */
+  fails: number;
+  /** Percent of messages that come twice. */
+  twice: number;
+  /** Percent of fault points at which the process dies. */
+  dies: number;
+  /** Percent of requests that are refused for now, as something else is in hand; not so often that it is given up. */
+  busy: number;
+}
+
+export const kind: Temper = { fails: 0, twice: 0, dies: 0, busy: 0 };
+
+interface Around {
+  readonly random: Random;
+  readonly books: Books;
+  readonly temper: () => Temper;
+  /** Says it to the resource's stack, so much later. */
+  readonly say: (response: ResourceResponse, delay: number) => void;
+}
+
+export class Providers {
+  /** Scripts say: everything fails; every check finds something else than was applied; nothing is answered. */
+  failing = false;
+  drifting = false;
+  silent = false;
+  private readonly fences = new Map<string, number>();
+  private readonly answers = new Map<string, ResourceResponse>();
+  private readonly around: Around;
+
+  constructor(around: Around) {
+    this.around = around;
+  }
+
+  /** What costs nothing is answered within the step. */
+  answerAtOnce(resource: ResourceDocument): ResourceResponse | undefined {
+    const { request } = resource;
+    if (resource.type !== 'Instant' || !request) return undefined;
+    this.around.books.apply(resource, request.action, { fence: request.fence, whole: true });
+    return goodResponse(resource);
+  }
+
+  /** A signal has arrived: what it shows changes, whatever else it is doing. */
+  signal(resource: ResourceDocument, fence: number): void {
+    const { random, say } = this.around;
+    const { id: resource_id, stack_id } = resource;
+    const attributes = outputOf(resource_id, { value: random(5), from: null });
+    say({ resource_id, stack_id, action: 'signal', fence, status: 'complete', attributes }, random(100));
+  }
+
+  /** A request has arrived, for the first time or once more. */
+  serve(resource: ResourceDocument): void {
+    const { random, say, books } = this.around;
+    const chance = (percent: number): boolean => random(100) < percent;
+    const request = resource.request;
+    if (!request || (this.fences.get(resource.id) ?? 0) > request.fence) return;
+    if (this.fences.get(resource.id) === request.fence) {
+      const last = this.answers.get(resource.id);
+      if (last && last.fence === request.fence) say(last, random(100));
+      return;
+    }
+    this.fences.set(resource.id, request.fence);
+    if (this.silent && request.action !== 'delete') return;
+    const good = goodResponse(resource);
+    const { attributes: _, ...bare } = good;
+    const failed = { ...bare, status: 'failed', error: { code: 'ResourceFailed', message: 'no' } } as const;
+    const fate = this.failing ? 60 : chance(this.around.temper().fails) ? random(100) : 100;
+    const settle = (response: ResourceResponse): void => {
+      this.answers.set(resource.id, response);
+      say(response, random(1000));
+    };
+    if (chance(20)) say({ ...bare, status: 'in progress', message: 'at it' }, random(100));
+    const { fence, action } = request;
+    const looks = action !== 'create' && action !== 'update' && action !== 'delete';
+    const gone = { code: 'NotFound', message: 'gone' };
+    const conflict = { code: 'Conflict', message: 'busy' };
+    if (request.attempts < 3 && chance(this.around.temper().busy)) {
+      settle({
+        ...bare,
+        status: 'failed',
+        error: random(2) ? conflict : { ...conflict, code: 'Other', details: { retryable: true } },
+      });
+    } else if (looks && !resource.external && !books.physical.has(resource.id)) {
+      settle({ ...failed, error: gone });
+    } else if (this.drifting && action === 'check') {
+      settle({ ...good, drift: [{ property: 'value', expected: 1, actual: -1 }] });
+    } else if (fate < 20) {
+      // Something else was in hand.
+      settle({ ...bare, status: 'failed', error: conflict });
+    } else if (fate < 40 && action === 'update') {
+      settle({ ...failed, replace: true });
+    } else if (fate < 40 && action === 'check') {
+      const drift = [{ property: 'value', expected: request.properties['value'] ?? null, actual: -1 }];
+      settle(
+        (
+          [
+            { ...good, drift },
+            { ...failed, drift },
+          ] as const
+        )[random(3)] ?? { ...failed, error: gone },
+      );
+    } else if (fate < 70) {
+      // It failed, and may have come through in part.
+      if (chance(50) && action !== 'delete') books.apply(resource, action, { fence, whole: false });
+      settle(failed);
+    } else if (fate < 85) {
+      // It is done, and nobody will ever hear of it.
+      if (chance(50)) books.apply(resource, action, { fence, whole: true });
+    } else {
+      books.apply(resource, action, { fence, whole: true });
+      settle(good);
+      // It tells twice, and the second time much later.
+      if (fate < 100) say(good, random(9000));
+    }
+  }
+}

@@ -1,0 +1,62 @@
+/** What the document of a stack says of its traversal: how long it has, what failed in it, and what it would go back to. */
+import { must } from './books.ts';
+import type { Step } from './invariants.ts';
+import type { World } from './world.ts';
+
+const minute = 60_000;
+const defaultMinutes = 60;
+
+export function checkStack(world: World, { before, state, inputs, outcome }: Step): void {
+  const { stack } = state;
+  const { events } = outcome.changes;
+  const live = stack.phase === 'converging';
+  if (live && stack.traversal !== before.traversal) {
+    const minutes = stack.timeout_minutes ?? defaultMinutes;
+    const own = new Date(world.clock.now + minutes * minute).toISOString();
+    const given = inputs.some((input) => 'parent' in input) ? stack.parent?.deadline : undefined;
+    must(stack.deadline === (given ?? own), `it has until ${stack.deadline}`);
+  }
+  must(live || stack.phase === 'draining' || stack.deadline === null, 'C5: nothing runs, and its deadline does');
+  if (stack.phase === 'idle') {
+    const nothing = stack.batch === null && stack.snapshot === null && !stack.observe && state.graph === undefined;
+    must(nothing, 'idle, and something is left of the traversal');
+  }
+  must(!stack.abandoned || stack.action === 'DELETE', `${stack.action} abandons`);
+  const reached = events.some(({ resource_id, status }) => resource_id === undefined && status === 'COMPLETE');
+  const kept = JSON.stringify(before.complete) === JSON.stringify(stack.complete);
+  must(kept || reached, 'what to go back to changed before something was reached');
+  for (const input of inputs) {
+    if (input.kind !== 'update' || outcome.refusals.has(input.id) || !stack.recent.includes(input.id)) continue;
+    if (inputs.length > 1 || before.recent.includes(input.id)) continue;
+    must(stack.updated_at === new Date(world.clock.now).toISOString(), 'it was updated, and does not say when');
+    for (const field of ['timeout_minutes', 'on_failure', 'tags', 'group'] as const) {
+      const wanted = input[field] === undefined ? before[field] : input[field];
+      must(JSON.stringify(stack[field]) === JSON.stringify(wanted), `an update does not reach ${field}`);
+    }
+  }
+  checkFailures(world, { before, state, inputs, outcome });
+}
+
+/** All that failed is told, each by its path, and nothing that did not fail in this traversal. */
+function checkFailures(world: World, { before, state: { stack, resources }, outcome }: Step): void {
+  const names = world.failed.get(stack.id) ?? new Set();
+  world.failed.set(stack.id, names);
+  let at = before.traversal;
+  for (const { resource_id, resource_name, status, action, traversal: newer } of outcome.changes.events) {
+    if (resource_id !== undefined && status === 'FAILED') names.add(resource_name);
+    // What a rollback goes back from is told by it, too.
+    if (newer === undefined || newer === at) continue;
+    at = newer;
+    if (action !== 'ROLLBACK') names.clear();
+  }
+  const { failures, inherited, traversal, phase } = stack;
+  must(inherited <= failures.length, 'more failures are those of before than there are');
+  const own = failures.slice(inherited).map(({ resource }) => resource.split('.')[0] ?? '');
+  for (const name of own) must(names.has(name), `${name} is among the failures, and no event called it failed`);
+  if (phase !== 'converging' && phase !== 'draining') return;
+  for (const { name, status, traversal: last, skipped, action } of resources.values()) {
+    const failed = status === 'FAILED' && last === traversal && skipped === null && action !== 'DELETE';
+    const told = failed && phase === 'draining' && stack.status === 'IN_PROGRESS';
+    must(!told || own.length > 0, `${name} failed, and the stack does not say so`);
+  }
+}

@@ -1,0 +1,46 @@
+/** What a template asks for, at random, and how it changes from one update to the next. */
+import type { Random, Wish, Wishes, WishType } from './model.ts';
+
+const hooks = ['pre-create', 'post-create', 'pre-update', 'post-update', 'pre-delete', 'post-delete'];
+const transitions = ['launching', 'terminating', 'updating'] as const;
+
+/** Changes, adds, removes and re-orders: dependencies may turn round between two plans. */
+export function changeWishes(before: Wishes, random: Random): Wishes {
+  const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g'].filter((name) => random(100) < (before[name] ? 85 : 50));
+  const rank = new Map(names.map((name) => [name, random(1000)]));
+  const after: Record<string, Wish> = {};
+  for (const name of names) {
+    const old = before[name];
+    const lower = (other: string): boolean => (rank.get(other) ?? 0) < (rank.get(name) ?? 0);
+    const keeps = old?.requires.every((required) => names.includes(required) && lower(required));
+    const types: readonly WishType[] = ['Test', 'Test', 'Test', 'Test', 'Plain', 'Nested', 'Instant'];
+    after[name] = {
+      requires:
+        old && keeps && random(100) < 60 ? old.requires : names.filter((other) => lower(other) && random(100) < 35),
+      value: old && random(100) < 70 ? old.value : random(1000),
+      kind: old && random(100) < 75 ? old.kind : random(1000),
+      type: old && random(100) < 95 ? (old.type ?? 'Test') : (types[random(types.length)] ?? 'Test'),
+      ...(random(100) < 8 && { retain: true }),
+      ...(random(100) < 8 && { snapshot: true }),
+      ...(random(100) < 3 && { broken: true }),
+      ...(random(100) < 4 && { external: `x ${random(2)}` }),
+      ...(random(100) < 30 && { metadata: random(3) }),
+      ...(random(100) < 20 && { description: `the ${random(2)}` }),
+      ...(random(100) < 8 && { hooks: [hooks[random(hooks.length)] ?? ''] }),
+      ...(random(100) < 8 && {
+        lifecycle: [
+          {
+            transition: transitions[random(3)] ?? 'launching',
+            heartbeat_timeout: 1 + random(5),
+            global_timeout: 8,
+            default_result: random(2) === 0 ? ('continue' as const) : ('abandon' as const),
+          },
+        ],
+      }),
+      ...(random(100) < 15 && { deleteFirst: true }),
+      ...(random(100) < 8 && { renewed: true }),
+      ...(random(100) < 3 && { restricted: [random(2) === 0 ? 'update' : 'replace'] }),
+    };
+  }
+  return after;
+}
