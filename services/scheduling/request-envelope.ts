@@ -30,6 +30,27 @@ const plain = {
   snapshot: resourceSnapshot,
 } as const;
 
+/** What every request says of its resource. */
+export function requestData(stack: StackDocument, resource: ResourceDocument): ResourceRequest {
+  const { request } = resource;
+  return {
+    resource: {
+      id: resource.id,
+      name: resource.name,
+      type: resource.type,
+      physical_name: resource.physical_name,
+    },
+    stack: { id: stack.id, name: stack.name },
+    traversal: request?.traversal ?? stack.traversal,
+    fence: resource.fence,
+    deadline: request?.deadline ?? stack.deadline ?? stack.created_at,
+    physical_id: resource.physical_id,
+    properties: request?.properties ?? resource.properties,
+    attributes: resource.attributes,
+    ...(resource.action === 'ADOPT' && adoptPart(stack, resource)),
+  };
+}
+
 /** Undefined when the request is no longer the pending one. */
 export function requestEnvelope(parameters: {
   mint: Mint;
@@ -45,21 +66,7 @@ export function requestEnvelope(parameters: {
   const { mint, stack, resource, effect, cause, replyto } = parameters;
   const { request } = resource;
   const common = { subject: resource.id, project: stack.project, replyto, cause };
-  const data: ResourceRequest = {
-    resource: {
-      id: resource.id,
-      name: resource.name,
-      type: resource.type,
-      physical_name: resource.physical_name,
-    },
-    stack: { id: stack.id, name: stack.name },
-    traversal: request?.traversal ?? stack.traversal,
-    fence: resource.fence,
-    deadline: request?.deadline ?? stack.deadline ?? stack.created_at,
-    physical_id: resource.physical_id,
-    properties: request?.properties ?? resource.properties,
-    attributes: resource.attributes,
-  };
+  const data = requestData(stack, resource);
   if (effect.kind === 'signal') {
     return mint(resourceSignal, {
       ...common,
@@ -77,7 +84,6 @@ export function requestEnvelope(parameters: {
     ...data,
     ...(nested && { nested }),
     ...(request.action === 'delete' && stack.abandoned && { abandon: true }),
-    ...(resource.action === 'ADOPT' && adoptPart(stack, resource)),
   };
   if (request.action === 'update') {
     const update = { ...full, old_properties: resource.properties, changed: [...request.changed] };

@@ -18,8 +18,8 @@ export type Result =
   | { readonly ok: false; readonly failure: Failure; readonly replace?: boolean };
 
 export interface Behaviour {
-  /** False when the result follows from the request alone, at once, so that nothing needs to be remembered. */
-  readonly keeps: boolean;
+  /** It takes no time and touches nothing outside: the step that asks for it is told within itself (`at-once.ts`). */
+  readonly atOnce?: true;
   /** Below zero: for ever. */
   readonly waitSeconds?: (request: ActionRequest) => number;
   readonly run: (request: ActionRequest) => Result;
@@ -43,7 +43,7 @@ const heldIn = ({ adopt }: ActionRequest, attribute: string): Json | undefined =
 const done: Result = { ok: true };
 
 const value: Behaviour = {
-  keeps: false,
+  atOnce: true,
   run(request) {
     if (request.action === 'delete') return done;
     const open = request.secrets.open<Json>(request.properties) as JsonObject;
@@ -59,7 +59,7 @@ const value: Behaviour = {
 };
 
 const random: Behaviour = {
-  keeps: true,
+  atOnce: true,
   run(request) {
     if (request.action !== 'create') return done;
     const made = randomString(request.secrets.open<Json>(request.properties) as JsonObject);
@@ -70,12 +70,11 @@ const random: Behaviour = {
 };
 
 const none: Behaviour = {
-  keeps: false,
+  atOnce: true,
   run: ({ action, resource }) => (action === 'create' ? { ok: true, physicalId: resource.id, attributes: {} } : done),
 };
 
 const test: Behaviour = {
-  keeps: true,
   waitSeconds({ action, properties }) {
     const perAction = properties['action_wait_secs'];
     const own = isObject(perAction) ? perAction[action] : undefined;
@@ -98,7 +97,6 @@ const test: Behaviour = {
 };
 
 const delay: Behaviour = {
-  keeps: true,
   waitSeconds({ action, properties }) {
     const actions = properties['actions'];
     if (!(Array.isArray(actions) ? actions : ['CREATE']).includes(action.toUpperCase())) return 0;

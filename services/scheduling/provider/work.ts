@@ -72,10 +72,6 @@ export function createWorker(parameters: {
         await respond(message, responseTo(action, data, { ok: false, failure }));
         return;
       }
-      if (action === 'signal' || action === 'check' || !behaviour.keeps) {
-        await respond(message, responseTo(action, data, behaviour.run(request)));
-        return;
-      }
       const last = await work.get(data.resource.id);
       if (last && last.fence > data.fence) return;
       if (last?.fence === data.fence) {
