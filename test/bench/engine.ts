@@ -1,12 +1,14 @@
 /** The engine by itself: graphs of resources that cost nothing, through the real scheduling service, bus and store. */
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import { stackCreate, stackDelete, stackShow, stackUpdate } from '@anneal/contracts/scheduling.ts';
+import type { Target } from '@anneal/convergence/documents.ts';
 import { compile } from '@anneal/hot/compile.ts';
 import { withDigests } from '@anneal/hot/entry-digest.ts';
 import { schedulingTypes } from '@anneal/hot/types/scheduling.ts';
 import { v7 } from 'uuid';
 import type { Counts } from './counted.ts';
 import { embeddedEngine, natsEngine, project, rabbitmqEngine, type Engine, type EngineSource } from './engine-sides.ts';
+import { cpuMicros } from './load.ts';
 import { percentiles, type Bench, type Row } from './report.ts';
 
 type Shape = 'independent' | 'chain' | 'fan-in' | 'fan-out' | 'layered';
@@ -35,15 +37,7 @@ function template(shape: Shape, count: number, changed: (index: number) => boole
   return { heat_template_version: '2018-08-31', resources: Object.fromEntries(resources) as JsonObject };
 }
 
-interface Accepted {
-  readonly plan: string;
-  readonly template: string;
-  readonly environment: string;
-  readonly files: string;
-  readonly description: string;
-}
-
-async function accepted(engine: Engine, source: JsonObject): Promise<Accepted> {
+async function accepted(engine: Engine, source: JsonObject): Promise<Target> {
   const compiled = compile({
     template: source,
     stackName: 'bench',
@@ -62,6 +56,8 @@ type Action = (typeof actions)[number];
 
 interface Measured {
   readonly ms: number;
+  /** Of this process: broker and database are others, unless they are embedded. */
+  readonly cpuMicros: number;
   readonly counts: Counts;
 }
 
@@ -90,16 +86,18 @@ async function life(
     const before = { ...engine.counts };
     const ended = engine.told(id, [`stack.${verb}.completed`, `stack.${verb}.failed`]);
     const start = performance.now();
+    const spent = cpuMicros();
     await ask();
     const event = await ended;
     const ms = performance.now() - start;
+    const cpu = cpuMicros() - spent;
     if (event.type.endsWith('failed')) throw new Error(`${name}: ${JSON.stringify(event.data)}`);
     const counts = Object.fromEntries(
       Object.entries(engine.counts).map(([key, value]) => [key, value - before[key as keyof Counts]]),
     ) as unknown as Counts;
-    measured.set(action, { ms, counts });
+    measured.set(action, { ms, cpuMicros: cpu, counts });
   };
-  const update = (what: Accepted) => () => engine.ask(stackUpdate, { id, project, ...what });
+  const update = (what: Target) => () => engine.ask(stackUpdate, { id, project, ...what });
   const about = { id, name, project, owner: 'bench', timeout_minutes: null, on_failure: 'keep' as const, tags: [] };
   await measure('create', 'create', () => engine.ask(stackCreate, { ...about, ...versions.first }));
   await measure('update nothing', 'update', update(versions.first));
@@ -111,11 +109,12 @@ async function life(
 
 function rowsOf(about: { shape: string; count: number; backend: string }, measured: Map<Action, Measured>): Row[] {
   const { shape, count, backend } = about;
-  return [...measured].flatMap(([action, { ms, counts }]) => {
+  return [...measured].flatMap(([action, { ms, cpuMicros: cpu, counts }]) => {
     const row = { bench: 'engine', backend, n: count, case: `${shape}: ${action}` };
     return [
       { ...row, metric: 'time', unit: 'ms', value: ms },
       { ...row, metric: 'rate', unit: 'resources/s', value: (count / ms) * 1000 },
+      { ...row, metric: 'processor', unit: 'µs per resource', value: cpu / count },
       { ...row, metric: 'store calls', unit: 'per resource', value: counts.storeCalls / count },
       { ...row, metric: 'documents', unit: 'written per resource', value: counts.documentsWritten / count },
       { ...row, metric: 'messages', unit: 'per resource', value: counts.messages / count },
