@@ -1,7 +1,7 @@
 /** The engine by itself: graphs of resources that cost nothing, through the real scheduling service, bus and store. */
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import { stackCreate, stackDelete, stackShow, stackUpdate } from '@anneal/contracts/scheduling.ts';
-import type { Target } from '@anneal/convergence/documents.ts';
+import type { CompileAnswer } from '@anneal/contracts/templating.ts';
 import { compile } from '@anneal/hot/compile.ts';
 import { withDigests } from '@anneal/hot/entry-digest.ts';
 import { schedulingTypes } from '@anneal/hot/types/scheduling.ts';
@@ -37,7 +37,9 @@ function template(shape: Shape, count: number, changed: (index: number) => boole
   return { heat_template_version: '2018-08-31', resources: Object.fromEntries(resources) as JsonObject };
 }
 
-async function accepted(engine: Engine, source: JsonObject): Promise<Target> {
+type Accepted = Omit<CompileAnswer, 'resource_count'>;
+
+async function accepted(engine: Engine, source: JsonObject): Promise<Accepted> {
   const compiled = compile({
     template: source,
     stackName: 'bench',
@@ -97,7 +99,7 @@ async function life(
     ) as unknown as Counts;
     measured.set(action, { ms, cpuMicros: cpu, counts });
   };
-  const update = (what: Target) => () => engine.ask(stackUpdate, { id, project, ...what });
+  const update = (what: Accepted) => () => engine.ask(stackUpdate, { id, project, ...what });
   const about = { id, name, project, owner: 'bench', timeout_minutes: null, on_failure: 'keep' as const, tags: [] };
   await measure('create', 'create', () => engine.ask(stackCreate, { ...about, ...versions.first }));
   await measure('update nothing', 'update', update(versions.first));

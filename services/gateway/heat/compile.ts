@@ -1,6 +1,11 @@
 /** What a client sent, compiled: as a new stack, or as what an existing one shall become. */
 import type { StackView } from '@anneal/contracts/scheduling.ts';
-import { templateCompile, templateValidate, type CompileQuestion } from '@anneal/contracts/templating.ts';
+import {
+  templateCompile,
+  templateValidate,
+  type CompileAnswer,
+  type CompileQuestion,
+} from '@anneal/contracts/templating.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import type { Secrets } from '@anneal/runtime/secrets.ts';
 import type { Ask } from '../ask.ts';
@@ -12,13 +17,7 @@ export interface CompilerOptions {
   secrets: Secrets;
 }
 
-interface Accepted {
-  readonly plan: string;
-  readonly template: string;
-  readonly environment: string;
-  readonly files: string;
-  readonly description: string;
-}
+type Accepted = Omit<CompileAnswer, 'resource_count'>;
 
 export interface Compiler {
   fresh(wanted: StackRequest, about: { project: string; stackName: string; stackId: string }): Promise<Accepted>;
