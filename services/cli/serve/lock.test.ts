@@ -1,9 +1,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { eventually } from '@anneal/runtime/testing.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { lockDataFolder } from './lock.ts';
 import { choosePort } from './port.ts';
@@ -35,6 +36,21 @@ describe('lockDataFolder', () => {
     await writeFile(join(folder, 'server.lock'), JSON.stringify({ pid, started: '1', url }));
     await (await lockDataFolder({ folder })).release();
     expect(await readdir(folder)).toEqual([]);
+  });
+
+  it.runIf(process.platform === 'linux')('L2: also while nobody has asked how it ended', async () => {
+    // A parent that never asks: what it started ends, and keeps its number.
+    const parent = spawn('sh', ['-c', 'sleep 60 & echo $!; exec sleep 60'], { stdio: ['ignore', 'pipe', 'ignore'] });
+    const [line] = (await once(parent.stdout, 'data')) as [Buffer];
+    const pid = Number(line.toString());
+    const stat = async () => (await readFile(`/proc/${pid}/stat`, 'utf8')).split(') ')[1]?.split(' ') ?? [];
+    const started = (await stat())[19];
+    await eventually(async () => (await readFile(`/proc/${parent.pid}/comm`, 'utf8')).startsWith('sleep') || undefined);
+    process.kill(pid, 'SIGKILL');
+    await eventually(async () => (await stat())[0] === 'Z' || undefined);
+    await writeFile(join(folder, 'server.lock'), JSON.stringify({ pid, started, url }));
+    await (await lockDataFolder({ folder })).release();
+    parent.kill('SIGKILL');
   });
 
   it.runIf(process.platform === 'linux')('L2: nor does one whose number another process has now', async () => {

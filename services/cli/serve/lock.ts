@@ -3,8 +3,10 @@
  *
  * L1. Taking the lock is one atomic link; of two that start at once, one gets it.
  * L2. A lock binds as long as its process lives. A killed one leaves a lock that the next start sees through, even when
- *     the number of the process was given to another: the moment of its start is part of the lock.
+ *     the number of the process was given to another: the moment of its start is part of the lock; and even while
+ *     nobody has asked yet how it ended, as in a container whose first process does not.
  */
+import { readFileSync } from 'node:fs';
 import { link, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AnnealError } from '@anneal/contracts/errors.ts';
@@ -93,16 +95,28 @@ async function isAlive({ pid, started }: Holder): Promise<boolean> {
 export function isRunning(pid: number): boolean {
   try {
     process.kill(pid, 0);
-    return true;
+    return !hasEnded(pid);
   } catch (error) {
     // There, but another user's.
     return codeOf(error) === 'EPERM';
   }
 }
 
+/** It has ended, and keeps its number until its parent asks how. Where the system does not say, it has not. */
+function hasEnded(pid: number): boolean {
+  try {
+    return /^[ZX]$/.test(fieldOf(readFileSync(`/proc/${pid}/stat`, 'utf8'), 3));
+  } catch {
+    return false;
+  }
+}
+
 /** Tells processes of the same number apart (L2); empty where the system does not say, and then the number decides. */
 async function startOf(pid: number): Promise<string> {
-  const text = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
-  // The second field is the name in brackets and may hold anything; the 22nd is the start in ticks since boot.
-  return text.slice(text.lastIndexOf(')') + 2).split(' ')[19] ?? '';
+  // In ticks since boot.
+  return fieldOf(await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => ''), 22);
 }
+
+/** Counted from 1. The second is the name, in brackets, and may hold anything. */
+const fieldOf = (stat: string, number: number): string =>
+  stat.slice(stat.lastIndexOf(')') + 2).split(' ')[number - 3] ?? '';
