@@ -1,17 +1,20 @@
 /** What would be done, in Heat's five lists and in our own form: the plan, with the hash under which it can be applied. */
 import { randomUUID } from 'node:crypto';
 import type { JsonObject } from '@anneal/contracts/json.ts';
-import { stackPreview, type PlannedChange } from '@anneal/contracts/scheduling.ts';
+import { stackPreview, stackResources, type PlannedChange } from '@anneal/contracts/scheduling.ts';
 import type { FastifyInstance } from 'fastify';
 import type { Ask } from '../ask.ts';
 import { objectBody, queryBoolean } from '../http/body.ts';
 import { callerOf, projectOf } from '../identity/caller.ts';
 import type { Compiler } from './compile.ts';
 import { rootOf, stackAt } from './find-stack.ts';
-import { heatTime, stackHref } from './representation.ts';
+import { byPath, nestedRows, previewRow } from './preview-rows.ts';
+import { stackHref } from './representation.ts';
 import { readNewStack, readStackBody, requireTemplate } from './stack-body.ts';
 
 const at = '/:project/stacks/:name/:id';
+/** All that is nested. */
+const deepest = 1_000_000;
 
 export function previewRoutes(scope: FastifyInstance, { ask, compiler }: { ask: Ask; compiler: Compiler }): void {
   scope.post('/:project/stacks/preview', async (request) => {
@@ -34,10 +37,7 @@ export function previewRoutes(scope: FastifyInstance, { ask, compiler }: { ask: 
         capabilities: [],
         notification_topics: [],
         links: [{ href: stackHref(rootOf(request), { id, name }), rel: 'self' }],
-        resources: plan.changes.map((change) => ({
-          ...resourceRow(change),
-          properties: Object.fromEntries(change.properties.map(({ property, after }) => [property, after ?? null])),
-        })),
+        resources: nestedRows(plan.changes, { id, name, project }),
       },
       plan,
     };
@@ -57,16 +57,13 @@ export function previewRoutes(scope: FastifyInstance, { ask, compiler }: { ask: 
         const { project, id } = stack;
         const plan = await ask('scheduling', stackPreview, { project, data: { project, id, ...accepted } });
         const shown = plan.changes.filter(({ resource }) => nested || !resource.includes('.resources.'));
+        const { resources } = await ask('scheduling', stackResources, {
+          project,
+          data: { project, stack: id, detail: false, ...(nested && { nested_depth: deepest }) },
+        });
+        const there = byPath(stack, resources);
         const listed = (...kinds: PlannedChange['change'][]): JsonObject[] =>
-          shown
-            .filter(({ change }) => kinds.includes(change))
-            .map((change) => ({
-              ...resourceRow(change),
-              stack_name: stack.name,
-              stack_identity: { stack_name: stack.name, stack_id: id, tenant: project, path: '' },
-              updated_time: heatTime(stack.updated_at ?? stack.created_at),
-              creation_time: heatTime(stack.created_at),
-            }));
+          shown.filter(({ change }) => kinds.includes(change)).map((change) => previewRow(change, { stack, there }));
         return {
           resource_changes: {
             unchanged: listed('unchanged'),
@@ -82,15 +79,3 @@ export function previewRoutes(scope: FastifyInstance, { ask, compiler }: { ask: 
     });
   }
 }
-
-const resourceRow = ({ resource, type, change }: PlannedChange): JsonObject => ({
-  resource_name: resource,
-  resource_type: type,
-  resource_action: 'INIT',
-  resource_status: 'COMPLETE',
-  resource_status_reason: '',
-  physical_resource_id: '',
-  description: '',
-  required_by: [],
-  change,
-});

@@ -1,0 +1,71 @@
+import type { PlannedChange, ResourceView } from '@anneal/contracts/scheduling.ts';
+import { describe, expect, it } from 'vitest';
+import { byPath, nestedRows, previewRow } from './preview-rows.ts';
+
+const stack = { id: 's1', name: 'shop', project: 'p' };
+const change = (resource: string, more: Partial<PlannedChange> = {}): PlannedChange => ({
+  resource,
+  type: 'OS::Heat::Value',
+  change: 'create',
+  properties: [],
+  step: 1,
+  ...more,
+});
+const view = (name: string, more: Partial<ResourceView> = {}): ResourceView => ({
+  id: `${name}-id`,
+  name,
+  type: 'OS::Heat::Value',
+  stack_id: 's1',
+  stack_name: 'shop',
+  action: 'CREATE',
+  status: 'COMPLETE',
+  reason: 'state changed',
+  physical_id: `${name}-physical`,
+  requires: [],
+  required_by: [],
+  created_at: '2026-11-21T12:34:01.250Z',
+  updated_at: '2026-11-21T12:34:02.250Z',
+  started_at: null,
+  finished_at: null,
+  description: '',
+  version: 1,
+  conditions: [],
+  ...more,
+});
+
+describe('a row of a preview', () => {
+  it('names the stack that it is in and its place there, and tells how what exists is now', () => {
+    const there = byPath(stack, [
+      view('g', { nested_stack: { id: 's2', name: 'shop-g' }, required_by: ['b'] }),
+      view('0', { stack_id: 's2', stack_name: 'shop-g', action: 'UPDATE' }),
+    ]);
+    const inside = { tenant: 'p', stack_name: 'shop-g', stack_id: 's2' };
+    expect(previewRow(change('g.resources.0', { change: 'update' }), { stack, there })).toMatchObject({
+      resource_name: '0',
+      parent_resource: 'g',
+      resource_action: 'UPDATE',
+      physical_resource_id: '0-physical',
+      creation_time: '2026-11-21T12:34:01Z',
+      resource_identity: { ...inside, path: '/resources/0' },
+      stack_identity: { ...inside, path: '' },
+      stack_name: 'shop-g',
+    });
+    expect(previewRow(change('g', { change: 'update' }), { stack, there })).toMatchObject({
+      nested_stack_id: { ...inside, path: '' },
+      resource_identity: { tenant: 'p', stack_name: 'shop', stack_id: 's1', path: '/resources/g' },
+      required_by: ['b'],
+    });
+    expect(previewRow(change('g.resources.1'), { stack, there })).toMatchObject({
+      resource_action: 'INIT',
+      physical_resource_id: '',
+      creation_time: null,
+      stack_name: 'shop-g',
+    });
+  });
+
+  it('of a new stack stands in the list of what is around it, with its properties', () => {
+    const after = [{ property: 'value', after: 1, known: true, replaces: false }];
+    const rows = nestedRows([change('a', { properties: after }), change('g'), change('g.resources.0')], stack);
+    expect(rows).toMatchObject([{ resource_name: 'a', properties: { value: 1 } }, [{ resource_name: '0' }]]);
+  });
+});
