@@ -150,6 +150,8 @@ export interface Tools {
   readonly replaceFailed: (type: string) => boolean;
   /** Whether the provider of this type serves such a request; what it does not serve only changes the state. */
   readonly serves: (type: string, action: 'adopt' | 'check' | 'suspend' | 'resume' | 'snapshot' | 'signal') => boolean;
+  /** What is wrong with such a signal to such a type, where that is known before its provider is asked. */
+  readonly wrongSignal?: (type: string, signal: Json) => Failure | undefined;
   /** The answer to a pending request that costs nothing, if this is one: then nothing is sent. */
   readonly atOnce?: (pending: { stack: StackDocument; resource: ResourceDocument }) => ResourceResponse | undefined;
   /** How many requests of a stack may be in flight. */

@@ -38,6 +38,8 @@ export function takeSignal(transaction: Transaction, input: Extract<Input, { kin
   if ((resource.action === 'DELETE' || resource.action === 'SUSPEND') && !resource.request) {
     throw new AnnealError('NotSupported', `Signal resource during ${resource.action} is not supported.`);
   }
+  const wrong = transaction.tools.wrongSignal?.(resource.type, signal);
+  if (wrong) throw new AnnealError('InvalidRequest', wrong.message);
   addEffect(transaction, { kind: 'signal', resource: resource.id, id, signal });
 }
 

@@ -10,6 +10,7 @@ import type { StackView } from '@anneal/contracts/scheduling.ts';
 import type { PreviewTools } from '@anneal/convergence/preview.ts';
 import type { Comparison, Resolution, Tools } from '@anneal/convergence/protocol.ts';
 import { answerAtOnce } from './provider/at-once.ts';
+import { wrongSignal } from './provider/signals.ts';
 import { isNested, representative, type ResourceDocument, type StackDocument } from '@anneal/convergence/documents.ts';
 import { evaluate, unknown, type Scope } from '@anneal/hot/evaluate.ts';
 import { opened } from '@anneal/hot/groups/open.ts';
@@ -121,6 +122,7 @@ export function createEvaluation(parameters: {
       now,
       graceMs,
       limit,
+      wrongSignal,
       serves: (type, action) => typeOf(type)?.actions?.includes(action) ?? false,
       newId: derivedId,
       resolve,

@@ -17,9 +17,25 @@ type Read =
 
 const refused = (message: string): Read => ({ ok: false, failure: { code: 'InvalidRequest', message } });
 
+export const handleTypes: ReadonlySet<string> = new Set([
+  'OS::Heat::WaitConditionHandle',
+  'OS::Heat::UpdateWaitConditionHandle',
+  'AWS::CloudFormation::WaitConditionHandle',
+]);
+
 /** CloudFormation wants all four, Heat any of them. */
 const aws = { status: 'Status', reason: 'Reason', data: 'Data', id: 'UniqueId' } as const;
 const heat = { status: 'status', reason: 'reason', data: 'data', id: 'id' } as const;
+
+/** What a handle of this type is signalled with. */
+export const dialectOf = (type: string): 'aws' | 'heat' => (type === 'OS::Heat::WaitConditionHandle' ? 'heat' : 'aws');
+
+/** As the handle will say it; told at once to whoever signals. */
+export function wrongSignal(type: string, body: Json): Failure | undefined {
+  if (!handleTypes.has(type)) return undefined;
+  const added = addSignal({}, { body, message: '', dialect: dialectOf(type) });
+  return added.ok ? undefined : added.failure;
+}
 
 /** Adds a signal as its sender worded it. One with an id that was there before takes its place. */
 export function addSignal(

@@ -81,10 +81,11 @@ describe('a wait condition', () => {
     expect(await harness.settled(id)).toMatchObject({ status: 'COMPLETE' });
   });
 
-  it('is not moved by a signal that is none', async () => {
+  it('is not moved by a signal that is none, which is refused at once', async () => {
     const { id } = await harness.create('s', plan({}));
     await waiting(id);
-    await signal(id, { nonsense: 1 });
+    await expect(signal(id, { nonsense: 1 })).rejects.toThrow('Metadata format invalid: nonsense is not known');
+    await expect(signal(id, { status: 'MAYBE' })).rejects.toThrow('status is SUCCESS or FAILURE');
     await signal(id, {});
     expect(await harness.settled(id)).toMatchObject({ status: 'COMPLETE' });
   });

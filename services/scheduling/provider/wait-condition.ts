@@ -16,7 +16,7 @@ import type { Collection } from '@anneal/store/port.ts';
 import type { Timers } from '@anneal/store/timers.ts';
 import { createAnswering, responseTo, timerOf, type WorkDocument } from './answering.ts';
 import type { Result } from './behaviours.ts';
-import { addSignal, dataText, judgeSignals, timeoutOf, type Signals } from './signals.ts';
+import { addSignal, dataText, dialectOf, handleTypes, judgeSignals, timeoutOf, type Signals } from './signals.ts';
 
 export interface WaitConditions {
   serves(type: string): boolean;
@@ -25,11 +25,6 @@ export interface WaitConditions {
   expire(document: WorkDocument): Promise<void>;
 }
 
-const handleTypes: ReadonlySet<string> = new Set([
-  'OS::Heat::WaitConditionHandle',
-  'OS::Heat::UpdateWaitConditionHandle',
-  'AWS::CloudFormation::WaitConditionHandle',
-]);
 const conditionTypes: ReadonlySet<string> = new Set(['OS::Heat::WaitCondition', 'AWS::CloudFormation::WaitCondition']);
 
 /** The two dialects spell the properties of a condition differently. */
@@ -136,7 +131,7 @@ export function createWaitConditions(parameters: {
       return;
     }
     const body = (data as ResourceRequest & { signal: Json }).signal;
-    const dialect = data.resource.type === 'OS::Heat::WaitConditionHandle' ? 'heat' : 'aws';
+    const dialect = dialectOf(data.resource.type);
     const added = addSignal(last.signals ?? {}, { body, message: message.id, dialect });
     if (!added.ok) {
       await respond(message, responseTo('signal', data, added));
