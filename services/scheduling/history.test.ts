@@ -121,7 +121,16 @@ describe('the events of a stack', () => {
     expect(await costs({ limit: 100, descending: true })).toBe(1);
     expect(await costs({ limit: 100, marker: all[50_000]?.id })).toBeLessThanOrEqual(2);
     expect(await costs({ resource: 'r4711' })).toBe(20);
+    expect(await costs({ resource: 'r4711', limit: 2, descending: true })).toBe(12);
     expect(await costs({ resource: 'nobody' })).toBeLessThanOrEqual(10);
+  });
+
+  it('E3: of a resource that has had hundreds by itself, a page is read and no more', async () => {
+    const { all, history, documents } = await kept(Array.from({ length: 400 }, () => [event('signalled')]));
+    const page = { stackId: 's', resource: 'signalled', limit: 20 };
+    expect(await history.read({ ...page, descending: false, marker: all[199]?.id })).toEqual(all.slice(200, 220));
+    expect(await history.read({ ...page, descending: true })).toEqual(all.slice(-20).reverse());
+    expect(documents()).toBeLessThanOrEqual(60);
   });
 
   it('E4: a marker that is no event of the stack is ignored', async () => {

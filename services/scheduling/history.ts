@@ -36,7 +36,7 @@ export class History {
     const after = marker === undefined ? undefined : numberIn(stackId, marker);
     const behind = after ?? (descending ? Number.MAX_SAFE_INTEGER : 0);
     const found: KeptEvent[] = [];
-    const runs = resource === undefined ? this.#byNumber(question, behind) : this.#byName(question, resource, behind);
+    const runs = resource === undefined ? this.#inOrder(question, behind) : this.#ofName(question, resource, behind);
     for await (const run of runs) {
       const events = eventsIn(run).filter(
         ({ sequence, resource_name: name }) =>
@@ -48,18 +48,21 @@ export class History {
     return found;
   }
 
-  async *#byNumber({ stackId, descending, limit }: HistoryQuestion, behind: number): AsyncGenerator<EventRun> {
+  /** All, or those that are of one resource alone. */
+  async *#inOrder(question: HistoryQuestion, behind: number): AsyncGenerator<EventRun> {
+    const { stackId, resource, descending, limit } = question;
+    const these = { stack_id: stackId, ...(resource !== undefined && { resource_name: resource }) };
     let first: { lt: number } | { gt: number } = descending ? { lt: behind } : { gt: 0 };
     if (!descending && behind > 0) {
       // The one in which it is may have more behind it.
-      const where = { stack_id: stackId, first: { lte: behind } };
+      const where = { ...these, first: { lte: behind } };
       const [holder] = await this.#runs.find({ where, orderBy: ['first'], descending: true, limit: 1 });
       if (holder) yield holder;
       first = { gt: holder?.first ?? 0 };
     }
-    // Runs may be short: if those that would do were too few, twice as many are next.
-    for (let count = limit === undefined ? mostAtOnce : Math.ceil(limit / longest); ; count *= 2) {
-      const where = { stack_id: stackId, first };
+    // Runs may be short: if those that would do if they were full are too few, many more are next.
+    for (let count = Math.min(mostAtOnce, Math.ceil((limit ?? Infinity) / longest)); ; count *= 4) {
+      const where = { ...these, first };
       const runs = await this.#runs.find({ where, orderBy: ['first'], descending, limit: count });
       yield* runs;
       const last = runs.at(-1);
@@ -68,27 +71,32 @@ export class History {
     }
   }
 
-  async *#byName({ stackId, descending }: HistoryQuestion, name: string, behind: number): AsyncGenerator<EventRun> {
-    const [own, listed] = await Promise.all([
-      this.#runs.find({ where: { stack_id: stackId, resource_name: name }, orderBy: ['first'] }),
-      this.#shelves.find({ where: { stack_id: stackId, shelf: shelfOf(name) } }),
-    ]);
-    const known = new Map(own.map((run) => [run.first, run]));
-    const places = listed.flatMap((shelf) => shelf.places.find(([other]) => other === name)?.[1] ?? []);
-    const firsts = [...new Set([...known.keys(), ...places])].sort((a, b) => a - b);
-    const wanted = firsts.filter((first, index) =>
+  /** Those that are of it alone, and between them those in which it is among others. */
+  async *#ofName(question: HistoryQuestion, name: string, behind: number): AsyncGenerator<EventRun> {
+    const { stackId, descending } = question;
+    const shelves = await this.#shelves.find({ where: { stack_id: stackId, shelf: shelfOf(name) } });
+    const firsts = shelves
+      .flatMap(({ places }) => places.find(([other]) => other === name)?.[1] ?? [])
+      .sort((a, b) => a - b);
+    const shared = firsts.filter((first, index) =>
       descending ? first < behind : (firsts[index + 1] ?? Infinity) > behind + 1,
     );
-    if (descending) wanted.reverse();
-    for (let start = 0; start < wanted.length; start += mostAtOnce) {
-      const some = wanted.slice(start, start + mostAtOnce);
-      const missing = some.filter((first) => !known.has(first)).map((first) => runId(stackId, first));
-      for (const run of await this.#runs.getMany(missing)) known.set(run.first, run);
-      for (const first of some) {
-        const run = known.get(first);
-        if (run) yield run;
-        known.delete(first);
-      }
+    if (descending) shared.reverse();
+    const before = (first: number): number[] => {
+      const end = shared.findIndex((other) => (descending ? other < first : other > first));
+      return shared.splice(0, end < 0 ? shared.length : end);
+    };
+    for await (const run of this.#inOrder(question, behind)) {
+      yield* this.#at(question, before(run.first));
+      yield run;
+    }
+    yield* this.#at(question, shared);
+  }
+
+  async *#at({ stackId, limit = mostAtOnce }: HistoryQuestion, firsts: readonly number[]): AsyncGenerator<EventRun> {
+    const count = Math.min(limit, mostAtOnce);
+    for (let start = 0; start < firsts.length; start += count) {
+      yield* await this.#runs.getMany(firsts.slice(start, start + count).map((first) => runId(stackId, first)));
     }
   }
 
