@@ -1,13 +1,12 @@
 /** The bus on a real NATS server: the whole suite. */
-import { silent, testRegistry } from '@anneal/bus/conformance-messages.ts';
+import { silent } from '@anneal/bus/conformance-messages.ts';
+import { opener } from '@anneal/bus/conformance-open.ts';
 import { busRestartConformance } from '@anneal/bus/conformance-restart.ts';
 import { activeConformance } from '@anneal/bus/conformance-active.ts';
 import { topologyConformance } from '@anneal/bus/conformance-topology.ts';
-import { busConformance, type OpenedBus } from '@anneal/bus/conformance.ts';
-import { createBus } from '@anneal/bus/bus.ts';
+import { busConformance } from '@anneal/bus/conformance.ts';
 import { dropNatsPrefix } from '@anneal/bus/nats/drop.ts';
 import { openNatsBroker } from '@anneal/bus/nats/open.ts';
-import { openStore } from '@anneal/store/open.ts';
 import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -36,28 +35,7 @@ const fresh = async () => {
   };
 };
 
-const open = async ({ url, storeUrl }: { url: string; storeUrl: string }): Promise<OpenedBus> => {
-  const store = await openStore({ url: storeUrl });
-  const broker = await openNatsBroker({
-    url,
-    source: 'anneal/test',
-    store,
-    newId: randomUUID,
-    now: () => new Date(),
-    log: silent,
-  });
-  const bus = createBus({ broker, store, registry: testRegistry, log: silent });
-  return {
-    bus: {
-      ...bus,
-      async close() {
-        await bus.close();
-        await store.close();
-      },
-    },
-    sendRaw: (queue, bytes) => broker.send({ queue, packets: [{ type: '', bytes }] }),
-  };
-};
+const open = opener(openNatsBroker);
 
 describe.skipIf(server === undefined)('the bus on a real NATS server', () => {
   afterAll(() => server?.stop());

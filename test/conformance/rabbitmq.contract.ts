@@ -1,13 +1,12 @@
 /** The bus on a real RabbitMQ: what every bus must do, between processes too. */
-import { createBus } from '@anneal/bus/bus.ts';
-import { happened, mint, silent, testRegistry, work } from '@anneal/bus/conformance-messages.ts';
+import { happened, mint, work } from '@anneal/bus/conformance-messages.ts';
+import { opener } from '@anneal/bus/conformance-open.ts';
 import { busRestartConformance } from '@anneal/bus/conformance-restart.ts';
 import { activeConformance } from '@anneal/bus/conformance-active.ts';
 import { topologyConformance } from '@anneal/bus/conformance-topology.ts';
-import { busConformance, type OpenedBus } from '@anneal/bus/conformance.ts';
+import { busConformance } from '@anneal/bus/conformance.ts';
 import type { Bus, Delivery } from '@anneal/bus/port.ts';
 import { openRabbitmqBroker } from '@anneal/bus/rabbitmq/open.ts';
-import { openStore } from '@anneal/store/open.ts';
 import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -29,28 +28,7 @@ interface Place {
   dispose(): Promise<void>;
 }
 
-async function open({ url, storeUrl }: Pick<Place, 'url' | 'storeUrl'>): Promise<OpenedBus> {
-  const store = await openStore({ url: storeUrl });
-  const broker = await openRabbitmqBroker({
-    url,
-    source: 'anneal/test',
-    store,
-    newId: randomUUID,
-    now: () => new Date(),
-    log: silent,
-  });
-  const bus = createBus({ broker, store, registry: testRegistry, log: silent });
-  return {
-    bus: {
-      ...bus,
-      async close() {
-        await bus.close();
-        await store.close();
-      },
-    },
-    sendRaw: (queue, bytes) => broker.send({ queue, packets: [{ type: '', bytes }] }),
-  };
-}
+const open = opener(openRabbitmqBroker);
 
 /** All names of a test have a prefix of their own. */
 async function fresh(): Promise<Place> {

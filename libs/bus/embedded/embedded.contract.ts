@@ -1,12 +1,9 @@
-import { openStore } from '@anneal/store/open.ts';
-import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { createBus } from '../bus.ts';
-import { silent, testRegistry } from '../conformance-messages.ts';
-import { busConformance, type OpenedBus } from '../conformance.ts';
+import { opener } from '../conformance-open.ts';
+import { busConformance } from '../conformance.ts';
 import { openEmbeddedBroker } from './open.ts';
 
 async function fresh(): Promise<{ url: string; storeUrl: string; dispose(): Promise<void> }> {
@@ -18,27 +15,7 @@ async function fresh(): Promise<{ url: string; storeUrl: string; dispose(): Prom
   };
 }
 
-async function open({ url, storeUrl }: { url: string; storeUrl: string }): Promise<OpenedBus> {
-  const broker = await openEmbeddedBroker({
-    url,
-    source: 'anneal/test',
-    newId: randomUUID,
-    now: () => new Date(),
-    log: silent,
-  });
-  const store = await openStore({ url: storeUrl });
-  const bus = createBus({ broker, store, registry: testRegistry, log: silent });
-  return {
-    bus: {
-      ...bus,
-      async close() {
-        await bus.close();
-        await store.close();
-      },
-    },
-    sendRaw: (queue, bytes) => broker.send({ queue, packets: [{ type: '', bytes }] }),
-  };
-}
+const open = opener(openEmbeddedBroker);
 
 busConformance('the embedded broker', { fresh, open });
 
