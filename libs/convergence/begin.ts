@@ -3,6 +3,7 @@ import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Plan } from '@anneal/contracts/plan.ts';
 import type { StackAction, StackDocument } from './documents.ts';
 import { emptyPlan } from './state.ts';
+import type { Scaled } from './protocol.ts';
 import { addEffect, announceStack, changeStack, newId, type Transaction } from './transaction.ts';
 import { dropWaits } from './wait.ts';
 
@@ -14,6 +15,7 @@ export function begin(
   action: StackAction,
   plan: Plan,
   more: Partial<StackDocument> = {},
+  told: { scaled?: Scaled | undefined } = {},
 ): void {
   const { state, tools } = transaction;
   const minutes = state.stack.timeout_minutes ?? defaultTimeoutMinutes;
@@ -43,7 +45,7 @@ export function begin(
     snapshot: null,
     ...more,
   });
-  announceStack(transaction);
+  announceStack(transaction, told);
   addEffect(transaction, { kind: 'timer', timer: 'deadline', at: deadline, traversal: stack.traversal });
 }
 

@@ -82,6 +82,8 @@ export interface StackDocument {
   readonly target: Target;
   /** The last target that was reached: what a rollback returns to. */
   readonly complete: Target | null;
+  /** When it was reached. */
+  readonly completed_at: string | null;
   readonly failures: readonly LeafFailure[];
   /** Of a rollback: how many of the failures are those that it goes back from. */
   readonly inherited: number;
@@ -235,6 +237,7 @@ export function newStack(given: {
     traversal: '',
     deadline: null,
     complete: null,
+    completed_at: null,
     failures: [],
     inherited: 0,
     adopt: given.adopt ?? null,

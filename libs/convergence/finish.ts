@@ -62,7 +62,7 @@ function succeed(transaction: Transaction): void {
   if (action === 'DELETE') {
     changeStack(transaction, { complete: null, deleted_at: transaction.now, live_name: state.stack.id });
   } else if (!isVisit(action) && !goesToNothing(state.stack)) {
-    changeStack(transaction, { complete: state.stack.target });
+    changeStack(transaction, { complete: state.stack.target, completed_at: transaction.now });
     state.complete = state.plan;
   }
   const partial =
@@ -87,14 +87,14 @@ export function fail(transaction: Transaction, reason: string): boolean {
   const { action, on_failure, parent } = state.stack;
   if (rollsBack(transaction)) {
     changeStack(transaction, { status: 'FAILED', reason });
-    announceStack(transaction, state.stack.failures[0]?.failure);
+    announceStack(transaction, { failure: state.stack.failures[0]?.failure });
     beginRollback(transaction, { keepFailures: true });
     return true;
   }
   if (on_failure === 'pause' && parent === null && towardsPlan.includes(action) && state.stack.failures.length > 0) {
     changeStack(transaction, { phase: 'paused', reason, deadline: null });
     cancelTimers(transaction);
-    announceStack(transaction, state.stack.failures[0]?.failure);
+    announceStack(transaction, { failure: state.stack.failures[0]?.failure });
     return false;
   }
   end(transaction, { status: 'FAILED', reason });
@@ -118,7 +118,7 @@ export function end(transaction: Transaction, how: { status: 'COMPLETE' | 'FAILE
   });
   state.graph = undefined;
   state.doomed.clear();
-  announceStack(transaction, how.status === 'FAILED' ? failures[inherited]?.failure : undefined);
+  announceStack(transaction, { failure: how.status === 'FAILED' ? failures[inherited]?.failure : undefined });
   if (snapshot) addEffect(transaction, { kind: 'snapshot', snapshot, status: how.status, reason: how.reason });
   answerParent(transaction);
 }

@@ -17,6 +17,12 @@ import type {
 /** Only in inputs of a nested stack: the request of the resource that it stands for. */
 export type FromParent = { readonly parent?: ParentLink | undefined };
 
+export interface Scaled {
+  readonly policy: string;
+  readonly before: number;
+  readonly after: number;
+}
+
 /** `id` is the same when the same input comes again. */
 export type Input =
   | ({ readonly kind: 'create'; readonly id: string; readonly plan: Plan } & FromParent)
@@ -34,6 +40,8 @@ export type Input =
       readonly observe?: boolean | undefined;
       /** Absent: as it was. */
       readonly group?: JsonObject | null | undefined;
+      /** Of a group that a policy gives another size: told with the start of the update. */
+      readonly scaled?: Scaled | undefined;
     } & FromParent)
   /** `abandon`: nothing outside is touched. */
   | ({ readonly kind: 'delete'; readonly id: string; readonly abandon?: boolean | undefined } & FromParent)
@@ -90,6 +98,8 @@ interface EventFacts extends Pick<
 > {
   readonly object_version: number;
   readonly seconds?: number;
+  /** Of a group whose update to another size starts. */
+  readonly scaled?: Scaled;
   /** Of a resource that begins to wait for someone outside, or has done so: this is what the event tells. */
   readonly hook?: {
     readonly state: 'waiting' | 'cleared';

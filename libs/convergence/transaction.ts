@@ -4,7 +4,7 @@
  */
 import type { Failure } from '@anneal/contracts/errors.ts';
 import { sameJson } from '@anneal/contracts/json.ts';
-import type { Changes, Effect, EventRecord, Tools } from './protocol.ts';
+import type { Changes, Effect, EventRecord, Scaled, Tools } from './protocol.ts';
 import type { ResourceDocument, StackDocument } from './documents.ts';
 import { dropResource, putResource, type State } from './state.ts';
 
@@ -126,7 +126,10 @@ export function addEffect(transaction: Transaction, effect: Effect): void {
 }
 
 /** Says that the stack is now in the state that its document tells. */
-export function announceStack(transaction: Transaction, failure?: Failure): void {
+export function announceStack(
+  transaction: Transaction,
+  { failure, scaled }: { failure?: Failure | undefined; scaled?: Scaled | undefined } = {},
+): void {
   const stack = changeStack(transaction, { event_sequence: transaction.state.stack.event_sequence + 1 });
   transaction.changes.events.push({
     traversal: stack.traversal,
@@ -138,6 +141,7 @@ export function announceStack(transaction: Transaction, failure?: Failure): void
     reason: stack.reason,
     object_version: stack.version,
     ...(failure && { failure }),
+    ...(scaled && { scaled }),
   });
 }
 

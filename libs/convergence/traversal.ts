@@ -23,6 +23,8 @@ export function beginUpdate(transaction: Transaction, input: Given<'update'>): v
   if (stack.deleted_at !== null) throw notFound(stack.name);
   if (stack.action === 'DELETE') throw notSupported('Updating', 'deleting');
   if (stack.action === 'SUSPEND') throw notSupported('Updating', 'suspended');
+  // Of two that ask for another size at once, one gets it; as in Heat, nobody is told of the other.
+  if (input.scaled && stack.status !== 'COMPLETE') return;
   const unchanged = state.settled !== null && state.settled === input.target.plan && input.observe !== true;
   changeStack(transaction, {
     target: input.target,
@@ -32,7 +34,8 @@ export function beginUpdate(transaction: Transaction, input: Given<'update'>): v
     ...(input.tags !== undefined && { tags: input.tags }),
     ...(input.group !== undefined && { group: input.group }),
   });
-  begin(transaction, input.as ?? 'UPDATE', input.plan, { observe: input.observe ?? false });
+  const { scaled } = input;
+  begin(transaction, input.as ?? 'UPDATE', input.plan, { observe: input.observe ?? false }, { scaled });
   if (!unchanged) return;
   // Everything is known to be as this very plan says: there is no node to look at.
   const none = new Set<string>();

@@ -1,6 +1,13 @@
 /** What is told to listeners of an event that is kept with its stack. */
 import type { Envelope, Mint } from '@anneal/contracts/envelope.ts';
-import { hookEvent, type HookEventData, lifecycleEvent, resourceEvent, stackEvent } from '@anneal/contracts/events.ts';
+import {
+  groupEvent,
+  hookEvent,
+  type HookEventData,
+  lifecycleEvent,
+  resourceEvent,
+  stackEvent,
+} from '@anneal/contracts/events.ts';
 import type { KeptEvent } from './event-runs.ts';
 
 const stages: Readonly<Record<string, string>> = { IN_PROGRESS: 'started', COMPLETE: 'completed', FAILED: 'failed' };
@@ -21,7 +28,13 @@ export function publicForm(mint: Mint, event: KeptEvent, parts: { project: strin
     const key = `${event.action.toLowerCase()}.${stages[event.status] ?? ''}`;
     if (!Object.hasOwn(stackEvent, key)) return [];
     const definition = stackEvent[key as keyof typeof stackEvent];
-    return [mint(definition, { ...envelope, data: { ...common, ...failure, traversal: event.traversal } })];
+    const told = mint(definition, { ...envelope, data: { ...common, ...failure, traversal: event.traversal } });
+    const { scaled, stack_id, stack_name } = event;
+    if (!scaled) return [told];
+    return [
+      told,
+      mint(groupEvent.scaled, { ...envelope, id: `${event.id}:scaled`, data: { stack_id, stack_name, ...scaled } }),
+    ];
   }
   const data = {
     ...common,

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import { groupAdjust, stackWhy } from '@anneal/contracts/scheduling.ts';
 import { requestsQueue } from '@anneal/contracts/queues.ts';
+import { armFault } from '@anneal/runtime/fault.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { provisioningTypes } from '@anneal/hot/types/provisioning.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -310,6 +311,32 @@ describe('a group that scales', () => {
     expect((await namesIn(root.id)).every((name) => name.length === 12)).toBe(true);
     expect(first).toMatch(/^[a-z0-9]{12}$/);
   });
+
+  it.each(['scheduling.recorded', 'scheduling.written', 'scheduling.closed'])(
+    'is told of once, of two that ask at once, though the process dies at %s',
+    async (point) => {
+      const heard = new Map<string, unknown>();
+      await world.context.bus.subscribe(['group.scaled'], async ({ message }) => {
+        heard.set(message.id, message.data);
+      });
+      const root = await world.made('s', { template: scaling('desired_capacity: 2,') });
+      const group = await groupStack(root.id);
+      let left = 1;
+      const disarm = armFault(point, () => {
+        if ((left -= 1) >= 0) throw new Error(`fault ${point}`);
+      });
+      try {
+        await Promise.all([1, 2].map(() => adjust(group.id, { cooldown: 1000 })));
+        await eventually(async () => (world.outputs(await world.show(root.id))['size'] === 3 ? true : undefined));
+      } finally {
+        disarm();
+      }
+      expect(left).toBeLessThan(0);
+      const stack = { stack_id: group.id, stack_name: group.name };
+      await eventually(() => (heard.size > 0 ? true : undefined));
+      expect([...heard.values()]).toEqual([{ ...stack, policy: 'p', before: 2, after: 3 }]);
+    },
+  );
 
   it('stays within its bounds, and is left alone while it cools down', async () => {
     const root = await world.made('s', { template: scaling('desired_capacity: 2,') });

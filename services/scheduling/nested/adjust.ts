@@ -3,9 +3,9 @@
  *
  * A1 One scaling at a time: while the group is busy, failed or cools down, nothing happens, as in Heat.
  * A2 A repeat of the request is told by its id, and scales once.
+ * A3 That it is scaled is told by the record that starts the update: it is not told of what was not begun, nor left out.
  */
 import type { Envelope } from '@anneal/contracts/envelope.ts';
-import { groupEvent } from '@anneal/contracts/events.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import type { groupAdjust } from '@anneal/contracts/scheduling.ts';
 import type { Input } from '@anneal/convergence/protocol.ts';
@@ -14,7 +14,7 @@ import type { ServiceContext } from '@anneal/runtime/service.ts';
 import type { z } from 'zod';
 import type { Plans } from '../plans.ts';
 import { treeOf, type ChildCompiler } from './compile.ts';
-import { cooldownUntil } from './cooldown.ts';
+import { cooldownEnd } from './cooldown.ts';
 import { fromKept, toKept } from './kept.ts';
 
 type Adjustment = z.infer<typeof groupAdjust.data>;
@@ -25,7 +25,7 @@ export function createAdjust(parts: {
   compile: ChildCompiler;
 }): (message: Envelope, state: State) => Promise<Input | undefined> {
   const { context, plans, compile } = parts;
-  const { bus, log, mint, now, secrets } = context;
+  const { log, now, secrets } = context;
 
   return async (message, state) => {
     const adjustment = message.data as Adjustment;
@@ -36,15 +36,10 @@ export function createAdjust(parts: {
       return undefined;
     };
     if (!kept?.members || stack.deleted_at !== null || !stack.parent) return ignore('it is no group');
-    const publish = async (sizes: { before: number; after: number }): Promise<void> => {
-      const data = { stack_id: stack.id, stack_name: stack.name, policy: adjustment.policy, ...sizes };
-      const subject = stack.id;
-      await bus.publish([mint(groupEvent.scaled, { id: `${message.id}:scaled`, subject, cause: message, data })]);
-    };
     const before = kept.members.names.length;
     if (stack.recent.includes(message.id)) return ignore('it was done before');
     if (stack.status !== 'COMPLETE') return ignore(`it is ${stack.action}_${stack.status}`);
-    const until = kept.members.cooldown_until;
+    const until = cooldownEnd(kept.members.cooldown, stack);
     if (until !== null && Date.parse(until) > now().getTime()) return ignore(`it cools down until ${until}`);
     const properties = secrets.open<JsonObject>(kept.properties);
     const after = clamp(sizeAfter(before, adjustment), properties);
@@ -64,15 +59,14 @@ export function createAdjust(parts: {
       cause: message,
     });
     const seconds = adjustment.cooldown ?? Number(properties['cooldown'] ?? properties['Cooldown'] ?? 0);
-    const members = next.members && { ...next.members, cooldown_until: cooldownUntil(now(), seconds) };
-    // Heard before it is done, by whoever acts on it; what became of it is told by the stack's own events.
-    await publish({ before, after });
+    const members = next.members && { ...next.members, cooldown: { until: null, seconds } };
     return {
       kind: 'update',
       id: message.id,
       plan: await plans.get(target.plan),
       target,
       group: toKept({ ...next, members }),
+      scaled: { policy: adjustment.policy, before, after },
     };
   };
 }

@@ -12,7 +12,6 @@ import type { Evaluation } from '../evaluation.ts';
 import { derivedId } from '../ids.ts';
 import { targetOf } from '../target.ts';
 import { createConfigurations } from './configuration.ts';
-import { cooldownUntil } from './cooldown.ts';
 import type { GroupState, Kept } from './kept.ts';
 import { membersOf } from './members.ts';
 import { resealMembers } from './reseal.ts';
@@ -105,7 +104,7 @@ export function createChildCompiler({
     if ((kind !== 'scaling' && kind !== 'instances') || size !== undefined) return state;
     if (before?.members && before.members.names.length === state.names.length) return state;
     const { cooldown, Cooldown } = wanted.properties;
-    return { ...state, cooldown_until: cooldownUntil(context.now(), Number(cooldown ?? Cooldown ?? 0)) };
+    return { ...state, cooldown: { ...state.cooldown, seconds: Number(cooldown ?? Cooldown ?? 0) } };
   };
 
   return async (parameters) => {

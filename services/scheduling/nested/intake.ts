@@ -32,8 +32,9 @@ import { liveName } from '../live-name.ts';
 import type { Collections } from '../collections.ts';
 import type { Plans } from '../plans.ts';
 import { treeOf, type ChildCompiler } from './compile.ts';
+import { noCooldown } from './cooldown.ts';
 import { deadlineOf, minutesOf } from './deadline.ts';
-import { fromKept, toKept, type Kept } from './kept.ts';
+import { carried, fromKept, toKept, type Kept } from './kept.ts';
 
 const actions: ReadonlyMap<string, Exclude<ResourceAction, 'signal'>> = new Map([
   [resourceCreate.type, 'create'],
@@ -220,7 +221,7 @@ export function createIntake(parts: {
         ? { target: stack.target, kept: fromKept(stack.group) }
         : await compile({
             wanted: keptOf(data, data.nested),
-            before: fromKept(stack.group),
+            before: carried(stack),
             stack: treeOf(stack),
             resource: data.resource.name,
             parentStack: data.stack.id,
@@ -260,7 +261,7 @@ function adoptedGroup(wanted: Kept, resources: JsonObject | null): Kept | undefi
   const numbers = new Set(names);
   const last = Math.max(-1, ...names.map(Number).filter(Number.isInteger));
   const skipped = Array.from({ length: last + 1 }, (_, number) => String(number)).filter((name) => !numbers.has(name));
-  return { ...wanted, members: { names, skipped, cooldown_until: null, configuration: null } };
+  return { ...wanted, members: { names, skipped, cooldown: noCooldown, configuration: null } };
 }
 
 const isFinal = (error: unknown): error is AnnealError => error instanceof AnnealError && error.kind === 'final';

@@ -15,6 +15,7 @@ import { groupKind, type GroupKind } from '@anneal/hot/groups/kind.ts';
 import { type Member, memberTemplate, type Read } from '@anneal/hot/groups/member.ts';
 import { memberNames, nextSkipped, numberedDefinition } from '@anneal/hot/groups/numbered.ts';
 import { firstSize, instanceDefinition, scalingDefinition, wrongSizes } from '@anneal/hot/groups/scaling.ts';
+import { noCooldown } from './cooldown.ts';
 import type { GroupState } from './kept.ts';
 import { rollingOf, type Rolling } from './rolling-policy.ts';
 
@@ -76,7 +77,7 @@ export function membersOf(question: MembersQuestion): MembersAnswer {
       rolling && (changes || !before)
         ? planOf(rolling, { kind, names, temporary, before: new Set(before?.state.names) })
         : undefined,
-    state: { names, skipped, cooldown_until: before?.state.cooldown_until ?? null, configuration },
+    state: { names, skipped, cooldown: before?.state.cooldown ?? noCooldown, configuration },
   };
 }
 
