@@ -92,7 +92,8 @@ function mark(
 /** A failed resource is taken as it is, for as long as this plan is the target. When it was the last one, all goes on. */
 function skip(transaction: Transaction, name: string, all: readonly ResourceDocument[]): void {
   const { stack } = transaction.state;
-  const failed = all.find(({ status, request }) => status === 'FAILED' && !request);
+  // A retry that failed too leaves two of that name: the later one is meant, and the earlier one goes.
+  const failed = representative(all.filter(({ status, request }) => status === 'FAILED' && !request));
   if (!failed) {
     standing(transaction, name, [...all]);
     throw new AnnealError('NotSupported', `The resource ${name} has not failed; there is nothing to skip.`);
@@ -111,7 +112,7 @@ function skip(transaction: Transaction, name: string, all: readonly ResourceDocu
   announceResource(transaction, { ...skipped, started_at: null });
   revisit(transaction, skipped);
   const others = [...transaction.state.resources.values()].some(
-    ({ status, skipped: taken }) => status === 'FAILED' && taken === null,
+    (other) => other.status === 'FAILED' && other.skipped === null && other.name !== name,
   );
   const failedSo = stack.status === 'FAILED' || stack.phase === 'paused';
   // A snapshot is made anew, and not gone on with.

@@ -220,6 +220,23 @@ describe('what a person says of a resource', () => {
   });
 });
 
+describe('skipping', () => {
+  it('goes on also when a retry has failed in between', () => {
+    const state = fresh();
+    state.stack = { ...state.stack, on_failure: 'pause' };
+    create(state, { a: wish(), b: wish({ requires: ['a'] }) });
+    answer(state, 'a', { status: 'failed' });
+    expect(take(state, { kind: 'retry', id: 'retry' })).toEqual(['create a']);
+    answer(state, 'a', { status: 'failed' });
+    expect(state.stack.phase).toBe('paused');
+    const skip = { kind: 'resource', id: 'skip', resource: 'a', action: { kind: 'skip' } } as const;
+    expect(take(state, skip).toSorted()).toEqual(['create b', 'delete a']);
+    for (const name of ['b', 'a']) answer(state, name);
+    expect(status(state)).toBe('CREATE_COMPLETE');
+    expect(state.resources.size).toBe(2);
+  });
+});
+
 describe('a visit', () => {
   it('fails in its own name at what is in no state for it', () => {
     const state = fresh();
