@@ -42,8 +42,8 @@ export interface StepEvents {
 
 export const longest = 250;
 /** So few runs of one name each need no lists beside them. */
-const fewRuns = 4;
-const shelves = 64;
+const fewRuns = 8;
+const shelves = 32;
 
 export function runsOf({ stack, time, events }: StepEvents): Draft<EventRun>[] {
   let first = stack.event_sequence - events.length + 1;

@@ -116,7 +116,7 @@ describe('the events of a stack', () => {
       await history.read({ stackId: 's', descending: false, ...question });
       return documents() - before;
     };
-    // Forty runs and 64 lists a step.
+    // Forty runs and 32 lists a step.
     expect(await costs({ limit: 100 })).toBe(1);
     expect(await costs({ limit: 100, descending: true })).toBe(1);
     expect(await costs({ limit: 100, marker: all[50_000]?.id })).toBeLessThanOrEqual(2);
