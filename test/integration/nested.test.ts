@@ -212,7 +212,8 @@ outputs:
     const all = await world.resources(root.id, 1);
     const idOf = (name: string) => all.find((row) => row.name === name)?.physical_id;
     const arnOf = (name: string) => {
-      const { id, name: stack } = all.find((row) => row.name === name)?.nested_stack ?? {};
+      // The member of the chain has the same name as that of the group, and is no stack.
+      const { id, name: stack } = all.find((row) => row.name === name && row.nested_stack)?.nested_stack ?? {};
       return `arn:openstack:heat::p1:stacks/${stack}/${id}`;
     };
     expect(world.outputs(root)).toEqual({
