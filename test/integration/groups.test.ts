@@ -418,8 +418,8 @@ describe('an instance group without a launch configuration', () => {
   const registry = {
     resource_registry: { 'OS::Heat::ScaledResource': 'instance.yaml', 'OS::Nova::Server': 'server.yaml' },
   };
-  const server = provisioningTypes.find(({ type }) => type === 'OS::Nova::Server');
-  const attributes = Object.keys(server?.attributes ?? {});
+  const serverType = provisioningTypes.find(({ type }) => type === 'OS::Nova::Server');
+  const attributes = Object.keys(serverType?.attributes ?? {});
   const templates = {
     'server.yaml': `
 heat_template_version: 2018-08-31
