@@ -318,6 +318,7 @@ describe('a plan', () => {
     expect(plan.changes.map(({ resource, change }) => `${change} ${resource}`)).toEqual([
       'update a',
       'maybe update b',
+      'maybe update b.resources.leaf',
       'maybe update v',
     ]);
     await update('planned', { word: 'other' });
@@ -344,6 +345,11 @@ resources:
     await client.stacks.create({ name: 'only', bundle: parts });
     expect(await settled(server, 'only')).toMatchObject({ stack_status: 'CREATE_COMPLETE' });
     const marker = (await client.stacks.events({ stack: 'only', limit: 1, descending: true })).at(0)?.id;
+    const shown = await server.anneal('stack', 'plan', 'only', '--existing', '--parameter', 'version=second');
+    expect(shown.stdout).toMatch(
+      /replace +only .*\n +deleted before the new one is made\n +update_replace_value: "first"/,
+    );
+    expect(shown.stdout).toMatch(/maybe update +user .*\n +value: .* → \(known after it is applied\)/);
     await client.stacks.update({ stack: 'only', bundle: parts, parameters: { version: 'second' } });
     expect(await settled(server, 'only')).toMatchObject({ stack_status: 'UPDATE_COMPLETE' });
     const events = await client.stacks.events({ stack: 'only', marker });
