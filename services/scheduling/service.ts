@@ -16,6 +16,7 @@ import { createGate } from './gate.ts';
 import { createIntake } from './nested/intake.ts';
 import { createPlans } from './plans.ts';
 import { createPreview } from './preview.ts';
+import { createWaiting } from './provider/waiting.ts';
 import { createWorker } from './provider/work.ts';
 import { createProviders } from './providers.ts';
 import { createReading } from './reading.ts';
@@ -49,7 +50,8 @@ export const schedulingService = defineService({
       limits: { project: given.projectRequests, provider: given.providerRequests },
       shards,
     });
-    const why = createWhy({ context, collections, providers, reading, gate, shards });
+    const waiting = createWaiting({ ...collections, gatewayUrl: context.gatewayUrl });
+    const why = createWhy({ context, collections, providers, reading, gate, waiting, shards });
 
     const now = (): number => context.now().getTime();
     const onError = (error: unknown, timer: { id: string }): void => {

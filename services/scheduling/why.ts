@@ -11,6 +11,7 @@ import type { ServiceContext } from '@anneal/runtime/service.ts';
 import type { z } from 'zod';
 import type { Collections } from './collections.ts';
 import type { Gate } from './gate.ts';
+import type { Waiting } from './provider/waiting.ts';
 import type { Providers } from './providers.ts';
 import type { Reading } from './reading.ts';
 import { shardOf } from './shard-of.ts';
@@ -26,9 +27,10 @@ export function createWhy(parameters: {
   providers: Providers;
   reading: Reading;
   gate: Gate;
+  waiting: Waiting;
   shards: number;
 }): (question: Question) => Promise<Why> {
-  const { context, collections, providers, reading, gate, shards } = parameters;
+  const { context, collections, providers, reading, gate, waiting, shards } = parameters;
   const { bus } = context;
 
   const resourcesOf = (stack: StackDocument) => collections.resources.find({ where: { stack_id: stack.id } });
@@ -41,7 +43,7 @@ export function createWhy(parameters: {
       reason: stack.reason,
       since: stack.updated_at ?? stack.created_at,
     });
-    const name = stack.depth === 0 ? stack.name : stack.id;
+    const name = nameOf(stack);
     if (stack.phase === 'paused') {
       const failed = stack.failures[0];
       // What failed inside a nested stack is skipped with the resource that this one stands behind.
@@ -66,22 +68,20 @@ export function createWhy(parameters: {
         ],
       };
     }
-    const waiting = (await resourcesOf(stack))
+    const pending = (await resourcesOf(stack))
       .filter(({ hook, request }) => hook !== null || request !== null)
       .toSorted((a, b) => Number(b.hook !== null) - Number(a.hook !== null) || sinceOf(a).localeCompare(sinceOf(b)));
-    const [first] = waiting;
+    const [first] = pending;
     const pause = stack.batch?.until ?? null;
     if (!first && pause !== null) {
-      // Who rolls is a group; what can be cancelled is what was asked of the stack around it all, if anything was.
-      const root = await collections.stacks.get(stack.root);
       return {
         summary: `${stack.name} pauses between two batches of its members until ${pause}.`,
-        exits: root?.status === 'IN_PROGRESS' ? cancelOf(root, root.name) : [],
+        exits: await cancelAround(stack),
       };
     }
     if (!first) return ofShard(stack, chain);
     const end = await ofResource(stack, first, chain);
-    const others = waiting.length - 1;
+    const others = pending.length - 1;
     return others === 0 ? end : { ...end, summary: `${end.summary} (So do ${others} more in ${stack.name}.)` };
   }
 
@@ -99,7 +99,7 @@ export function createWhy(parameters: {
   }
 
   async function ofResource(stack: StackDocument, resource: ResourceDocument, chain: Link[]): Promise<End> {
-    const name = stack.depth === 0 ? stack.name : stack.id;
+    const name = nameOf(stack);
     chain.push({
       object: `resource ${resource.name} (${resource.type})`,
       state: `${resource.action}_${resource.status}`,
@@ -134,14 +134,26 @@ export function createWhy(parameters: {
     return ofRequest(stack, resource, chain);
   }
 
+  /** What can be cancelled is what was asked of the stack around it all, if anything was. */
+  async function cancelAround({ root: id }: StackDocument): Promise<string[]> {
+    const root = await collections.stacks.get(id);
+    return root?.status === 'IN_PROGRESS' ? cancelOf(root, root.name) : [];
+  }
+
   async function ofRequest(stack: StackDocument, resource: ResourceDocument, chain: Link[]): Promise<End> {
+    const wait = await waiting({ stack, resource });
+    if (wait) {
+      const { object, state, reason, summary, exits } = wait;
+      chain.push({ object, state, reason, since: sinceOf(resource) });
+      return { summary, exits: [...exits, ...(await cancelAround(stack))] };
+    }
     await providers.refresh();
     const queue = isNested(resource) ? shardQueue(shardOf(resource.id, shards)) : providers.queueOf(resource.type);
     const verb = resource.request?.action ?? 'work';
     if (queue === undefined) {
       return {
         summary: `No provider has announced ${resource.type}, so nobody can ${verb} ${resource.name}; its request waits for one.`,
-        exits: ['start its provider', ...cancelOf(stack, stack.name)],
+        exits: ['start its provider', ...(await cancelAround(stack))],
       };
     }
     const held = await gate.heldBehind(resource);
@@ -155,7 +167,7 @@ export function createWhy(parameters: {
         exits: [
           `anneal queue messages ${queue}`,
           'raise ANNEAL_SCHEDULING_PROJECT_REQUESTS or ANNEAL_SCHEDULING_PROVIDER_REQUESTS',
-          ...cancelOf(stack, stack.name),
+          ...(await cancelAround(stack)),
         ],
       };
     }
@@ -182,7 +194,7 @@ export function createWhy(parameters: {
     const behind = depth > 0 ? `; ${depth} requests wait in ${queue}` : '';
     return {
       summary: `${resource.name} is being worked on since ${sinceOf(resource)}${told}${behind}.`,
-      exits: [`anneal resource show ${stack.name} ${resource.name}`, ...cancelOf(stack, stack.name)],
+      exits: [`anneal resource show ${nameOf(stack)} ${resource.name}`, ...(await cancelAround(stack))],
     };
   }
 
@@ -214,6 +226,9 @@ export function createWhy(parameters: {
     return { ...(await ofResource(stack, resource, chain)), chain };
   };
 }
+
+/** As a command finds it: nested ones by id. */
+const nameOf = ({ depth, name, id }: StackDocument): string => (depth === 0 ? name : id);
 
 const sinceOf = ({ hook, started_at, updated_at }: ResourceDocument): string => hook?.since ?? started_at ?? updated_at;
 

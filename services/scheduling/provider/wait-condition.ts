@@ -30,7 +30,8 @@ const conditionTypes: ReadonlySet<string> = new Set(['OS::Heat::WaitCondition', 
 /** The two dialects spell the properties of a condition differently. */
 const read = (properties: JsonObject, name: 'handle' | 'timeout' | 'count'): Json | undefined =>
   properties[name] ?? properties[name.charAt(0).toUpperCase() + name.slice(1)];
-const countOf = (data: ResourceRequest): number => Number(read(data.properties, 'count') ?? 1);
+/** How many signals are enough. */
+export const countOf = (data: ResourceRequest): number => Number(read(data.properties, 'count') ?? 1);
 
 export function createWaitConditions(parameters: {
   context: ServiceContext;

@@ -1,0 +1,78 @@
+/** What the work on a resource waits for at our own provider, and who can bring it about. Read-only. */
+import type { ResourceRequest } from '@anneal/contracts/resource.ts';
+import type { ResourceDocument, StackDocument } from '@anneal/convergence/documents.ts';
+import { signalEndpoint } from '@anneal/runtime/signal-grant.ts';
+import type { Collection } from '@anneal/store/port.ts';
+import type { WorkDocument } from './answering.ts';
+import { countOf } from './wait-condition.ts';
+
+export interface Wait {
+  /** What is waited for, and how far that has come. */
+  readonly object: string;
+  readonly state: string;
+  readonly reason: string;
+  readonly summary: string;
+  readonly exits: readonly string[];
+}
+
+/** Undefined: it waits for nothing that we know of. */
+export type Waiting = (where: { stack: StackDocument; resource: ResourceDocument }) => Promise<Wait | undefined>;
+
+/** So many ids of signals are named. */
+const named = 5;
+
+export function createWaiting({
+  work,
+  resources,
+  gatewayUrl,
+}: {
+  work: Collection<WorkDocument>;
+  resources: Collection<ResourceDocument>;
+  gatewayUrl: string;
+}): Waiting {
+  return async ({ stack, resource }) => {
+    const document = await work.get(resource.id);
+    if (!document?.request || document.fence !== resource.request?.fence || document.due_at === null) return undefined;
+    const { due_at: until } = document;
+    if (document.handle === undefined) {
+      const reason = `until ${until}`;
+      const summary = `${resource.name} (${resource.type}) lets time pass until ${until}; nothing else is waited for.`;
+      return { object: `timer of ${resource.name}`, state: 'waiting', reason, summary, exits: [] };
+    }
+    const [told, handle] = await Promise.all([work.get(document.handle), resources.get(document.handle)]);
+    const signals = Object.entries(told?.signals ?? {});
+    const count = countOf(document.request.data as unknown as ResourceRequest);
+    const came = `${signals.length} of ${count} signals`;
+    const ids = signals.slice(-named).map(([id]) => id);
+    const which = ids.length === 0 ? '' : ` (${signals.length > named ? '…, ' : ''}${ids.join(', ')})`;
+    const last = signals.at(-1)?.[1].reason;
+    const name = handle?.name ?? document.handle;
+    return {
+      object: `handle ${name}${handle ? ` (${handle.type})` : ''}`,
+      state: came,
+      reason: last === undefined ? 'nobody has signalled it' : `the last said: ${last}`,
+      summary: `${resource.name} waits for signals to ${name}: ${came} came${which}; it fails unless the others come until ${until}.`,
+      exits: handle ? waysTo(stack, handle, gatewayUrl) : [],
+    };
+  };
+}
+
+/** By command, by address with a login, and with what scripts are given, which needs none. */
+function waysTo(stack: StackDocument, handle: ResourceDocument, gatewayUrl: string): string[] {
+  const { name, type, properties } = handle;
+  const isHeat = type === 'OS::Heat::WaitConditionHandle';
+  const body = isHeat ? { status: 'SUCCESS' } : { Status: 'SUCCESS', Reason: 'done', UniqueId: 'ID', Data: '' };
+  const attribute = (properties['signal_transport'] ?? 'TOKEN_SIGNAL') === 'TOKEN_SIGNAL' ? 'curl_cli' : 'signal';
+  const endpoint = signalEndpoint(gatewayUrl, {
+    project: stack.project,
+    stack_id: stack.id,
+    stack_name: stack.name,
+    resource_id: handle.id,
+    resource_name: name,
+  });
+  return [
+    `anneal resource signal ${stack.depth === 0 ? stack.name : stack.id} ${name} --data '${JSON.stringify(body)}'`,
+    `POST ${endpoint}`,
+    `use what {${isHeat ? `get_attr: [${name}, ${attribute}]` : `get_resource: ${name}`}} gives to scripts`,
+  ];
+}
