@@ -3,7 +3,9 @@ import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts'
 import type { Expression, Plan, PlanResource } from '@anneal/contracts/plan.ts';
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
 import type { ResourceDocument } from '@anneal/convergence/documents.ts';
+import { holdsOpened, opened } from '@anneal/hot/groups/open.ts';
 import { referencesOf, type References } from '@anneal/hot/references.ts';
+import { unknown } from '@anneal/hot/unknown.ts';
 import type { Secrets } from '@anneal/runtime/secrets.ts';
 import { readsOf } from './nested/reads.ts';
 
@@ -78,7 +80,8 @@ export function createSealing(parameters: {
         return part ? sealParts(part, item, parts) : item;
       });
     }
-    return secrets.seal(value);
+    // Of a preview: what is not known yet shows nothing, and must not be taken for a value.
+    return holdsOpened(value) ? opened(unknown) : secrets.seal(value);
   };
 
   const sealProperties = (

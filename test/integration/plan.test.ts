@@ -131,6 +131,29 @@ ${more}`,
     expect(again?.properties).toMatchObject([{ property: 'salt', known: false, replaces: true }]);
   });
 
+  it('keeps open what is not known yet of a secret in the definition of a group', async () => {
+    const given = (value: string) => ({
+      template: `
+heat_template_version: 2018-08-31
+parameters: {password: {type: string, hidden: true}}
+resources:
+  r: {type: OS::Heat::TestResource, properties: {value: ${value}}}
+  g:
+    type: OS::Heat::ResourceGroup
+    properties:
+      count: 1
+      resource_def:
+        type: OS::Heat::TestResource
+        properties: {value: {list_join: ['', [{get_param: password}, {get_attr: [r, output]}]]}}
+`,
+      parameters: { password: 'hush' },
+    });
+    const { id } = await world.made('s', given('x'));
+    const { rows, changes } = await world.plan(id, given('y'));
+    expect(rows).toEqual(['1 update r', '2 maybe update g', '2 maybe update g.resources.0']);
+    expect(JSON.stringify(changes)).not.toContain('hush');
+  });
+
   it('says what is deleted before it is made again, and numbers nested steps in the order of the run', async () => {
     const child = (salt: string) => `
 heat_template_version: 2018-08-31

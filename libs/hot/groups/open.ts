@@ -16,6 +16,11 @@ export function opened(value: Partial): Json {
 
 export const isOpened = (value: Json | undefined): boolean => isObject(value) && value['get_param'] === openName;
 
+export function holdsOpened(value: Json): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return isOpened(value) || Object.values(value).some(holdsOpened);
+}
+
 /** Whether what says how many members there are, or of which types, is not known yet. `properties`: opened. */
 export function isUndecided(type: string, properties: JsonObject): boolean {
   const kind = groupKind(type) ?? 'numbered';

@@ -1,9 +1,9 @@
 /** Of what a nested stack would be made, as far as it is known before the resources around it are made or changed. Pure. */
-import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+import type { JsonObject } from '@anneal/contracts/json.ts';
 import type { PlanResource } from '@anneal/contracts/plan.ts';
 import type { PreviewRow } from '@anneal/convergence/preview.ts';
 import { groupKind } from '@anneal/hot/groups/kind.ts';
-import { isOpened, isUndecided, openName } from '@anneal/hot/groups/open.ts';
+import { holdsOpened, isOpened, isUndecided, openName } from '@anneal/hot/groups/open.ts';
 import { referencesOf } from '@anneal/hot/references.ts';
 
 export interface NestedForeseen {
@@ -36,11 +36,6 @@ export function foreseenOf({ planned, foreseen }: PreviewRow): NestedForeseen | 
     case undefined:
       return undefined;
   }
-}
-
-function holdsOpened(value: Json): boolean {
-  if (typeof value !== 'object' || value === null) return false;
-  return isOpened(value) || Object.values(value).some(holdsOpened);
 }
 
 /** The row of what an instance group makes its instances after: its reference says nothing before it is there. */
