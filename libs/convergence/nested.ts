@@ -32,12 +32,14 @@ export function takesUp(transaction: Transaction, link: ParentLink): boolean {
 
 /** Says how the nested stack is; nothing, in a stack of its own. */
 export function answerParent(transaction: Transaction, refusal: Failure | null = null): void {
-  const { parent, status } = transaction.state.stack;
+  const { parent, status, reason, failures } = transaction.state.stack;
   if (!parent) return;
   const failed = refusal !== null || status === 'FAILED';
+  // One that was cancelled, or waited for too long, has no leaf that failed.
+  const bare = failed && failures.length === 0 ? { code: 'ResourceFailed', message: reason } : null;
   transaction.answered = true;
   changeStack(transaction, {});
-  addEffect(transaction, { kind: 'answer', parent, status: failed ? 'failed' : 'complete', failure: refusal });
+  addEffect(transaction, { kind: 'answer', parent, status: failed ? 'failed' : 'complete', failure: refusal ?? bare });
 }
 
 /** The request was taken up and began nothing: it is so already. */

@@ -97,6 +97,23 @@ describe('an action', () => {
     expect(a?.conditions).toContainEqual(expect.objectContaining({ type: 'Skipped', status: 'True' }));
   });
 
+  it('that is cancelled in nested stacks says so of each', async () => {
+    const slow = tree('x');
+    const files = { 'inner.yaml': slow.files['inner.yaml'].replace('}}}\noutputs', '}, wait_secs: 2}}\noutputs') };
+    const { id } = await world.create('s', { ...slow, files });
+    await eventually(async () => ((await world.resources(id, 1)).some(({ name }) => name === 't') ? true : undefined));
+    await world.act(id, { kind: 'cancel', rollback: false });
+    expect(await world.settled(id)).toMatchObject({
+      action: 'CREATE',
+      status: 'FAILED',
+      reason: 'Stack CREATE cancelled',
+    });
+    const a = await eventually(async () =>
+      (await world.resources(id)).find(({ name, status }) => name === 'a' && status === 'FAILED'),
+    );
+    expect(a.reason).toBe('ResourceFailed: resources.a: Stack CREATE cancelled');
+  });
+
   it('marks a member unhealthy: the next update makes it anew', async () => {
     const root = await world.made('s', tree('x'));
     const nested = await nestedOf(root.id);
