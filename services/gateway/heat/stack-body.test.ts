@@ -1,0 +1,28 @@
+import { describe, expect, it } from 'vitest';
+import { readStackBody } from './stack-body.ts';
+
+const data = {
+  template: { heat_template_version: '2018-08-31' },
+  environment: { parameters: { word: 'kept' } },
+  files: { 'inner.yaml': 'x' },
+  resources: {
+    a: { resource_id: 'a', name: 'a', status: 'COMPLETE', resource_data: { value: 'v' } },
+    n: { environment: { parameters: { secret: 'hush' } }, resources: { b: { resource_id: 'b', type: 't' } } },
+  },
+};
+
+describe('what is to be adopted', () => {
+  it('keeps its environment and files when the client sends empty ones along', () => {
+    const body = { adopt_stack_data: JSON.stringify(data), environment: {}, files: {}, parameters: {} };
+    const { environments, files } = readStackBody(body);
+    expect(environments).toEqual([data.environment]);
+    expect(files).toEqual(data.files);
+  });
+
+  it('is taken over by its ids and values; what nested stacks were given is left behind', () => {
+    expect(readStackBody({ adopt_stack_data: JSON.stringify(data) }).adopt).toEqual({
+      a: { resource_id: 'a', resource_data: { value: 'v' } },
+      n: { resources: { b: { resource_id: 'b' } } },
+    });
+  });
+});
