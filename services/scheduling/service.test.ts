@@ -81,8 +81,8 @@ describe('a stack', () => {
     const failed = await harness.settled(id);
     expect(failed).toMatchObject({
       status: 'FAILED',
-      reason: 'Resource CREATE failed: ResourceFailed: resources.t: Test Resource failed t',
-      failures: [{ resource: 't', type: 'OS::Heat::TestResource', failure: { code: 'ResourceFailed' } }],
+      reason: 'Resource CREATE failed: ValueError: resources.t: Test Resource failed t',
+      failures: [{ resource: 't', type: 'OS::Heat::TestResource', failure: { code: 'ValueError' } }],
     });
     await harness.update(id, plan(false));
     expect(await harness.settled(id)).toMatchObject({ status: 'COMPLETE', failures: [] });

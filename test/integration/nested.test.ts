@@ -97,7 +97,7 @@ describe('a resource that is a template', () => {
     const failed = await world.settled(id);
     expect(failed).toMatchObject({
       status: 'FAILED',
-      reason: 'Resource CREATE failed: ResourceFailed: resources.nested.resources.inner: Test Resource failed inner',
+      reason: 'Resource CREATE failed: ValueError: resources.nested.resources.inner: Test Resource failed inner',
       failures: [{ resource: 'nested.resources.inner', type: 'OS::Heat::TestResource' }],
     });
     const before = (await world.resources(id)).find(({ name }) => name === 'nested');

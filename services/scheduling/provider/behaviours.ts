@@ -89,7 +89,7 @@ const test: Behaviour = {
         return { ok: false, replace: true, failure: { code: 'ResourceFailed', message: 'It has to be replaced.' } };
     }
     if (properties['fail'] === true) {
-      return { ok: false, failure: { code: 'ResourceFailed', message: `Test Resource failed ${resource.name}` } };
+      return { ok: false, failure: { code: 'ValueError', message: `Test Resource failed ${resource.name}` } };
     }
     return { ok: true, physicalId: resource.physical_name, attributes: { output: properties['value'] ?? null } };
   },
