@@ -59,7 +59,7 @@ function rawOf(raw: Backend['raw'], { load, bare }: Case, window: Window): Conte
 
 async function measure(backend: Backend, { quick }: { quick: boolean }): Promise<Row[]> {
   const { adapter, raw } = backend;
-  const rounds = quick ? 1 : 3;
+  const rounds = quick ? 1 : 5;
   const rows: Row[] = [];
   for (const each of cases) {
     const { name, unit, withRatio, load } = each;
@@ -89,7 +89,8 @@ export const busBench: Bench = {
   notes: [
     'Same guarantees on both sides: durable queues, a send resolves when the broker has confirmed it, a message is acknowledged',
     '  after its handler (a request after its response is confirmed), prefetch 256 one-way and 16 a host queue. A message is 0.4 kB.',
-    'rabbitmq: quorum queues, persistent and mandatory messages, one channel with confirms, a channel per consumer.',
+    'rabbitmq: quorum queues, persistent and mandatory messages, one channel with confirms, a channel per consumer; on both sides',
+    '  a send fails when no queue took it.',
     'nats: two work-queue streams on file with the server’s default sync, a durable pull consumer per queue, Nats-Msg-Id on each message.',
     'embedded: SQLite in WAL mode; normal survives the death of the process, full the loss of power. Raw is insert, take, delete',
     '  with one transaction for all that is in flight and nothing in between: the most that the file gives.',
