@@ -102,6 +102,33 @@ describe('a wait condition', () => {
     expect(await outputOf(name, 'data')).toBe('{"one":"hello"}');
   });
 
+  it('waits anew after an update that changes nothing else, for the address that its handle has now', async () => {
+    const renewed = bundle(`
+heat_template_version: 2018-08-31
+resources:
+  handle: {type: OS::Heat::UpdateWaitConditionHandle}
+  wait: {type: AWS::CloudFormation::WaitCondition, properties: {Handle: {get_resource: handle}, Timeout: 60}}
+outputs:
+  address: {value: {get_resource: handle}}
+`);
+    const body = JSON.stringify({ Status: 'SUCCESS', Reason: 'r', UniqueId: 'u', Data: 'd' });
+    const put = async (address: string): Promise<number> =>
+      (await fetch(address, { method: 'PUT', headers: json, body })).status;
+    await server.client.stacks.create({ name: 'renewed', bundle: renewed });
+    const first = await outputOf('renewed', 'address');
+    expect(await put(first)).toBe(200);
+    expect((await settled(server, 'renewed')).stack_status).toBe('CREATE_COMPLETE');
+    await server.client.stacks.update({ stack: 'renewed', bundle: renewed });
+    const second = await eventually(async () => {
+      const address = await outputOf('renewed', 'address');
+      return address === first ? undefined : address;
+    });
+    expect(await put(first)).toBe(404);
+    expect((await server.client.stacks.show({ stack: 'renewed' })).stack_status).toBe('UPDATE_IN_PROGRESS');
+    expect(await put(second)).toBe(200);
+    expect((await settled(server, 'renewed')).stack_status).toBe('UPDATE_COMPLETE');
+  });
+
   it('is not moved by an address that somebody made up', async () => {
     const answer = await fetch(`${server.url}/cfn/v1/signal/arn?Signature=signal.e30.AAAA`, { method: 'POST' });
     expect(answer.status).toBe(403);
