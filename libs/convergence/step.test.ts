@@ -154,6 +154,19 @@ describe('the graph', () => {
     expect(renew(state, wishes, 'one')).toEqual(['update n']);
   });
 
+  it('C9: never takes back what belongs to someone else, once it was replaced', () => {
+    const state = fresh();
+    finish(state, create(state, { a: wish({ external: 'theirs' }) }));
+    expect(update(state, { a: wish({ type: 'Plain' }) })).toEqual(['create a']);
+    answer(state, 'a', { status: 'failed' });
+    expect(update(state, { a: wish({ value: 2 }) })).toEqual(['create a']);
+    expect(answer(state, 'a')).toEqual(['delete a']);
+    answer(state, 'a');
+    expect(status(state)).toBe('UPDATE_COMPLETE');
+    expect(find(state, 'a').external).toBe(false);
+    expect(state.resources.size).toBe(1);
+  });
+
   it('keeps, on Retain, the object and forgets the resource', () => {
     const state = fresh();
     const plan = planOf({ a: wish() });

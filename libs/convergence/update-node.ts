@@ -69,11 +69,13 @@ export function visitUpdate(transaction: Transaction, name: string): void {
     });
     return;
   }
-  if (resolved.external_id !== undefined || (only?.external && only.type === planned.type)) {
+  // What belongs to someone else is never changed; one that was replaced may still be there, and is not taken back.
+  const ours = candidates.filter(({ external, type }) => !external || type !== planned.type);
+  if (resolved.external_id !== undefined || (only && ours.length === 0)) {
     visitExternal(transaction, { planned, resolved, candidates, settle });
     return;
   }
-  const choice = choose(transaction, candidates, planned, resolved);
+  const choice = choose(transaction, ours, planned, resolved);
   if (choice) bring(transaction, choice, planned, resolved);
   else if (joinsBatch(transaction, name, false)) make(transaction, planned, resolved);
 }
