@@ -7,7 +7,7 @@
 import { createHash } from 'node:crypto';
 import type { HostRequest } from '@anneal/contracts/configuration.ts';
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
-import { stringify } from 'yaml';
+import { pythonYaml } from './python-yaml.ts';
 
 export interface ConfigInput {
   readonly name: string;
@@ -83,9 +83,7 @@ export function readConfig(type: string, properties: JsonObject): StoredConfig {
   }
 }
 
-/** As cloud-init reads it, with sorted keys so that the same map is the same text. */
-const cloudConfig = (map: Json | undefined): string =>
-  `#cloud-config\n${stringify(map ?? {}, { sortMapEntries: true, indentSeq: false, version: '1.1', lineWidth: 80 })}`;
+const cloudConfig = (map: Json | undefined): string => `#cloud-config\n${pythonYaml(map ?? {})}`;
 
 export const emptyConfig: StoredConfig = {
   group: 'Heat::Ungrouped',
