@@ -64,7 +64,6 @@ export function visitExternal(
   },
 ): void {
   const { planned, resolved, candidates } = parameters;
-  const { tools } = transaction;
   const wanted = resolved.external_id;
   const ours = candidates.filter(({ type }) => type === planned.type);
   const existing = ours.find(({ action }) => action !== 'INIT');
@@ -74,7 +73,7 @@ export function visitExternal(
       const what = `Update to property external_id of ${planned.name} (${planned.type})`;
       refuseLeaf(transaction, existing, { code: 'NotSupported', message: `${what} is not supported.` });
     } else if (existing.status === 'FAILED') {
-      send(transaction, existing, 'check', { properties: {} }, []);
+      look(transaction, existing);
     } else {
       parameters.settle(transaction, existing, planned, resolved);
     }
@@ -82,7 +81,11 @@ export function visitExternal(
   }
   const created = ours[0] ?? create(transaction, planned, resolved, null);
   const resource = changeResource(transaction, created.id, { external: true, physical_id: wanted ?? null });
-  if (tools.serves(resource.type, 'check')) {
+  look(transaction, resource);
+}
+
+function look(transaction: Transaction, resource: ResourceDocument): void {
+  if (transaction.tools.serves(resource.type, 'check')) {
     send(transaction, resource, 'check', { properties: {} }, []);
     return;
   }

@@ -3,7 +3,7 @@ import { AnnealError } from '@anneal/contracts/errors.ts';
 import { failLeaf } from './failure.ts';
 import { revisit } from './node.ts';
 import type { ResourceDocument, Waiting } from './documents.ts';
-import { changeResource, type Transaction } from './transaction.ts';
+import { changeResource, changeStack, type Transaction } from './transaction.ts';
 import { announce, isPlain, markPassed, setTimer } from './wait.ts';
 
 /** Someone outside said go. @throws AnnealError when the resource does not wait there. */
@@ -49,6 +49,8 @@ export function hookTimer(transaction: Transaction, resource: ResourceDocument, 
   if (!hook || hook.token !== token || hook.deadline === null) return;
   if (Date.parse(hook.deadline) > transaction.tools.now) {
     setTimer(transaction, resource, hook);
+    // So that it is recorded: the clock of whoever fired it may have been ahead.
+    changeStack(transaction, {});
     return;
   }
   const result = hook.default ?? 'abandon';

@@ -20,10 +20,11 @@
  * | rollback             | ROLLBACK, if FAILED ⁶ | overtakes ⁶             | overtakes ⁶             | overtakes           |
  * | cancel with rollback | refused               | ROLLBACK, of an UPDATE  | ROLLBACK, of an UPDATE  | ROLLBACK: an UPDATE |
  * | cancel               | refused               | FAILED now; drains ⁷    | FAILED now; drains ⁷    | FAILED              |
- * | retry                | same again, if FAILED | refused                 | same again ⁵            | same again          |
+ * | retry ¹⁰             | same again, if FAILED | refused                 | same again ⁵            | same again          |
  * | mark unhealthy       | noted                 | refused                 | refused ⁵               | refused             |
  * | skip                 | noted; may retry      | refused                 | refused                 | noted; may retry    |
  * | hook cleared         | noted                 | the node goes on        | noted                   | noted               |
+ * | signal               | handed on             | handed on               | handed on               | handed on           |
  * | response             | late: noted ⁸         | taken; dispatches       | taken; ends?            | late: noted         |
  * | deadline             | ignored               | FAILED "Timed out" ⁹    | FAILED "Timed out" ⁹    | ignored             |
  * | grace                | ignored               | a deletion takes over   | ignored                 | ignored             |
@@ -33,8 +34,9 @@
  * ¹ Refused while deleting, once deleted, and while suspended. ² Refused once deleted. ³ Of a deletion of the same kind:
  * nothing. ⁴ Refused while deleting; CHECK and SNAPSHOT while suspended; RESUME of what is not suspended; SUSPEND of what is suspended
  * and RESUME of what was resumed do nothing. ⁵ Only what was cancelled is FAILED and drains: it takes visits and retries
- * as an idle one does. ⁶ Of CREATE, UPDATE, ADOPT, RESTORE, and of a ROLLBACK that failed. ⁷ Of CREATE and UPDATE; of
- * nested stacks any. ⁸ A nested stack's unasked answer brings its attributes. ⁹ Or what the policy says.
+ * as an idle one does, and no other cancel. ⁶ Of CREATE, UPDATE, ADOPT, RESTORE, and of a ROLLBACK that failed. ⁷ Of CREATE and UPDATE; of
+ * nested stacks any. ⁸ A nested stack's unasked answer brings its attributes. ⁹ Or what the policy says; one that was
+ * cancelled has said how it ended. ¹⁰ Not of a SNAPSHOT: another one is made.
  * A timer of an older traversal is ignored, but for those of resources, which tell by their fence or token, and for its
  * deadline: what it asked for and is still in flight has failed then, and the newer one goes on. Ignored is a response
  * whose fence is not the pending one, too. What is done with a resource: `update-node.ts`, `cleanup-node.ts` and

@@ -9,7 +9,8 @@
  * | RESUME_FAILED           | ask        | ask        | ask        | refuse     |
  * | CREATE_ or ADOPT_FAILED | refuse     | refuse     | leave      | refuse     |
  * | another FAILED          | ask        | refuse     | leave      | refuse     |
- * `ask` of a type that does not serve it only changes the state, and so it does, but for CHECK, of what is external. `leave` counts as done. A refused one fails the visit, and stays as it is.
+ * `ask` only changes the state where the type does not serve it, and of what is external, but for CHECK. `leave` counts as
+ * done. A refused one fails the visit, and stays as it is. What was never made, and what is being deleted, is not visited.
  * A failure ends a visit like any traversal, but for CHECK: it changes nothing, so it goes on and names all that failed.
  */
 import { refuseLeaf } from './failure.ts';

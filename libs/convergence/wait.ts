@@ -3,7 +3,8 @@
  *
  * | hook                      | fires                                                              | then            |
  * | ------------------------- | ------------------------------------------------------------------ | --------------- |
- * | pre-create, post-create   | while the stack is created; not for replacements                   | made; used      |
+ * | pre-create, post-create   | while the stack is created; a retry that makes a failed one anew   | made; used      |
+ * |                           | waits after it only                                                |                 |
  * | pre-update, post-update   | before the need for an update is worked out, so also if unchanged; | compared; used  |
  * |                           | after one was applied; not after a replacement                     |                 |
  * | pre-delete, post-delete   | while the stack is deleted                                         | deleted; gone   |

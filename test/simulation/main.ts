@@ -7,7 +7,7 @@ import { registerHooks } from 'node:module';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
-import { impossible, tableOf } from '@anneal/convergence/simulation/coverage.ts';
+import { impossible, pairs as allPairs, tableOf } from '@anneal/convergence/simulation/coverage.ts';
 import { mutate, mutations } from '@anneal/convergence/simulation/mutations.ts';
 import type { Core } from '@anneal/convergence/simulation/shell.ts';
 
@@ -36,7 +36,7 @@ seed that broke a rule.
 
 if (values.mutation !== undefined) registerHooks(mutate(values.mutation));
 const { simulate, current } = await import('@anneal/convergence/simulation/simulate.ts');
-const { runScenarios } = await import('@anneal/convergence/simulation/scenarios.ts');
+const { runScenarios, scenarios } = await import('@anneal/convergence/simulation/scenarios.ts');
 
 const cores: Core[] = [current];
 if (values.other !== undefined) {
@@ -72,6 +72,16 @@ for (let seed = first; seed <= last; seed += 1) {
     fail(`seed ${seed}`, error);
   }
 }
+const missed = allPairs().filter((pair) => !pairs.has(pair) && !Object.hasOwn(impossible, pair));
 const kills = [...killed].map(([point, count]) => `${point} ${count}`).join(', ');
-process.stdout.write(`seeds ${first} to ${last}: ${steps} steps; killed at ${kills}\n\n${tableOf(pairs)}\n\n`);
-for (const [pair, reason] of Object.entries(impossible)) process.stdout.write(`- ${pair}: ${reason}\n`);
+process.stdout
+  .write(`All ${Object.keys(scenarios).length} scenarios and the seeds ${first} to ${last} hold: ${steps} steps of the engine.
+Processes died after a record was …: ${kills || 'never'}
+
+${tableOf(pairs)}
+
+`);
+for (const [pair, reason] of Object.entries(impossible)) process.stdout.write(`${pair} cannot happen: ${reason}\n`);
+process.stdout.write(
+  missed.length === 0 ? 'Every pair came up.\n' : `These never came up; try more seeds: ${missed.join(', ')}\n`,
+);

@@ -36,22 +36,38 @@ export function pairs(): string[] {
   return phases.flatMap((phase) => inputs.map((input) => `${phase} ${input}`));
 }
 
-/** A table for people: how often each pair came up. */
+/** What became of an input: it was taken, it was refused, or it changed nothing, as a repeat or a late word does. */
+export type Became = 'taken' | 'refused' | 'nothing';
+
+/** Under each pair all of it, and under `<pair>: refused` and `<pair>: nothing` these. */
+export function count(counts: Map<string, number>, pair: string, became: Became): void {
+  for (const key of became === 'taken' ? [pair] : [pair, `${pair}: ${became}`])
+    counts.set(key, (counts.get(key) ?? 0) + 1);
+}
+
+/** A table for people: how often each pair came up, and what became of it. */
 export function tableOf(counts: ReadonlyMap<string, number>): string {
   const cell = (phase: string, input: string): string => {
-    const count = counts.get(`${phase} ${input}`) ?? 0;
-    return count > 0 ? String(count) : impossible[`${phase} ${input}`] ? '-' : '0';
+    const pair = `${phase} ${input}`;
+    if (Object.hasOwn(impossible, pair)) return 'impossible';
+    const [all = 0, refused = 0, nothing = 0] = ['', ': refused', ': nothing'].map(
+      (how) => counts.get(`${pair}${how}`) ?? 0,
+    );
+    return `${all - refused - nothing} ${refused} ${nothing}`;
   };
-  const width = Math.max(...inputs.map((input) => input.length));
+  const first = Math.max(...inputs.map((input) => input.length));
   const line = (head: string, cells: readonly string[]): string =>
-    `${head.padEnd(width)}  ${cells.map((text) => text.padStart(10)).join('')}`;
-  return [
-    line('', phases),
-    ...inputs.map((input) =>
-      line(
-        input,
-        phases.map((phase) => cell(phase, input)),
-      ),
+    `${head.padEnd(first)}${cells.map((text) => text.padStart(18)).join('')}`;
+  const rows = inputs.map((input) =>
+    line(
+      input,
+      phases.map((phase) => cell(phase, input)),
     ),
+  );
+  return [
+    'In each phase, how often each input was taken, was refused, and changed nothing:',
+    '',
+    line('', phases),
+    ...rows,
   ].join('\n');
 }

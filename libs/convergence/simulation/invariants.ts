@@ -4,6 +4,7 @@ import { goesToNothing, isNested, isVisit, type ResourceDocument, type StackDocu
 import type { State } from '../state.ts';
 import { must } from './books.ts';
 import { checkEnd } from './ending.ts';
+import { checkExpected } from './expected.ts';
 import { checkHooks, notePassed } from './hooks.ts';
 import { checkRecord } from './record.ts';
 import { checkStack } from './stack-record.ts';
@@ -19,6 +20,7 @@ export interface Step {
 export function checkStep(world: World, step: Step): void {
   const { outcome, state } = step;
   const { changes } = outcome;
+  checkExpected(step);
   for (const error of outcome.refusals.values()) must(error.kind === 'final', `refused with ${error.code}`);
   if (!changes.dirty) {
     const { resources, removed, events, effects } = changes;

@@ -13,8 +13,11 @@ export function askNested(world: World, parent: StackDocument, resource: Resourc
   const id = `${resource.id} ${request.fence}`;
   const plan = nestedPlan(request.properties);
   if (!world.shells.has(resource.id)) {
-    if (request.action === 'delete') {
-      const response = goodResponse(resource);
+    if (request.action !== 'create' && request.action !== 'update') {
+      // What was never made is easily deleted, and cannot be looked at.
+      const error = { code: 'NotFound', message: 'gone' };
+      const failed = { status: 'failed', error } as const;
+      const response = { ...goodResponse(resource), ...(request.action !== 'delete' && failed) };
       world.deliver(parent.id, { kind: 'response', id, response }, world.random(100));
       return;
     }

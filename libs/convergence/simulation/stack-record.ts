@@ -21,6 +21,10 @@ export function checkStack(world: World, { before, state, inputs, outcome }: Ste
     const nothing = stack.batch === null && stack.snapshot === null && !stack.observe && state.graph === undefined;
     must(nothing, 'idle, and something is left of the traversal');
   }
+  const wentBack = events.some(({ status, resource_id }) => resource_id === undefined && status === 'FAILED');
+  if (stack.action === 'ROLLBACK' && stack.phase === 'converging' && wentBack && before.action !== 'ROLLBACK') {
+    must(stack.inherited > 0 || stack.failures.length === 0, 'a rollback does not tell why');
+  }
   must(!stack.abandoned || stack.action === 'DELETE', `${stack.action} abandons`);
   const reached = events.some(({ resource_id, status }) => resource_id === undefined && status === 'COMPLETE');
   const kept = JSON.stringify(before.complete) === JSON.stringify(stack.complete);

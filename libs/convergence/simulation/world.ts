@@ -8,6 +8,7 @@ import { isNested, type ResourceDocument, type StackDocument } from '../document
 import { emptyPlan, type State } from '../state.ts';
 import { Books, must } from './books.ts';
 import { Clock } from './clock.ts';
+import { count } from './coverage.ts';
 import { checkStep } from './invariants.ts';
 import { createRandom, toolsAt, type Random } from './model.ts';
 import { answerParent, askNested, tellNested } from './nested-shell.ts';
@@ -38,6 +39,8 @@ export class World {
   calm = false;
   /** Hooks that were passed: by incarnation, and by traversal. */
   readonly passed = new Set<string>();
+  /** What was signalled, and in which traversal. */
+  readonly signalled = new Map<string, string>();
   /** By stack, what an event called failed since its last action began. */
   readonly failed = new Map<string, Set<string>>();
   steps = 0;
@@ -230,13 +233,16 @@ export class World {
       this.clock.after(delay + this.random(3000), () => this.providers.serve(resource));
   }
 
-  private count(pair: string): void {
-    this.pairs.set(pair, (this.pairs.get(pair) ?? 0) + 1);
-  }
-
   private watch(step: { before: StackDocument; state: State; inputs: readonly Input[]; outcome: Outcome }): void {
     this.steps += 1;
-    for (const input of step.inputs) this.count(`${step.before.phase} ${pairKind(input)}`);
+    const { refusals, changes } = step.outcome;
+    for (const input of step.inputs) {
+      if (input.kind === 'response' && input.response.action === 'signal') {
+        this.signalled.set(input.response.resource_id, step.state.stack.traversal);
+      }
+      const became = refusals.has(input.id) ? 'refused' : changes.dirty ? 'taken' : 'nothing';
+      count(this.pairs, `${step.before.phase} ${pairKind(input)}`, became);
+    }
     checkIndexes(step.state, this.cores[0] as Core);
     checkStep(this, step);
   }
