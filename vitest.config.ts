@@ -10,9 +10,9 @@ export default defineConfig({
   test: {
     projects: [
       project('unit', ['{libs,services,deploy}/**/*.test.ts', 'test/docs/*.test.ts'], 30_000),
-      project('contract', ['{libs,services,deploy,test}/**/*.contract.ts'], 60_000, backends),
-      project('integration', ['test/integration/**/*.test.ts'], 120_000),
-      project('e2e', ['test/e2e/**/*.test.ts'], 180_000),
+      project('contract', ['{libs,services,deploy,test}/**/*.contract.ts'], 120_000, backends),
+      project('integration', ['test/integration/**/*.test.ts'], 300_000),
+      project('e2e', ['test/e2e/**/*.test.ts'], 300_000),
       project('chaos', ['test/chaos/**/*.test.ts'], 300_000),
       // The product on real brokers and databases, and their deaths: on request, as it does not pass every time yet.
       ...(process.env['ANNEAL_TEST_SOAK'] === 'true'
