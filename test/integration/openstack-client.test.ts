@@ -190,7 +190,7 @@ outputs: {said: {value: {get_attr: [b, said]}}}
     await ok(context, 'stack', 'update', '--existing', '--parameter', 'word=two', '--wait', 'acts');
     expect(await said(context, 'acts')).toBe('two');
     await ok(context, 'stack', 'snapshot', 'restore', 'acts', String(snapshot?.['id']));
-    await expect.poll(() => said(context, 'acts'), { timeout: 20_000 }).toBe('one');
+    await expect.poll(() => said(context, 'acts'), { timeout: 60_000 }).toBe('one');
     await ok(context, 'stack', 'resource', 'mark', 'unhealthy', 'acts', 'a', 'because');
     await ok(context, 'stack', 'update', '--existing', '--wait', 'acts');
     const file = join(directory, 'abandoned.json');
@@ -210,10 +210,10 @@ outputs: {said: {value: {get_attr: [b, said]}}}
     ]);
     await ok(context, 'stack', 'hook', 'clear', '--pre-create', 'hooked', 'a');
     const leaf = () => rows(context, 'stack', 'hook', 'poll', '--nested-depth', '2', 'hooked');
-    await expect.poll(leaf, { timeout: 20_000 }).toMatchObject([{ 'Resource Name': 'leaf' }]);
+    await expect.poll(leaf, { timeout: 60_000 }).toMatchObject([{ 'Resource Name': 'leaf' }]);
     await ok(context, 'stack', 'hook', 'clear', '--pre-create', 'hooked', 'b/*');
     const ended = async () => ((await rows(context, 'stack', 'show', 'hooked')) as unknown as Row)['stack_status'];
-    await expect.poll(ended, { timeout: 20_000 }).toBe('CREATE_COMPLETE');
+    await expect.poll(ended, { timeout: 60_000 }).toBe('CREATE_COMPLETE');
     await ok(context, 'stack', 'delete', '--yes', '--wait', 'hooked');
   });
 
