@@ -23,19 +23,25 @@ export function multipartMime(parts: readonly MimePart[]): string {
 function entityOf({ content, filename, subtype }: MimePart): string {
   // eslint-disable-next-line no-control-regex
   const ascii = /^[\x00-\x7f]*$/.test(content);
-  const kind = subtype ?? filename?.replace(/\.[^.]*$/, '') ?? 'plain';
+  // Without what Python takes for the extension of a file; what is empty counts as not given.
+  const kind = subtype || filename?.replace(/(?<=[^/.][^/]*)\.[^./]*$/, '') || 'plain';
   const lines = [
     `Content-Type: text/${headerText(kind)}; charset="${ascii ? 'us-ascii' : 'utf-8'}"`,
     'MIME-Version: 1.0',
     `Content-Transfer-Encoding: ${ascii ? '7bit' : 'base64'}`,
-    ...(filename === null ? [] : [`Content-Disposition: attachment; filename="${headerText(filename)}"`]),
+    ...(filename ? [`Content-Disposition: attachment; filename="${quoted(filename)}"`] : []),
   ];
-  const base64 = () => Buffer.from(content).toString('base64').replace(/.{76}/g, '$&\n');
+  const base64 = () =>
+    Buffer.from(content)
+      .toString('base64')
+      .replace(/.{1,76}/g, '$&\n');
   return `${lines.join('\n')}\n\n${ascii ? content : base64()}`;
 }
 
 /** Nothing that a name holds may begin another header or leave its quotes. */
 const headerText = (text: string): string => text.replaceAll(/["\\\r\n]/g, '_');
+
+const quoted = (text: string): string => text.replaceAll(/[\r\n]/g, '_').replaceAll(/["\\]/g, String.raw`\$&`);
 
 /** What is no multipart message is one part as it stands. */
 function unpacked(message: string): string[] {

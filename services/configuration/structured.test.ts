@@ -50,5 +50,6 @@ describe('a multipart message', () => {
 
   it('keeps names inside their header', () => {
     expect(multipartMime([{ ...script, filename: 'x"\nEvil: 1' }])).not.toMatch(/^Evil/m);
+    expect(multipartMime([{ ...script, filename: 'a "b"' }])).toContain(String.raw`filename="a \"b\""`);
   });
 });
