@@ -9,7 +9,8 @@ const command = new URL('./anneal.mjs', import.meta.url).pathname;
 const version = async (environment: Record<string, string>): Promise<{ stdout: string; stderr: string }> =>
   promisify(execFile)(process.execPath, [command, '--version'], { env: { PATH: process.env['PATH'], ...environment } });
 
-describe('the command', () => {
+/** Each starts whole processes. */
+describe('the command', { timeout: 120_000 }, () => {
   let folder: string;
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'anneal-launch-'));
