@@ -1,6 +1,6 @@
 /** How a traversal has to leave its stack. */
 import type { PlanResource } from '@anneal/contracts/plan.ts';
-import { goesToNothing, isVisit, type ResourceDocument } from '../documents.ts';
+import { goesToNothing, isVisit, representative, type ResourceDocument } from '../documents.ts';
 import type { State } from '../state.ts';
 import { must } from './books.ts';
 import { checkPassed } from './hooks.ts';
@@ -25,7 +25,10 @@ export function checkEnd(world: World, state: State): void {
       must(found.suspended === (stack.action === 'SUSPEND'), `${name} is not in the state that ${stack.action} leaves`);
     }
   }
-  if (isVisit(stack.action)) return;
+  if (isVisit(stack.action)) {
+    checkVisited(state);
+    return;
+  }
   const wanted = goesToNothing(stack) ? {} : state.plan.resources;
   checkPassed(state, world.passed);
   if (!goesToNothing(stack))
@@ -93,4 +96,16 @@ function checkKept(resource: ResourceDocument, planned: PlanResource): void {
   );
   const made = resource.source === (planned.nested?.digest ?? null) || resource.skipped !== null || resource.external;
   must(made, `${id} was made of something else`);
+}
+
+/** A visit that ended well left out nothing that is there. */
+function checkVisited({ stack, byName, resources }: State): void {
+  for (const ids of byName.values()) {
+    const standing = representative([...ids].flatMap((id) => resources.get(id) ?? []));
+    if (!standing || standing.action === 'INIT' || standing.action === 'DELETE') continue;
+    const { id, action, status } = standing;
+    const said = `${id} is ${action}_${status} after ${stack.action}`;
+    if (stack.action === 'RESUME') must(action !== 'SUSPEND' && (action !== 'RESUME' || status === 'COMPLETE'), said);
+    else must(action === stack.action && status === 'COMPLETE', said);
+  }
 }

@@ -90,7 +90,7 @@ function checkRequest(
   // One that was sent before a rollback began in the same step stands as any that is in flight.
   if (request.traversal !== state.stack.traversal) return;
   checkHooks(state, world.passed, resource, world.shellOf(state.stack.id).stored.resources.get(resource.id));
-  checkAsked(state, resource);
+  checkAsked(state, resource, world.shellOf(state.stack.id).stored.resources.get(resource.id));
   // Whoever abandons a nested stack tells it to let go, too.
   if (state.stack.abandoned && isNested(resource)) return;
   world.books.mayBeSent(
@@ -107,14 +107,28 @@ function checkRequest(
   );
 }
 
+/** The table of `visit.ts`: what is asked of what is in which state. */
+function mayBeVisited({ id, action, status }: ResourceDocument, asked: string): void {
+  const said = `${id} is ${action}_${status}, and asked to ${asked}`;
+  const failed = status === 'FAILED';
+  const halted = action === 'SUSPEND' || action === 'RESUME';
+  if (asked === 'check') must(!failed || (action !== 'CREATE' && action !== 'ADOPT'), said);
+  if (asked === 'suspend') must(failed ? halted : action !== 'SUSPEND', said);
+  if (asked === 'resume') must(halted && (failed || action === 'SUSPEND'), said);
+  if (asked === 'snapshot') must(!failed || action === 'SNAPSHOT', said);
+}
+
 /** Nothing is asked but what the action and the plan say, in their time. */
-function checkAsked({ stack, plan }: State, { id, name, type, replaces, request }: ResourceDocument): void {
+function checkAsked({ stack, plan }: State, resource: ResourceDocument, before: ResourceDocument | undefined): void {
+  const { id, name, type, replaces, request } = resource;
   if (!request) return;
   must(request.deadline === stack.deadline, `${id} has another deadline than its stack`);
   const { action } = request;
   const planned = goesToNothing(stack) ? undefined : plan.resources[name];
-  if (isVisit(stack.action)) must(action === stack.action.toLowerCase(), `${stack.action} asks to ${action}`);
-  else if (action === 'create' || action === 'update') {
+  if (isVisit(stack.action)) {
+    must(action === stack.action.toLowerCase(), `${stack.action} asks to ${action}`);
+    if (before && !before.request) mayBeVisited(before, action);
+  } else if (action === 'create' || action === 'update') {
     must(planned?.type === type, `${id} is no ${planned?.type}, and is asked to ${action}`);
     must(request.digest === planned.digest, `${id} is asked for another entry of the plan`);
     const restricted = action === 'create' && replaces !== null ? 'replace' : action;

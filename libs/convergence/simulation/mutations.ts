@@ -110,6 +110,30 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     from: 'if (link.fence < last) return false;',
     to: '',
   },
+  'says nothing of what needs a replacement': {
+    rule: 'every change is an event',
+    file: 'response.ts',
+    from: '  announceResource(transaction, refused);\n',
+    to: '',
+  },
+  'sets no deadline': {
+    rule: 'C5',
+    file: 'begin.ts',
+    from: "addEffect(transaction, { kind: 'timer', timer: 'deadline', at: deadline, traversal: stack.traversal });",
+    to: '',
+  },
+  'updates what is suspended': {
+    rule: 'the table of transitions',
+    file: 'traversal.ts',
+    from: "if (stack.action === 'SUSPEND') throw notSupported('Updating', 'suspended');",
+    to: '',
+  },
+  'deletes before it asked': {
+    rule: 'a hook holds',
+    file: 'cleanup-node.ts',
+    from: "holdAt(transaction, resource, 'pre-delete') ||",
+    to: '',
+  },
   'never ends its grace': {
     rule: 'a deletion ends',
     file: 'traversal.ts',
