@@ -99,7 +99,7 @@ describe('a wait condition', () => {
     await send(name);
     const stack = await settled(server, name);
     expect(stack.stack_status).toBe('CREATE_COMPLETE');
-    expect(await outputOf(name, 'data')).toBe('{"one":"hello"}');
+    expect(await outputOf(name, 'data')).toBe('{"one": "hello"}');
   });
 
   it('waits anew after an update that changes nothing else, for the address that its handle has now', async () => {

@@ -36,7 +36,7 @@ async function made(name: string, how: Parameters<StackWorld['create']>[2] = {})
   const { id } = await world.create(name, { template }, how);
   await waiting(id, 'CREATE');
   await world.signal(id, 'handle', signal('first'));
-  expect(world.outputs(await world.complete(id))).toMatchObject({ said: '{"one":"first"}' });
+  expect(world.outputs(await world.complete(id))).toMatchObject({ said: '{"one": "first"}' });
   return id;
 }
 
@@ -70,7 +70,7 @@ describe('a handle that every update renews', () => {
     await world.signal(id, 'handle', { ...signal('no'), Status: 'FAILURE' });
     expect(await world.settled(id)).toMatchObject({ action: 'ROLLBACK', status: 'COMPLETE' });
     expect(await idOf(id, 'handle')).toBe(handle);
-    expect(world.outputs(await world.show(id))).toMatchObject({ said: '{"one":"first"}' });
+    expect(world.outputs(await world.show(id))).toMatchObject({ said: '{"one": "first"}' });
   });
 
   it('is kept by a retry of the update', async () => {
@@ -83,7 +83,7 @@ describe('a handle that every update renews', () => {
     // In the place of the one that failed it.
     await world.signal(id, 'handle', signal('better'));
     await world.act(id, { kind: 'retry' });
-    expect(world.outputs(await world.complete(id))).toMatchObject({ said: '{"one":"better"}' });
+    expect(world.outputs(await world.complete(id))).toMatchObject({ said: '{"one": "better"}' });
     expect(await idOf(id, 'handle')).toBe(handle);
   });
 

@@ -15,7 +15,7 @@ describe('signals of a wait condition', () => {
     signals = taken(signals, { id: 'a', data: { x: 1 } }, 'm2');
     signals = taken(signals, { id: 'a', data: 'again' }, 'm3');
     expect(Object.keys(signals)).toEqual(['1', 'a']);
-    expect(dataText(signals)).toBe('{"1":null,"a":"again"}');
+    expect(dataText(signals)).toBe('{"1": null, "a": "again"}');
     expect(judgeSignals(signals, { count: 3 })).toBeUndefined();
     expect(judgeSignals(signals, { count: 2 })).toEqual({ ok: true });
   });

@@ -1,6 +1,7 @@
 /** What a wait condition handle was told, and what that means for those who wait. Pure. */
 import type { Failure } from '@anneal/contracts/errors.ts';
 import { isObject, type Json } from '@anneal/contracts/json.ts';
+import { jsonText } from '@anneal/hot/python.ts';
 
 export interface Signal {
   readonly status: 'SUCCESS' | 'FAILURE';
@@ -94,8 +95,8 @@ export function timeoutOf(signals: Signals, { count }: { count: number }): Failu
   return { code: 'WaitConditionTimeout', message: `${all.length} of ${count} received${reasons}` };
 }
 
-/** As templates read it: a text. */
+/** As templates read it: a text, written as Heat writes it. */
 export const dataText = (signals: Signals): string =>
-  JSON.stringify(Object.fromEntries(Object.entries(signals).map(([id, { data }]) => [id, data])));
+  jsonText(Object.fromEntries(Object.entries(signals).map(([id, { data }]) => [id, data])));
 
 const reasonOf = ({ reason }: Signal): string => reason;

@@ -39,7 +39,7 @@ describe('a wait condition', () => {
     expect((await show(id, 'w'))?.status).toBe('IN_PROGRESS');
     await signal(id, { id: 'b' });
     expect(await harness.settled(id)).toMatchObject({ status: 'COMPLETE' });
-    expect((await show(id, 'w'))?.attributes).toEqual({ data: '{"a":"two","b":null}' });
+    expect((await show(id, 'w'))?.attributes).toEqual({ data: '{"a": "two", "b": null}' });
   });
 
   it('goes on at once when the signals came before it', async () => {
