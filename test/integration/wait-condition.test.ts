@@ -48,7 +48,7 @@ describe('a handle that every update renews', () => {
       await world.update(id, { template });
       await waiting(id, 'CREATE');
       await world.signal(id, 'handle', signal(word));
-      expect(world.outputs(await world.complete(id))).toMatchObject({ said: `{"one":"${word}"}` });
+      expect(world.outputs(await world.complete(id))).toMatchObject({ said: `{"one": "${word}"}` });
     }
     expect(await idOf(id, 'handle')).not.toBe(handle);
     expect(world.outputs(await world.show(id))['handle']).not.toBe(address);
