@@ -82,7 +82,8 @@ function runOn(started: BackendServer): void {
         expect(store?.blobs.put('z')).rejects.toMatchObject(unavailable),
         expect(store?.check()).rejects.toMatchObject(unavailable),
       ]);
-      expect(performance.now() - began).toBeLessThan(10_000);
+      // What the driver waits by itself, unless it is told otherwise.
+      expect(performance.now() - began).toBeLessThan(30_000);
       await started.start();
       await store?.check();
       await collection.bulk([{ kind: 'put', document: { id: 'y', n: 2 } }]);
