@@ -116,10 +116,12 @@ export class Books {
     must(found.applied === JSON.stringify(resource.properties), `${id} is called complete, and is not what it says`);
   }
 
-  /** Nothing that is there is forgotten. */
+  /** Nothing that is there is forgotten. What is to be retained may be made and let go in one step: no document tells of it. */
   allKnown(stack: string, known: ReadonlyMap<string, unknown>): void {
     for (const [id, { stack: owner, retained }] of this.physical) {
-      if (owner === stack) must(known.has(id) || this.released.has(id) || retained, `C6: ${id} is forgotten`);
+      if (owner !== stack || known.has(id)) continue;
+      must(this.released.has(id) || retained, `C6: ${id} is forgotten`);
+      this.released.add(id);
     }
   }
 

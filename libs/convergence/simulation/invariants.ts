@@ -39,10 +39,10 @@ export function checkStep(world: World, step: Step): void {
     const { physical_id: physical, external, nested } = resource;
     if (adopted.includes(`"${physical}"`) && !external && nested === null) world.books.takeOver(resource);
   }
+  world.books.allKnown(state.stack.id, state.resources);
   for (const effect of changes.effects) if (effect.kind === 'request') checkRequest(world, step, effect);
   keepBooks(world, step);
   for (const resource of changes.resources.values()) if (!isNested(resource)) world.books.agrees(resource);
-  world.books.allKnown(state.stack.id, state.resources);
   checkPhase(world, state);
   if (state.stack.phase === 'idle' && step.before.phase !== 'idle') checkEnd(world, state);
 }
