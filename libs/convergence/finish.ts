@@ -46,7 +46,10 @@ export function finishIfDone(transaction: Transaction): boolean {
 function retire(transaction: Transaction): boolean {
   const { state } = transaction;
   const { temporary = [] } = state.plan.rolling ?? {};
-  if (temporary.length === 0 || state.stack.batch?.retiring || isVisit(state.stack.action)) return false;
+  const { batch, traversal } = state.stack;
+  if (temporary.length === 0 || batch?.retiring || isVisit(state.stack.action)) return false;
+  // After a restart a pause may begin before the last members are found to be done.
+  if (batch?.until) addEffect(transaction, { kind: 'cancel timer', timer: 'batch', traversal });
   changeStack(transaction, { batch: { members: [], until: null, retiring: true } });
   for (const name of temporary) {
     state.graph?.waiting.delete(name);

@@ -4,7 +4,7 @@ import { failLeaf } from './failure.ts';
 import { revisit } from './node.ts';
 import type { ResourceDocument, Waiting } from './documents.ts';
 import { changeResource, changeStack, type Transaction } from './transaction.ts';
-import { announce, isPlain, markPassed, setTimer } from './wait.ts';
+import { announce, holdAt, isPlain, markPassed, setTimer } from './wait.ts';
 
 /** Someone outside said go. @throws AnnealError when the resource does not wait there. */
 export function clearHook(transaction: Transaction, resource: ResourceDocument, name: string): void {
@@ -65,6 +65,11 @@ function finishWait(
   reason: string,
 ): void {
   pass(transaction, resource, hook, reason);
+  // It is made only now.
+  if (hook.name === 'launching' && result === 'continue') {
+    const launched = transaction.state.resources.get(resource.id);
+    if (launched) holdAt(transaction, launched, 'post-create');
+  }
   // What is being terminated goes, whatever the answer was.
   if (result === 'continue' || hook.name === 'terminating') return;
   failLeaf(transaction, resource.id, {

@@ -76,7 +76,7 @@ function complete(
     ...(action === 'check' && transaction.state.stack.observe && asFound(resource, told)),
   });
   announceResource(transaction, done);
-  if (action === 'create' && (holdAt(transaction, done, 'post-create') || holdAt(transaction, done, 'launching')))
+  if (action === 'create' && (holdAt(transaction, done, 'launching') || holdAt(transaction, done, 'post-create')))
     return;
   if (action === 'update' && holdAt(transaction, done, 'post-update')) return;
   if (action === 'delete' && holdAt(transaction, done, 'post-delete')) return;

@@ -8,7 +8,8 @@
  * | pre-update, post-update   | before the need for an update is worked out, so also if unchanged; | compared; used  |
  * |                           | after one was applied; not after a replacement                     |                 |
  * | pre-delete, post-delete   | while the stack is deleted                                         | deleted; gone   |
- * | launching (lifecycle)     | once it is made, before anything uses it, whatever the action      | used or failed  |
+ * | launching (lifecycle)     | once it is made, before anything uses it, whatever the action;     | post-create, or |
+ * |                           | first of the two, since it outlives the traversal                  | failed          |
  * | updating (lifecycle)      | before it is updated in place                                      | updated, failed |
  * | terminating (lifecycle)   | before it is deleted, whatever the action                          | deleted         |
  * A lifecycle hook has a deadline, moved by heartbeats up to a last one; then its default result is taken. A wait belongs

@@ -1,6 +1,7 @@
 /** Scripted scenarios: what the random runs meet by chance, met on purpose, with what must be asked of whom. */
+import type { Plan } from '@anneal/contracts/plan.ts';
 import type { Input } from '../protocol.ts';
-import type { ResourceDocument } from '../documents.ts';
+import type { ResourceDocument, Target } from '../documents.ts';
 import { must } from './books.ts';
 import { newStack, planOf, targetOf, type Wish, type Wishes } from './model.ts';
 import type { Core } from './shell.ts';
@@ -348,6 +349,34 @@ export const scenarios: Readonly<Record<string, (script: Script) => void>> = {
     script.until(() => script.world.clock.now > until);
     must(script.find('a').hook !== null, 'the heartbeat did not count');
     script.ends('CREATE_COMPLETE');
+  },
+  'what is launched waits for that first, and then at the hook after it was made': (script) => {
+    const lifecycle = [
+      { transition: 'launching' as const, heartbeat_timeout: 10, default_result: 'continue' as const },
+    ];
+    script.create({ a: wish({ hooks: ['post-create'], lifecycle }) });
+    script.until(() => script.find('a').hook !== null);
+    must(script.find('a').hook?.name === 'launching', 'it does not wait for its launch');
+    script.until(() => script.find('a').hook?.name === 'post-create');
+    script
+      .say({ kind: 'signal', id: 'go', resource: 'a', signal: { unset_hook: 'post-create' } })
+      .ends('CREATE_COMPLETE');
+  },
+  'the last pause of a group ends with its last member, whoever takes it over': (script) => {
+    const group = (value: number): Plan =>
+      planOf(
+        { m0: wish({ value }), m1: wish(), spare: wish() },
+        { members: ['m0', 'm1'], batch_size: 1, min_in_service: 1, pause_seconds: 60, temporary: ['spare'] },
+      );
+    const target = (plan: Plan): Target => targetOf(script.world.addPlan(plan));
+    script.world.open(newStack('s', { target: target(group(1)) }));
+    script.say({ kind: 'create', id: 'create', plan: group(1) }).ends('CREATE_COMPLETE');
+    script.say({ kind: 'update', id: 'update', plan: group(2), target: target(group(2)) });
+    script.until(pending(script, 'm0', 'update'));
+    script.world.shellOf('s').forget();
+    const { now } = script.world.clock;
+    script.ends('UPDATE_COMPLETE');
+    must(script.world.clock.now < now + 60_000, 'it paused, with nothing to come');
   },
   'what is abandoned stays, and is forgotten': (script) => {
     script.create({ ...chain, n: wish({ type: 'Nested', value: 3 }) }).ends('CREATE_COMPLETE');
