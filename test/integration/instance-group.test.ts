@@ -58,7 +58,7 @@ describe('an instance group', () => {
   });
 
   it('rolls when its configuration is another: batches, a pause, and so many in service', async () => {
-    const policy = "{MinInstancesInService: '2', MaxBatchSize: '2', PauseTime: PT0.2S}";
+    const policy = "{MinInstancesInService: '2', MaxBatchSize: '2', PauseTime: PT1S}";
     const root = await world.made('s', group({ size: 3, policy }));
     const before = await membersOf(root.id);
     const told = (await eventsInside(root.id)).length;

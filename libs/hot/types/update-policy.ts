@@ -13,7 +13,15 @@ const ofDeployments: Policy = { rolling_update: mapOf(batch), batch_create: mapO
 const ofInstances = mapOf({
   MinInstancesInService: integer({ default: 0 }),
   MaxBatchSize: integer({ default: 1 }),
-  PauseTime: string({ default: 'PT0S' }),
+  PauseTime: string({
+    default: 'PT0S',
+    constraints: [
+      {
+        allowed_pattern: '^PT(\\d+H)?(\\d+M)?(\\d+S)?$',
+        description: 'a duration as ISO 8601 writes it, in the form PT#H#M#S',
+      },
+    ],
+  }),
 });
 
 export const updatePolicies: Readonly<Record<string, Policy>> = {

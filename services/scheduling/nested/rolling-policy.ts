@@ -1,4 +1,5 @@
 /** How the members of a group are to be made or changed, as its type says it: in Heat's words or in those of AWS. */
+import { AnnealError } from '@anneal/contracts/errors.ts';
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import type { GroupKind } from '@anneal/hot/groups/kind.ts';
 
@@ -22,8 +23,8 @@ export function rollingOf(group: {
   const policy = asMap(group.updatePolicy);
   if (kind === 'scaling') return creates ? undefined : heatForm(properties['rolling_updates']);
   if (kind === 'instances') {
-    if (creates) return undefined;
-    return awsForm(policy[type === 'OS::Heat::InstanceGroup' ? 'RollingUpdate' : 'AutoScalingRollingUpdate']);
+    const rolling = awsForm(policy[type === 'OS::Heat::InstanceGroup' ? 'RollingUpdate' : 'AutoScalingRollingUpdate']);
+    return creates ? undefined : rolling;
   }
   return heatForm(policy[creates ? 'batch_create' : 'rolling_update']);
 }
@@ -40,8 +41,14 @@ function awsForm(given: Json | undefined): Rolling | undefined {
   return {
     batch: numberOr(batch, 1),
     least: numberOr(least, 0),
-    pause: typeof pause === 'string' ? secondsOf(pause) : numberOr(pause, 0),
+    pause: atMostAnHour(typeof pause === 'string' ? secondsOf(pause) : numberOr(pause, 0)),
   };
+}
+
+/** Heat's limit, and its words. */
+function atMostAnHour(pause: number): number {
+  if (pause <= 3600) return pause;
+  throw new AnnealError('InvalidRequest', 'Maximum PauseTime is 1 hour.');
 }
 
 /** `PT1H2M3S` */

@@ -1,0 +1,27 @@
+import { describe, expect, it } from 'vitest';
+import { rollingOf } from './rolling-policy.ts';
+
+const pausing = (PauseTime: string, creates = false) =>
+  rollingOf({
+    type: 'OS::Heat::InstanceGroup',
+    kind: 'instances',
+    properties: {},
+    updatePolicy: { RollingUpdate: { PauseTime } },
+    creates,
+  });
+
+describe('the pause between the batches of instances', () => {
+  it.each([
+    ['PT0S', 0],
+    ['PT1M30S', 90],
+    ['PT1H', 3600],
+    ['PT60M', 3600],
+  ])('%s is %d seconds', (text, seconds) => {
+    expect(pausing(text)?.pause).toBe(seconds);
+  });
+
+  it('is an hour at most, which is said when the group is made', () => {
+    expect(() => pausing('PT2H', true)).toThrow('Maximum PauseTime is 1 hour.');
+    expect(() => pausing('PT1H1S')).toThrow('Maximum PauseTime is 1 hour.');
+  });
+});
