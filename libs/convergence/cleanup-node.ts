@@ -16,7 +16,7 @@
 import { mustStay } from './node.ts';
 import { dropWait, holdAt, hasPassed, markPassed } from './wait.ts';
 import { passThrough, send } from './incarnation.ts';
-import { isNested, type ResourceDocument } from './documents.ts';
+import { isNested, isUnknown, type ResourceDocument } from './documents.ts';
 import { removeResource, type Transaction } from './transaction.ts';
 
 export function visitCleanup(transaction: Transaction, id: string): void {
@@ -50,9 +50,6 @@ export function visitCleanup(transaction: Transaction, id: string): void {
   const latest = state.resources.get(id) ?? resource;
   send(transaction, latest, 'delete', { properties: latest.properties }, []);
 }
-
-/** It was never asked for, and nothing was taken over. */
-const isUnknown = (resource: ResourceDocument): boolean => resource.fence === 0 && resource.physical_id === null;
 
 const isKept = (resource: ResourceDocument): boolean =>
   resource.external ||

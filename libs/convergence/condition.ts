@@ -13,7 +13,9 @@ export interface Condition {
 
 export function conditionOf(resource: ResourceDocument, { verdict }: Comparison, tools: Rule): Condition {
   const { status, action, request, attempted, skipped, must_replace: mustReplace } = resource;
-  const failed = status === 'FAILED' && (action !== 'SNAPSHOT' || isNested(resource)) && request === null;
+  // What could not be saved is whole, unless it is gone.
+  const matters = action !== 'SNAPSHOT' || isNested(resource) || resource.failure?.code === 'NotFound';
+  const failed = status === 'FAILED' && matters && request === null;
   const broken = failed || attempted !== null || skipped !== null;
   const anew = (failed || skipped !== null) && mustBeAnew(resource, tools);
   // One of which only its provider knew is whole; a nested stack is gone.

@@ -261,6 +261,9 @@ export const isVisit = (action: StackAction): action is VisitAction =>
 
 export const isNested = (resource: ResourceDocument): boolean => resource.nested !== null;
 
+/** It was never asked for, and nothing was taken over. */
+export const isUnknown = ({ fence, physical_id }: ResourceDocument): boolean => fence === 0 && physical_id === null;
+
 /** Which of several incarnations of a name stands for it, to someone who reads: what is there beats what is to come. */
 export function representative(candidates: readonly ResourceDocument[]): ResourceDocument | undefined {
   const rank = (resource: ResourceDocument): number =>

@@ -143,6 +143,19 @@ function failed(
     revisit(transaction, seen);
     return;
   }
+  // Of what is gone there is nothing to save: its deletion goes on.
+  if (request.action === 'snapshot' && stack.action !== 'SNAPSHOT' && response.error?.code === 'NotFound') {
+    const gone = changeResource(transaction, resource.id, {
+      status: 'FAILED',
+      failure: response.error,
+      reason: response.error.message,
+      request: null,
+      finished_at: transaction.now,
+    });
+    announceResource(transaction, gone);
+    revisit(transaction, gone);
+    return;
+  }
   failLeaf(transaction, resource.id, {
     action: resource.action,
     failure: failureOf(response),

@@ -10,13 +10,14 @@
  * | CREATE_ or ADOPT_FAILED | refuse     | refuse     | leave      | refuse     |
  * | another FAILED          | ask        | refuse     | leave      | refuse     |
  * `ask` only changes the state where the type does not serve it, and of what is external, but for CHECK. `leave` counts as
- * done. A refused one fails the visit, and stays as it is. What was never made, and what is being deleted, is not visited.
+ * done. A refused one fails the visit, and stays as it is; skipped by a person, it is COMPLETE, and asked, but for what nobody
+ * was ever asked to make: that only changes its state. What is INIT, and what is being deleted, is not visited.
  * A failure ends a visit like any traversal, but for CHECK: it changes nothing, so it goes on and names all that failed.
  */
 import { refuseLeaf } from './failure.ts';
 import { markDone } from './node.ts';
 import { passThrough, send } from './incarnation.ts';
-import { isNested, type ResourceDocument, type VisitAction } from './documents.ts';
+import { isNested, isUnknown, type ResourceDocument, type VisitAction } from './documents.ts';
 import type { Graph } from './state.ts';
 import type { Transaction } from './transaction.ts';
 
@@ -48,9 +49,10 @@ export function visitNode(transaction: Transaction, id: string): void {
     return;
   }
   const verb = action.toLowerCase() as Lowercase<VisitAction>;
-  // What belongs to someone else is only looked at.
+  // What belongs to someone else is only looked at, and so is what was skipped before it was ever asked for.
   const serves = tools.serves(resource.type, verb);
-  if (resource.external ? serves && action === 'CHECK' : serves || isNested(resource)) {
+  const onlyLook = resource.external || isUnknown(resource);
+  if (onlyLook ? serves && action === 'CHECK' : serves || isNested(resource)) {
     send(transaction, resource, verb, { properties: resource.properties }, []);
     return;
   }

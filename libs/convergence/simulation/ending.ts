@@ -63,8 +63,8 @@ export function checkEnd(world: World, state: State): void {
       .map((name) => [...state.resources.values()].find((peer) => peer.name === name));
     const shown = JSON.stringify(peers.map((peer) => peer?.attributes['output'] ?? null));
     const read = JSON.stringify(resource.properties['from']);
-    // What a signal changed after it was read is followed by the next update.
-    const late = peers.some((peer) => peer && world.signalled.get(peer.id) === stack.traversal);
+    // What changed unasked after it was read is followed by the next update.
+    const late = peers.some((peer) => peer && world.changedUnasked.get(peer.id) === stack.traversal);
     must(late || read === shown, `${resource.name} did not follow what it reads: ${read}, ${shown}`);
     const used = resource.requires.map((id) => state.resources.get(id)?.name ?? id);
     must(

@@ -90,7 +90,12 @@ function checkRequest(
   // One that was sent before a rollback began in the same step stands as any that is in flight.
   if (request.traversal !== state.stack.traversal) return;
   checkHooks(state, world.passed, resource, world.shellOf(state.stack.id).stored.resources.get(resource.id));
-  checkAsked(state, resource, world.shellOf(state.stack.id).stored.resources.get(resource.id));
+  const found = world.shellOf(state.stack.id).stored.resources.get(resource.id);
+  const skips = inputs.some(
+    (one) => one.kind === 'resource' && one.action.kind === 'skip' && one.resource === resource.name,
+  );
+  // A skip that was the last one begins the visit once more in the same step: what it skipped is taken as whole.
+  checkAsked(state, resource, found && skips ? { ...found, status: 'COMPLETE' } : found);
   // Whoever abandons a nested stack tells it to let go, too.
   if (state.stack.abandoned && isNested(resource)) return;
   world.books.mayBeSent(

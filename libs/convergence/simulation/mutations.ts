@@ -34,9 +34,9 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   },
   'forgets what it asked for': {
     rule: 'C6',
-    file: 'cleanup-node.ts',
-    from: 'resource.fence === 0 && resource.physical_id === null',
-    to: 'resource.physical_id === null',
+    file: 'documents.ts',
+    from: 'fence === 0 && physical_id === null',
+    to: 'physical_id === null',
   },
   'keeps the original of a replacement': {
     rule: 'C7',

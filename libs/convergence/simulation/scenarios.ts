@@ -316,6 +316,28 @@ export const scenarios: Readonly<Record<string, (script: Script) => void>> = {
       .update({ ...chain, a: wish({ value: 4 }) })
       .ends('UPDATE_COMPLETE');
   },
+  'what was never asked for is skipped, and nobody is asked to suspend it': (script) => {
+    script.create({ a: wish({ broken: true }), b: wish() }).ends('CREATE_FAILED');
+    script.say({ kind: 'visit', id: 'suspend', action: 'SUSPEND' }).ends('SUSPEND_FAILED');
+    script.say({ kind: 'resource', id: 'skip', resource: 'a', action: { kind: 'skip' } }).ends('SUSPEND_COMPLETE');
+    script.say({ kind: 'visit', id: 'resume', action: 'RESUME' }).ends('RESUME_COMPLETE');
+    must(script.find('a').fence === 0, 'a provider was asked about what it never made');
+  },
+  'what is gone is deleted without the snapshot that was to be made of it': (script) => {
+    script.create({ a: wish({ snapshot: true }), b: wish() }).ends('CREATE_COMPLETE');
+    script.world.books.physical.delete(script.find('a').id);
+    script.update({ b: wish() }).ends('UPDATE_COMPLETE');
+    must(script.resources.length === 1, 'what is gone is still known');
+  },
+  'what a snapshot found to be gone is made anew by the next update': (script) => {
+    script.create({ a: wish() }).ends('CREATE_COMPLETE');
+    const before = script.find('a').id;
+    script.world.books.physical.delete(before);
+    const snapshot = { id: 'snapshot', name: 'snapshot' };
+    script.say({ kind: 'visit', id: 'snapshot', action: 'SNAPSHOT', snapshot }).ends('SNAPSHOT_FAILED');
+    script.update({ a: wish() }).ends('UPDATE_COMPLETE');
+    must(script.find('a').id !== before, 'what is gone is taken for whole');
+  },
   'a hook holds its resource and nothing else, and the stack goes on from it': (script) => {
     script.create({ a: wish({ hooks: ['pre-create'] }), b: wish() });
     script.until(() => script.find('b').status === 'COMPLETE' && !script.find('b').request);

@@ -3,6 +3,7 @@
  * or never, a broker that delivers at least once, and processes that die. Everything follows from one seed.
  */
 import type { Plan } from '@anneal/contracts/plan.ts';
+import type { ResourceResponse } from '@anneal/contracts/resource.ts';
 import type { Effect, Input, Outcome } from '../protocol.ts';
 import { isNested, type ResourceDocument, type StackDocument } from '../documents.ts';
 import { emptyPlan, type State } from '../state.ts';
@@ -39,8 +40,8 @@ export class World {
   calm = false;
   /** Hooks that were passed: by incarnation, and by traversal. */
   readonly passed = new Set<string>();
-  /** What was signalled, and in which traversal. */
-  readonly signalled = new Map<string, string>();
+  /** What shows something else since a signal, or since its nested stack acted by itself, and in which traversal. */
+  readonly changedUnasked = new Map<string, string>();
   /** By stack, what an event called failed since its last action began. */
   readonly failed = new Map<string, Set<string>>();
   steps = 0;
@@ -237,14 +238,19 @@ export class World {
     this.steps += 1;
     const { refusals, changes } = step.outcome;
     for (const input of step.inputs) {
-      if (input.kind === 'response' && input.response.action === 'signal') {
-        this.signalled.set(input.response.resource_id, step.state.stack.traversal);
+      if (input.kind === 'response' && this.isUnasked(input.response, step.before.id)) {
+        this.changedUnasked.set(input.response.resource_id, step.state.stack.traversal);
       }
       const became = refusals.has(input.id) ? 'refused' : changes.dirty ? 'taken' : 'nothing';
       count(this.pairs, `${step.before.phase} ${pairKind(input)}`, became);
     }
     checkIndexes(step.state, this.cores[0] as Core);
     checkStep(this, step);
+  }
+
+  private isUnasked({ action, resource_id }: ResourceResponse, stack: string): boolean {
+    const resource = this.shellOf(stack).stored.resources.get(resource_id);
+    return action === 'signal' || (resource !== undefined && isNested(resource) && resource.request === null);
   }
 }
 
