@@ -1,5 +1,6 @@
 /**
- * What becomes of an incarnation that the plan does not want, once nothing that exists uses it.
+ * What becomes of an incarnation that the plan does not want, once nothing that exists uses it,
+ * but for what is skipped: taken as it is, and staying, it keeps nothing from going.
  *
  * | it                                              | what is done                                              |
  * | ----------------------------------------------- | --------------------------------------------------------- |
@@ -17,6 +18,7 @@ import { mustStay } from './node.ts';
 import { dropWait, holdAt, hasPassed, markPassed } from './wait.ts';
 import { passThrough, send } from './incarnation.ts';
 import { isNested, isUnknown, type ResourceDocument } from './documents.ts';
+import type { State } from './state.ts';
 import { removeResource, type Transaction } from './transaction.ts';
 
 export function visitCleanup(transaction: Transaction, id: string): void {
@@ -24,7 +26,7 @@ export function visitCleanup(transaction: Transaction, id: string): void {
   const found = state.resources.get(id);
   if (!found || !state.doomed.has(id)) return;
   const first = state.graph?.first.has(id) ?? false;
-  if (!first && (state.requiredBy.has(id) || mustStay(transaction))) return;
+  if (!first && (isUsed(state, id) || mustStay(transaction))) return;
   if (found.request && (!isNested(found) || found.request.action === 'delete')) return;
   if (found.hook && isOfDeletion(found.hook.name)) return;
   const resource = found.hook ? dropWait(transaction, found) : found;
@@ -49,6 +51,13 @@ export function visitCleanup(transaction: Transaction, id: string): void {
   }
   const latest = state.resources.get(id) ?? resource;
   send(transaction, latest, 'delete', { properties: latest.properties }, []);
+}
+
+/** One that a person had taken as it is, and that stays so, holds up nothing: it would do so for ever. */
+function isUsed({ requiredBy, resources, doomed, stack }: State, id: string): boolean {
+  for (const user of requiredBy.get(id) ?? [])
+    if (doomed.has(user) || resources.get(user)?.skipped !== stack.target.plan) return true;
+  return false;
 }
 
 const isKept = (resource: ResourceDocument): boolean =>

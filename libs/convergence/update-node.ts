@@ -105,7 +105,7 @@ function bring(transaction: Transaction, choice: Choice, planned: PlanResource, 
     return;
   }
   const overtakes = resource.request !== null;
-  if (overtakes && (!isNested(resource) || isAsked(resource, comparison))) return;
+  if (overtakes && (!isNested(resource) || isAsked(transaction, resource, comparison))) return;
   // What this very traversal made or changed is not updated by it once more.
   const fresh = resource.traversal === state.stack.traversal;
   if (!resource.request && !fresh && holdAt(transaction, resource, 'pre-update', planned)) return;
@@ -143,9 +143,10 @@ function bring(transaction: Transaction, choice: Choice, planned: PlanResource, 
   send(transaction, resource, 'update', resolved, [...new Set(changed)]);
 }
 
-/** Whether a nested stack has been told this very thing, and has not answered yet. */
-const isAsked = ({ request }: ResourceDocument, { verdict }: Comparison): boolean =>
-  verdict === 'same' && (request?.action === 'create' || request?.action === 'update');
+/** Whether a nested stack has been told this very thing, or anything by this very traversal, and has not answered yet. */
+const isAsked = ({ state }: Transaction, { request }: ResourceDocument, { verdict }: Comparison): boolean =>
+  request?.traversal === state.stack.traversal ||
+  (verdict === 'same' && (request?.action === 'create' || request?.action === 'update'));
 
 const changedOf = (comparison: Comparison): readonly string[] =>
   comparison.verdict === 'same' ? [] : comparison.changed;
@@ -191,7 +192,9 @@ function settle(
   resolved?: Resolved,
 ): void {
   const { state } = transaction;
-  const requires = currentRequires(transaction, planned);
+  const wanted = currentRequires(transaction, planned);
+  // What is taken as it is uses what it used, and goes before that.
+  const requires = resource.skipped === null ? wanted : [...new Set([...resource.requires, ...wanted])];
   const patch: { -readonly [K in keyof ResourceDocument]?: ResourceDocument[K] } = {};
   if (!sameJson([...requires], [...resource.requires])) patch.requires = requires;
   if (resource.replaced_by !== null) patch.replaced_by = null;

@@ -9,9 +9,10 @@
  * | RESUME_FAILED           | ask        | ask        | ask        | refuse     |
  * | CREATE_ or ADOPT_FAILED | refuse     | refuse     | leave      | refuse     |
  * | another FAILED          | ask        | refuse     | leave      | refuse     |
- * `ask` only changes the state where the type does not serve it, and of what is external, but for CHECK. `leave` counts as
- * done. A refused one fails the visit, and stays as it is; skipped by a person, it is COMPLETE, and asked, but for what nobody
- * was ever asked to make: that only changes its state. What is INIT, and what is being deleted, is not visited.
+ * One that waits for its launch is awaited. `ask` only changes the state where the type does not serve it, and of what is
+ * external, but for CHECK. `leave` counts as done. A refused one fails the visit, and stays as it is; skipped by a person,
+ * it is COMPLETE, and asked, but for what nobody was ever asked to make: that only changes its state. What is INIT, and
+ * what is being deleted, is not visited.
  * A failure ends a visit like any traversal, but for CHECK: it changes nothing, so it goes on and names all that failed.
  */
 import { refuseLeaf } from './failure.ts';
@@ -30,7 +31,8 @@ export function visitNode(transaction: Transaction, id: string): void {
     markDone(transaction, id, id);
     return;
   }
-  if (resource.request) return;
+  // One that waits at its launch is not there yet for anybody.
+  if (resource.request || resource.hook) return;
   const action = state.stack.action as VisitAction;
   const visited = resource.action === action && resource.traversal === state.stack.traversal;
   const verdict = visited ? 'done' : judge(action, resource);

@@ -60,7 +60,10 @@ export class Books {
   }
 
   /** A request is about to be sent. */
-  mayBeSent(resource: ResourceDocument, complete: (id: string) => boolean, deleteFirst: boolean): void {
+  mayBeSent(
+    resource: ResourceDocument,
+    { complete, stays, deleteFirst }: Record<'complete' | 'stays', (id: string) => boolean> & { deleteFirst: boolean },
+  ): void {
     const request = resource.request;
     if (!request) return;
     must(!this.released.has(resource.id), `C9: ${resource.id} was let go, and is asked to ${request.action}`);
@@ -71,7 +74,8 @@ export class Books {
     if (request.action === 'delete') {
       must(resource.deletion_policy !== 'Retain', `C9: ${resource.id} is to be retained, and is deleted`);
       for (const [id, { uses }] of this.physical) {
-        const used = !deleteFirst && id !== resource.id && uses.has(resource.id) && !this.released.has(id);
+        const used =
+          !deleteFirst && id !== resource.id && uses.has(resource.id) && !this.released.has(id) && !stays(id);
         must(!used, `C2: ${resource.id} is deleted while ${id} uses it`);
       }
       return;

@@ -1,6 +1,6 @@
 /** How a traversal has to leave its stack. */
 import type { PlanResource } from '@anneal/contracts/plan.ts';
-import { goesToNothing, isVisit, representative, type ResourceDocument } from '../documents.ts';
+import { goesToNothing, isVisit, representative, type ResourceDocument, type StackDocument } from '../documents.ts';
 import type { State } from '../state.ts';
 import { must } from './books.ts';
 import { checkPassed } from './hooks.ts';
@@ -10,17 +10,21 @@ import type { World } from './world.ts';
 const meant =
   /restricted|Lifecycle hook|cancelled|Invalid|invalid for|external_id|ID was not provided|bad|broken|gone|suspended/;
 
-const plainOf = (passed: string, traversal: string): boolean =>
-  passed.endsWith(` ${traversal}`) && / (pre|post)-(create|update|delete) /.test(passed);
+/** It waited for a person, who said nothing, or only when its time was over; or the stack did that gave it what was left. */
+function asksPerson(world: World, { id, traversal, parent }: StackDocument): boolean {
+  const waits = [...world.shellOf(id).stored.resources.values()].some(({ hook }) => hook?.kind === 'hook');
+  const answered = [...world.passed].some(
+    (passed) => passed.endsWith(` ${traversal}`) && / (pre|post)-(create|update|delete) /.test(passed),
+  );
+  return waits || answered || (parent !== null && asksPerson(world, world.stack(parent.stack_id)));
+}
 
 /** A traversal towards a plan that ended well left what the plan says, and nothing else. */
 export function checkEnd(world: World, state: State): void {
   const { stack } = state;
   const { reason } = stack;
-  // It waited for a person, who said nothing, or only when its time was over.
-  const waits = [...world.shellOf(stack.id).stored.resources.values()].some(({ hook }) => hook?.kind === 'hook');
-  const asked = waits || [...world.passed].some((passed) => plainOf(passed, stack.traversal));
-  const may = stack.status === 'COMPLETE' || !world.calm || meant.test(reason) || (asked && reason === 'Timed out');
+  const wasLate = reason === 'Timed out' && asksPerson(world, stack);
+  const may = stack.status === 'COMPLETE' || !world.calm || meant.test(reason) || wasLate;
   must(may, `it failed, though nobody misbehaved: ${reason}`);
   if (stack.status !== 'COMPLETE') return;
   if (stack.action === 'SUSPEND' || stack.action === 'RESUME') {
@@ -78,7 +82,7 @@ export function checkEnd(world: World, state: State): void {
 /** What a document says of the plan, besides the properties. */
 function checkKept(resource: ResourceDocument, planned: PlanResource): void {
   const { id } = resource;
-  must(resource.type === planned.type, `${id} is a ${resource.type}`);
+  must(resource.type === planned.type || resource.skipped !== null, `${id} is a ${resource.type}`);
   must(
     resource.replaced_by === null && (resource.attempted === null || resource.nested !== null),
     `${id} is complete, and something is left of before`,

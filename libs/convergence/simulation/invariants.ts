@@ -98,9 +98,8 @@ function checkRequest(
   checkAsked(state, resource, found && skips ? { ...found, status: 'COMPLETE' } : found);
   // Whoever abandons a nested stack tells it to let go, too.
   if (state.stack.abandoned && isNested(resource)) return;
-  world.books.mayBeSent(
-    resource,
-    (id) => {
+  world.books.mayBeSent(resource, {
+    complete: (id) => {
       const used = state.resources.get(id);
       return (
         used?.status === 'COMPLETE' &&
@@ -108,8 +107,13 @@ function checkRequest(
         (world.books.physical.has(id) || isNested(used) || used.external || used.skipped !== null)
       );
     },
-    state.plan.resources[resource.name]?.replacement === 'delete_first',
-  );
+    // A person had it taken as it is, though what it uses goes.
+    stays: (id) => {
+      const user = state.resources.get(id);
+      return user?.skipped === state.stack.target.plan && state.plan.resources[user.name] !== undefined;
+    },
+    deleteFirst: state.plan.resources[resource.name]?.replacement === 'delete_first',
+  });
 }
 
 /** The table of `visit.ts`: what is asked of what is in which state. */

@@ -17,7 +17,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   'deletes what is used': {
     rule: 'C2',
     file: 'cleanup-node.ts',
-    from: 'state.requiredBy.has(id) || mustStay(transaction)',
+    from: 'isUsed(state, id) || mustStay(transaction)',
     to: 'mustStay(transaction)',
   },
   'believes an older answer': {

@@ -82,7 +82,7 @@ export function answerParent(
     attributes: outputOf(stack.id, { value: JSON.stringify(whole).length, from: null }),
     sequence: stack.event_sequence,
     ...(failure && { error: failure }),
-    ...(status === 'failed' && { failures: [...stack.failures] }),
+    ...(status === 'failed' && !failure && { failures: [...stack.failures] }),
   };
   const id = `answer ${stack.id} ${stack.event_sequence}`;
   world.deliver(parent.stack_id, { kind: 'response', id, response }, world.random(100));

@@ -400,6 +400,47 @@ export const scenarios: Readonly<Record<string, (script: Script) => void>> = {
     script.ends('UPDATE_COMPLETE');
     must(script.world.clock.now < now + 60_000, 'it paused, with nothing to come');
   },
+  'a visit waits for the launch of what it visits': (script) => {
+    const lifecycle = [
+      { transition: 'launching' as const, heartbeat_timeout: 10, default_result: 'continue' as const },
+    ];
+    script.create({ a: wish({ lifecycle }) }).until(() => script.find('a').hook !== null);
+    script.say({ kind: 'cancel', id: 'cancel' }).say({ kind: 'visit', id: 'suspend', action: 'SUSPEND' });
+    must(script.find('a').request === null, 'it is suspended before it is launched');
+    script.ends('SUSPEND_COMPLETE');
+  },
+  'a nested stack is told what changed meanwhile once it has answered, also by who takes over': (script) => {
+    script.create({ a: wish(), n: wish({ type: 'Nested', requires: ['a'] }) }).until(pending(script, 'n', 'create'));
+    script.say({ kind: 'signal', id: 'signal', resource: 'a', signal: {} });
+    const { attributes } = script.find('a');
+    script.until(() => {
+      script.world.shellOf('s').forget();
+      return script.find('a').attributes !== attributes;
+    });
+    must(script.find('n').request?.action === 'create', 'it was overtaken by its own traversal');
+    script.ends('CREATE_COMPLETE');
+    must(JSON.stringify(script.find('n').properties['from']).includes('null'), 'it was not told');
+  },
+  'what a nested stack refuses is told as it is, whatever failed in it before': (script) => {
+    script.create({ n: wish({ type: 'Nested' }) }).ends('CREATE_COMPLETE');
+    const suspend = { kind: 'visit', id: 'suspend', action: 'SUSPEND' } as const;
+    script.failing().world.take(script.find('n').id, [suspend]);
+    script.ends().mended();
+    script.update({ n: wish({ type: 'Nested', value: 2 }) }).ends('UPDATE_FAILED');
+    const { reason } = script.world.stack('s');
+    must(reason.includes('Updating a stack when it is suspended is not supported.'), reason);
+  },
+  'what is taken as it is goes before what it uses, and keeps nothing from going': (script) => {
+    const lifecycle = [{ transition: 'launching' as const, heartbeat_timeout: 1, default_result: 'abandon' as const }];
+    const alone = wish({ restricted: ['replace'] });
+    for (const others of [{ a: wish() }, {}]) {
+      const other = new Script(script.world.cores);
+      other.create({ a: wish(), b: wish({ requires: ['a'], lifecycle }) }).ends('CREATE_FAILED');
+      other.update({ ...others, b: alone }).ends('UPDATE_FAILED');
+      other.say({ kind: 'resource', id: 'skip', resource: 'b', action: { kind: 'skip' } }).ends('UPDATE_COMPLETE');
+      other.remove().ends('DELETE_COMPLETE');
+    }
+  },
   'what is abandoned stays, and is forgotten': (script) => {
     script.create({ ...chain, n: wish({ type: 'Nested', value: 3 }) }).ends('CREATE_COMPLETE');
     const { size } = script.world.books.physical;

@@ -38,7 +38,8 @@ export function responseTo(parameters: AnswerParameters): ResourceResponse {
     sequence: stack.event_sequence,
     ...(!isGone && { attributes: attributesOf(parameters) }),
     ...(failure && { error: failure }),
-    ...(status === 'failed' && stack.failures.length > 0 && { failures: [...stack.failures] }),
+    // What is refused has nothing to do with what failed before.
+    ...(status === 'failed' && !failure && { failures: [...stack.failures] }),
   };
 }
 
