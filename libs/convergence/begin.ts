@@ -42,6 +42,7 @@ export function begin(
     batch: null,
     abandoned: false,
     observe: false,
+    suspended: action === 'SUSPEND' || (action === 'SNAPSHOT' && state.stack.suspended),
     snapshot: null,
     ...more,
   });

@@ -93,6 +93,8 @@ export interface StackDocument {
   readonly abandoned: boolean;
   /** The running traversal looks at what is really there first. */
   readonly observe: boolean;
+  /** It was suspended and not resumed: only snapshots of it are made meanwhile. */
+  readonly suspended: boolean;
   /** The snapshot that is being made. */
   readonly snapshot: SnapshotRef | null;
   readonly batch: Batch | null;
@@ -243,6 +245,7 @@ export function newStack(given: {
     adopt: given.adopt ?? null,
     abandoned: false,
     observe: false,
+    suspended: false,
     snapshot: null,
     batch: null,
     group: given.group ?? null,

@@ -39,17 +39,21 @@ export function failLeaf(transaction: Transaction, id: string, how: HowItFailed)
   const before = state.resources.get(id);
   if (!before) return;
   const failures = leavesOf(before, how);
+  const { failure } = failures[0];
+  // What is suspended is so still, whatever became of its snapshot, unless it is gone.
+  const stays = before.action === 'SUSPEND' && before.request?.action === 'snapshot' && failure.code !== 'NotFound';
   const failed = changeResource(transaction, id, {
     action: how.action,
-    status: 'FAILED',
+    status: stays ? 'COMPLETE' : 'FAILED',
     reason: leafReason(failures[0]),
-    failure: failures[0].failure,
+    failure: stays ? null : failure,
     request: null,
     finished_at: now,
     traversal: state.stack.traversal,
     ...(how.attempted !== undefined && { attempted: how.attempted }),
   });
   announceResource(transaction, failed);
+  if (stays) announceResource(transaction, failed, { action: 'SNAPSHOT', status: 'FAILED', failure });
   failTraversal(transaction, failures, how.traversal);
 }
 

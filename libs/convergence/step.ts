@@ -32,7 +32,7 @@
  * | retry of a conflict  | ignored               | sent again              | fails: no more retries  | ignored             |
  * | hook's deadline      | default is taken      | default is taken        | default is taken        | default is taken    |
  * ¹ Refused while deleting, once deleted, and while suspended. ² Refused once deleted. ³ Of a deletion of the same kind:
- * nothing. ⁴ Refused while deleting; CHECK and SNAPSHOT while suspended; RESUME of what is not suspended; SUSPEND of what is suspended
+ * nothing. ⁴ Refused while deleting; CHECK while suspended; RESUME of what is not suspended; SUSPEND of what is suspended
  * and RESUME of what was resumed do nothing. ⁵ Only what was cancelled is FAILED and drains: it takes visits and retries
  * as an idle one does, and no other cancel. ⁶ Of CREATE, UPDATE, ADOPT, RESTORE, and of a ROLLBACK that failed. ⁷ Of CREATE and UPDATE; of
  * nested stacks any. ⁸ A nested stack's unasked answer brings its attributes. ⁹ Or what the policy says; one that was

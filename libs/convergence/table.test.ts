@@ -42,7 +42,9 @@ const after = (state: State, ...inputs: Input[]): State => {
   return state;
 };
 const visit = (action: 'CHECK' | 'SUSPEND' | 'RESUME'): Input => ({ kind: 'visit', id: action, action });
+const snapshot: Input = { kind: 'visit', id: 'snapshot', action: 'SNAPSHOT', snapshot: { id: 'x', name: 'x' } };
 const created = (): State => answer(after(fresh(), create));
+const suspended = (): State => answer(after(created(), { ...visit('SUSPEND'), id: 'earlier suspend' }));
 
 const states: Readonly<Record<string, () => State>> = {
   CREATE_COMPLETE: created,
@@ -53,7 +55,8 @@ const states: Readonly<Record<string, () => State>> = {
   'CREATE cancelled': () => after(fresh(), create, { kind: 'cancel', id: 'earlier cancel' }),
   'CREATE paused': () => answer(after(fresh('pause'), create), 'failed'),
   'CHECK converging': () => after(created(), visit('CHECK')),
-  SUSPEND_COMPLETE: () => answer(after(created(), visit('SUSPEND'))),
+  SUSPEND_COMPLETE: suspended,
+  'SNAPSHOT_COMPLETE while suspended': () => answer(after(suspended(), { ...snapshot, id: 'earlier snapshot' })),
   'DELETE converging': () => after(created(), { kind: 'delete', id: 'earlier delete' }),
   DELETE_COMPLETE: () => answer(after(created(), { kind: 'delete', id: 'earlier delete' })),
 };
@@ -81,7 +84,7 @@ const inputs: Readonly<Record<string, Input | ((state: State) => Input)>> = {
   check: { ...visit('CHECK'), id: 'check' },
   suspend: visit('SUSPEND'),
   resume: visit('RESUME'),
-  snapshot: { kind: 'visit', id: 'snapshot', action: 'SNAPSHOT', snapshot: { id: 'x', name: 'x' } },
+  snapshot,
   rollback: { kind: 'rollback', id: 'rollback', cancel: false },
   'cancel with rollback': { kind: 'rollback', id: 'cancel with rollback', cancel: true },
   cancel: { kind: 'cancel', id: 'cancel' },
@@ -153,11 +156,18 @@ const table: Readonly<Record<string, Readonly<Record<string, readonly string[]>>
       'CREATE paused',
       'CHECK converging',
       'SUSPEND_COMPLETE',
+      'SNAPSHOT_COMPLETE while suspended',
     ],
     nothing: ['DELETE converging'],
   },
   abandon: {
-    DELETE_COMPLETE: ['CREATE_COMPLETE', 'CREATE_FAILED', 'CREATE paused', 'SUSPEND_COMPLETE'],
+    DELETE_COMPLETE: [
+      'CREATE_COMPLETE',
+      'CREATE_FAILED',
+      'CREATE paused',
+      'SUSPEND_COMPLETE',
+      'SNAPSHOT_COMPLETE while suspended',
+    ],
     'DELETE converging': [
       'CREATE converging',
       'UPDATE converging',
@@ -174,13 +184,19 @@ const table: Readonly<Record<string, Readonly<Record<string, readonly string[]>>
   suspend: {
     'SUSPEND converging': ['CREATE_COMPLETE', 'CREATE cancelled'],
     SUSPEND_FAILED: ['CREATE_FAILED'],
+    SUSPEND_COMPLETE: ['SNAPSHOT_COMPLETE while suspended'],
     nothing: ['SUSPEND_COMPLETE'],
   },
   resume: {
-    'RESUME converging': ['SUSPEND_COMPLETE'],
+    'RESUME converging': ['SUSPEND_COMPLETE', 'SNAPSHOT_COMPLETE while suspended'],
   },
   snapshot: {
-    'SNAPSHOT converging': ['CREATE_COMPLETE', 'CREATE cancelled'],
+    'SNAPSHOT converging': [
+      'CREATE_COMPLETE',
+      'CREATE cancelled',
+      'SUSPEND_COMPLETE',
+      'SNAPSHOT_COMPLETE while suspended',
+    ],
     SNAPSHOT_FAILED: ['CREATE_FAILED'],
   },
   rollback: {
@@ -208,6 +224,7 @@ const table: Readonly<Record<string, Readonly<Record<string, readonly string[]>>
     'noted: CREATE_COMPLETE': ['CREATE_COMPLETE'],
     nothing: ['CREATE_FAILED'],
     'noted: SUSPEND_COMPLETE': ['SUSPEND_COMPLETE'],
+    'noted: SNAPSHOT_COMPLETE': ['SNAPSHOT_COMPLETE while suspended'],
   },
   skip: {
     'noted: CREATE_FAILED': ['CREATE_FAILED'],
@@ -217,7 +234,14 @@ const table: Readonly<Record<string, Readonly<Record<string, readonly string[]>>
   heartbeat: {},
   'complete hook': {},
   deadline: {
-    nothing: ['CREATE_COMPLETE', 'CREATE_FAILED', 'CREATE paused', 'SUSPEND_COMPLETE', 'DELETE_COMPLETE'],
+    nothing: [
+      'CREATE_COMPLETE',
+      'CREATE_FAILED',
+      'CREATE paused',
+      'SUSPEND_COMPLETE',
+      'SNAPSHOT_COMPLETE while suspended',
+      'DELETE_COMPLETE',
+    ],
     'noted: CREATE_FAILED': ['CREATE converging', 'CREATE cancelled'],
     'noted: UPDATE_FAILED': ['UPDATE converging', 'UPDATE draining'],
     'noted: CHECK_FAILED': ['CHECK converging'],

@@ -22,7 +22,7 @@ export function beginUpdate(transaction: Transaction, input: Given<'update'>): v
   const { stack } = state;
   if (stack.deleted_at !== null) throw notFound(stack.name);
   if (stack.action === 'DELETE') throw notSupported('Updating', 'deleting');
-  if (stack.action === 'SUSPEND') throw notSupported('Updating', 'suspended');
+  if (stack.suspended) throw notSupported('Updating', 'suspended');
   // Of two that ask for another size at once, one gets it; as in Heat, nobody is told of the other.
   if (input.scaled && stack.status !== 'COMPLETE') return;
   const unchanged = state.settled !== null && state.settled === input.target.plan && input.observe !== true;
@@ -121,11 +121,9 @@ export function beginVisit(transaction: Transaction, input: Given<'visit'>): voi
   if (stack.deleted_at !== null) throw notFound(stack.name);
   if (stack.status === 'IN_PROGRESS') throw inProgress(stack);
   if (stack.action === 'DELETE') throw notSupported(verb, 'deleting');
-  const halted = stack.action === 'SUSPEND' || stack.action === 'RESUME';
   // What was suspended would no longer be known to be.
-  if ((input.action === 'CHECK' || input.action === 'SNAPSHOT') && stack.action === 'SUSPEND')
-    throw notSupported(verb, 'suspended');
-  if (input.action === 'RESUME' && !halted) {
+  if (input.action === 'CHECK' && stack.suspended) throw notSupported(verb, 'suspended');
+  if (input.action === 'RESUME' && !stack.suspended && stack.action !== 'RESUME') {
     throw new AnnealError('NotSupported', `State ('${stack.action}', '${stack.status}') invalid for resume`);
   }
   // It is so already.

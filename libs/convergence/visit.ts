@@ -4,11 +4,12 @@
  * | resource is             | CHECK      | SUSPEND    | RESUME     | SNAPSHOT   |
  * | ----------------------- | ---------- | ---------- | ---------- | ---------- |
  * | COMPLETE                | ask        | ask        | leave      | ask        |
- * | SUSPEND_COMPLETE        | -          | done       | ask        | -          |
- * | SUSPEND_FAILED          | -          | ask        | ask        | -          |
+ * | SUSPEND_COMPLETE        | ask        | done       | ask        | ask ¹      |
+ * | SUSPEND_FAILED          | ask        | ask        | ask        | refuse     |
  * | RESUME_FAILED           | ask        | ask        | ask        | refuse     |
  * | CREATE_ or ADOPT_FAILED | refuse     | refuse     | leave      | refuse     |
  * | another FAILED          | ask        | refuse     | leave      | refuse     |
+ * ¹ It is suspended all the same, during its snapshot and after, so that it can be resumed.
  * One that waits for its launch is awaited. `ask` only changes the state where the type does not serve it, and of what is
  * external, but for CHECK. `leave` counts as done. A refused one fails the visit, and stays as it is; skipped by a person,
  * it is COMPLETE, and asked, but for what nobody was ever asked to make: that only changes its state. What is INIT, and
@@ -34,7 +35,8 @@ export function visitNode(transaction: Transaction, id: string): void {
   // One that waits at its launch is not there yet for anybody.
   if (resource.request || resource.hook) return;
   const action = state.stack.action as VisitAction;
-  const visited = resource.action === action && resource.traversal === state.stack.traversal;
+  const as = action === 'SNAPSHOT' && resource.action === 'SUSPEND' ? 'SUSPEND' : action;
+  const visited = resource.action === as && resource.traversal === state.stack.traversal;
   const verdict = visited ? 'done' : judge(action, resource);
   if (verdict === 'done') {
     markDone(transaction, id, id);
@@ -55,11 +57,11 @@ export function visitNode(transaction: Transaction, id: string): void {
   const serves = tools.serves(resource.type, verb);
   const onlyLook = resource.external || isUnknown(resource);
   if (onlyLook ? serves && action === 'CHECK' : serves || isNested(resource)) {
-    send(transaction, resource, verb, { properties: resource.properties }, []);
+    send(transaction, resource, verb, { properties: resource.properties }, [], as);
     return;
   }
   const reason = action === 'CHECK' ? { reason: `CHECK not supported for ${resource.type}` } : {};
-  passThrough(transaction, id, { action, ...reason });
+  if (as === action) passThrough(transaction, id, { action, ...reason });
   markDone(transaction, id, id);
 }
 

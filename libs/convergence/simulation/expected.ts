@@ -20,7 +20,7 @@ function expectedOf(input: Input & FromParent, stack: StackDocument): Expected {
     case 'create':
       return stack.traversal === '' ? { begins: stack.adopt ? 'ADOPT' : 'CREATE' } : 'nothing';
     case 'update':
-      return deleted || action === 'DELETE' || action === 'SUSPEND' ? 'refused' : { begins: input.as ?? 'UPDATE' };
+      return deleted || action === 'DELETE' || stack.suspended ? 'refused' : { begins: input.as ?? 'UPDATE' };
     case 'delete': {
       if (deleted) return input.parent ? 'nothing' : 'refused';
       const same = action === 'DELETE' && phase === 'converging' && stack.abandoned === (input.abandon ?? false);
@@ -29,8 +29,8 @@ function expectedOf(input: Input & FromParent, stack: StackDocument): Expected {
     case 'visit': {
       if (deleted || runs || action === 'DELETE') return 'refused';
       const halts = input.action === 'SUSPEND' || input.action === 'RESUME';
-      if (!halts && action === 'SUSPEND') return 'refused';
-      if (input.action === 'RESUME' && action !== 'SUSPEND' && action !== 'RESUME') return 'refused';
+      if (input.action === 'CHECK' && stack.suspended) return 'refused';
+      if (input.action === 'RESUME' && !stack.suspended && action !== 'RESUME') return 'refused';
       return halts && action === input.action && status === 'COMPLETE' ? 'nothing' : { begins: input.action };
     }
     case 'rollback': {

@@ -125,7 +125,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   'updates what is suspended': {
     rule: 'the table of transitions',
     file: 'traversal.ts',
-    from: "if (stack.action === 'SUSPEND') throw notSupported('Updating', 'suspended');",
+    from: "if (stack.suspended) throw notSupported('Updating', 'suspended');",
     to: '',
   },
   'deletes before it asked': {

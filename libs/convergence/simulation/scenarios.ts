@@ -316,6 +316,20 @@ export const scenarios: Readonly<Record<string, (script: Script) => void>> = {
       .update({ ...chain, a: wish({ value: 4 }) })
       .ends('UPDATE_COMPLETE');
   },
+  'a snapshot of what is suspended leaves it suspended, also when it fails': (script) => {
+    const snapshot = (id: string): Input => ({ kind: 'visit', id, action: 'SNAPSHOT', snapshot: { id, name: id } });
+    script.create({ ...chain, d: wish({ type: 'Nested', requires: ['c'] }) }).ends('CREATE_COMPLETE');
+    script.say({ kind: 'visit', id: 'suspend', action: 'SUSPEND' }).ends('SUSPEND_COMPLETE');
+    script.failing().say(snapshot('one')).ends('SNAPSHOT_FAILED');
+    script.mended().say(snapshot('two')).ends('SNAPSHOT_COMPLETE');
+    must(
+      script.resources.every(({ action, status }) => `${action}_${status}` === 'SUSPEND_COMPLETE'),
+      'one is awake',
+    );
+    script.update(chain).ends('SNAPSHOT_COMPLETE');
+    script.say({ kind: 'visit', id: 'resume', action: 'RESUME' }).ends('RESUME_COMPLETE');
+    script.update(chain).ends('UPDATE_COMPLETE');
+  },
   'what was never asked for is skipped, and nobody is asked to suspend it': (script) => {
     script.create({ a: wish({ broken: true }), b: wish() }).ends('CREATE_FAILED');
     script.say({ kind: 'visit', id: 'suspend', action: 'SUSPEND' }).ends('SUSPEND_FAILED');

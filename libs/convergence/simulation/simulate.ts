@@ -96,11 +96,11 @@ function leaveInPeace(
   }
   must(phase() === 'idle', `a traversal is left, ${phase()}`);
   world.calm = true;
-  if (world.stack(root).action === 'SUSPEND') {
+  if (world.stack(root).suspended) {
     world.take(root, [{ kind: 'visit', id: id('resume'), action: 'RESUME' }]);
     world.run();
   }
-  if (world.stack(root).action !== 'DELETE' && world.stack(root).action !== 'SUSPEND') {
+  if (world.stack(root).action !== 'DELETE' && !world.stack(root).suspended) {
     const last = update();
     world.take(root, [last]);
     settle(world, id);

@@ -25,6 +25,10 @@ export function checkStack(world: World, { before, state, inputs, outcome }: Ste
   if (stack.action === 'ROLLBACK' && stack.phase === 'converging' && wentBack && before.action !== 'ROLLBACK') {
     must(stack.inherited > 0 || stack.failures.length === 0, 'a rollback does not tell why');
   }
+  const told = events.flatMap((event) => (event.resource_id === undefined ? [event.action] : []));
+  let suspended = before.suspended;
+  for (const action of told) suspended = action === 'SUSPEND' || (action === 'SNAPSHOT' && suspended);
+  must(stack.suspended === suspended, `${stack.action}: it is ${suspended ? '' : 'not '}suspended, and says otherwise`);
   must(!stack.abandoned || stack.action === 'DELETE', `${stack.action} abandons`);
   const reached = events.some(({ resource_id, status }) => resource_id === undefined && status === 'COMPLETE');
   const kept = JSON.stringify(before.complete) === JSON.stringify(stack.complete);
