@@ -292,4 +292,18 @@ resources: {h: {type: OS::Heat::WaitConditionHandle}}
     await world.complete(id);
     await world.signal(id, 'h', {});
   });
+
+  it('is kept as a snapshot, stays suspended, and is resumed afterwards', async () => {
+    const { id } = await world.made('s', tree('x'));
+    await world.act(id, { kind: 'suspend' });
+    await world.complete(id);
+    await world.act(id, { kind: 'snapshot', id: 'asleep', name: 'asleep' });
+    await world.complete(id);
+    const { snapshots } = await world.ask(snapshotList, { stack: id, project: 'p1' });
+    expect(snapshots).toMatchObject([{ id: 'asleep', status: 'COMPLETE' }]);
+    const refused = 'Updating a stack when it is suspended is not supported.';
+    await expect(world.act(id, { kind: 'restore', snapshot: 'asleep' })).rejects.toThrow(refused);
+    await world.act(id, { kind: 'resume' });
+    await world.complete(id);
+  });
 });
