@@ -49,7 +49,8 @@ export function failLeaf(transaction: Transaction, id: string, how: HowItFailed)
     failure: stays ? null : failure,
     request: null,
     finished_at: now,
-    traversal: state.stack.traversal,
+    // To one that overtook it, this is not done.
+    traversal: how.traversal ?? state.stack.traversal,
     ...(how.attempted !== undefined && { attempted: how.attempted }),
   });
   announceResource(transaction, failed);

@@ -330,6 +330,16 @@ export const scenarios: Readonly<Record<string, (script: Script) => void>> = {
     script.say({ kind: 'visit', id: 'resume', action: 'RESUME' }).ends('RESUME_COMPLETE');
     script.update(chain).ends('UPDATE_COMPLETE');
   },
+  'what an action that was overtaken failed at is done anew by the one that runs': (script) => {
+    script.create({ a: wish({ type: 'Plain' }), b: wish({ snapshot: true }) }).ends('CREATE_COMPLETE');
+    script.failing().update({ a: wish({ type: 'Plain' }) });
+    script.until(pending(script, 'b', 'snapshot')).say({ kind: 'cancel', id: 'cancel' });
+    const snapshot = { id: 'snapshot', name: 'snapshot' };
+    script.say({ kind: 'visit', id: 'snapshot', action: 'SNAPSHOT', snapshot });
+    script.until(() => script.find('b').fence === 3 || script.find('b').request === null).mended();
+    script.ends('SNAPSHOT_COMPLETE');
+    must(script.find('b').status === 'COMPLETE', 'b was not saved, and the snapshot says that it was');
+  },
   'what was never asked for is skipped, and nobody is asked to suspend it': (script) => {
     script.create({ a: wish({ broken: true }), b: wish() }).ends('CREATE_FAILED');
     script.say({ kind: 'visit', id: 'suspend', action: 'SUSPEND' }).ends('SUSPEND_FAILED');
