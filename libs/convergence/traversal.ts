@@ -25,7 +25,7 @@ export function beginUpdate(transaction: Transaction, input: Given<'update'>): v
   if (stack.suspended) throw notSupported('Updating', 'suspended');
   // Of two that ask for another size at once, one gets it; as in Heat, nobody is told of the other.
   if (input.scaled && stack.status !== 'COMPLETE') return;
-  const unchanged = state.settled !== null && state.settled === input.target.plan && input.observe !== true;
+  const unchanged = state.settled === input.target.plan && input.observe !== true;
   changeStack(transaction, {
     target: input.target,
     updated_at: transaction.now,

@@ -64,7 +64,8 @@ export function visitUpdate(transaction: Transaction, name: string): void {
   if (!resolved.ok) {
     const failed = candidates.find(({ request }) => !request) ?? create(transaction, planned, {}, only?.id ?? null);
     failLeaf(transaction, failed.id, {
-      action: failed.action === 'INIT' || failed.action === 'CREATE' ? 'CREATE' : 'UPDATE',
+      // One that failed before stays so: whether it was made, and is healthy, must not be forgotten.
+      action: failed.status === 'FAILED' ? failed.action : failed.action === 'INIT' ? 'CREATE' : 'UPDATE',
       failure: resolved.failure,
     });
     return;

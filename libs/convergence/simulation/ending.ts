@@ -27,6 +27,9 @@ export function checkEnd(world: World, state: State): void {
   const may = stack.status === 'COMPLETE' || !world.calm || meant.test(reason) || wasLate;
   must(may, `it failed, though nobody misbehaved: ${reason}`);
   if (stack.status !== 'COMPLETE') return;
+  must(stack.adopt === null, 'it was taken over, and would be once more');
+  const whole = `Stack ${stack.action} completed successfully`;
+  must(reason === whole || (stack.action === 'CHECK' && reason.startsWith(whole)), reason);
   if (isVisit(stack.action)) {
     for (const { id, type, action, name, skipped } of state.resources.values()) {
       const found = world.books.physical.get(id);
@@ -51,6 +54,7 @@ export function checkEnd(world: World, state: State): void {
     const planned = wanted[resource.name];
     must(planned !== undefined, `${resource.name} is wanted no longer`);
     checkKept(resource, planned);
+    must(resource.skipped === null || resource.skipped === stack.target.plan, `${resource.id} is still skipped`);
     if (resource.skipped !== null || resource.external) continue;
     for (const name of ['value', 'kind'] as const) {
       const expression = planned.properties[name];
@@ -81,8 +85,12 @@ export function checkEnd(world: World, state: State): void {
 function checkKept(resource: ResourceDocument, planned: PlanResource): void {
   const { id } = resource;
   must(resource.type === planned.type || resource.skipped !== null, `${id} is a ${resource.type}`);
+  const settled = resource.skipped === null && !resource.external;
+  must(!settled || resource.digest === (planned.digest ?? null), `${id} does not know by which entry it was made`);
   must(
-    resource.replaced_by === null && (resource.attempted === null || resource.nested !== null),
+    resource.replaced_by === null &&
+      !resource.must_replace &&
+      (resource.attempted === null || resource.nested !== null),
     `${id} is complete, and something is left of before`,
   );
   must(

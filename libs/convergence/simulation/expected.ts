@@ -69,6 +69,11 @@ export function checkExpected({ before, inputs, outcome: { changes, refusals } }
     ? passed
     : input.kind !== 'response' && input.kind !== 'timer' && before.recent.includes(input.id);
   const expected = repeated ? 'nothing' : expectedOf(input, before);
+  if (input.kind === 'signal' && !repeated && !refusals.has(input.id)) {
+    const { signal } = input;
+    const unset = typeof signal === 'object' && signal !== null && 'unset_hook' in signal;
+    must(unset || changes.effects.some(({ kind }) => kind === 'signal'), 'a signal is not handed on');
+  }
   if (expected === undefined) return;
   const what = `${input.kind} of ${before.action}_${before.status}, ${before.phase}`;
   if (link && !passed && input.kind !== 'cancel') {

@@ -3,6 +3,8 @@ import type { EventRecord } from '../protocol.ts';
 import type { ResourceDocument } from '../documents.ts';
 import type { State } from '../state.ts';
 import { must } from './books.ts';
+import type { Step } from './invariants.ts';
+import type { Shell } from './shell.ts';
 
 /** What was passed, as the events tell it: for good, and in its traversal. */
 export function notePassed(passed: Set<string>, before: string, events: readonly EventRecord[]): void {
@@ -64,5 +66,35 @@ export function checkPassed({ stack, plan, resources }: State, passed: ReadonlyS
       must(is('post-update'), `${id} passed post-update unasked`);
     const launches = planned?.lifecycle_hooks?.some(({ transition }) => transition === 'launching') ?? false;
     if (action === 'CREATE' && launches) must(is('launching'), `${id} passed launching unasked`);
+  }
+}
+
+/** Who begins or ceases to wait is told of in an event, and waits in its time only. */
+export function checkWaits({ before: { phase }, state, outcome: { changes } }: Step, stored: Shell['stored']): void {
+  const { stack } = state;
+  const said = (id: string, token: string, what: string): boolean =>
+    changes.events.some(({ resource_id, hook }) => resource_id === id && hook?.token === token && hook.state === what);
+  for (const { id, hook, request } of changes.resources.values()) {
+    const before = stored.resources.get(id)?.hook ?? null;
+    if (before && before.token !== hook?.token) must(said(id, before.token, 'cleared'), `${id} waits no more, untold`);
+    must(hook === null || request?.action !== 'delete', `${id} waits at ${hook?.name}, and is deleted`);
+    if (!hook || before?.token === hook.token) continue;
+    must(said(id, hook.token, 'waiting'), `${id} waits at ${hook.name}, and no event tells it`);
+    const verb = /^(?:pre|post)-(create|delete)$/.exec(hook.name)?.[1]?.toUpperCase();
+    must(verb === undefined || verb === stack.action, `${id} waits at ${hook.name} of ${stack.action}`);
+    must(hook.last === null || (hook.deadline ?? '') <= hook.last, `${id} waits longer than it may`);
+  }
+  for (const { resource_id: id = '', hook, reason } of changes.events) {
+    if (hook?.name !== 'launching' || hook.state !== 'cleared' || reason !== 'Failure occurred while waiting.')
+      continue;
+    const goes = state.doomed.has(id) || !state.resources.has(id) || state.resources.get(id)?.action === 'DELETE';
+    must(goes || stack.phase === 'idle', `${id} was launched, and waits no more though it stays`);
+  }
+  for (const id of changes.removed.keys()) {
+    const resource = stored.resources.get(id);
+    // Once something failed nothing goes on from here, and nothing waits.
+    const goes = phase === 'converging' && stack.action === 'DELETE' && !stack.abandoned && stack.status !== 'FAILED';
+    const deleted = resource?.request?.action === 'delete' && goes && stack.phase !== 'draining';
+    must(!deleted || !resource.hooks.includes('post-delete'), `${id} passed post-delete unasked`);
   }
 }

@@ -2,10 +2,12 @@
 import type { Effect, Input, Outcome } from '../protocol.ts';
 import { goesToNothing, isNested, isVisit, type ResourceDocument, type StackDocument } from '../documents.ts';
 import type { State } from '../state.ts';
+import { checkAnswer } from './answers.ts';
 import { must } from './books.ts';
+import { checkDeletion, checkServed } from './deletions.ts';
 import { checkEnd } from './ending.ts';
 import { checkExpected } from './expected.ts';
-import { checkHooks, notePassed } from './hooks.ts';
+import { checkHooks, checkWaits, notePassed } from './hooks.ts';
 import { checkRecord } from './record.ts';
 import { checkStack } from './stack-record.ts';
 import type { World } from './world.ts';
@@ -31,8 +33,10 @@ export function checkStep(world: World, step: Step): void {
   must(taken, 'what was refused is written down');
   const stored = world.shellOf(state.stack.id).stored;
   checkRecord({ state, outcome, stored });
+  checkWaits(step, stored);
   notePassed(world.passed, step.before.traversal, changes.events);
   checkStack(world, step);
+  checkAnswer(world, step);
   for (const id of changes.removed.keys()) letGo(world, step, stored.resources.get(id));
   const adopted = JSON.stringify(step.before.adopt ?? {});
   for (const resource of changes.resources.values()) {
@@ -96,6 +100,8 @@ function checkRequest(
   );
   // A skip that was the last one begins the visit once more in the same step: what it skipped is taken as whole.
   checkAsked(state, resource, found && skips ? { ...found, status: 'COMPLETE' } : found);
+  checkServed(resource);
+  checkDeletion(world, state, resource);
   // Whoever abandons a nested stack tells it to let go, too.
   if (state.stack.abandoned && isNested(resource)) return;
   world.books.mayBeSent(resource, {
@@ -171,6 +177,8 @@ function checkPhase(world: World, state: State): void {
     const ours = phase === 'converging' && hook?.traversal === state.stack.traversal;
     must(ours || hook?.name === 'launching', `${id} waits at ${hook?.name} for a traversal that ended`);
   }
+  const nested = state.stack.parent !== null;
+  must(!nested || (phase !== 'paused' && action !== 'ROLLBACK'), 'a nested stack acts on its own failure');
   if (phase === 'draining') must(state.inFlight.size > 0, 'C5: draining, and nothing is in flight');
   if (phase === 'paused') must(state.inFlight.size === 0, 'C5: paused, and something is in flight');
   if (phase === 'converging') {
@@ -188,11 +196,20 @@ function checkBatch(state: State, action: StackDocument['action']): void {
   const { rolling } = state.plan;
   if (!rolling || goesToNothing(state.stack) || isVisit(action) || state.stack.batch?.retiring) return;
   const changing = new Set<string>();
+  const out = new Set<string>();
   for (const id of state.inFlight) {
     const resource = state.resources.get(id);
     if (!resource?.request || resource.request.traversal !== state.stack.traversal) continue;
     const changes = resource.request.action === 'create' || resource.request.action === 'update';
     if (changes && rolling.members.includes(resource.name)) changing.add(resource.name);
+    if (resource.request.action === 'update' && changing.has(resource.name)) out.add(resource.name);
+  }
+  const all = new Set([...rolling.members, ...(rolling.temporary ?? [])]).size;
+  const spare = Math.max(1, all - rolling.min_in_service);
+  must(out.size <= spare, `C10: ${[...out].join()} are out of service at once, of ${all}`);
+  for (const name of changing.size > 0 ? (rolling.temporary ?? []) : []) {
+    const there = [...state.resources.values()].some((one) => one.name === name && one.status === 'COMPLETE');
+    must(there || rolling.members.includes(name), `C10: members change before ${name} stands in for them`);
   }
   must(
     changing.size <= rolling.batch_size,

@@ -27,6 +27,7 @@ export function askNested(world: World, parent: StackDocument, resource: Resourc
         parent: linkOf(resource),
         root: parent.root,
         depth: parent.depth + 1,
+        on_failure: parent.on_failure,
         adopt: resource.action === 'ADOPT' ? {} : null,
       }),
     );

@@ -1,4 +1,5 @@
 /** What the document of a stack says of its traversal: how long it has, what failed in it, and what it would go back to. */
+import { isVisit } from '../documents.ts';
 import { must } from './books.ts';
 import type { Step } from './invariants.ts';
 import type { World } from './world.ts';
@@ -21,14 +22,12 @@ export function checkStack(world: World, { before, state, inputs, outcome }: Ste
     const nothing = stack.batch === null && stack.snapshot === null && !stack.observe && state.graph === undefined;
     must(nothing, 'idle, and something is left of the traversal');
   }
-  const wentBack = events.some(({ status, resource_id }) => resource_id === undefined && status === 'FAILED');
-  if (stack.action === 'ROLLBACK' && stack.phase === 'converging' && wentBack && before.action !== 'ROLLBACK') {
-    must(stack.inherited > 0 || stack.failures.length === 0, 'a rollback does not tell why');
-  }
   const told = events.flatMap((event) => (event.resource_id === undefined ? [event.action] : []));
   let suspended = before.suspended;
   for (const action of told) suspended = action === 'SUSPEND' || (action === 'SNAPSHOT' && suspended);
   must(stack.suspended === suspended, `${stack.action}: it is ${suspended ? '' : 'not '}suspended, and says otherwise`);
+  checkWayBack({ before, state, inputs, outcome });
+  must(!stack.observe || stack.action === 'UPDATE' || stack.action === 'RESTORE', `${stack.action} looks at reality`);
   must(!stack.abandoned || stack.action === 'DELETE', `${stack.action} abandons`);
   const reached = events.some(({ resource_id, status }) => resource_id === undefined && status === 'COMPLETE');
   const kept = JSON.stringify(before.complete) === JSON.stringify(stack.complete);
@@ -42,7 +41,40 @@ export function checkStack(world: World, { before, state, inputs, outcome }: Ste
       must(JSON.stringify(stack[field]) === JSON.stringify(wanted), `an update does not reach ${field}`);
     }
   }
+  const [input] = inputs;
+  if (input?.kind === 'retry' && before.phase === 'paused' && live)
+    must(stack.observe === before.observe, 'tried again, and it does not look at reality');
   checkFailures(world, { before, state, inputs, outcome });
+}
+
+const towardsPlan: readonly string[] = ['CREATE', 'UPDATE', 'ADOPT', 'RESTORE'];
+
+/** Where a failure leads to, and what is said of it. */
+function checkWayBack({ before, state: { stack }, inputs, outcome: { changes } }: Step): void {
+  const own = changes.events.filter(({ resource_id }) => resource_id === undefined);
+  own.forEach((event, index) => {
+    const previous = own[index - 1];
+    const begins = event.action === 'ROLLBACK' && event.status === 'IN_PROGRESS';
+    if (!begins || previous?.status !== 'FAILED') return;
+    must(towardsPlan.includes(previous.action), `a failed ${previous.action} goes back by itself`);
+    const told = stack.inherited > 0 || previous.failure === undefined || stack.action !== 'ROLLBACK';
+    must(told || own.length > index + 2, 'a rollback does not tell why');
+  });
+  const reached = own.at(-1)?.status === 'COMPLETE' ? stack.action : undefined;
+  if (reached === 'ROLLBACK' || (reached && isVisit(reached))) {
+    const kept = JSON.stringify(before.complete) === JSON.stringify(stack.complete);
+    must(kept || own.length > 2 || inputs.length > 1, `${reached} changes what to go back to`);
+  }
+  must(stack.action !== 'ROLLBACK' || stack.adopt === null, 'a rollback takes over');
+  const back = stack.on_failure === 'rollback' && stack.parent === null && towardsPlan.includes(stack.action);
+  const drains = stack.phase === 'draining' && stack.status === 'IN_PROGRESS';
+  must(!back || !drains, 'it is to go back, and waits for what runs');
+  const first = stack.failures[stack.inherited];
+  if (stack.phase !== 'idle' || stack.status !== 'FAILED' || !first || !stack.reason.startsWith('Resource ')) return;
+  if (stack.action === 'CHECK') return;
+  must(stack.reason.includes(`: resources.${first.resource.split('.')[0]}`), `it failed otherwise: ${stack.reason}`);
+  const said = own.at(-1)?.failure;
+  must(own.length === 0 || JSON.stringify(said) === JSON.stringify(first.failure), 'the event tells another failure');
 }
 
 /** All that failed is told, each by its path, and nothing that did not fail in this traversal. */

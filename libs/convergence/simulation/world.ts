@@ -10,6 +10,7 @@ import { emptyPlan, type State } from '../state.ts';
 import { Books, must } from './books.ts';
 import { Clock } from './clock.ts';
 import { count } from './coverage.ts';
+import { checkSnapshot } from './deletions.ts';
 import { checkStep } from './invariants.ts';
 import { createRandom, toolsAt, type Random } from './model.ts';
 import { answerParent, askNested, tellNested } from './nested-shell.ts';
@@ -211,6 +212,7 @@ export class World {
           answerParent(this, stack, effect, resourceOf);
           break;
         case 'snapshot':
+          checkSnapshot(this.snapshots.get(effect.snapshot.id), effect.status);
           this.snapshots.set(effect.snapshot.id, effect.status);
           break;
         case 'signal': {

@@ -1,0 +1,106 @@
+/** What an answer does: its resource says what was answered, and nothing that was not. */
+import type { ResourceResponse } from '@anneal/contracts/resource.ts';
+import { isNested, type PendingRequest, type ResourceDocument } from '../documents.ts';
+import { must } from './books.ts';
+import type { Step } from './invariants.ts';
+import type { World } from './world.ts';
+
+const text = (value: unknown): string => JSON.stringify(value);
+
+interface Answered {
+  readonly response: ResourceResponse;
+  readonly before: ResourceDocument;
+  readonly request: PendingRequest;
+}
+
+export function checkAnswer(world: World, step: Step): void {
+  const [input] = step.inputs;
+  if (input?.kind !== 'response' || step.inputs.length > 1) return;
+  const { response } = input;
+  const before = world.shellOf(step.state.stack.id).stored.resources.get(response.resource_id);
+  if (!before) return;
+  if (response.action === 'signal') {
+    const said = step.outcome.changes.events.some(
+      ({ resource_id, action }) => resource_id === before.id && action === 'SIGNAL',
+    );
+    must(said || response.status === 'in progress', `${before.id} was signalled, and no event tells it`);
+    return;
+  }
+  const { request } = before;
+  if (request?.fence !== response.fence || request.action !== response.action) return;
+  const answered = { response, before, request };
+  if (response.status === 'in progress') checkProgress(step, answered);
+  else if (response.status === 'complete') checkComplete(step, answered);
+  else checkFailed(step, answered);
+}
+
+function checkProgress({ state, outcome }: Step, { response, before }: Answered): void {
+  const after = state.resources.get(before.id);
+  must(after?.request?.fence === before.request?.fence, `${before.id} is at it, and nobody waits for it`);
+  must(after?.reason === (response.message ?? before.reason), `${before.id} does not say what its provider does`);
+  const news = response.message !== undefined && response.message !== before.reason;
+  must(news || !outcome.changes.resources.has(before.id) || response.physical_id !== undefined, 'no news are written');
+}
+
+/** Of what the answer tells, that part which nothing later in the same step may change. */
+function checkComplete(step: Step, { response, before, request }: Answered): void {
+  const { stack, resources } = step.state;
+  const after = resources.get(before.id);
+  const { id } = before;
+  must(firstEvent(step, id) === 'COMPLETE', `${id} was answered as complete, and no event tells it`);
+  if (!after) return;
+  for (const field of ['physical_id', 'attributes', 'snapshot'] as const)
+    must(
+      response[field] === undefined || text(after[field]) === text(response[field]),
+      `${field} of ${id} is not kept`,
+    );
+  const applied = request.action === 'create' || request.action === 'update' || before.action === 'ADOPT';
+  const looked = request.action === 'check' && stack.observe;
+  if (!applied) {
+    const left = before.attempted !== null && after.attempted === null;
+    must(!left, `${request.action} of ${id} forgets what a failed update left behind`);
+    must(looked || text(after.properties) === text(before.properties), `${request.action} changes properties of ${id}`);
+    return;
+  }
+  must(text(after.properties) === text(request.properties), `${id} does not say what was applied`);
+  must(after.attempted === null && !after.must_replace, `${id} is whole, and something is left of before`);
+  must(after.drift.length === 0, `${id} was applied anew, and still drifts`);
+  if (after.request || request.traversal !== stack.traversal) return;
+  for (const field of ['requires', 'digest', 'source', 'seen_at'] as const)
+    must(text(after[field]) === text(request[field]), `${field} of ${id} is not that of what was applied`);
+}
+
+function checkFailed(step: Step, { response, before, request }: Answered): void {
+  const { stack, resources } = step.state;
+  const { id } = before;
+  const after = resources.get(id);
+  // It is tried again.
+  if (after?.request?.not_before) return;
+  const physical = response.physical_id;
+  if (after && physical !== undefined && before.physical_id === null)
+    must(after.physical_id === physical, `${id} failed, and what it left is not known`);
+  const replaced = response.replace === true && request.action === 'update';
+  if (replaced) {
+    must(!after || after.must_replace || after.status !== 'FAILED', `${id} is not known to need a replacement`);
+    return;
+  }
+  const looked = request.action === 'check' && step.before.observe && request.traversal === step.before.traversal;
+  if (looked && before.action !== 'ADOPT') {
+    const gone = response.error?.code === 'NotFound' || (response.drift?.length ?? 0) > 0;
+    must(firstEvent(step, id) === (gone ? 'FAILED' : 'COMPLETE'), `a look at ${id} is not taken for what it is`);
+    return;
+  }
+  const said = step.outcome.changes.events.some((event) => event.resource_id === id && event.status === 'FAILED');
+  must(said, `${id} failed, and no event tells it`);
+  // Of what is gone there is nothing to save: its deletion goes on.
+  const saves = request.action === 'snapshot' && step.before.action !== 'SNAPSHOT';
+  if (saves && response.error?.code === 'NotFound') return;
+  const wanted = request.traversal === step.before.traversal && step.before.phase !== 'idle';
+  const told = stack.failures.some(({ resource }) => resource.split('.')[0] === before.name);
+  must(!wanted || step.before.status === 'FAILED' || told, `${id} failed, and its stack does not say so`);
+  if (request.action === 'update' && after && !isNested(after))
+    must(after.attempted !== null, `${id} failed to be updated, and nobody knows with what`);
+}
+
+const firstEvent = ({ outcome }: Step, id: string): string | undefined =>
+  outcome.changes.events.find((event) => event.resource_id === id && event.hook === undefined)?.status;
