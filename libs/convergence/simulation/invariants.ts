@@ -105,12 +105,14 @@ function checkRequest(
   // Whoever abandons a nested stack tells it to let go, too.
   if (state.stack.abandoned && isNested(resource)) return;
   world.books.mayBeSent(resource, {
+    // What is tried again was begun when all was there, and goes on like any that is in flight.
     complete: (id) => {
       const used = state.resources.get(id);
       return (
-        used?.status === 'COMPLETE' &&
-        used.hook === null &&
-        (world.books.physical.has(id) || isNested(used) || used.external || used.skipped !== null)
+        again ||
+        (used?.status === 'COMPLETE' &&
+          used.hook === null &&
+          (world.books.physical.has(id) || isNested(used) || used.external || used.skipped !== null))
       );
     },
     // A person had it taken as it is, though what it uses goes.
