@@ -1,4 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import type { ResourceResponse } from '@anneal/contracts/resource.ts';
+import type { FromParent, Input } from './protocol.ts';
+import { Driver, wish as wishOf } from './simulation/driver.ts';
 import { newStack, planOf, toolsAt, type Wish } from './simulation/model.ts';
 import type { ParentLink } from './documents.ts';
 import { emptyPlan, loadState, type State } from './state.ts';
@@ -34,5 +37,107 @@ describe('the time that a nested stack has', () => {
     step(state, [{ kind: 'update', id: 'u', plan: planOf({ a: wish }), target }], toolsAt(now));
     expect(state.stack).toMatchObject({ action: 'UPDATE', status: 'IN_PROGRESS' });
     expect(Date.parse(state.stack.deadline ?? '')).toBeGreaterThan(now);
+  });
+});
+
+const target = (plan: string) => ({ ...newStack('s').target, plan });
+const answers = ({ changes }: ReturnType<typeof step>): string[] =>
+  changes.effects.flatMap((effect) =>
+    effect.kind === 'answer' ? [`${effect.status} ${effect.failure?.code ?? ''}`.trim()] : [],
+  );
+
+describe('what a nested stack answers', () => {
+  const busy = (): State => {
+    const state = loadState({ stack: newStack('s'), resources: [], plan: emptyPlan() });
+    step(state, [{ kind: 'create', id: 'c', plan: planOf({ a: wish }), parent: link(3, minute) }], toolsAt(0));
+    return state;
+  };
+  const gone = (): State => {
+    const state = made();
+    step(state, [{ kind: 'delete', id: 'd', parent: link(2, minute) }], toolsAt(0));
+    return state;
+  };
+  const take = (state: State, ...inputs: (Input & FromParent)[]) => step(state, inputs, toolsAt(0));
+
+  it('is a refusal, once, when it is asked for what it cannot do', () => {
+    const outcome = take(busy(), { kind: 'visit', id: 'v', action: 'CHECK', parent: link(4, minute) });
+    expect(answers(outcome)).toEqual(['failed Conflict']);
+  });
+
+  it('is that it is so, when what it is asked for is so already', () => {
+    const state = made();
+    take(state, { kind: 'visit', id: 'v', action: 'SUSPEND', parent: link(2, minute) });
+    const outcome = take(state, { kind: 'visit', id: 'w', action: 'SUSPEND', parent: link(3, minute) });
+    expect(answers(outcome)).toEqual(['complete']);
+  });
+
+  it('is that it is gone, however often its deletion is asked for, also among other requests', () => {
+    expect(answers(take(gone(), { kind: 'delete', id: 'e', parent: link(3, minute) }))).toEqual(['complete']);
+    const late = { kind: 'delete', id: 'd', parent: link(1, minute) } as const;
+    const again = { kind: 'delete', id: 'e', parent: link(3, minute) } as const;
+    expect(answers(take(gone(), late, again))).toEqual(['complete']);
+  });
+
+  it('is nothing to a cancellation that is meant for another request, or comes too late', () => {
+    const state = busy();
+    const other = take(state, { kind: 'cancel', id: 'x', parent: link(2, minute) });
+    expect([answers(other), state.stack.status]).toEqual([[], 'IN_PROGRESS']);
+    const ended = take(state, { kind: 'cancel', id: 'y', parent: link(3, minute) });
+    expect([answers(ended), state.stack.status]).toEqual([['failed ResourceFailed'], 'FAILED']);
+    const late = take(state, { kind: 'cancel', id: 'z', parent: link(3, minute) });
+    expect([answers(late), late.refusals.size]).toEqual([[], 0]);
+    expect(answers(take(made(), { kind: 'cancel', id: 'z', parent: link(1, minute) }))).toEqual([]);
+  });
+
+  it('comes of a cancellation whatever it was doing', () => {
+    const state = made();
+    const plan = planOf({ a: wish });
+    take(state, { kind: 'update', id: 'u', plan, target: target('a'), as: 'RESTORE', parent: link(2, minute) });
+    const outcome = take(state, { kind: 'cancel', id: 'x', parent: link(2, minute) });
+    expect(answers(outcome)).toEqual(['failed ResourceFailed']);
+  });
+});
+
+describe('what a nested stack says unasked', () => {
+  const around = (): Driver => {
+    const stack = new Driver({}, { replaceFailed: false });
+    stack.create({ n: wishOf({ type: 'Nested' }) });
+    stack.answer('n', { sequence: 5 });
+    return stack;
+  };
+  const says = (stack: Driver, more: Partial<ResourceResponse>) => {
+    const { id, fence } = stack.find('n');
+    const response = { resource_id: id, stack_id: 's', action: 'create', fence, status: 'complete', ...more } as const;
+    return stack.step({ kind: 'response', id: stack.id('unasked'), response });
+  };
+  const same = { n: wishOf({ type: 'Nested' }) };
+
+  it('brings its attributes, when it is newer than what is known', () => {
+    const stack = around();
+    says(stack, { sequence: 6, attributes: { output: 'new' } });
+    says(stack, { sequence: 5, attributes: { output: 'old' } });
+    says(stack, { sequence: 7, fence: 99, attributes: { output: 'of another' } });
+    expect(stack.find('n')).toMatchObject({ attributes: { output: 'new' }, sequence: 6, status: 'COMPLETE' });
+    expect(stack.update(same)).toEqual([]);
+  });
+
+  it('has the next update go into it, when something in it is not whole, and tells the stack around', () => {
+    const stack = around();
+    stack.state.stack = { ...stack.state.stack, parent: link(1, minute) };
+    const outcome = says(stack, { sequence: 6, status: 'failed', error: { code: 'ResourceFailed', message: 'm' } });
+    expect(answers(outcome)).toEqual(['failed ResourceFailed']);
+    expect(stack.update(same)).toEqual(['update n']);
+  });
+
+  it('changes nothing while it is asked for something, is at something, or is being deleted', () => {
+    const stack = around();
+    expect(says(stack, { sequence: 6, status: 'in progress', attributes: { output: 'x' } }).changes.dirty).toBe(false);
+    stack.update({ n: wishOf({ type: 'Nested', value: 2 }) });
+    const failed = { sequence: 7, status: 'failed', action: 'check' } as const;
+    expect(says(stack, failed).changes.dirty).toBe(false);
+    stack.answer('n', { sequence: 8 });
+    stack.remove();
+    stack.fail('n');
+    expect(says(stack, { ...failed, sequence: 9 }).changes.dirty).toBe(false);
   });
 });
