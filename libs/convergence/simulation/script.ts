@@ -1,0 +1,99 @@
+/** How a scenario is told: one stack, what a person does to it, and until when. */
+import type { Input } from '../protocol.ts';
+import type { ResourceDocument } from '../documents.ts';
+import { must } from './books.ts';
+import { wish } from './driver.ts';
+import { newStack, planOf, targetOf, type Wishes } from './model.ts';
+import { kind } from './providers.ts';
+import type { Core } from './shell.ts';
+import { World } from './world.ts';
+
+/** One stack, and what a person does to it. */
+export class Script {
+  readonly world: World;
+  private count = 0;
+
+  constructor(cores: readonly Core[], seed = 7) {
+    this.world = new World(seed, cores);
+    this.world.temper = { ...kind };
+  }
+
+  get status(): string {
+    const { action, status } = this.world.stack('s');
+    return `${action}_${status}`;
+  }
+
+  get resources(): ResourceDocument[] {
+    return [...this.world.shellOf('s').stored.resources.values()];
+  }
+
+  id(what: string): string {
+    return `${what} ${(this.count += 1)}`;
+  }
+
+  find(name: string): ResourceDocument {
+    const found = this.resources.find((resource) => resource.name === name);
+    must(found !== undefined, `no resource ${name}`);
+    return found;
+  }
+
+  create(wishes: Wishes, onFailure: 'keep' | 'rollback' | 'pause' = 'keep'): this {
+    const plan = planOf(wishes);
+    this.world.open(newStack('s', { target: targetOf(this.world.addPlan(plan)), on_failure: onFailure }));
+    return this.say({ kind: 'create', id: 'create', plan });
+  }
+
+  update(wishes: Wishes, more: Partial<Extract<Input, { kind: 'update' }>> = {}): this {
+    const plan = planOf(wishes);
+    return this.say({
+      kind: 'update',
+      id: this.id('update'),
+      plan,
+      target: targetOf(this.world.addPlan(plan)),
+      ...more,
+    });
+  }
+
+  remove(): this {
+    return this.say({ kind: 'delete', id: this.id('delete') });
+  }
+
+  say(...inputs: Input[]): this {
+    this.world.take('s', inputs);
+    return this;
+  }
+
+  /** Runs on until there is nothing left to do; with a word for how it has to end. */
+  ends(status?: string): this {
+    this.world.run(() => this.world.stack('s').phase === 'idle' && this.quiet());
+    if (status !== undefined) must(this.status === status, `it ended ${this.status}, and not ${status}`);
+    return this;
+  }
+
+  until(condition: () => boolean): this {
+    this.world.run(condition);
+    return this;
+  }
+
+  /** Every request from now on fails. */
+  failing(): this {
+    this.world.providers.failing = true;
+    return this;
+  }
+
+  mended(): this {
+    this.world.providers.failing = false;
+    return this;
+  }
+
+  private quiet(): boolean {
+    return [...this.world.shells.values()].every(({ stored }) => stored.stack.phase === 'idle');
+  }
+}
+
+export const pending = (script: Script, name: string, action: string) => (): boolean =>
+  script.resources.some((resource) => resource.name === name && resource.request?.action === action);
+
+export const chain: Wishes = { a: wish(), b: wish({ requires: ['a'] }), c: wish({ requires: ['b'] }) };
+
+export type Scenarios = Readonly<Record<string, (script: Script) => void>>;
