@@ -55,7 +55,8 @@ function checkComplete(step: Step, { response, before, request }: Answered): voi
       `${field} of ${id} is not kept`,
     );
   const applied = request.action === 'create' || request.action === 'update' || before.action === 'ADOPT';
-  const looked = request.action === 'check' && stack.observe;
+  // By the stack before the answer, which may have been the last one.
+  const looked = request.action === 'check' && step.before.observe;
   if (!applied) {
     const left = before.attempted !== null && after.attempted === null;
     must(!left, `${request.action} of ${id} forgets what a failed update left behind`);
