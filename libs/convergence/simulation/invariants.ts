@@ -23,6 +23,7 @@ export function checkStep(world: World, step: Step): void {
   const { outcome, state } = step;
   const { changes } = outcome;
   checkExpected(step);
+  checkAnswer(world, step);
   for (const error of outcome.refusals.values()) must(error.kind === 'final', `refused with ${error.code}`);
   if (!changes.dirty) {
     const { resources, removed, events, effects } = changes;
@@ -36,7 +37,6 @@ export function checkStep(world: World, step: Step): void {
   checkWaits(step, stored);
   notePassed(world.passed, step.before.traversal, changes.events);
   checkStack(world, step);
-  checkAnswer(world, step);
   for (const id of changes.removed.keys()) letGo(world, step, stored.resources.get(id));
   const adopted = JSON.stringify(step.before.adopt ?? {});
   for (const resource of changes.resources.values()) {
