@@ -46,8 +46,12 @@ export function beginTransaction(state: State, tools: Tools): Transaction {
 }
 
 export function newId(transaction: Transaction): string {
-  transaction.ids += 1;
-  return transaction.tools.newId(transaction.input, transaction.ids);
+  const { tools, state, input } = transaction;
+  let id: string;
+  // A repeat of an answer may find more to do, after a restart: what its first coming made has the first ids.
+  do id = tools.newId(input, (transaction.ids += 1));
+  while (state.resources.has(id));
+  return id;
 }
 
 export function changeStack(transaction: Transaction, patch: Partial<StackDocument>): StackDocument {
