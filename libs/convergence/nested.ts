@@ -13,7 +13,9 @@
  * by them that it has to be updated when something in the nested stack is not whole.
  */
 import type { Failure } from '@anneal/contracts/errors.ts';
-import type { ParentLink } from './documents.ts';
+import type { ResourceResponse } from '@anneal/contracts/resource.ts';
+import type { ParentLink, StackDocument } from './documents.ts';
+import type { Effect } from './protocol.ts';
 import { addEffect, changeStack, type Transaction } from './transaction.ts';
 
 /** Whether the request is new, and is to be taken up now. */
@@ -46,4 +48,23 @@ export function answerParent(transaction: Transaction, refusal: Failure | null =
 export function answerIfIdle(transaction: Transaction): void {
   if (transaction.answered || transaction.state.stack.status === 'IN_PROGRESS') return;
   answerParent(transaction);
+}
+
+/** An answer as it goes to the stack around it; what it shows of itself comes with `attributes`. */
+export function responseOf(
+  { parent, status, failure }: Extract<Effect, { kind: 'answer' }>,
+  stack: StackDocument,
+): ResourceResponse {
+  return {
+    resource_id: parent.resource_id,
+    stack_id: parent.stack_id,
+    action: parent.action,
+    fence: parent.fence,
+    status,
+    physical_id: stack.id,
+    sequence: stack.event_sequence,
+    ...(failure && { error: failure }),
+    // What is refused has nothing to do with what failed before.
+    ...(status === 'failed' && !failure && { failures: [...stack.failures] }),
+  };
 }

@@ -130,8 +130,11 @@ function failed(
   changeResource(transaction, resource.id, told);
   // A look at what is there before an update: what is gone is made anew, what could not be looked at is taken as it was.
   const looked = request.action === 'check' && stack.observe && request.traversal === stack.traversal;
-  if (looked && resource.action !== 'ADOPT') {
-    const gone = response.error?.code === 'NotFound' || (response.drift?.length ?? 0) > 0;
+  const missing = response.error?.code === 'NotFound';
+  // Of what is gone there is nothing to save: its deletion goes on.
+  const unsaved = request.action === 'snapshot' && stack.action !== 'SNAPSHOT' && missing;
+  if ((looked && resource.action !== 'ADOPT') || unsaved) {
+    const gone = missing || (response.drift?.length ?? 0) > 0;
     const seen = changeResource(transaction, resource.id, {
       status: gone ? 'FAILED' : 'COMPLETE',
       failure: gone ? failureOf(response) : null,
@@ -141,19 +144,6 @@ function failed(
     });
     announceResource(transaction, seen);
     revisit(transaction, seen);
-    return;
-  }
-  // Of what is gone there is nothing to save: its deletion goes on.
-  if (request.action === 'snapshot' && stack.action !== 'SNAPSHOT' && response.error?.code === 'NotFound') {
-    const gone = changeResource(transaction, resource.id, {
-      status: 'FAILED',
-      failure: response.error,
-      reason: response.error.message,
-      request: null,
-      finished_at: transaction.now,
-    });
-    announceResource(transaction, gone);
-    revisit(transaction, gone);
     return;
   }
   failLeaf(transaction, resource.id, {

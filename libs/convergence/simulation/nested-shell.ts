@@ -1,7 +1,7 @@
 /** Between stacks: what the shell of a nested stack makes of the requests of its resource, and what it answers. */
-import type { ResourceResponse } from '@anneal/contracts/resource.ts';
 import type { Effect, Input } from '../protocol.ts';
 import type { ResourceDocument, StackDocument } from '../documents.ts';
+import { responseOf } from '../nested.ts';
 import { must } from './books.ts';
 import { goodResponse, nestedPlan, newStack, outputOf, targetOf } from './model.ts';
 import type { World } from './world.ts';
@@ -68,25 +68,15 @@ export function tellNested(
 export function answerParent(
   world: World,
   stack: StackDocument,
-  { parent, status, failure }: Extract<Effect, { kind: 'answer' }>,
+  effect: Extract<Effect, { kind: 'answer' }>,
   resourceOf: (id: string) => ResourceDocument | undefined,
 ): void {
   const parts = [...world.shellOf(stack.id).stored.resources.keys()].sort();
   const whole = parts.map((id) => resourceOf(id)?.properties ?? {});
-  const response: ResourceResponse = {
-    resource_id: parent.resource_id,
-    stack_id: parent.stack_id,
-    action: parent.action,
-    fence: parent.fence,
-    status,
-    physical_id: stack.id,
-    attributes: outputOf(stack.id, { value: JSON.stringify(whole).length, from: null }),
-    sequence: stack.event_sequence,
-    ...(failure && { error: failure }),
-    ...(status === 'failed' && !failure && { failures: [...stack.failures] }),
-  };
+  const attributes = outputOf(stack.id, { value: JSON.stringify(whole).length, from: null });
+  const response = { ...responseOf(effect, stack), attributes };
   const id = `answer ${stack.id} ${stack.event_sequence}`;
-  world.deliver(parent.stack_id, { kind: 'response', id, response }, world.random(100));
+  world.deliver(effect.parent.stack_id, { kind: 'response', id, response }, world.random(100));
 }
 
 function linkOf(resource: ResourceDocument): NonNullable<StackDocument['parent']> {

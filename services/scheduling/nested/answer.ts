@@ -2,6 +2,7 @@
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { Plan } from '@anneal/contracts/plan.ts';
 import type { ResourceResponse } from '@anneal/contracts/resource.ts';
+import { responseOf } from '@anneal/convergence/nested.ts';
 import type { Effect } from '@anneal/convergence/protocol.ts';
 import { representative, type ResourceDocument, type StackDocument } from '@anneal/convergence/documents.ts';
 import { type Members, readGroup } from '@anneal/hot/groups/attribute.ts';
@@ -26,21 +27,8 @@ export interface AnswerParameters {
 
 export function responseTo(parameters: AnswerParameters): ResourceResponse {
   const { effect, stack } = parameters;
-  const { parent, status, failure } = effect;
   const isGone = stack.deleted_at !== null;
-  return {
-    resource_id: parent.resource_id,
-    stack_id: parent.stack_id,
-    action: parent.action,
-    fence: parent.fence,
-    status,
-    physical_id: stack.id,
-    sequence: stack.event_sequence,
-    ...(!isGone && { attributes: attributesOf(parameters) }),
-    ...(failure && { error: failure }),
-    // What is refused has nothing to do with what failed before.
-    ...(status === 'failed' && !failure && { failures: [...stack.failures] }),
-  };
+  return { ...responseOf(effect, stack), ...(!isGone && { attributes: attributesOf(parameters) }) };
 }
 
 function attributesOf({ stack, plan, resources, evaluation, secrets }: AnswerParameters): JsonObject {
