@@ -2,6 +2,12 @@
 import { spawnSync } from 'node:child_process';
 
 const steps: readonly { name: string; command: string; args: readonly string[]; remedy: string }[] = [
+  {
+    name: 'lock file (complete for every platform)',
+    command: 'npm',
+    args: ['ci', '--dry-run', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'],
+    remedy: 'npm install --package-lock-only; pin versions whose platform bindings are all published',
+  },
   { name: 'format', command: 'oxfmt', args: ['--check'], remedy: 'npm run format' },
   { name: 'lint and import rules', command: 'oxlint', args: ['--type-aware'], remedy: 'mend what is listed above' },
   { name: 'types', command: 'tsc', args: ['-p', '.'], remedy: 'mend what is listed above' },
