@@ -37,6 +37,8 @@ export const nestedRequestSchema = z.object({
   /** Of the nested stack; the root is 0. */
   depth: z.number().int().positive(),
   owner: z.string(),
+  /** Of the stack around it; null: no limit is given. */
+  timeout_minutes: z.number().nullable().optional(),
   /** Which update of the root it is part of: what every update renews is renewed once for each. */
   revision: z.string(),
   /** Of the stack around it: content hashes. */

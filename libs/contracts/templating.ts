@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { call } from './define.ts';
 import { json, jsonObject } from './json.ts';
-import { planRollingSchema } from './plan.ts';
+import { planNestedSchema, planRollingSchema } from './plan.ts';
 import { resourceTypeSchema } from './resource-type.ts';
 
 /** A template as clients send it: text, or already parsed. */
@@ -56,6 +56,8 @@ export const compileNestedQuestionSchema = z.object({
   /** The resource that it stands for. */
   resource: z.string(),
   type: z.string(),
+  /** Absent in a message of an older version: then the type tells. */
+  kind: planNestedSchema.shape.kind.optional(),
   /** Of a group: the template of its members, made from its properties. Absent: the registry says which file. */
   template: jsonObject.optional(),
   /** Of a group: goes into the plan. */

@@ -37,7 +37,7 @@ export function adoptOne(transaction: Transaction, planned: PlanResource, resolv
     ...(isObject(metadata) && { metadata: { ...(isObject(created.metadata) && created.metadata), ...metadata } }),
     ...(isObject(data['attributes']) && { attributes: data['attributes'] }),
   });
-  const action = (['adopt', 'check'] as const).find((one) => tools.serves(resource.type, one));
+  const action = (['adopt', 'check'] as const).find((one) => tools.serves(resource, one));
   if (action) {
     const { properties } = resolved;
     send(transaction, resource, action === 'adopt' ? 'create' : 'check', { properties }, [], 'ADOPT');
@@ -85,7 +85,7 @@ export function visitExternal(
 }
 
 function look(transaction: Transaction, resource: ResourceDocument): void {
-  if (transaction.tools.serves(resource.type, 'check')) {
+  if (transaction.tools.serves(resource, 'check')) {
     send(transaction, resource, 'check', { properties: {} }, []);
     return;
   }

@@ -42,7 +42,7 @@ export function visitCleanup(transaction: Transaction, id: string): void {
   }
   if (!abandoned && !resource.request) {
     if (holdAt(transaction, resource, 'pre-delete') || holdAt(transaction, resource, 'terminating')) return;
-    const snapshots = wantsSnapshot(resource) && tools.serves(resource.type, 'snapshot');
+    const snapshots = wantsSnapshot(resource) && tools.serves(resource, 'snapshot');
     if (snapshots && !hasPassed(state.stack, resource, 'snapshot')) {
       const marked = markPassed(transaction, resource, 'snapshot');
       send(transaction, marked, 'snapshot', { properties: resource.properties }, []);

@@ -262,6 +262,12 @@ export const goesToNothing = ({ action, complete }: Pick<StackDocument, 'action'
 export const isVisit = (action: StackAction): action is VisitAction =>
   (visitActions as readonly StackAction[]).includes(action);
 
+/** What a resource is an instance of: a type, or a template that goes by the name of one. */
+export type Typed = Pick<ResourceDocument, 'type' | 'nested'>;
+
+/** The type that serves a resource; undefined when a template stands for it, even if it bears the name of a served type. */
+export const servedType = ({ type, nested }: Typed): string | undefined => (nested === 'template' ? undefined : type);
+
 export const isNested = (resource: ResourceDocument): boolean => resource.nested !== null;
 
 /** It was never asked for, and nothing was taken over. */

@@ -3,7 +3,13 @@ import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { PlanResource } from '@anneal/contracts/plan.ts';
 import { physicalName } from './physical-name.ts';
 import type { Resolution } from './protocol.ts';
-import type { PendingRequest, RequestAction, ResourceDocument, ResourceState } from './documents.ts';
+import {
+  type PendingRequest,
+  type RequestAction,
+  type ResourceDocument,
+  type ResourceState,
+  servedType,
+} from './documents.ts';
 import type { Graph } from './state.ts';
 import { addEffect, announceResource, changeResource, insertResource, newId, type Transaction } from './transaction.ts';
 
@@ -28,7 +34,12 @@ export function create(
     status: 'COMPLETE',
     reason: '',
     physical_id: null,
-    physical_name: physicalName({ stack: state.stack.name, resource: planned.name, type: planned.type, id }),
+    physical_name: physicalName({
+      stack: state.stack.name,
+      resource: planned.name,
+      type: servedType({ type: planned.type, nested: planned.nested?.kind ?? null }),
+      id,
+    }),
     attributes: {},
     properties: {},
     attempted: null,

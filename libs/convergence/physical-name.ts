@@ -2,9 +2,14 @@
 const alphabet = 'abcdefghijklmnopqrstuvwxyz234567';
 const limits: Readonly<Record<string, number>> = { 'OS::Nova::Server': 53, 'OS::Heat::DeployedServer': 53 };
 
-export function physicalName(parameters: { stack: string; resource: string; type: string; id: string }): string {
+export function physicalName(parameters: {
+  stack: string;
+  resource: string;
+  type: string | undefined;
+  id: string;
+}): string {
   const name = `${parameters.stack}-${parameters.resource}-${shortId(parameters.id)}`;
-  const limit = limits[parameters.type] ?? 255;
+  const limit = limits[parameters.type ?? ''] ?? 255;
   // The tail tells incarnations apart, so it is the middle that goes.
   return name.length <= limit ? name : `${name.slice(0, 2)}-${name.slice(name.length - limit + 3)}`;
 }

@@ -11,6 +11,7 @@ import type {
   StackDocument,
   Status,
   Target,
+  Typed,
   VisitAction,
 } from './documents.ts';
 
@@ -158,8 +159,11 @@ export interface Tools {
   }) => Comparison;
   /** Whether a resource of this type that failed an update is made anew, rather than updated again. */
   readonly replaceFailed: (type: string) => boolean;
-  /** Whether the provider of this type serves such a request; what it does not serve only changes the state. */
-  readonly serves: (type: string, action: 'adopt' | 'check' | 'suspend' | 'resume' | 'snapshot' | 'signal') => boolean;
+  /** Whether the provider of this resource serves such a request; what it does not serve only changes the state. */
+  readonly serves: (
+    resource: Typed,
+    action: 'adopt' | 'check' | 'suspend' | 'resume' | 'snapshot' | 'signal',
+  ) => boolean;
   /** What is wrong with such a signal to such a type, where that is known before its provider is asked. */
   readonly wrongSignal?: (type: string, signal: Json) => Failure | undefined;
   /** The answer to a pending request that costs nothing, if this is one: then nothing is sent. */

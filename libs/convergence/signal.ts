@@ -45,4 +45,4 @@ export function takeSignal(transaction: Transaction, input: Extract<Input, { kin
 
 /** Types say beforehand what they take; a nested stack takes none, whatever its type is elsewhere. */
 const takesSignals = ({ tools }: Transaction, resource: ResourceDocument): boolean =>
-  !isNested(resource) && tools.serves(resource.type, 'signal');
+  !isNested(resource) && tools.serves(resource, 'signal');

@@ -139,7 +139,12 @@ function bring(transaction: Transaction, choice: Choice, planned: PlanResource, 
   // What a failed update left behind is unknown: all that it touched is sent again.
   const tried =
     resource.attempted &&
-    tools.compare({ type: resource.type, before: resource.properties, after: resource.attempted });
+    tools.compare({
+      type: resource.type,
+      isTemplate: resource.nested === 'template',
+      before: resource.properties,
+      after: resource.attempted,
+    });
   const changed = [...changedOf(comparison), ...(tried ? changedOf(tried) : [])];
   send(transaction, resource, 'update', resolved, [...new Set(changed)]);
 }
@@ -156,7 +161,7 @@ const changedOf = (comparison: Comparison): readonly string[] =>
 function looksFirst({ state, tools }: Transaction, resource: ResourceDocument): boolean {
   if (!state.stack.observe || resource.status !== 'COMPLETE' || resource.action === 'INIT' || isNested(resource))
     return false;
-  return resource.traversal !== state.stack.traversal && tools.serves(resource.type, 'check');
+  return resource.traversal !== state.stack.traversal && tools.serves(resource, 'check');
 }
 
 /**

@@ -54,7 +54,7 @@ export function visitNode(transaction: Transaction, id: string): void {
   }
   const verb = action.toLowerCase() as Lowercase<VisitAction>;
   // What belongs to someone else is only looked at, and so is what was skipped before it was ever asked for.
-  const serves = tools.serves(resource.type, verb);
+  const serves = tools.serves(resource, verb);
   const onlyLook = resource.external || isUnknown(resource);
   if (onlyLook ? serves && action === 'CHECK' : serves || isNested(resource)) {
     send(transaction, resource, verb, { properties: resource.properties }, [], as);

@@ -11,7 +11,14 @@ import type { PreviewTools } from '@anneal/convergence/preview.ts';
 import type { Comparison, Resolution, Tools } from '@anneal/convergence/protocol.ts';
 import { answerAtOnce } from './provider/at-once.ts';
 import { wrongSignal } from './provider/signals.ts';
-import { isNested, representative, type ResourceDocument, type StackDocument } from '@anneal/convergence/documents.ts';
+import {
+  isNested,
+  representative,
+  type ResourceDocument,
+  servedType,
+  type StackDocument,
+  type Typed,
+} from '@anneal/convergence/documents.ts';
 import { evaluate, unknown, type Scope } from '@anneal/hot/evaluate.ts';
 import { opened } from '@anneal/hot/groups/open.ts';
 import { compareProperties, resolveProperties, type Resolved } from '@anneal/hot/properties.ts';
@@ -51,9 +58,13 @@ export function createEvaluation(parameters: {
   typeOf: (type: string) => ResourceType | undefined;
 }): Evaluation {
   const { secrets, typeOf } = parameters;
+  const servedBy = (resource: Typed): ResourceType | undefined => {
+    const type = servedType(resource);
+    return type === undefined ? undefined : typeOf(type);
+  };
 
   const referenceTo: Evaluation['referenceTo'] = (resource, project) => {
-    const attribute = typeOf(resource.type)?.reference;
+    const attribute = servedBy(resource)?.reference;
     const value = attribute === undefined ? undefined : resource.attributes[attribute];
     return value ?? nestedReference(resource, project) ?? resource.physical_id ?? resource.name;
   };
@@ -80,7 +91,7 @@ export function createEvaluation(parameters: {
     },
   });
 
-  const { sealParts, sealProperties } = createSealing({ secrets, typeOf });
+  const { sealParts, sealProperties } = createSealing({ secrets, servedBy });
 
   const typeFor = ({ type, nested }: PlanResource): ResourceType =>
     nested?.kind === 'template' ? openType(type) : definitionOf(type);
@@ -123,7 +134,7 @@ export function createEvaluation(parameters: {
       graceMs,
       limit,
       wrongSignal,
-      serves: (type, action) => typeOf(type)?.actions?.includes(action) ?? false,
+      serves: (resource, action) => servedBy(resource)?.actions?.includes(action) ?? false,
       newId: derivedId,
       resolve,
       compare,

@@ -14,7 +14,7 @@ import type {
   stackResources,
   stackShow,
 } from '@anneal/contracts/scheduling.ts';
-import { goesToNothing, type ResourceDocument, type StackDocument } from '@anneal/convergence/documents.ts';
+import { goesToNothing, type ResourceDocument, servedType, type StackDocument } from '@anneal/convergence/documents.ts';
 import { emptyPlan } from '@anneal/convergence/state.ts';
 import type { ServiceContext } from '@anneal/runtime/service.ts';
 import type { z } from 'zod';
@@ -198,7 +198,7 @@ export function createReading(parameters: {
         resource: row.resource,
         requiredBy,
         now: now(),
-        budgetSeconds: providers.typeOf(row.resource.type)?.budget_seconds,
+        budgetSeconds: providers.typeOf(servedType(row.resource) ?? '')?.budget_seconds,
         mask: (value) => context.secrets.mask(value),
       });
     });

@@ -118,6 +118,7 @@ function nestedPart({
     root: stack.root,
     depth: stack.depth + 1,
     owner: stack.owner,
+    timeout_minutes: stack.timeout_minutes,
     revision: stack.target.revision,
     environment: stack.target.environment,
     files: stack.target.files,

@@ -2,7 +2,7 @@
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import type { Expression, Plan, PlanResource } from '@anneal/contracts/plan.ts';
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
-import type { ResourceDocument } from '@anneal/convergence/documents.ts';
+import type { ResourceDocument, Typed } from '@anneal/convergence/documents.ts';
 import { holdsOpened, opened } from '@anneal/hot/groups/open.ts';
 import { referencesOf, type References } from '@anneal/hot/references.ts';
 import { unknown } from '@anneal/hot/unknown.ts';
@@ -28,9 +28,9 @@ const referencesKept = new WeakMap<Expression, References>();
 
 export function createSealing(parameters: {
   secrets: Secrets;
-  typeOf: (type: string) => ResourceType | undefined;
+  servedBy: (resource: Typed) => ResourceType | undefined;
 }): Sealing {
-  const { secrets, typeOf } = parameters;
+  const { secrets, servedBy } = parameters;
   const isSealed = (value: Json | undefined): boolean => value !== undefined && secrets.open<Json>(value) !== value;
 
   /**
@@ -45,7 +45,7 @@ export function createSealing(parameters: {
     }
     for (const name of references.resources) {
       const resource = peer(name);
-      const attribute = resource && typeOf(resource.type)?.reference;
+      const attribute = resource && servedBy(resource)?.reference;
       if (attribute !== undefined && isSealed(resource?.attributes[attribute])) return true;
     }
     for (const [name, read] of references.attributes) {

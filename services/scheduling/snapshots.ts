@@ -3,7 +3,7 @@ import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import type { Snapshot } from '@anneal/contracts/scheduling.ts';
 import type { Effect } from '@anneal/convergence/protocol.ts';
-import type { ResourceDocument, StackDocument, Target } from '@anneal/convergence/documents.ts';
+import { type ResourceDocument, servedType, type StackDocument, type Target } from '@anneal/convergence/documents.ts';
 import type { Collection, Document } from '@anneal/store/port.ts';
 import { withoutReads } from './nested/reads.ts';
 
@@ -86,8 +86,9 @@ export function exportedResource(resource: ResourceDocument): JsonObject {
 }
 
 /** What Heat keeps of these types there, so that it can adopt what is exported here. */
-function heldData({ type, attributes }: ResourceDocument): JsonObject {
-  const held = { 'OS::Heat::RandomString': 'value', 'OS::Heat::TestResource': 'output' }[type];
+function heldData(resource: ResourceDocument): JsonObject {
+  const { attributes } = resource;
+  const held = { 'OS::Heat::RandomString': 'value', 'OS::Heat::TestResource': 'output' }[servedType(resource) ?? ''];
   const value = held === undefined ? undefined : attributes[held];
   return value === undefined ? {} : { value };
 }

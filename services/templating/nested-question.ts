@@ -55,6 +55,7 @@ export function createNestedQuestions({ blobs, secrets }: Sources): NestedQuesti
         types,
         resource: question.resource,
         type: question.type,
+        kind: question.kind,
         ...(question.template && {
           members: { ...hideSecrets(question.template, secrets), rolling: question.rolling },
         }),

@@ -126,7 +126,7 @@ export function toolsAt(now: number, options: ToolOptions = {}): Tools {
   return {
     now,
     graceMs: 5000,
-    serves: (type) => type === 'Test',
+    serves: ({ type }) => type === 'Test',
     limit: options.limit ?? 1000,
     ...(options.atOnce && { atOnce: options.atOnce }),
     newId: (input, count) => `${input.replaceAll(':', '.')}/${count}`,

@@ -3,7 +3,7 @@
  * follows in its turn. Its environment is that of the stack around it, as far as it reaches inside.
  */
 import type { JsonObject } from '@anneal/contracts/json.ts';
-import type { PlanParameter, PlanRolling } from '@anneal/contracts/plan.ts';
+import type { PlanNested, PlanParameter, PlanRolling } from '@anneal/contracts/plan.ts';
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
 import { type Compiled, hasDefaults } from '../compile.ts';
 import { type Environment, readEnvironments } from '../environment.ts';
@@ -20,6 +20,7 @@ import { resolveProperties } from '../properties.ts';
 import { pseudoParameters } from '../pseudo.ts';
 import { compileStack } from '../stack.ts';
 import { type FacadeParts, StackScope } from '../stack-scope.ts';
+import { nestedKind } from './describe.ts';
 import { Digests } from './digest.ts';
 import { foldFacade } from './fold-facade.ts';
 import { type NestedTemplate, readNested, type TemplateLibrary } from './library.ts';
@@ -41,6 +42,8 @@ export interface CompileNested {
   readonly resource: string;
   /** As the template around it names it. */
   readonly type: string;
+  /** Undefined: its type tells. */
+  readonly kind?: PlanNested['kind'] | undefined;
   readonly members?: Members | undefined;
   /** Opened. */
   readonly properties: JsonObject;
@@ -157,7 +160,7 @@ function sourceOf(options: CompileNested, mistakes: Mistakes): Source | undefine
       hidden: new Set(),
     };
   }
-  if (type === 'OS::Heat::Stack' || type === 'AWS::CloudFormation::Stack') {
+  if ((options.kind ?? nestedKind(type, false)) === 'stack') {
     const { template, TemplateURL: url } = properties;
     const [text, given] =
       type === 'OS::Heat::Stack' ? [template, 'parameters'] : [typeof url === 'string' && files[url], 'Parameters'];

@@ -19,7 +19,8 @@ export function checkFacade({
     if (!given && schema.required) found.push(`Required property ${name} for facade ${type} missing in provider`);
     // Parameters know numbers only.
     const expected = schema.type === 'Integer' ? 'Number' : schema.type;
-    if (given && given.type !== expected) {
+    // No parameter takes every value; those that this one does not take are refused when they come.
+    if (given && expected !== 'Any' && given.type !== expected) {
       const types = `between facade ${type} (${schema.type}) and provider (${given.type})`;
       found.push(`Property ${name} type mismatch ${types}`);
     }

@@ -156,8 +156,8 @@ function stackAttributes({
   outputs: JsonObject;
   reader: Reader;
 }): JsonObject {
-  if (kept.type === 'OS::Heat::Stack') return { stack_name: stack.name, outputs };
   if (kept.kind === 'stack') {
+    if (kept.type === 'OS::Heat::Stack') return { stack_name: stack.name, outputs };
     return Object.fromEntries(Object.entries(outputs).map(([name, value]) => [`Outputs.${name}`, value]));
   }
   const reads = kept.reads.flatMap(([attribute, ...path]): Read[] => {

@@ -124,6 +124,7 @@ export function createChildCompiler({
           files: wanted.files,
           resource,
           type: wanted.type,
+          kind: wanted.kind,
           ...(group && { template: group.template, ...(group.rolling && { rolling: group.rolling }) }),
           properties: group ? {} : wanted.properties,
           ...(!group && parameters.previousPlan !== undefined && { previous_plan: parameters.previousPlan }),

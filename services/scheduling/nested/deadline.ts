@@ -1,16 +1,20 @@
 /** How long a nested stack may take: as long as the stack around it, or less where its own properties say so. */
-import type { JsonObject } from '@anneal/contracts/json.ts';
-import type { ResourceRequest } from '@anneal/contracts/resource.ts';
+import type { NestedRequest, ResourceRequest } from '@anneal/contracts/resource.ts';
 
 const properties: ReadonlyMap<string, string> = new Map([
   ['OS::Heat::Stack', 'timeout'],
   ['AWS::CloudFormation::Stack', 'TimeoutInMinutes'],
 ]);
 
-type Asked = { readonly resource: { readonly type: string }; readonly properties: JsonObject };
+interface Asked extends Pick<ResourceRequest, 'properties'> {
+  readonly resource: Pick<ResourceRequest['resource'], 'type'>;
+  /** A template that goes by the name of such a type has properties of its own. */
+  readonly nested?: Pick<NestedRequest, 'kind'> | undefined;
+}
 
 /** Of each of its actions; null: nothing is said. */
-export function minutesOf({ resource, properties: given }: Asked): number | null {
+export function minutesOf({ resource, properties: given, nested }: Asked): number | null {
+  if (nested?.kind === 'template') return null;
   const minutes = given[properties.get(resource.type) ?? ''];
   return typeof minutes === 'number' && minutes > 0 ? minutes : null;
 }

@@ -40,10 +40,11 @@ export function foreseenOf({ planned, foreseen }: PreviewRow): NestedForeseen | 
 
 /** The row of what an instance group makes its instances after: its reference says nothing before it is there. */
 export function launchConfiguration(
-  { type, properties }: PlanResource,
+  { type, nested, properties }: PlanResource,
   beside: ReadonlyMap<string, PreviewRow>,
 ): PreviewRow | undefined {
-  const expression = groupKind(type) === 'instances' ? properties['LaunchConfigurationName'] : undefined;
+  const isInstances = nested?.kind === 'group' && groupKind(type) === 'instances';
+  const expression = isInstances ? properties['LaunchConfigurationName'] : undefined;
   const [name] = expression ? referencesOf(expression).resources : [];
   return name === undefined ? undefined : beside.get(name);
 }

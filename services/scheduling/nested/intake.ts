@@ -94,7 +94,7 @@ export function createIntake(parts: {
     const data = message.data as ResourceRequest;
     const { nested, resource } = data;
     // A remote stack stands by itself: it is listed with the others, and the tree ends at it.
-    const isOwn = resource.type === 'OS::Heat::Stack';
+    const isOwn = nested?.kind === 'stack' && resource.type === 'OS::Heat::Stack';
     const now = context.now();
     const project = message.project ?? '';
     const { version: _, ...document } = newStack({
@@ -104,7 +104,7 @@ export function createIntake(parts: {
       project,
       owner: nested?.owner ?? '',
       created_at: now.toISOString(),
-      timeout_minutes: minutesOf(data),
+      timeout_minutes: minutesOf(data) ?? data.nested?.timeout_minutes ?? null,
       on_failure: 'keep',
       tags: [],
       target: more.target,
@@ -236,7 +236,7 @@ export function createIntake(parts: {
         id: message.id,
         plan: await plans.get(compiled.target.plan),
         target: compiled.target,
-        timeout_minutes: minutesOf(data),
+        timeout_minutes: minutesOf(data) ?? data.nested?.timeout_minutes ?? null,
         ...(compiled.kept && { group: toKept(compiled.kept) }),
         parent,
       };

@@ -19,9 +19,9 @@ const ownReference = 'OS::stack_id';
 export function nestedReference(resource: ResourceDocument, project: string): Json | undefined {
   const { type, nested, attributes, physical_id: id, physical_name: name } = resource;
   if (!isNested(resource) || id === null) return undefined;
-  if (groupKind(type) === 'instances') return name;
+  if (nested === 'group' && groupKind(type) === 'instances') return name;
   const said = Object.hasOwn(attributes, ownReference) ? attributes[ownReference] : undefined;
   if (nested === 'template' && said !== undefined && said !== null) return said;
-  const isNamed = nested === 'template' || type === 'AWS::CloudFormation::Stack';
+  const isNamed = nested === 'template' || (nested === 'stack' && type === 'AWS::CloudFormation::Stack');
   return isNamed ? `arn:openstack:heat::${project}:stacks/${name}/${id}` : undefined;
 }

@@ -4,7 +4,7 @@
  * not draw again.
  */
 import type { ResourceResponse } from '@anneal/contracts/resource.ts';
-import type { ResourceDocument, StackDocument } from '@anneal/convergence/documents.ts';
+import { type ResourceDocument, servedType, type StackDocument } from '@anneal/convergence/documents.ts';
 import type { Secrets } from '@anneal/runtime/secrets.ts';
 import { requestData } from '../request-envelope.ts';
 import { responseTo } from './answering.ts';
@@ -16,7 +16,8 @@ export function answerAtOnce(
   secrets: Secrets,
 ): ResourceResponse | undefined {
   const { request } = resource;
-  const behaviour = behaviourOf(resource.type);
+  const type = servedType(resource);
+  const behaviour = type === undefined ? undefined : behaviourOf(type);
   const isAdopted = resource.action === 'ADOPT';
   if (!request || !behaviour || !(behaviour.atOnce || isAdopted)) return undefined;
   const { action } = request;
