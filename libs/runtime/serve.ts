@@ -11,13 +11,14 @@ import { serviceNames, type ServiceName } from '@anneal/contracts/queues.ts';
 import { registry } from '@anneal/contracts/registry.ts';
 import { openStore } from '@anneal/store/open.ts';
 import type { Logger } from 'pino';
-import { collectDefaultMetrics, Registry } from 'prom-client';
+import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import { v7 } from 'uuid';
 import { armFromText } from './fault.ts';
 import { serveHealth } from './health.ts';
 import { instrumentBus, traceMint } from './instrument.ts';
 import { loadKeys } from './keys.ts';
 import { createLog } from './log.ts';
+import { clockMetrics, openMachineClock } from './machine-clock.ts';
 import { createSecrets } from './secrets.ts';
 import type { RunningService, Service } from './service.ts';
 import { readSettings, refuseUnknown } from './settings.ts';
@@ -75,10 +76,21 @@ export async function startServices({ services, environment, log: givenLog }: Se
     collectDefaultMetrics({ register: metrics });
     const secrets = createSecrets(await loadKeys({ setting: settings.keys, dataDirectory }));
     const newId = (): string => v7();
-    const now = (): Date => new Date();
 
     const store = await openStore({ url: settings.storeUrl ?? `sqlite:${dataDirectory}/store.db` });
     undo.push(() => store.close());
+    const clock = await openMachineClock({ store, log: log.child({ service: 'clock' }) });
+    undo.push(() => clock.stop());
+    const { now } = clock;
+    metrics.registerMetric(
+      new Gauge({
+        ...clockMetrics.skew,
+        registers: [],
+        collect() {
+          this.set(clock.skewMs() / 1000);
+        },
+      }),
+    );
     const gate = createStoreGate({ store, log });
     stopping.signal.addEventListener('abort', () => gate.close());
     const openedBus = await openBus({

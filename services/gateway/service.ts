@@ -16,6 +16,9 @@ import manifest from './package.json' with { type: 'json' };
 import { gatewaySettings } from './settings.ts';
 import { createWakeups, eventsKey, queueKey } from './wakeups.ts';
 
+/** Clients compare the expiry of a token with their own clocks, so it follows the system clock even when that is set. */
+const wallClock = (): Date => new Date();
+
 export const gatewayService = defineService({
   name: 'gateway',
   settings: gatewaySettings,
@@ -28,7 +31,7 @@ export const gatewayService = defineService({
 
     const lifetimeMs = settings.tokenHours * 3_600_000;
     const password = await openPassword({ store, password: settings.adminPassword });
-    const tokens = await openTokens({ store, now: context.now, lifetimeMs });
+    const tokens = await openTokens({ store, now: wallClock, lifetimeMs });
     const ask = createAsk({ bus, mint, timeoutMs: settings.answerTimeoutMs });
     const wakeups = createWakeups();
     const stopMetrics = serveQueueMetrics({ bus, metrics: context.metrics, now: context.now });
@@ -48,7 +51,7 @@ export const gatewayService = defineService({
       wakeups,
       stopping: stopping.signal,
       authenticate: createAuthenticate({ tokens, secrets: context.secrets, ask, now }),
-      keystone: { ask, secrets: context.secrets, password, tokens, lifetimeMs, region: context.region, now },
+      keystone: { ask, secrets: context.secrets, password, tokens, lifetimeMs, region: context.region, now: Date.now },
       version: manifest.version,
     });
     const unused = unusedConnections(app);

@@ -41,7 +41,12 @@ export const notificationService = defineService({
 
     const subscriptions = await openSubscriptions(store);
     const deliveries = await openDeliveries(store);
-    const sender = createSender({ timeoutMs: settings.timeoutMs, allowPrivate: settings.allowPrivate, now });
+    const sender = createSender({
+      timeoutMs: settings.timeoutMs,
+      allowPrivate: settings.allowPrivate,
+      // Listeners compare the time of a signature with their own clocks, so it follows the system clock even when that is set.
+      now: Date.now,
+    });
 
     const active = (): Promise<SubscriptionDocument[]> => subscriptions.find({ where: { status: 'active' } });
     const events = await EventLog.open({

@@ -17,6 +17,7 @@ import { yaqlRows } from '@anneal/hot/yaql/library.ts';
 import { notificationService } from '@anneal/notification/service.ts';
 import { provisioningService } from '@anneal/provisioning/service.ts';
 import { busMetrics } from '@anneal/runtime/instrument.ts';
+import { clockMetrics } from '@anneal/runtime/machine-clock.ts';
 import { queueMetrics } from '@anneal/runtime/queue-metrics.ts';
 import { sharedSettings } from '@anneal/runtime/shared-settings.ts';
 import { schedulingService } from '@anneal/scheduling/service.ts';
@@ -51,7 +52,11 @@ const pages: Record<string, string> = {
   'errors.md': errorsPage(),
   'events.md': eventsPage(),
   'functions.md': functionsPage({ versions: versionRows(), functions: functionRows, yaql: yaqlRows() }),
-  'metrics.md': metricsPage([...Object.values(busMetrics), ...Object.values(queueMetrics)]),
+  'metrics.md': metricsPage([
+    ...Object.values(busMetrics),
+    ...Object.values(queueMetrics),
+    ...Object.values(clockMetrics),
+  ]),
   'resource-types.md': resourceTypesPage([
     ...configurationTypes,
     ...provisioningTypes,

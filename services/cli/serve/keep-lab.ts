@@ -6,29 +6,33 @@ import { isRunning } from './lock.ts';
 const lookMs = 500;
 
 /**
- * Resolves when `signal` is aborted. A lab that cannot be started again is tried again with growing pauses, each failure
- * told to `onTrouble`.
+ * Starts the lab, and starts it again whenever it dies. Resolves when `signal` is aborted. A lab that does not start is tried
+ * again with growing pauses, and each failure goes to `onTrouble`: a suspended or slow lab never ends the server.
+ * A lab that an operator started by hand is left to the operator.
  */
 export async function keepLab(parameters: {
-  lab: Lab;
   start: () => Promise<Lab>;
-  onRestart: (lab: Lab) => void;
+  /** Called for the first start (`isRestart` false) and each later one; the next look waits for its promise. */
+  onStart: (lab: Lab, isRestart: boolean) => Promise<void>;
   onTrouble: (error: unknown) => void;
   signal: AbortSignal;
 }): Promise<void> {
-  const { start, onRestart, onTrouble, signal } = parameters;
-  let { lab } = parameters;
-  let pauseMs = lookMs;
+  const { start, onStart, onTrouble, signal } = parameters;
+  let lab: Lab | undefined;
+  let pauseMs = 0;
   while (!signal.aborted) {
     await delay(pauseMs, undefined, { signal }).catch(() => undefined);
-    if (signal.aborted || isRunning(lab.pid)) continue;
+    if (signal.aborted) return;
+    if (lab && (!lab.isOurs || isRunning(lab.pid))) continue;
     try {
-      lab = await start();
-      onRestart(lab);
+      const isRestart = lab !== undefined;
+      const started = await start();
+      await onStart(started, isRestart);
+      lab = started;
       pauseMs = lookMs;
     } catch (error) {
       if (!signal.aborted) onTrouble(error);
-      pauseMs = Math.min(pauseMs * 2, 30_000);
+      pauseMs = Math.min(Math.max(lookMs, pauseMs) * 2, 30_000);
     }
   }
 }

@@ -41,8 +41,21 @@ export async function startLab(parameters: {
   signal: AbortSignal;
 }): Promise<Lab> {
   const { folder, machines, environment, signal } = parameters;
-  const running = await findLab(folder);
+  const deadline = performance.now() + startSeconds * 1000;
   const owned = join(folder, 'started-by-server');
+  let running = await findLab(folder);
+  // A lab that accepts connections and does not answer is suspended or overloaded. Its folder is in use: a second lab must not start there.
+  while (running === 'silent') {
+    signal.throwIfAborted();
+    if (performance.now() > deadline) {
+      throw new AnnealError(
+        'Unavailable',
+        `The lab in ${folder} runs but did not answer for ${startSeconds} seconds: it is suspended or overloaded.`,
+      );
+    }
+    await delay(50);
+    running = await findLab(folder);
+  }
   if (running) {
     const ours = (await readFile(owned, 'utf8').catch(() => '')) === String(running.pid);
     return {
@@ -72,11 +85,13 @@ export async function startLab(parameters: {
   child.unref();
   const { pid } = child;
   await writeFile(owned, String(pid));
-  const deadline = Date.now() + startSeconds * 1000;
-  while (end.reason === undefined && Date.now() < deadline && !signal.aborted) {
+  // Looks once more after the deadline: on a slow machine this process may have slept over it.
+  for (let late = false; end.reason === undefined && !late && !signal.aborted; await delay(50)) {
+    late = performance.now() > deadline;
     const found = await findLab(folder);
-    if (found && found.pid === pid) return { ...found, isNew: true, isOurs: true, ...enderOf(pid) };
-    await delay(50);
+    if (found && found !== 'silent' && found.pid === pid) {
+      return { ...found, isNew: true, isOurs: true, ...enderOf(pid) };
+    }
   }
   if (pid !== undefined && end.reason === undefined) enderOf(pid).kill();
   signal.throwIfAborted();
@@ -86,16 +101,16 @@ export async function startLab(parameters: {
   throw new AnnealError('Unavailable', `The lab ${reason}. The end of its log, ${logFile}:\n${last}`);
 }
 
-/** Undefined where none runs: no file, a dead process, or one that does not answer. */
-async function findLab(folder: string): Promise<LabFile | undefined> {
+/** Undefined where none runs: no file, a dead process, or nothing listens. `silent` when something accepts connections and does not answer. */
+async function findLab(folder: string): Promise<LabFile | 'silent' | undefined> {
   try {
     const lab = labSchema.parse(JSON.parse(await readFile(join(folder, 'lab.json'), 'utf8')));
     if (!isRunning(lab.pid)) return undefined;
     const response = await fetch(new URL('/redfish/v1/', lab.url), { signal: AbortSignal.timeout(3000) });
     await response.body?.cancel();
     return response.ok ? lab : undefined;
-  } catch {
-    return undefined;
+  } catch (error) {
+    return error instanceof DOMException && error.name === 'TimeoutError' ? 'silent' : undefined;
   }
 }
 
@@ -111,8 +126,8 @@ function enderOf(pid: number): Pick<Lab, 'stop' | 'kill'> {
     kill: () => signalTo('SIGKILL'),
     async stop() {
       signalTo('SIGTERM');
-      const deadline = Date.now() + stopSeconds * 1000;
-      while (isRunning(pid) && Date.now() < deadline) await delay(25);
+      const deadline = performance.now() + stopSeconds * 1000;
+      while (isRunning(pid) && performance.now() < deadline) await delay(25);
       if (isRunning(pid)) signalTo('SIGKILL');
     },
   };

@@ -129,33 +129,30 @@ async function runServices(
     : await startServices({ services, environment: settings });
   try {
     const client = await connect({ authUrl, username, password, project });
-    let lab: Lab | undefined;
-    const start = (): Promise<Lab> =>
-      startLab({ folder: join(dataDirectory, 'lab'), machines: machines ?? 0, environment, signal: interrupt });
-    if (machines !== undefined) {
-      lab = await start();
-      onLab(lab);
+    const greet = async (lab: Lab | undefined): Promise<void> => {
+      const nodes = lab ? await enrolMachines({ client, lab }) : (await client.nodes.list()).length;
+      if (!interrupt.aborted) announce({ context, url, dataDirectory, nodes, lab, wanted: machines });
+    };
+    if (machines === undefined) {
+      await greet(undefined);
+      if (!interrupt.aborted) await once(interrupt, 'abort');
+      return;
     }
-    const nodes = lab ? await enrolMachines({ client, lab }) : (await client.nodes.list()).length;
-    if (interrupt.aborted) return;
-    announce({ context, url, dataDirectory, nodes, lab, wanted: machines });
-    if (lab?.isOurs) {
-      await keepLab({
-        lab,
-        start,
-        onRestart(restarted) {
-          onLab(restarted);
-          context.output.note(
-            `The lab died and was started again at ${restarted.url}; its machines come back from a power cut.`,
-          );
-        },
-        onTrouble: (error) =>
-          context.output.note(`The lab died and cannot be started again: ${toFailure(error).message}`),
-        signal: interrupt,
-      });
-    } else {
-      await once(interrupt, 'abort');
-    }
+    await keepLab({
+      start: () => startLab({ folder: join(dataDirectory, 'lab'), machines, environment, signal: interrupt }),
+      async onStart(lab, isRestart) {
+        onLab(lab);
+        if (!isRestart) return greet(lab);
+        context.output.note(
+          `The lab died and was started again at ${lab.url}; its machines come back from a power cut.`,
+        );
+      },
+      onTrouble: (error) =>
+        context.output.note(
+          `The lab is not ready: ${toFailure(error).message}\nThe server works without it, and tries to start it again.`,
+        ),
+      signal: interrupt,
+    });
   } finally {
     await running.stop();
   }
