@@ -1,58 +1,123 @@
-/** What a management controller does wrong, on demand: for tests of those who depend on it. */
+/** The misbehaviour of one management controller, on command: for tests of the programs that depend on it. */
 import { z } from 'zod';
+
+/** Instead of what was asked for. `hang` accepts the request and never answers; `half` ends in the middle of its body. */
+export const falseAnswers = ['hang', 'half', 'garbage', 'html', 'empty', 'deep', 'unauthorized', 'error'] as const;
+export type FalseAnswer = (typeof falseAnswers)[number];
+
+const count = z.number().int().nonnegative();
 
 export const faultSchema = z.strictObject({
   /** The next n requests are answered 503, with Retry-After. */
-  busy: z.number().int().nonnegative().optional(),
+  busy: count.optional(),
   retry_after: z.number().nonnegative().optional(),
   /** Each answer comes this many milliseconds late. */
-  slow: z.number().int().nonnegative().optional(),
+  slow: count.optional(),
+  /** Each answer is sent byte by byte, with this many milliseconds between two. 0 ends it. */
+  drip: count.optional(),
+  /** Every request gets this answer. Null ends it. */
+  answer: z.enum(falseAnswers).nullable().optional(),
   /** The next n resets are accepted and not carried out. */
-  ignore_resets: z.number().int().nonnegative().optional(),
+  ignore_resets: count.optional(),
+  /** The next n images are accepted and not mounted. */
+  ignore_media: count.optional(),
+  /** A mounted image is lost at the next reset. */
+  drop_media: z.boolean().optional(),
+  /** The power that is shown: always this, or for `stale` the one at the time of the command. Null ends it. */
+  power: z
+    .union([z.enum(['On', 'Off', 'PoweringOn', 'PoweringOff']), z.literal('stale')])
+    .nullable()
+    .optional(),
+  /** Another machine answers at this place: the UUID of the system and of its controller. Null ends it. */
+  uuid: z.string().nullable().optional(),
+  /** Properties of the system that are shown instead of the true ones. Null ends it. */
+  system: z.record(z.string(), z.unknown()).nullable().optional(),
   /** No answer at all: connections are dropped. A number of milliseconds, or until it is cleared. */
-  dark: z.union([z.boolean(), z.number().int().nonnegative()]).optional(),
+  dark: z.union([z.boolean(), count]).optional(),
+  /** The controller restarts: dark for this many milliseconds, and every session of the lab ends. */
+  reboot: count.optional(),
 });
 export type Fault = z.infer<typeof faultSchema>;
 
-export class Faults {
-  #busy = 0;
-  #retryAfter = 1;
-  #slow = 0;
-  #ignoreResets = 0;
-  #darkUntil = 0;
+type Lasting = { readonly [Name in Exclude<keyof Fault, 'dark' | 'reboot'>]-?: Exclude<Fault[Name], undefined> };
 
-  set(fault: Fault): void {
-    if (fault.busy !== undefined) this.#busy = fault.busy;
-    if (fault.retry_after !== undefined) this.#retryAfter = fault.retry_after;
-    if (fault.slow !== undefined) this.#slow = fault.slow;
-    if (fault.ignore_resets !== undefined) this.#ignoreResets = fault.ignore_resets;
-    if (fault.dark !== undefined) {
-      this.#darkUntil = fault.dark === true ? Infinity : fault.dark === false ? 0 : Date.now() + fault.dark;
-    }
+const none: Lasting = {
+  busy: 0,
+  retry_after: 1,
+  slow: 0,
+  drip: 0,
+  answer: null,
+  ignore_resets: 0,
+  ignore_media: 0,
+  drop_media: false,
+  power: null,
+  uuid: null,
+  system: null,
+};
+
+export class Faults {
+  #fault: Lasting = none;
+  #darkUntil = 0;
+  #stale = '';
+
+  /** @param power what a `stale` reading goes on to show. */
+  set({ dark, reboot, ...fault }: Fault, power: string): void {
+    const given = Object.fromEntries(Object.entries(fault).filter(([, value]) => value !== undefined));
+    this.#fault = { ...this.#fault, ...given };
+    if (fault.power === 'stale') this.#stale = power;
+    if (dark !== undefined) this.#darkUntil = dark === true ? Infinity : dark === false ? 0 : Date.now() + dark;
+    if (reboot !== undefined) this.#darkUntil = Date.now() + reboot;
   }
 
   clear(): void {
-    this.set({ busy: 0, slow: 0, ignore_resets: 0, dark: false });
+    this.#fault = none;
+    this.#darkUntil = 0;
   }
 
   get slowMs(): number {
-    return this.#slow;
+    return this.#fault.slow;
+  }
+  get dripMs(): number {
+    return this.#fault.drip;
+  }
+  get answer(): FalseAnswer | null {
+    return this.#fault.answer;
+  }
+  get dropsMedia(): boolean {
+    return this.#fault.drop_media;
   }
   get isDark(): boolean {
     return Date.now() < this.#darkUntil;
   }
   /** Seconds to wait, when this request is to be refused. */
   takeBusy(): number | undefined {
-    if (this.#busy === 0) return undefined;
-    this.#busy -= 1;
-    return this.#retryAfter;
+    return this.#take('busy') ? this.#fault.retry_after : undefined;
   }
   takeIgnoredReset(): boolean {
-    if (this.#ignoreResets === 0) return false;
-    this.#ignoreResets -= 1;
-    return true;
+    return this.#take('ignore_resets');
+  }
+  takeIgnoredMedia(): boolean {
+    return this.#take('ignore_media');
+  }
+  /** The document of the system, as this controller shows it. */
+  shown(system: object): object {
+    const { uuid, system: instead } = this.#fault;
+    const power = this.#fault.power === 'stale' ? this.#stale : this.#fault.power;
+    return {
+      ...system,
+      ...(power !== null && { PowerState: power }),
+      ...(uuid !== null && { UUID: uuid }),
+      ...instead,
+    };
   }
   show(): object {
-    return { busy: this.#busy, slow: this.#slow, ignore_resets: this.#ignoreResets, dark: this.isDark };
+    return { ...this.#fault, dark: this.isDark };
+  }
+
+  #take(name: 'busy' | 'ignore_resets' | 'ignore_media'): boolean {
+    const left = this.#fault[name];
+    if (left === 0) return false;
+    this.#fault = { ...this.#fault, [name]: left - 1 };
+    return true;
   }
 }

@@ -6,7 +6,7 @@ import { wrongValue } from './redfish/errors.ts';
 import { systemPath } from './redfish/representation.ts';
 
 export function labRoutes(endpoint: Endpoint): void {
-  const { app, machines, faults } = endpoint;
+  const { app, machines, faults, sessions } = endpoint;
 
   app.get('/lab/v1/machines', () => ({ machines: [...machines.values()].map(labView) }));
   const labView = (machine: Machine): object => ({
@@ -28,7 +28,8 @@ export function labRoutes(endpoint: Endpoint): void {
         request.body,
         fault.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`).join('; '),
       );
-    faults.get(machine.state.name)?.set(fault.data);
+    faults.get(machine.state.name)?.set(fault.data, machine.power);
+    if (fault.data.reboot !== undefined) sessions.endAll();
     return labView(machine);
   });
   app.delete<ById>('/lab/v1/machines/:id/faults', (request) => {

@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { z } from 'zod';
+import { fingerprintOf, selfSigned, type Certificate } from './certificate.ts';
 import { canBind, loopbackAddress } from './loopback.ts';
 import { inventMachine, loadMachine, saveMachine, writeWhole } from './machine-state.ts';
 import { Machine, type StartAgent, type Timing } from './machine.ts';
@@ -23,12 +24,16 @@ export interface LabOptions {
   readonly startAgent: StartAgent;
   readonly log: Logger;
   readonly sessionLimit?: number;
+  /** HTTPS with a certificate that the lab signs itself, and keeps. */
+  readonly tls?: boolean;
 }
 
 export interface Lab {
   readonly url: string;
   readonly username: string;
   readonly password: string;
+  /** Of its certificate, as a node is given it; undefined without TLS. */
+  readonly fingerprint: string | undefined;
   readonly machines: readonly Machine[];
   /** Cuts the power: nothing that the machines started is left when it resolves. */
   stop(): Promise<void>;
@@ -40,9 +45,11 @@ interface LabFile {
   readonly pid: number;
   readonly username: string;
   readonly password: string;
+  readonly fingerprint?: string;
   readonly machines: readonly { readonly name: string; readonly system_id: string; readonly address: string }[];
 }
 
+const certificateSchema = z.object({ cert: z.string(), key: z.string() });
 const rememberedSchema = z.object({ username: z.string(), password: z.string(), port: z.number().int() });
 
 export async function startLab(options: LabOptions): Promise<Lab> {
@@ -82,10 +89,13 @@ export async function startLab(options: LabOptions): Promise<Lab> {
     });
   });
 
+  const certificate = options.tls ? readCertificate(directory, options.host) : undefined;
+  const fingerprint = certificate && fingerprintOf(certificate.cert);
   const app = createRedfish({
     machines,
     credentials,
     log: options.log,
+    certificate,
     ...(options.sessionLimit !== undefined && { sessionLimit: options.sessionLimit }),
   });
   try {
@@ -95,12 +105,13 @@ export async function startLab(options: LabOptions): Promise<Lab> {
     throw error;
   }
   const { port } = app.server.address() as AddressInfo;
-  const url = `http://${options.host.includes(':') ? `[${options.host}]` : options.host}:${port}`;
+  const url = `${certificate ? 'https' : 'http'}://${options.host.includes(':') ? `[${options.host}]` : options.host}:${port}`;
   writeWhole(join(directory, 'state.json'), JSON.stringify({ ...credentials, port }));
   const file: LabFile = {
     url,
     pid: process.pid,
     ...credentials,
+    ...(fingerprint !== undefined && { fingerprint }),
     machines: machines.map(({ state: { name, address } }) => ({ name, system_id: systemPath(name), address })),
   };
   writeWhole(join(directory, 'lab.json'), JSON.stringify(file));
@@ -137,9 +148,22 @@ export async function startLab(options: LabOptions): Promise<Lab> {
   return {
     url,
     ...credentials,
+    fingerprint,
     machines,
     stop: () => (stopped ??= stop()),
   };
+}
+
+/** The one of the last run, which nodes may have been told to expect. */
+function readCertificate(directory: string, host: string): Certificate {
+  const file = join(directory, 'certificate.json');
+  try {
+    return certificateSchema.parse(JSON.parse(readFileSync(file, 'utf8')));
+  } catch {
+    const certificate = selfSigned(host);
+    writeWhole(file, JSON.stringify(certificate));
+    return certificate;
+  }
 }
 
 function readRemembered(directory: string): z.infer<typeof rememberedSchema> | undefined {

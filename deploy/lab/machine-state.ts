@@ -11,6 +11,10 @@ export const bootTargets = ['None', 'Pxe', 'Cd', 'Hdd', 'UefiHttp', 'BiosSetup']
 export const bootEnabled = ['Disabled', 'Once', 'Continuous'] as const;
 export const bootModes = ['UEFI', 'Legacy'] as const;
 
+/** The light at the front of the machine. */
+export const indicators = ['Lit', 'Blinking', 'Off'] as const;
+export type Indicator = (typeof indicators)[number];
+
 export const bootOverrideSchema = z.object({
   target: z.enum(bootTargets),
   enabled: z.enum(bootEnabled),
@@ -33,6 +37,7 @@ export const machineStateSchema = z.object({
   /** Address of the image in the virtual drive. */
   media: z.string().nullable(),
   assetTag: z.string(),
+  indicator: z.enum(indicators).default('Off'),
   /** Older firmware has none, and its virtual drive only under the manager. */
   httpBoot: z.boolean().default(true),
 });
@@ -64,6 +69,7 @@ export function inventMachine({
     boot: noOverride,
     media: null,
     assetTag: '',
+    indicator: 'Off',
     httpBoot: index % 4 !== 3,
   };
 }

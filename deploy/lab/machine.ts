@@ -13,7 +13,7 @@ import type { Logger } from 'pino';
 import { uuidv7 } from './ids.ts';
 import { fetchSeed, report } from './boot-image.ts';
 import { erase, install, installedSeed, machineEnvironment, rootOf, writePrograms } from './installation.ts';
-import { noOverride, saveMachine, type BootOverride, type MachineState } from './machine-state.ts';
+import { noOverride, saveMachine, type BootOverride, type Indicator, type MachineState } from './machine-state.ts';
 import { killProcesses, terminateProcesses } from './processes.ts';
 
 export const resetTypes = [
@@ -151,6 +151,9 @@ export class Machine {
   }
   setAssetTag(assetTag: string): void {
     this.#remember({ assetTag });
+  }
+  setIndicator(indicator: Indicator): void {
+    this.#remember({ indicator });
   }
 
   #enqueue(change: () => Promise<void>): Promise<void> {

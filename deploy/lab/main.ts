@@ -7,17 +7,18 @@ import { startLab } from './lab.ts';
 
 const help = `Simulated bare-metal machines behind a Redfish endpoint.
 
-  node deploy/lab/main.ts --data DIR [--machines 6] [--port 0] [--host 127.0.0.1] [--boot-seconds 1]
+  node deploy/lab/main.ts --data DIR [--machines 6] [--port 0] [--host 127.0.0.1] [--boot-seconds 1] [--tls]
 
   --data DIR          Where the machines keep their state; the same folder is the same machines.
   --machines N        How many there are (1 to 1000).
   --port P            Of the endpoint; 0 takes the one of the last run, or a free one.
   --host ADDRESS      Where the endpoint listens.
+  --tls               HTTPS, with a certificate that the lab signs itself; DIR/lab.json has its fingerprint.
   --boot-seconds S    How long the power-on self-test takes.
   --log-level LEVEL   debug, info, warn, error or silent.
 
 When it is ready, DIR/lab.json says where it is and how to log in. SIGTERM and SIGINT cut the power of all machines.
-Faults: POST /lab/v1/machines/<name>/faults {"busy": 3, "slow": 500, "ignore_resets": 1, "dark": true}; DELETE clears.
+Faults: POST /lab/v1/machines/<name>/faults {"answer": "hang", "drip": 500, "power": "stale"}; DELETE clears. All are in faults.ts.
 `;
 
 function number(
@@ -36,6 +37,7 @@ function readFlags() {
       data: { type: 'string' },
       port: { type: 'string', default: '0' },
       host: { type: 'string', default: '127.0.0.1' },
+      tls: { type: 'boolean', default: false },
       'boot-seconds': { type: 'string', default: '1' },
       'log-level': { type: 'string', default: 'info' },
       help: { type: 'boolean', short: 'h', default: false },
@@ -48,6 +50,7 @@ function readFlags() {
     directory: resolve(values.data),
     host: values.host,
     level: values['log-level'],
+    tls: values.tls,
     machines: number(values.machines, { name: 'machines', min: 1, max: 1000, whole: true }),
     port: number(values.port, { name: 'port', min: 0, max: 65_535, whole: true }),
     bootSeconds: number(values['boot-seconds'], { name: 'boot-seconds', min: 0, max: 3600, whole: false }),

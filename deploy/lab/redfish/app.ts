@@ -1,13 +1,17 @@
 /** The Redfish endpoint in front of all machines, as the controller of an enclosure has it. */
-import { setTimeout as sleep } from 'node:timers/promises';
-import fastify, { type FastifyInstance } from 'fastify';
+import fastify, { type FastifyHttpOptions, type FastifyInstance } from 'fastify';
+import type { Server } from 'node:http';
 import type { Logger } from 'pino';
 import { Faults } from '../faults.ts';
+import type { Certificate } from '../certificate.ts';
 import { labRoutes } from '../lab-routes.ts';
 import type { Machine } from '../machine.ts';
+import { accountRoutes } from './account-routes.ts';
 import { pathOf, root } from './endpoint.ts';
-import { errorBody, notFound, RedfishError } from './errors.ts';
+import { errorBody, RedfishError } from './errors.ts';
 import { machineRoutes } from './machine-routes.ts';
+import { misbehave } from './misbehaviour.ts';
+import { followProtocol, unknownMethod } from './protocol.ts';
 import { serviceRoutes } from './service-routes.ts';
 import { Sessions, type Credentials } from './sessions.ts';
 import { Tasks } from './tasks.ts';
@@ -18,6 +22,8 @@ export interface RedfishOptions {
   readonly log: Logger;
   readonly sessionLimit?: number;
   readonly sessionTimeoutMs?: number;
+  /** With one, it speaks HTTPS. */
+  readonly certificate?: Certificate | undefined;
 }
 
 /** Entry of the standard that needs no authentication: how else would a client find where to log in. */
@@ -35,7 +41,17 @@ export function createRedfish(options: RedfishOptions): FastifyInstance {
   });
   const tasks = new Tasks();
 
-  const app = fastify({ forceCloseConnections: true, routerOptions: { ignoreTrailingSlash: true } });
+  const app = fastify({
+    forceCloseConnections: true,
+    routerOptions: { ignoreTrailingSlash: true },
+    clientErrorHandler: (error, socket) => {
+      if (socket.writable) socket.end(error.code === 'HPE_INVALID_METHOD' ? unknownMethod : badRequest);
+      else socket.destroy();
+    },
+    // Fastify's types tell HTTP from HTTPS by this option; everything below is the same for both.
+    ...((options.certificate && { https: options.certificate }) as FastifyHttpOptions<Server> | undefined),
+  });
+  followProtocol(app);
   // Some clients send no body with `Content-Type: application/json`; a controller does not mind.
   app.removeContentTypeParser('application/json');
   app.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, text, done) => {
@@ -46,34 +62,20 @@ export function createRedfish(options: RedfishOptions): FastifyInstance {
     }
   });
 
-  app.addHook('onRequest', async (request, reply) => {
-    void reply.header('odata-version', '4.0').header('cache-control', 'no-cache');
+  misbehave(app, faults);
+  app.addHook('onRequest', (request, _reply, done) => {
     const path = pathOf(request);
-    const id = /^\/redfish\/v1\/(?:Systems|Managers|Chassis)\/([^/]+)/.exec(path)?.[1];
-    const fault = id === undefined ? undefined : faults.get(id);
-    if (fault?.isDark) {
-      request.raw.socket.destroy();
-      reply.hijack();
-      return;
-    }
-    if (fault && fault.slowMs > 0) await sleep(fault.slowMs);
-    const wait = fault?.takeBusy();
-    if (wait !== undefined) {
-      throw new RedfishError(
-        503,
-        'ServiceTemporarilyUnavailable',
-        `The service is temporarily unavailable. Retry in ${wait} seconds.`,
-        {
-          headers: { 'retry-after': String(wait) },
-        },
-      );
-    }
     const login = request.method === 'POST' && /^\/redfish\/v1\/SessionService\/Sessions(\/Members)?$/.test(path);
-    if (open.has(path) || login) return;
-    sessions.authenticate({
-      token: one(request.headers['x-auth-token']),
-      authorization: request.headers.authorization,
-    });
+    try {
+      if (!open.has(path) && !login)
+        sessions.authenticate({
+          token: one(request.headers['x-auth-token']),
+          authorization: request.headers.authorization,
+        });
+      done();
+    } catch (error) {
+      done(error as Error);
+    }
   });
 
   app.setErrorHandler((error, request, reply) => {
@@ -83,15 +85,15 @@ export function createRedfish(options: RedfishOptions): FastifyInstance {
     if (status >= 500) log.error({ err: error, path: request.url }, 'the endpoint failed');
     return reply.code(status).send(errorBody({ key: status >= 500 ? 'InternalError' : 'GeneralError', message }));
   });
-  app.setNotFoundHandler((request) => {
-    throw notFound(pathOf(request));
-  });
 
   const endpoint = { app, machines, faults, sessions, tasks };
   serviceRoutes(endpoint);
+  accountRoutes(endpoint);
   machineRoutes(endpoint);
   labRoutes(endpoint);
   return app;
 }
+
+const badRequest = 'HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n';
 
 const one = (header: string | string[] | undefined): string | undefined => (Array.isArray(header) ? header[0] : header);

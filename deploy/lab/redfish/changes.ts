@@ -1,7 +1,15 @@
 /** What clients may change in a machine, checked before anything is done. Pure: from a body to the change, or a refusal. */
 import { isObject } from '@anneal/contracts/json.ts';
 import { resetTypes, type ResetType } from '../machine.ts';
-import { bootEnabled, bootModes, bootTargets, type BootOverride, type MachineState } from '../machine-state.ts';
+import {
+  bootEnabled,
+  bootModes,
+  bootTargets,
+  indicators,
+  type BootOverride,
+  type Indicator,
+  type MachineState,
+} from '../machine-state.ts';
 import { RedfishError, wrongValue } from './errors.ts';
 import { targetsOf } from './representation.ts';
 
@@ -21,6 +29,7 @@ export function resetTypeOf(body: Body): ResetType {
 export interface SystemChange {
   readonly boot?: BootOverride;
   readonly assetTag?: string;
+  readonly indicator?: Indicator;
 }
 
 export function systemChangeOf(body: Body, machine: MachineState): SystemChange {
@@ -32,10 +41,12 @@ export function systemChangeOf(body: Body, machine: MachineState): SystemChange 
     });
   }
   const { Boot: boot, AssetTag: tag } = body;
+  const indicator = optional(indicators, body['IndicatorLED'], 'IndicatorLED');
   if (tag !== undefined && typeof tag !== 'string') throw wrongValue('AssetTag', tag, 'texts');
   return {
     ...(boot !== undefined && { boot: bootChangeOf(bodyOf(boot), machine) }),
     ...(typeof tag === 'string' && { assetTag: tag }),
+    ...(indicator !== undefined && { indicator }),
   };
 }
 

@@ -1,10 +1,11 @@
 /** Systems, their controllers and their chassis. */
-import { createHash } from 'node:crypto';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyRequest } from 'fastify';
+import type { Faults } from '../faults.ts';
 import type { Machine } from '../machine.ts';
 import { bodyOf, imageOf, resetTypeOf, systemChangeOf } from './changes.ts';
 import { machineAt, pathOf, root, type ById, type Endpoint } from './endpoint.ts';
 import { notFound, RedfishError } from './errors.ts';
+import { requireMatch, tagged } from './etag.ts';
 import {
   chassis,
   chassisPath,
@@ -24,6 +25,8 @@ type Member = { Params: { id: string; kind: string; member: string } };
 export function machineRoutes(endpoint: Endpoint): void {
   const { app, machines, faults, tasks } = endpoint;
   const names = [...machines.keys()];
+  const faultsOf = (machine: Machine): Faults | undefined => faults.get(machine.state.name);
+  const shown = (machine: Machine): object => faultsOf(machine)?.shown(system(machine)) ?? system(machine);
 
   const all = (path: string, type: string, name: string, pathFor: (id: string) => string): void => {
     app.get(`${root}/${path}`, () => collection({ path: `${root}/${path}`, type, name, members: names.map(pathFor) }));
@@ -32,21 +35,21 @@ export function machineRoutes(endpoint: Endpoint): void {
   all('Managers', 'ManagerCollection', 'Controllers', managerPath);
   all('Chassis', 'ChassisCollection', 'Chassis', chassisPath);
 
-  app.get<ById>(`${root}/Systems/:id`, (request, reply) =>
-    tagged(request, reply, system(machineAt(endpoint, request))),
-  );
+  app.get<ById>(`${root}/Systems/:id`, (request, reply) => tagged(request, reply, shown(machineAt(endpoint, request))));
   app.patch<ById>(`${root}/Systems/:id`, (request, reply) => {
     const machine = machineAt(endpoint, request);
-    requireMatch(request, system(machine));
-    const { boot, assetTag } = systemChangeOf(bodyOf(request.body), machine.state);
+    requireMatch(request, shown(machine));
+    const { boot, assetTag, indicator } = systemChangeOf(bodyOf(request.body), machine.state);
     if (boot) machine.setBoot(boot);
     if (assetTag !== undefined) machine.setAssetTag(assetTag);
+    if (indicator !== undefined) machine.setIndicator(indicator);
     return reply.code(204).send();
   });
   app.post<ById>(`${root}/Systems/:id/Actions/ComputerSystem.Reset`, (request, reply) => {
     const machine = machineAt(endpoint, request);
     const type = resetTypeOf(bodyOf(request.body ?? {}));
-    const ignored = faults.get(machine.state.name)?.takeIgnoredReset() ?? false;
+    const ignored = faultsOf(machine)?.takeIgnoredReset() ?? false;
+    if (!ignored && faultsOf(machine)?.dropsMedia) machine.setMedia(null);
     const done = ignored ? Promise.resolve() : machine.reset(type);
     // Real controllers differ; every third of ours answers with a task.
     if (names.indexOf(machine.state.name) % 3 !== 2) return reply.code(204).send();
@@ -102,7 +105,7 @@ export function machineRoutes(endpoint: Endpoint): void {
       if (machine.state.media !== null && machine.state.media !== image) {
         throw new RedfishError(409, 'ResourceInUse', 'The drive holds another image; eject it first.');
       }
-      machine.setMedia(image);
+      if (!faultsOf(machine)?.takeIgnoredMedia()) machine.setMedia(image);
       return reply.code(204).send();
     });
     app.post<ById>(`${at}/Cd/Actions/VirtualMedia.EjectMedia`, (request, reply) => {
@@ -110,27 +113,4 @@ export function machineRoutes(endpoint: Endpoint): void {
       return reply.code(204).send();
     });
   }
-}
-
-const etagOf = (body: object): string =>
-  `"${createHash('sha256').update(JSON.stringify(body)).digest('base64url').slice(0, 16)}"`;
-
-function tagged(request: FastifyRequest, reply: FastifyReply, body: object): FastifyReply {
-  const tag = etagOf(body);
-  void reply.header('etag', tag);
-  if (request.headers['if-none-match'] === tag) return reply.code(304).send();
-  return reply.send({ ...body, '@odata.etag': tag });
-}
-
-/** A weak tag of the same content is taken too: clients are known to mix them up. */
-function requireMatch(request: FastifyRequest, body: object): void {
-  const wanted = request.headers['if-match'];
-  if (wanted === undefined || wanted === '*') return;
-  const tags = wanted.split(',').map((tag) => tag.trim().replace(/^W\//, ''));
-  if (tags.includes(etagOf(body))) return;
-  throw new RedfishError(
-    412,
-    'PreconditionFailed',
-    'The ETag supplied did not match the ETag required to change this resource.',
-  );
 }

@@ -55,7 +55,7 @@ export function system(machine: Machine): object {
     HostName: progress.state === 'OSRunning' ? progress.detail : '',
     PowerState: power,
     BiosVersion: '1.0.0',
-    IndicatorLED: 'Off',
+    IndicatorLED: state.indicator,
     Status: { ...ok, State: power === 'On' ? 'Enabled' : 'StandbyOffline' },
     Boot: {
       BootSourceOverrideEnabled: state.boot.enabled,

@@ -28,6 +28,7 @@ export function serviceRoot(uuid: string): object {
     Managers: link(`${root}/Managers`),
     Chassis: link(`${root}/Chassis`),
     SessionService: link(`${root}/SessionService`),
+    AccountService: link(`${root}/AccountService`),
     Tasks: link(`${root}/TaskService`),
     Registries: link(`${root}/Registries`),
     JsonSchemas: link(`${root}/JsonSchemas`),
@@ -36,7 +37,16 @@ export function serviceRoot(uuid: string): object {
 }
 
 export function odata(): object {
-  const kinds = ['Systems', 'Managers', 'Chassis', 'SessionService', 'TaskService', 'Registries', 'JsonSchemas'];
+  const kinds = [
+    'Systems',
+    'Managers',
+    'Chassis',
+    'SessionService',
+    'AccountService',
+    'TaskService',
+    'Registries',
+    'JsonSchemas',
+  ];
   return {
     '@odata.context': `${root}/$metadata`,
     value: [
@@ -56,6 +66,11 @@ const schemas: readonly (readonly [name: string, namespaces: readonly string[]])
   ['Chassis', ['Chassis', 'Chassis.v1_25_0']],
   ['SessionService', ['SessionService', 'SessionService.v1_1_9']],
   ['Session', ['Session', 'Session.v1_7_1']],
+  ['AccountService', ['AccountService', 'AccountService.v1_15_1']],
+  ['ManagerAccountCollection', ['ManagerAccountCollection']],
+  ['ManagerAccount', ['ManagerAccount', 'ManagerAccount.v1_12_1']],
+  ['RoleCollection', ['RoleCollection']],
+  ['Role', ['Role', 'Role.v1_3_3']],
   ['TaskService', ['TaskService', 'TaskService.v1_2_1']],
   ['Task', ['Task', 'Task.v1_7_3']],
   ['VirtualMedia', ['VirtualMedia', 'VirtualMedia.v1_6_3']],

@@ -1,4 +1,5 @@
 /** The service itself: its root, who is logged in, and what takes long. */
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { bodyOf } from './changes.ts';
 import { pathOf, root, type ById, type Endpoint } from './endpoint.ts';
 import { notFound, RedfishError } from './errors.ts';
@@ -45,7 +46,7 @@ export function serviceRoutes({ app, machines, sessions, tasks }: Endpoint): voi
       members: sessions.list().map(({ id }) => `${sessionPath}/${id}`),
     }),
   );
-  app.post(sessionPath, (request, reply) => {
+  const login = (request: FastifyRequest, reply: FastifyReply): FastifyReply => {
     const { UserName: username, Password: password } = bodyOf(request.body);
     if (typeof username !== 'string' || typeof password !== 'string') {
       throw new RedfishError(400, 'PropertyMissing', 'UserName and Password are required.', {
@@ -57,7 +58,10 @@ export function serviceRoutes({ app, machines, sessions, tasks }: Endpoint): voi
       .code(201)
       .headers({ 'x-auth-token': session.token, location: `${sessionPath}/${session.id}` })
       .send(showSession(session));
-  });
+  };
+  // The standard lets clients post to the members as well.
+  app.post(sessionPath, login);
+  app.post(`${sessionPath}/Members`, login);
   app.get<ById>(`${sessionPath}/:id`, (request) => {
     const session = sessions.list().find(({ id }) => id === request.params.id);
     if (!session) throw notFound(pathOf(request));

@@ -27,6 +27,15 @@ export class Sessions {
     this.timeoutMs = options.timeoutMs;
   }
 
+  get userName(): string {
+    return this.#credentials.username;
+  }
+
+  /** A controller that restarts forgets them. */
+  endAll(): void {
+    this.#sessions.clear();
+  }
+
   list(): Session[] {
     const oldest = Date.now() - this.timeoutMs;
     for (const session of this.#sessions.values()) if (session.lastUsedAt < oldest) this.#sessions.delete(session.id);
@@ -34,7 +43,7 @@ export class Sessions {
   }
 
   open({ username, password }: Credentials): Session {
-    if (!this.#matches({ username, password })) throw refused();
+    if (!this.#matches({ username, password })) throw noSession();
     if (this.list().length >= this.#limit) {
       throw new RedfishError(
         503,
@@ -65,14 +74,14 @@ export class Sessions {
     const { token, authorization } = headers;
     if (token !== undefined) {
       const session = this.list().find((entry) => same(entry.token, token));
-      if (!session) throw refused();
+      if (!session) throw noSession();
       session.lastUsedAt = Date.now();
       return;
     }
     const basic = /^Basic\s+(\S+)$/i.exec(authorization ?? '')?.[1];
-    if (basic === undefined) throw refused();
+    if (basic === undefined) throw noSession();
     const [username = '', ...password] = Buffer.from(basic, 'base64').toString('utf8').split(':');
-    if (!this.#matches({ username, password: password.join(':') })) throw refused();
+    if (!this.#matches({ username, password: password.join(':') })) throw noSession();
   }
 
   #matches({ username, password }: Credentials): boolean {
@@ -81,7 +90,8 @@ export class Sessions {
   }
 }
 
-const refused = (): RedfishError =>
+/** The answer to credentials that are wrong or missing. */
+export const noSession = (): RedfishError =>
   new RedfishError(401, 'NoValidSession', 'There is no valid session established with the implementation.', {
     headers: { 'www-authenticate': 'Basic realm="Redfish"' },
   });

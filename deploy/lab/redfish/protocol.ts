@@ -1,0 +1,66 @@
+/** What the Redfish protocol asks of every address: methods, versions, query parameters and headers. */
+import type { FastifyInstance } from 'fastify';
+import { pathOf } from './endpoint.ts';
+import { notFound, RedfishError } from './errors.ts';
+
+/** An unknown method does not get as far as a route: this is the whole answer on the socket. */
+export const unknownMethod =
+  'HTTP/1.1 501 Not Implemented\r\nOData-Version: 4.0\r\nContent-Length: 0\r\nConnection: close\r\n\r\n';
+
+/** To be called before the first route is added. */
+export function followProtocol(app: FastifyInstance): void {
+  const methods = new Map<string, Set<string>>();
+  app.addHook('onRoute', ({ url, method }) => {
+    const known = methods.get(url) ?? new Set<string>();
+    methods.set(url, known);
+    for (const name of Array.isArray(method) ? method : [method]) known.add(name);
+  });
+  const allowed = (url: string): string | undefined => {
+    const known = methods.get(url);
+    return known && [...known].toSorted().join(', ');
+  };
+
+  app.addHook('onRequest', (request, reply, done) => {
+    void reply.header('odata-version', '4.0').header('cache-control', 'no-cache');
+    const version = request.headers['odata-version'];
+    if (version !== undefined && version !== '4.0') {
+      done(new RedfishError(412, 'PreconditionFailed', `OData-Version ${String(version)} is not supported; 4.0 is.`));
+      return;
+    }
+    const strange = Object.keys(request.query as object).filter((name) => name.startsWith('$'));
+    if (strange.length > 0) {
+      const message = `The query parameters ${strange.join(', ')} are not supported.`;
+      done(new RedfishError(501, 'QueryNotSupportedOnResource', message));
+      return;
+    }
+    done();
+  });
+  app.addHook('preSerialization', (_request, reply, payload: unknown, done) => {
+    const type = (payload as Record<string, unknown> | null)?.['@odata.type'];
+    const schema = typeof type === 'string' ? /^#(?:(.+)\.)?\w+$/.exec(type)?.[1] : undefined;
+    if (schema !== undefined)
+      void reply.header('link', `<http://redfish.dmtf.org/schemas/v1/${schema}.json>; rel=describedby`);
+    done(null, payload);
+  });
+  app.addHook('onSend', (request, reply, payload, done) => {
+    const allow = request.routeOptions.url === undefined ? undefined : allowed(request.routeOptions.url);
+    if (allow !== undefined && (request.method === 'GET' || request.method === 'HEAD'))
+      void reply.header('allow', allow);
+    done(null, payload);
+  });
+  app.setNotFoundHandler((request) => {
+    const path = pathOf(request);
+    const parts = path.split('/');
+    const route = [...methods.keys()].find((url) => {
+      const names = url.split('/');
+      return names.length === parts.length && names.every((name, at) => name.startsWith(':') || name === parts[at]);
+    });
+    if (route === undefined) throw notFound(path);
+    throw new RedfishError(
+      405,
+      'OperationNotAllowed',
+      `The method ${request.method} is not allowed on ${path}; ${allowed(route)} are.`,
+      { headers: { allow: allowed(route) ?? '' } },
+    );
+  });
+}
