@@ -1,10 +1,12 @@
 /** What a bus must do that several processes share: one active consumer of a queue, and queues spread evenly. */
 import { openStore } from '@anneal/store/open.ts';
+import type { Document } from '@anneal/store/port.ts';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { BusHarness } from './conformance.ts';
+import type { BusHarness, OpenedBus } from './conformance.ts';
+import type { StoreTrouble } from './conformance-store.ts';
 import { happened, mint, sum, work } from './conformance-messages.ts';
 import type { Bus, Consumer, Delivery } from './port.ts';
 import { answer, route } from './route.ts';
@@ -20,9 +22,12 @@ const todo = (n: number) => mint(work, { data: { n } });
 
 interface Process {
   readonly bus: Bus;
+  readonly store: StoreTrouble;
   /** Of which it is the active consumer. */
   readonly active: Set<string>;
   readonly consumers: Consumer[];
+  /** How often it became or ceased to be the active consumer of a queue. */
+  readonly changes: () => number;
 }
 
 export function activeConformance(name: string, harness: BusHarness): void {
@@ -41,23 +46,29 @@ export function activeConformance(name: string, harness: BusHarness): void {
       await place.dispose();
     });
 
-    const open = async (storeUrl = place.storeUrl): Promise<Bus> => {
-      const { bus } = await harness.open({ url: place.url, storeUrl });
-      opened.push(bus);
-      return bus;
+    const openWith = async (storeUrl = place.storeUrl): Promise<OpenedBus> => {
+      const made = await harness.open({ url: place.url, storeUrl });
+      opened.push(made.bus);
+      return made;
     };
+    const open = async (storeUrl?: string): Promise<Bus> => (await openWith(storeUrl)).bus;
     const start = async (handlerOf: (bus: Bus) => (delivery: Delivery) => Promise<void>): Promise<Process> => {
-      const bus = await open();
+      const { bus, store } = await openWith();
       const active = new Set<string>();
+      let changes = 0;
       const consumers = await Promise.all(
         queues.map((queue) =>
           bus.consume(queue, handlerOf(bus), {
             singleActive: true,
-            onActive: (on) => void (on ? active.add(queue) : active.delete(queue)),
+            onActive(on) {
+              changes += 1;
+              if (on) active.add(queue);
+              else active.delete(queue);
+            },
           }),
         ),
       );
-      return { bus, active, consumers };
+      return { bus, store, active, consumers, changes: () => changes };
     };
     const answering = (bus: Bus) =>
       route([answer({ bus, mint }, sum, ({ data }) => Promise.resolve({ sum: data.a + data.b }))]);
@@ -179,6 +190,40 @@ export function activeConformance(name: string, harness: BusHarness): void {
       await vi.waitFor(() => expect([next.active.size, victim.active().length]).toEqual([4, 4]), soon);
       expect(victim.active().filter((queue) => next.active.has(queue))).toEqual([]);
     });
+
+    it.each([3_000, 6_000])(
+      'a store that answers %i ms late makes work slow; it neither stops it nor moves a queue',
+      { timeout: 240_000 },
+      async (lateMs) => {
+        const seen: string[] = [];
+        const record = () => async (delivery: Delivery) => void seen.push(`${delivery.queue} ${nOf(delivery)}`);
+        const [one, two] = [await start(record), await start(record)];
+        await spread([one, two], [4, 4]);
+        const before = [one, two].map((each) => each.changes());
+        for (const each of [one, two]) each.store.lateMs = lateMs;
+        // The versions of their documents show, to one who is not late, how often they were renewed.
+        const observer = await openStore({ url: place.storeUrl });
+        const members = await observer.collection<Document>({ name: 'bus_members', indexes: [] });
+        const versions = async (): Promise<Map<string, number>> =>
+          new Map((await members.find({ where: { id: { gt: '' } } })).map(({ id, version }) => [id, version]));
+        for (let n = 0; n < 3; n += 1) {
+          const from = await versions();
+          for (const queue of queues) void one.bus.send({ queue, messages: [todo(n)] });
+          await vi.waitFor(
+            async () => {
+              const now = await versions();
+              expect(now.size).toBe(2);
+              for (const [id, version] of now) expect(version).toBeGreaterThan(from.get(id) ?? 0);
+              expect(seen.filter((each) => each.endsWith(` ${n}`)).toSorted()).toEqual(queues.map((q) => `${q} ${n}`));
+            },
+            { timeout: 60_000, interval: 20 },
+          );
+        }
+        expect([one, two].map((each) => each.changes())).toEqual(before);
+        for (const each of [one, two]) each.store.lateMs = 0;
+        await observer.close();
+      },
+    );
 
     it('two that believe they own a queue lose nothing, and leave nothing behind', async () => {
       const [one, two] = [await open(), await open(`${place.storeUrl}-of-another`)];

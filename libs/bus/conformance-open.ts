@@ -5,6 +5,7 @@ import { randomUUID } from 'node:crypto';
 import type { Broker } from './broker.ts';
 import { createBus } from './bus.ts';
 import { silent, testRegistry } from './conformance-messages.ts';
+import { mayMisbehave } from './conformance-store.ts';
 import type { OpenedBus } from './conformance.ts';
 import { openBus, type OpenBusOptions } from './open.ts';
 import type { Bus } from './port.ts';
@@ -18,7 +19,7 @@ export const openTestBus = (parameters: { url: string; store: Store; source?: st
 export const opener =
   (openBroker: (options: Omit<OpenBusOptions, 'registry'>) => Promise<Broker>) =>
   async ({ url, storeUrl }: { url: string; storeUrl: string }): Promise<OpenedBus> => {
-    const store = await openStore({ url: storeUrl });
+    const { store, trouble } = mayMisbehave(await openStore({ url: storeUrl }));
     const broker = await openBroker({ ...about, url, store }).catch(async (error: unknown) => {
       await store.close();
       throw error;
@@ -32,6 +33,7 @@ export const opener =
           await store.close();
         },
       },
+      store: trouble,
       sendRaw: (queue, bytes) => broker.send({ queue, packets: [{ type: '', bytes }] }),
     };
   };

@@ -4,6 +4,7 @@ import { AnnealError } from '@anneal/contracts/errors.ts';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { StoreTrouble } from './conformance-store.ts';
 import { failed, happened, mint, sum, work } from './conformance-messages.ts';
 import type { Bus, ConsumeOptions, Delivery } from './port.ts';
 import { answer, route } from './route.ts';
@@ -12,6 +13,8 @@ export interface OpenedBus {
   readonly bus: Bus;
   /** Past all validation, as a foreign program would. */
   readonly sendRaw: (queue: string, bytes: Uint8Array) => Promise<void>;
+  /** Makes the store of this bus slow, or takes it away. */
+  readonly store: StoreTrouble;
 }
 
 export interface BusHarness {

@@ -12,6 +12,11 @@ export interface OpenBusOptions {
   source: string;
   /** Holds what is too large to travel. */
   store: Store;
+  /**
+   * The same store over connections of its own, on which the processes of a broker show that they live: work that waits
+   * for the store must not delay that. Default: `store`.
+   */
+  presence?: Store | undefined;
   registry: ReadonlyMap<string, Definition>;
   newId: () => string;
   now: () => Date;

@@ -21,11 +21,17 @@ export const busMetrics = {
     labelNames: ['queue', 'type', 'outcome'],
     buckets: [0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10, 60],
   },
+  takenOver: {
+    name: 'anneal_queue_taken_over_total',
+    help: 'How often this process became the one active consumer of a queue. It grows when processes come and go, not while they live.',
+    labelNames: ['queue'],
+  },
 };
 
 export function instrumentBus(bus: Bus, metrics: Registry, gate: Pick<StoreGate, 'guard'>): Bus {
   const sent = new Counter({ ...busMetrics.sent, registers: [metrics] });
   const handled = new Histogram({ ...busMetrics.handled, registers: [metrics] });
+  const takenOver = new Counter({ ...busMetrics.takenOver, registers: [metrics] });
 
   const measured =
     (handler: Handler): Handler =>
@@ -40,6 +46,13 @@ export function instrumentBus(bus: Bus, metrics: Registry, gate: Pick<StoreGate,
         throw error;
       }
     };
+  const counting = <O extends ConsumeOptions>(queue: string, options?: O) => ({
+    ...options,
+    onActive(active: boolean): void {
+      if (active) takenOver.inc({ queue });
+      options?.onActive?.(active);
+    },
+  });
   const count = (queue: string, messages: readonly { type: string }[]): void => {
     for (const { type } of messages) sent.inc({ queue: labelOf(queue), type });
   };
@@ -60,9 +73,9 @@ export function instrumentBus(bus: Bus, metrics: Registry, gate: Pick<StoreGate,
       return bus.request(parameters);
     },
     reply: (parameters) => bus.reply(parameters),
-    consume: (queue, handler, options) => bus.consume(queue, gate.guard(measured(handler)), options),
+    consume: (queue, handler, options) => bus.consume(queue, gate.guard(measured(handler)), counting(queue, options)),
     subscribe: (patterns, handler, options?: ConsumeOptions & { group?: string }) =>
-      bus.subscribe(patterns, gate.guard(measured(handler)), options),
+      bus.subscribe(patterns, gate.guard(measured(handler)), counting(`events.${options?.group}`, options)),
     check: () => bus.check(),
     close: () => bus.close(),
   };

@@ -26,6 +26,9 @@ import { sharedSettings } from './shared-settings.ts';
 import { createStoreGate } from './store-gate.ts';
 import { startTracing } from './trace.ts';
 
+/** One writes the sign of life, the other reads those of others. */
+const presenceConnections = 2;
+
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 export interface RunningServices {
@@ -77,7 +80,9 @@ export async function startServices({ services, environment, log: givenLog }: Se
     const secrets = createSecrets(await loadKeys({ setting: settings.keys, dataDirectory }));
     const newId = (): string => v7();
 
-    const store = await openStore({ url: settings.storeUrl ?? `sqlite:${dataDirectory}/store.db` });
+    const storeUrl = settings.storeUrl ?? `sqlite:${dataDirectory}/store.db`;
+    const busUrl = settings.busUrl ?? `sqlite:${dataDirectory}/bus.db`;
+    const store = await openStore({ url: storeUrl });
     undo.push(() => store.close());
     const clock = await openMachineClock({ store, log: log.child({ service: 'clock' }) });
     undo.push(() => clock.stop());
@@ -91,12 +96,17 @@ export async function startServices({ services, environment, log: givenLog }: Se
         },
       }),
     );
+    const presence = busUrl.startsWith('sqlite:')
+      ? undefined
+      : await openStore({ url: storeUrl, connections: presenceConnections });
+    undo.push(() => presence?.close() ?? Promise.resolve());
     const gate = createStoreGate({ store, log });
     stopping.signal.addEventListener('abort', () => gate.close());
     const openedBus = await openBus({
-      url: settings.busUrl ?? `sqlite:${dataDirectory}/bus.db`,
+      url: busUrl,
       source: 'anneal',
       store: { ...store, blobs: gate.blobs },
+      presence,
       registry,
       newId,
       now,

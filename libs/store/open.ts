@@ -3,14 +3,21 @@ import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Store } from './port.ts';
 
 /** An adapter is loaded only when its scheme is asked for: who runs on SQLite needs no driver of another store. */
-const adapters: Readonly<Record<string, (url: string) => Promise<Store>>> = {
-  mongodb: async (url) => (await import('./mongodb/store.ts')).openMongoStore(url),
-  'mongodb+srv': async (url) => (await import('./mongodb/store.ts')).openMongoStore(url),
-  sqlite: async (url) => (await import('./sqlite/store.ts')).openSqliteStore(url),
+const adapters: Readonly<Record<string, (options: OpenStoreOptions) => Promise<Store>>> = {
+  mongodb: async (options) => (await import('./mongodb/store.ts')).openMongoStore(options),
+  'mongodb+srv': async (options) => (await import('./mongodb/store.ts')).openMongoStore(options),
+  sqlite: async ({ url }) => (await import('./sqlite/store.ts')).openSqliteStore(url),
 };
 
+export interface OpenStoreOptions {
+  url: string;
+  /** The most connections to a database on a network; the URL's `maxPoolSize` comes first. Default 20. */
+  connections?: number;
+}
+
 /** @throws AnnealError InvalidRequest for a scheme that no adapter knows; Unavailable when the store cannot be opened. */
-export async function openStore({ url }: { url: string }): Promise<Store> {
+export async function openStore(options: OpenStoreOptions): Promise<Store> {
+  const { url } = options;
   const scheme = url.slice(0, Math.max(0, url.indexOf(':')));
   const open = Object.hasOwn(adapters, scheme) ? adapters[scheme] : undefined;
   if (!open) {
@@ -20,5 +27,5 @@ export async function openStore({ url }: { url: string }): Promise<Store> {
       `No store has the scheme of ${scheme === '' ? 'this URL' : `${scheme}:`}; known are ${known.join(', ')}.`,
     );
   }
-  return open(url);
+  return open(options);
 }

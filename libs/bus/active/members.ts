@@ -1,21 +1,22 @@
 /**
  * The processes that share a broker and a store: who lives, what each consumes, and which queues each wants to be the one
- * active consumer of. Each keeps one document (`presence.ts`); nobody compares clocks of machines.
+ * active consumer of. Each keeps one document (`presence.ts`); clocks of machines are never compared.
  *
  * M1 A process lives while its document is there.
- * M2 A document is removed in the version that was seen unchanged for six seconds by the clock of the one who looks, or
- *    for two when nobody answers to its name at the broker: whoever wrote meanwhile is not removed.
- * M3 Silence only counts while we could be heard ourselves: after a pause of ours, of the store or of the broker,
- *    everybody begins anew.
+ * M2 A document is removed in the version that was seen unchanged for six seconds by the clock of the process that looks,
+ *    or for two when no process answers to its name at the broker: a process that wrote meanwhile is not removed. Where
+ *    the store answers slowly, to the writer or to the process that looks, the six seconds grow (`waitFor`).
+ * M3 Silence only counts while this process could be heard itself: after a pause of the process, of the store or of the
+ *    broker, it counts the silence of all others from the start. A store that is as slow as before is no pause.
  */
 import type { Collection, Store } from '@anneal/store/port.ts';
 import type { BusLog } from '../broker.ts';
-import { Presence, type MemberDocument } from './presence.ts';
+import { Pace } from './pace.ts';
+import { Presence, waitFor, type MemberDocument } from './presence.ts';
 
 const tickMs = 500;
 const lookMs = 1_000;
 const suspectMs = 2_000;
-const deadMs = 6_000;
 const pauseMs = 3_000;
 
 interface Other {
@@ -46,6 +47,7 @@ export class Members {
   readonly #log: BusLog;
   readonly #others = new Map<string, Other>();
   readonly #probing = new Map<string, Promise<void>>();
+  readonly #pace = new Pace();
   readonly #timer: NodeJS.Timeout;
   #onChange: () => void = () => undefined;
   #looking: Promise<void> = Promise.resolve();
@@ -97,7 +99,7 @@ export class Members {
     return wants;
   }
 
-  /** Those who take from a queue now, in all processes. */
+  /** How many take from a queue now, in all processes. */
   consumersOf(queue: string): number {
     let sum = this.#presence.consumers.get(queue) ?? 0;
     for (const { document } of this.#others.values()) {
@@ -109,7 +111,7 @@ export class Members {
   joined(queue: string): Promise<void> {
     const { consumers } = this.#presence;
     consumers.set(queue, (consumers.get(queue) ?? 0) + 1);
-    return this.#presence.told();
+    return this.#presence.announced();
   }
 
   left(queue: string): Promise<void> {
@@ -117,20 +119,20 @@ export class Members {
     const count = (consumers.get(queue) ?? 1) - 1;
     if (count > 0) consumers.set(queue, count);
     else consumers.delete(queue);
-    return this.#presence.told();
+    return this.#presence.announced();
   }
 
   want(queue: string): Promise<void> {
     this.#presence.wants.add(queue);
-    return this.#presence.told();
+    return this.#presence.announced();
   }
 
   unwant(queue: string): Promise<void> {
     this.#presence.wants.delete(queue);
-    return this.#presence.told();
+    return this.#presence.announced();
   }
 
-  /** True when nobody else takes from the queue: those who are said to are asked whether they live. */
+  /** True when no other process takes from the queue. Asks at the broker whether those live that are said to take. */
   async isAlone(queue: string): Promise<boolean> {
     if (this.#presence.consumers.get(queue) !== 1) return false;
     const takes = (): string[] =>
@@ -146,7 +148,7 @@ export class Members {
     return takes().length === 0;
   }
 
-  /** Reads all documents anew. @throws what the store throws. */
+  /** Reads all documents. @throws what the store throws. */
   look(): Promise<void> {
     this.#looks += 1;
     const turn = this.#looking.then(() => this.#look()).finally(() => (this.#looks -= 1));
@@ -172,7 +174,8 @@ export class Members {
     const from = performance.now();
     const documents = await this.#documents.find({ where: { id: { gt: '' } }, orderBy: ['id'] });
     const now = performance.now();
-    const paused = now - this.#lookedAt > pauseMs || !this.#isConnected();
+    const paused = now - this.#lookedAt > pauseMs + 3 * this.#pace.ms || !this.#isConnected();
+    this.#pace.took(now - from);
     this.#lookedAt = now;
     const gone = new Set(this.#others.keys());
     let changed = false;
@@ -183,7 +186,8 @@ export class Members {
       const known = this.#others.get(id);
       if (known?.document.version === version && !paused) {
         // Silent at least until this look began.
-        if (from - known.since > deadMs) void this.#bury(known.document);
+        const latencyMs = Math.max(document.latencyMs ?? 0, this.#pace.ms);
+        if (from - known.since > waitFor(latencyMs)) void this.#bury(known.document);
         else if (from - known.since > suspectMs) void this.#probe(id);
         continue;
       }
@@ -212,12 +216,12 @@ export class Members {
       this.#failed(error);
       return;
     }
-    this.#log.info({ member: id }, 'A process on the bus is gone; what it had goes to the others.');
+    this.#log.info({ member: id }, 'A process on the bus is gone; the others take over its queues.');
     this.#others.delete(id);
     this.#onChange();
   }
 
   #failed(error: unknown): void {
-    this.#log.debug({ err: error }, 'The processes on the bus cannot be read; tried again.');
+    this.#log.debug({ err: error }, 'The processes on the bus cannot be read; retrying.');
   }
 }

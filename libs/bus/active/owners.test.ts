@@ -1,37 +1,15 @@
 import { openStore } from '@anneal/store/open.ts';
-import type { Collection, Document, Store } from '@anneal/store/port.ts';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { silent } from '../conformance-messages.ts';
+import { mayMisbehave } from '../conformance-store.ts';
 import { Members } from './members.ts';
 import { Owners } from './owners.ts';
 
 const queues = ['a', 'b', 'c', 'd'];
 const stepMs = 50;
-
-/** A store that is away on command, for the one process that has it. */
-function mayBeAway(store: Store): { store: Store; state: { away: boolean } } {
-  const state = { away: false };
-  const guarded = <T extends Document>(collection: Collection<T>): Collection<T> =>
-    new Proxy(collection, {
-      get: (target, name) => {
-        const method: unknown = Reflect.get(target, name);
-        if (typeof method !== 'function') return method;
-        return (...parameters: unknown[]): unknown =>
-          state.away ? Promise.reject(new Error('the store is away')) : Reflect.apply(method, target, parameters);
-      },
-    });
-  return {
-    store: {
-      ...store,
-      blobs: store.blobs,
-      collection: async (definition) => guarded(await store.collection(definition)),
-    },
-    state,
-  };
-}
 
 describe('the owners of queues, each in a process of its own', () => {
   let folder: string;
@@ -52,7 +30,7 @@ describe('the owners of queues, each in a process of its own', () => {
   });
 
   const start = async (id: string) => {
-    const { store, state } = mayBeAway(await openStore({ url: `sqlite:${join(folder, 'store.db')}` }));
+    const { store, trouble: state } = mayMisbehave(await openStore({ url: `sqlite:${join(folder, 'store.db')}` }));
     const link = { connected: true };
     const members = await Members.open({
       store,
@@ -63,6 +41,7 @@ describe('the owners of queues, each in a process of its own', () => {
     });
     const owners = await Owners.open({ members, log: silent });
     const owned = new Set<string>();
+    const counts = { yields: 0 };
     for (const queue of queues) {
       await owners.stand(queue, {
         gain: () => {
@@ -70,6 +49,7 @@ describe('the owners of queues, each in a process of its own', () => {
         },
         yield: () => {
           owned.delete(queue);
+          counts.yields += 1;
           return Promise.resolve();
         },
       });
@@ -82,7 +62,7 @@ describe('the owners of queues, each in a process of its own', () => {
       await close();
       await store.close();
     });
-    return { owned, state, link, close };
+    return { owned, counts, state, link, close };
   };
   const pass = async (ms: number): Promise<void> => {
     for (let passed = 0; passed < ms; passed += stepMs) {
@@ -92,8 +72,8 @@ describe('the owners of queues, each in a process of its own', () => {
   };
 
   /** Lets the clock run until it holds. */
-  const until = async (holds: () => void): Promise<void> => {
-    for (let passed = 0; passed < 30_000; passed += stepMs) {
+  const until = async (holds: () => void, limitMs = 30_000): Promise<void> => {
+    for (let passed = 0; passed < limitMs; passed += stepMs) {
       try {
         holds();
         return;
@@ -104,13 +84,11 @@ describe('the owners of queues, each in a process of its own', () => {
     holds();
   };
 
-  it('M2: one that falls silent is taken for dead by the clock of the others, and finds that out by itself', async () => {
+  it('M2: the others replace a process that falls silent, and it gives up by itself', async () => {
     const [one, two] = [await start('one'), await start('two')];
     await until(() => expect([one.owned.size, two.owned.size]).toEqual([2, 2]));
     one.state.away = true;
-    await until(() => expect(two.owned.size).toBe(4));
-    // P2: it had stopped before.
-    expect(one.owned.size).toBe(0);
+    await until(() => expect([one.owned.size, two.owned.size]).toEqual([0, 4]));
     one.state.away = false;
     await until(() => expect([one.owned.size, two.owned.size]).toEqual([2, 2]));
   });
@@ -133,6 +111,46 @@ describe('the owners of queues, each in a process of its own', () => {
     expect([one.owned.size, two.owned.size]).toEqual([0, 0]);
     for (const each of [one, two]) each.state.away = false;
     await until(() => expect([[...one.owned].sort(), [...two.owned].sort()]).toEqual(before));
+  });
+
+  it.each([2_000, 3_000, 6_000])(
+    'P2: when the store answers %i ms late, each keeps its queues, and a dead one is still replaced',
+    async (lateMs) => {
+      const [one, two] = [await start('one'), await start('two')];
+      await until(() => expect([one.owned.size, two.owned.size]).toEqual([2, 2]));
+      const before = [one.counts.yields, two.counts.yields];
+      for (const each of [one, two]) each.state.lateMs = lateMs;
+      await pass(30 * lateMs);
+      expect([one.owned.size, two.owned.size]).toEqual([2, 2]);
+      expect([one.counts.yields, two.counts.yields]).toEqual(before);
+      one.state.away = true;
+      await until(() => expect([one.owned.size, two.owned.size]).toEqual([0, 4]), 30 * lateMs);
+    },
+  );
+
+  it('P2: a process that alone has a slow store is replaced at most once, and then keeps its share', async () => {
+    const [one, two] = [await start('one'), await start('two')];
+    await until(() => expect([one.owned.size, two.owned.size]).toEqual([2, 2]));
+    one.state.lateMs = 5_000;
+    await pass(120_000);
+    await until(() => expect([one.owned.size, two.owned.size]).toEqual([2, 2]));
+    const settled = [one.counts.yields, two.counts.yields];
+    await pass(120_000);
+    expect([one.counts.yields, two.counts.yields]).toEqual(settled);
+    expect([one.owned.size, two.owned.size]).toEqual([2, 2]);
+  });
+
+  it('P1: a document that others removed comes back, and its owner keeps what nobody took', async () => {
+    const one = await start('one');
+    await until(() => expect(one.owned.size).toBe(4));
+    const before = one.counts.yields;
+    const store = await openStore({ url: `sqlite:${join(folder, 'store.db')}` });
+    const documents = await store.collection({ name: 'bus_members', indexes: [] });
+    ends.push(() => store.close());
+    expect(await documents.remove('one')).toBe(true);
+    await pass(3_000);
+    expect(await documents.get('one')).toBeDefined();
+    expect([one.owned.size, one.counts.yields]).toEqual([4, before]);
   });
 
   it('P3: one that cannot reach the broker is replaced, though it reaches the store', async () => {

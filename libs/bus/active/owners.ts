@@ -5,10 +5,11 @@
  * O1 A record is claimed when it names nobody, or one whose document is gone (read after the record).
  * O2 Who owns more than its share yields: it takes nothing more, finishes what is in hand or gives it back within a
  *    second, and then frees the record. The next owner looks ten times a second until all is in its place.
- * O3 An owner that finds another's name in the record, or may be taken for dead, stops at once. For a moment two may take
- *    from one queue: that does no harm, as handlers bear repeats and what must not be written twice has a fence of its own.
- * O4 What a record says of this process and it does not know (an answer was lost, or it came back from the dead) is taken
- *    up again if it is wanted, and freed if not.
+ * O3 An owner that finds another's name in the record stops at once, and so does one that could not renew its document
+ *    for twice the time that others wait (`presence.ts` P2). A slow owner that was not replaced goes on. For a moment two
+ *    may take from one queue: that does no harm, as handlers bear repeats and what must not be written twice has a fence.
+ * O4 A record that names this process without its knowledge (an answer was lost, or it had stopped) is taken up again if
+ *    the queue is wanted, and freed if not.
  *
  * Why not the broker's own means: RabbitMQ gives all queues to the consumer that came first, and JetStream's pinned
  * clients do not know of each other's load. Both need what stands here to be even, and then nothing of theirs.
@@ -117,7 +118,7 @@ export class Owners implements Ownership {
     try {
       settled = await this.#look();
     } catch (error) {
-      this.#log.debug({ err: error }, 'The owners of queues cannot be read or written; tried again.');
+      this.#log.debug({ err: error }, 'The owners of queues cannot be read or written; retrying.');
     }
     this.#round = undefined;
     if (this.#closed || this.#heirs.size + this.#owed.size === 0) return;
@@ -200,7 +201,7 @@ export class Owners implements Ownership {
       await this.#records.replace({ id: queue, owner: '' }, version);
     } catch (error) {
       this.#owed.add(queue);
-      this.#log.debug({ err: error, queue }, 'A queue could not be given up yet; tried again.');
+      this.#log.debug({ err: error, queue }, 'A queue could not be given up yet; retrying.');
       this.#kick();
     }
   }

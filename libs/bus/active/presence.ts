@@ -1,16 +1,25 @@
 /**
  * The document by which this process lives for the others.
  *
- * P1 It is written anew every second, in the version that is known; if somebody removed it, we were taken for dead.
- * P2 Who has not written for four seconds, or was taken for dead, says `lost` before it goes on: it owns nothing.
- * P3 Nothing is written while the broker cannot be reached: who cannot take from a queue must not keep it from others.
+ * P1 The process renews it every second, in one round trip, or as soon as the last renewal is answered. A document that
+ *    the others removed comes back by the next renewal.
+ * P2 A slow process keeps its queues: the others wait for it as long as its own document asks for (`waitFor`), and it says
+ *    `lost` only after twice that time without a renewal. Then it owns nothing. An owner that was replaced sooner finds
+ *    that in the records of its queues (`owners.ts`).
+ * P3 Nothing is written while the broker cannot be reached: a process that cannot take from a queue must not keep it from
+ *    others.
  */
-import { DuplicateError, type Collection } from '@anneal/store/port.ts';
+import type { Collection } from '@anneal/store/port.ts';
 import type { BusLog } from '../broker.ts';
+import { Pace } from './pace.ts';
 
 const beatMs = 1_000;
-const lostMs = 4_000;
-/** What is told to a store that is away is told later; nobody who stops or starts waits for it longer. */
+/** For this long nobody replaces a process whose store answers at once. */
+const deadMs = 6_000;
+/** A renewal may miss a few beats of a slow store. */
+const missedAnswers = 3;
+const slowMs = 1_000;
+/** What cannot be announced now is announced later; a process that stops or starts waits no longer than this. */
 const patienceMs = 1_000;
 
 export interface MemberDocument {
@@ -20,7 +29,12 @@ export interface MemberDocument {
   readonly consumers: readonly { readonly queue: string; readonly count: number }[];
   /** Queues of which it wants to be the one active consumer. */
   readonly wants: readonly string[];
+  /** How long the store takes to answer a renewal. Absent in documents of older releases. */
+  readonly latencyMs?: number;
 }
+
+/** How long the others wait for a renewal before they replace a process whose store takes `latencyMs` to answer. */
+export const waitFor = (latencyMs: number): number => deadMs + missedAnswers * latencyMs;
 
 export class Presence {
   readonly consumers = new Map<string, number>();
@@ -29,13 +43,15 @@ export class Presence {
   readonly #documents: Collection<MemberDocument>;
   readonly #isConnected: () => boolean;
   readonly #log: BusLog;
+  readonly #pace = new Pace();
   #onLost: () => void = () => undefined;
   #onFound: () => void = () => undefined;
-  #version: number | undefined;
+  /** When the last renewal that succeeded began. */
   #writtenAt = -Infinity;
   #writing: Promise<void> | undefined;
   #next: Promise<void> | undefined;
   #lost = true;
+  #slow = false;
   #closed = false;
 
   constructor(parameters: {
@@ -62,13 +78,13 @@ export class Presence {
   /** Every half a second or so. */
   tick(): void {
     const silentMs = performance.now() - this.#writtenAt;
-    if (!this.#lost && silentMs > lostMs) this.#lose('Its document was not written in time.');
-    if (silentMs >= beatMs) void this.#say();
+    if (!this.#lost && silentMs > 2 * waitFor(this.#pace.ms)) this.#lose(silentMs);
+    if (silentMs >= beatMs) void this.#renew();
   }
 
-  /** Tells the others what changed. Never rejects: what could not be told is told by a later tick. */
-  told(): Promise<void> {
-    return atMost(patienceMs, this.#say());
+  /** Announces what changed. Never rejects: a later tick repeats what failed. */
+  announced(): Promise<void> {
+    return atMost(patienceMs, this.#renew());
   }
 
   /** Without a document the others know at once; else they find out by the silence. */
@@ -82,12 +98,12 @@ export class Presence {
   }
 
   /** One write for all that changes meanwhile. */
-  #say(): Promise<void> {
+  #renew(): Promise<void> {
     if (this.#closed || !this.#isConnected()) return Promise.resolve();
     if (!this.#writing) {
       this.#writing = this.#write()
         .catch((error: unknown) => {
-          this.#log.debug({ err: error }, 'The others on the bus could not be told; tried again.');
+          this.#log.debug({ err: error }, 'The document of this process could not be renewed; retrying.');
         })
         .finally(() => {
           this.#writing = undefined;
@@ -96,7 +112,7 @@ export class Presence {
     }
     this.#next ??= this.#writing.then(() => {
       this.#next = undefined;
-      return this.#say();
+      return this.#renew();
     });
     return this.#next;
   }
@@ -104,45 +120,41 @@ export class Presence {
   async #write(): Promise<void> {
     await new Promise((resolve) => void setImmediate(resolve));
     const from = performance.now();
-    const draft = {
+    const document = {
       id: this.#id,
       consumers: [...this.consumers].map(([queue, count]) => ({ queue, count })),
       wants: [...this.wants],
+      latencyMs: Math.round(this.#pace.ms),
     };
-    let written = this.#version === undefined ? undefined : await this.#documents.replace(draft, this.#version);
-    if (!written) {
-      // Only we write it. If it is there, an earlier write was done whose answer was lost.
-      const there = await this.#documents.get(this.#id);
-      if (there) written = await this.#documents.replace(draft, there.version);
-    }
-    if (!written) {
-      if (!this.#lost) this.#lose('The others took it for dead.');
-      this.#version = undefined;
-      try {
-        written = await this.#documents.insert(draft);
-      } catch (error) {
-        if (!(error instanceof DuplicateError)) throw error;
-        return;
-      }
-    }
-    this.#version = written.version;
+    await this.#documents.bulk([{ kind: 'put', document }]);
+    this.#pace.took(performance.now() - from);
+    this.#reportPace();
     this.#writtenAt = from;
     if (!this.#lost) return;
     this.#lost = false;
     this.#onFound();
   }
 
-  #lose(reason: string): void {
+  #reportPace(): void {
+    const slow = this.#pace.ms > slowMs;
+    if (slow === this.#slow) return;
+    this.#slow = slow;
+    const facts = { latencyMs: Math.round(this.#pace.ms) };
+    if (slow) this.#log.warn(facts, 'The store answers slowly; the processes on the bus wait longer for each other.');
+    else this.#log.info(facts, 'The store answers quickly again.');
+  }
+
+  #lose(silentMs: number): void {
     this.#lost = true;
     this.#log.warn(
-      { reason },
-      'This process may be taken for dead; it gives up the queues of which it is the consumer.',
+      { silentMs: Math.round(silentMs) },
+      'This process could not renew its document in the store, so others may have replaced it; it gives up its queues.',
     );
     this.#onLost();
   }
 }
 
-/** Waits for what goes on by itself, but not longer than this. */
+/** Waits for work in the background, but not longer than this. */
 export async function atMost(ms: number, work: Promise<void>): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const enough = new Promise<void>((resolve) => {

@@ -77,6 +77,7 @@ export class NatsBroker implements Broker {
     url: string;
     source: string;
     store: Store;
+    presence: Store;
     newId: () => string;
     now: () => Date;
     log: BusLog;
@@ -97,7 +98,7 @@ export class NatsBroker implements Broker {
         log: options.log,
       });
       return Members.open({
-        store: options.store,
+        store: options.presence,
         id,
         isConnected: () => link.connected,
         isGone: (other) => isGone(link, other),

@@ -7,7 +7,9 @@ export const openNatsBroker = ({
   url,
   source,
   store,
+  presence = store,
   newId,
   now,
   log,
-}: Omit<OpenBusOptions, 'registry'>): Promise<NatsBroker> => NatsBroker.open({ url, source, store, newId, now, log });
+}: Omit<OpenBusOptions, 'registry'>): Promise<NatsBroker> =>
+  NatsBroker.open({ url, source, store, presence, newId, now, log });

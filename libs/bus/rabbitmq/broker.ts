@@ -92,11 +92,12 @@ export class RabbitmqBroker implements Broker {
     endpoint: Endpoint;
     source: string;
     store: Store;
+    presence: Store;
     newId: () => string;
     now: () => Date;
     log: BusLog;
   }): Promise<RabbitmqBroker> {
-    const { endpoint, source, store, newId, now, log } = options;
+    const { endpoint, source, store, presence, newId, now, log } = options;
     const names = new Names(endpoint);
     const system = `rabbitmq:${endpoint.prefix}`;
     await bringForward({ store, id: system, by: newId(), steps: topologySteps, log });
@@ -132,7 +133,7 @@ export class RabbitmqBroker implements Broker {
           (error: unknown) => isMissing(error),
         );
     const members = await Members.open({
-      store,
+      store: presence,
       id: inbox.name,
       isConnected: () => consuming.model !== undefined,
       isGone,

@@ -8,8 +8,9 @@ export const openRabbitmqBroker = ({
   url,
   source,
   store,
+  presence = store,
   newId,
   now,
   log,
 }: Omit<OpenBusOptions, 'registry'>): Promise<RabbitmqBroker> =>
-  RabbitmqBroker.open({ endpoint: parseUrl(url), source, store, newId, now, log });
+  RabbitmqBroker.open({ endpoint: parseUrl(url), source, store, presence, newId, now, log });

@@ -7,6 +7,7 @@ import { AnnealError } from '@anneal/contracts/errors.ts';
 import { MongoClient, ReadConcern } from 'mongodb';
 import { checkDefinition } from '../definition.ts';
 import type { Collection, CollectionDefinition, Document, IndexDefinition, Store } from '../port.ts';
+import type { OpenStoreOptions } from '../open.ts';
 import { blobsOn } from './blobs.ts';
 import { Bodies } from './bodies.ts';
 import { MongoCollection, type Shared } from './collection.ts';
@@ -26,13 +27,10 @@ interface Known {
   ready: Promise<void>;
 }
 
-/** How long `check` waits: whoever asks wants to know now. */
-const checkMs = 5000;
-
-export async function openMongoStore(url: string): Promise<Store> {
+export async function openMongoStore({ url, connections }: OpenStoreOptions): Promise<Store> {
   const place = placeOf(url);
   const failure = (error: unknown): unknown => asAnneal(place, error);
-  const { client, majority } = await connect(url).catch((error: unknown) => {
+  const { client, majority } = await connect({ url, connections }).catch((error: unknown) => {
     throw failure(error);
   });
   // A read at the primary then sees what was acknowledged and never what a failover takes back.
@@ -95,7 +93,7 @@ export async function openMongoStore(url: string): Promise<Store> {
       guard(async () => {
         await db
           .collection<{ _id: string; at: Date }>('anneal_checks')
-          .updateOne({ _id: 'check' }, { $set: { at: new Date() } }, { upsert: true, timeoutMS: checkMs });
+          .updateOne({ _id: 'check' }, { $set: { at: new Date() } }, { upsert: true, timeoutMS: patienceMs });
       }),
     async close() {
       if (closed) return;
@@ -106,8 +104,11 @@ export async function openMongoStore(url: string): Promise<Store> {
   };
 }
 
-async function connect(url: string): Promise<{ client: MongoClient; majority: boolean }> {
-  const client = clientFor(url);
+async function connect(options: {
+  url: string;
+  connections: number | undefined;
+}): Promise<{ client: MongoClient; majority: boolean }> {
+  const client = clientFor(options);
   try {
     await client.connect();
     const hello = await client.db('admin').command({ hello: 1 });
@@ -120,9 +121,9 @@ async function connect(url: string): Promise<{ client: MongoClient; majority: bo
 }
 
 /** @throws AnnealError InvalidRequest for a URL that the driver does not understand. */
-function clientFor(url: string): MongoClient {
+function clientFor({ url, connections }: { url: string; connections: number | undefined }): MongoClient {
   try {
-    return new MongoClient(url, optionsFor(url));
+    return new MongoClient(url, optionsFor(url, connections));
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     throw new AnnealError('InvalidRequest', `${placeOf(url)} is not the URL of a store: ${reason}.`);

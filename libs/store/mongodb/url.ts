@@ -8,7 +8,7 @@ const patienceMs = 15_000;
 export const placeOf = (url: string): string => url.replace(/\/\/[^/?]*@/, '//').split('?', 1)[0] ?? '';
 
 /** What S1 asks for, and bounds for every wait; the URL's own options come first. */
-export function optionsFor(url: string): MongoClientOptions {
+export function optionsFor(url: string, connections = 20): MongoClientOptions {
   const given = new Set([...new URLSearchParams(url.split('?')[1] ?? '').keys()].map((name) => name.toLowerCase()));
   const asked: MongoClientOptions = {
     appName: 'anneal',
@@ -17,11 +17,13 @@ export function optionsFor(url: string): MongoClientOptions {
     journal: true,
     wtimeoutMS: patienceMs,
     serverSelectionTimeoutMS: patienceMs,
-    connectTimeoutMS: 5000,
+    // The driver drops all connections to a server that is later than this with its sign of life: a server that is merely
+    // slow must not lose them.
+    connectTimeoutMS: patienceMs,
     // A server that has stopped answering without closing the connection.
     socketTimeoutMS: 2 * patienceMs,
     heartbeatFrequencyMS: 2000,
-    maxPoolSize: 20,
+    maxPoolSize: connections,
     ignoreUndefined: true,
   };
   return Object.fromEntries(Object.entries(asked).filter(([name]) => !given.has(name.toLowerCase())));

@@ -1,0 +1,14 @@
+/** How long a store takes to answer: follows a slow answer at once, and forgets it over the next ten. */
+const kept = 0.8;
+
+export class Pace {
+  #ms = 0;
+
+  get ms(): number {
+    return this.#ms;
+  }
+
+  took(ms: number): void {
+    this.#ms = Math.max(ms, this.#ms * kept);
+  }
+}

@@ -1,0 +1,37 @@
+/** A store that is away or answers late on command. */
+import type { Collection, Document, Store } from '@anneal/store/port.ts';
+
+export interface StoreTrouble {
+  away: boolean;
+  /** How late every answer comes. What was asked for is done at once. */
+  lateMs: number;
+}
+
+export function mayMisbehave(store: Store): { store: Store; trouble: StoreTrouble } {
+  const trouble: StoreTrouble = { away: false, lateMs: 0 };
+  const call = async (run: () => unknown): Promise<unknown> => {
+    if (trouble.away) throw new Error('the store is away');
+    const answer: unknown = await run();
+    const { lateMs } = trouble;
+    if (lateMs > 0) await new Promise((resolve) => void setTimeout(resolve, lateMs));
+    return answer;
+  };
+  const guarded = <T extends object>(target: T): T =>
+    new Proxy(target, {
+      get: (_target, name) => {
+        const method: unknown = Reflect.get(target, name);
+        if (typeof method !== 'function') return method;
+        return (...parameters: unknown[]): unknown => call(() => Reflect.apply(method, target, parameters));
+      },
+    });
+  return {
+    store: {
+      blobs: guarded(store.blobs),
+      collection: async <T extends Document>(definition: Parameters<Store['collection']>[0]): Promise<Collection<T>> =>
+        guarded(await store.collection<T>(definition)),
+      check: async () => void (await call(() => store.check())),
+      close: () => store.close(),
+    },
+    trouble,
+  };
+}
