@@ -46,7 +46,7 @@ export function instrumentBus(bus: Bus, metrics: Registry, gate: Pick<StoreGate,
         throw error;
       }
     };
-  const counting = <O extends ConsumeOptions>(queue: string, options?: O) => ({
+  const counting = (queue: string, options?: ConsumeOptions & { group?: string }) => ({
     ...options,
     onActive(active: boolean): void {
       if (active) takenOver.inc({ queue });
