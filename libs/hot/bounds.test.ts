@@ -79,7 +79,7 @@ describe('the work of one evaluation', () => {
     const once = (): unknown => valueOf("{list_join: [',', {get_param: big}]}", many(500), work);
     expect(once()).toBe(many(500).join(','));
     expect(refusal(() => Array.from({ length: 5 }, once)).message).toMatch(
-      /^outputs\.o\.value\.list_join\S*: "\w+" takes too much work: all functions of a stack may make and read 5000/,
+      /^outputs\.o\.value\.list_join\S*: "\w+" takes too much work: everything in one stack and the stacks in it may make and read 5000/,
     );
   });
 });

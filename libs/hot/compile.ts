@@ -1,6 +1,6 @@
 /**
- * A template, its environments and files to a plan, or to every mistake in them. Pure, and never throws: what is wrong
- * with the input is in the answer. Time is linear in the size of the input.
+ * A template, its environments and files to a plan, or to every mistake in them. Pure. What is wrong with the input is in
+ * the answer; only work that is to be abandoned throws. Time is linear in the size of the input and the work allowed.
  */
 import type { Mistake } from '@anneal/contracts/errors.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
@@ -15,6 +15,7 @@ import { toJson } from './node.ts';
 import { compileStack } from './stack.ts';
 import { StackScope } from './stack-scope.ts';
 import type { Body, Tree } from './tree.ts';
+import { withinWork, Work } from './work.ts';
 
 export interface CompileParameters {
   readonly template: string | JsonObject;
@@ -41,6 +42,8 @@ export interface CompileParameters {
   readonly strict?: boolean;
   /** Templates that were read before, of the same files and defaults. */
   readonly library?: TemplateLibrary;
+  /** What compiling may cost, for the stack and all that are nested in it. */
+  readonly work?: Work;
 }
 
 export type Compiled =
@@ -55,14 +58,18 @@ export type Compiled =
     }
   | { readonly mistakes: Mistake[] };
 
-export function compile(parameters: CompileParameters): Compiled {
+export function compile({ work = new Work(), ...options }: CompileParameters): Compiled {
+  const parameters = { ...options, work };
   const mistakes = new Mistakes();
-  const front = readFront({ ...parameters, mistakes, missingAllowed: false });
-  const body = front && compileBody({ ...parameters, front, mistakes });
-  if (mistakes.any || !front || !body) return { mistakes: mistakes.all() };
-  const template = toJson(front.read.source) as JsonObject;
-  const hiddenInside = hasDefaults(front.environment) ? front.library.hiddenParameters() : new Set<string>();
-  return { plan: body.plan, environment: front.environment.merged, template, hiddenInside };
+  const compiled = withinWork(mistakes, () => {
+    const front = readFront({ ...parameters, mistakes, missingAllowed: false });
+    const body = front && compileBody({ ...parameters, front, mistakes });
+    if (!front || !body) return undefined;
+    const template = toJson(front.read.source) as JsonObject;
+    const hiddenInside = hasDefaults(front.environment) ? front.library.hiddenParameters(work) : new Set<string>();
+    return { plan: body.plan, environment: front.environment.merged, template, hiddenInside };
+  });
+  return compiled && !mistakes.any ? compiled : { mistakes: mistakes.all() };
 }
 
 export const hasDefaults = ({ defaults }: Environment): boolean => defaults.size > 0;
@@ -70,7 +77,7 @@ export const hasDefaults = ({ defaults }: Environment): boolean => defaults.size
 /** The root stack and all that are nested in it. */
 export function compileBody(
   options: CompileParameters &
-    Pick<Tree, 'misspeltFunctions'> & { front: Front; mistakes: Mistakes; attributes?: JsonObject },
+    Pick<Tree, 'misspeltFunctions'> & { front: Front; mistakes: Mistakes; work: Work; attributes?: JsonObject },
 ): Body | undefined {
   const { front, mistakes, attributes, maxResources = 1000 } = options;
   const { read, schemas, values, environment, library } = front;
@@ -87,6 +94,7 @@ export function compileBody(
       version: read.version,
       values,
       strict: options.strict,
+      work: options.work,
       ...(attributes && { given: attributes }),
     }),
     depth: 0,
@@ -97,7 +105,8 @@ export function compileBody(
       maxResources,
       files,
       types,
-      digests: new Digests({ library, files, types, defaults: environment.defaults }),
+      work: options.work,
+      digests: new Digests({ library, files, types, defaults: environment.defaults, work: options.work }),
       count: { resources: 0 },
     },
   });

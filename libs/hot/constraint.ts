@@ -4,6 +4,7 @@ import type { Constraint } from '@anneal/contracts/resource-type.ts';
 import { checkCustom } from './custom-constraint.ts';
 import { isExact } from './number.ts';
 import { Pattern, PatternTooSlow } from './pattern/pattern.ts';
+import { OutOfWork, Work } from './work.ts';
 import { numberText, pythonEqual, pythonText } from './python.ts';
 
 interface Bounds {
@@ -15,15 +16,26 @@ interface Bounds {
 export function checkConstraints(
   value: Json,
   constraints: readonly Constraint[],
-  { skipCustom = false }: { skipCustom?: boolean } = {},
+  { skipCustom = false, work = new Work() }: Checking = {},
 ): string[] {
   return constraints.flatMap((constraint) => {
-    const breach = findBreach(value, constraint, skipCustom);
-    return breach === undefined ? [] : [constraint.description ?? breach];
+    try {
+      const breach = findBreach(value, constraint, { skipCustom, work });
+      return breach === undefined ? [] : [constraint.description ?? breach];
+    } catch (error) {
+      if (error instanceof OutOfWork) return [`checking it ${error.message}`];
+      throw error;
+    }
   });
 }
 
-function findBreach(given: Json, constraint: Constraint, skipCustom: boolean): string | undefined {
+export interface Checking {
+  readonly skipCustom?: boolean | undefined;
+  /** What checking may cost: that of the whole stack. */
+  readonly work?: Work | undefined;
+}
+
+function findBreach(given: Json, constraint: Constraint, { skipCustom, work }: Required<Checking>): string | undefined {
   const isNumeric =
     isExact(given) || (typeof given === 'boolean' && (constraint.range ?? constraint.modulo) !== undefined);
   const value = isNumeric ? Number(given) : given;
@@ -45,10 +57,11 @@ function findBreach(given: Json, constraint: Constraint, skipCustom: boolean): s
   if (modulo && typeof value === 'number' && remainder(value, modulo.step) !== modulo.offset) {
     return `${numberText(value)} is not a multiple of ${modulo.step} with an offset of ${modulo.offset}`;
   }
+  if (allowed) work?.spend((Array.isArray(value) ? value.length : 1) * allowed.length);
   if (allowed && !isAllowed(value, allowed)) {
     return `${JSON.stringify(value)} is not an allowed value [${allowed.map((item) => JSON.stringify(item)).join(', ')}]`;
   }
-  if (pattern !== undefined && typeof value === 'string' && !matches(value, pattern)) {
+  if (pattern !== undefined && typeof value === 'string' && !matches(value, pattern, work)) {
     return `"${value}" does not match pattern "${pattern}"`;
   }
   if (custom !== undefined && !skipCustom) return checkCustom(custom, value);
@@ -84,21 +97,26 @@ function alike(value: Json, other: Json): boolean {
 
 /** Compiled once: a type is checked for every resource of it. */
 const compiledPatterns = new Map<string, Pattern>();
+/** A pattern that is written short and is long once its bounds are written out is not kept. */
+const longestKept = 1000;
 
-/** Python's. @throws SyntaxError */
-export function compilePattern(pattern: string): Pattern {
+/** Python's. @throws SyntaxError, OutOfWork */
+export function compilePattern(pattern: string, work = new Work()): Pattern {
   const known = compiledPatterns.get(pattern);
   if (known) return known;
+  work.characters(pattern.length);
   const made = new Pattern(pattern);
+  work.spend(made.size / 2);
+  if (made.size > longestKept) return made;
   if (compiledPatterns.size >= 1000) compiledPatterns.clear();
   compiledPatterns.set(pattern, made);
   return made;
 }
 
 /** A text on which the expression would take too long does not match. */
-function matches(value: string, pattern: string): boolean {
+function matches(value: string, pattern: string, work: Work | undefined): boolean {
   try {
-    return compilePattern(pattern).covers(value);
+    return compilePattern(pattern, work).covers(value, work);
   } catch (error) {
     if (error instanceof PatternTooSlow || error instanceof SyntaxError) return false;
     throw error;

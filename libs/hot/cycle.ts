@@ -1,10 +1,16 @@
 /** Cycles among requirements. Each is reported once, as the way around it. */
 
-/** Linear in resources and requirements; no recursion, since a chain may be as long as a stack is large. */
+/** Each may be as long as a stack is large. */
+const most = 20;
+
+/**
+ * The first ones. Linear in resources and requirements; no recursion, since a chain may be as long as a stack is large.
+ */
 export function findCycles(requires: ReadonlyMap<string, readonly string[]>): string[][] {
   const state = new Map<string, 'open' | 'done'>();
   const cycles: string[][] = [];
   for (const start of requires.keys()) {
+    if (cycles.length >= most) break;
     if (state.has(start)) continue;
     const way = [{ name: start, next: 0 }];
     state.set(start, 'open');
@@ -14,7 +20,7 @@ export function findCycles(requires: ReadonlyMap<string, readonly string[]>): st
       if (required === undefined) {
         state.set(top.name, 'done');
         way.pop();
-      } else if (state.get(required) === 'open') {
+      } else if (state.get(required) === 'open' && cycles.length < most) {
         const names = way.map(({ name }) => name);
         cycles.push([...names.slice(names.indexOf(required)), required]);
       } else if (!state.has(required) && requires.has(required)) {

@@ -3,6 +3,7 @@ import type { Mistake } from '@anneal/contracts/errors.ts';
 import { compileBody, type CompileParameters } from './compile.ts';
 import { readFront } from './front.ts';
 import { Mistakes } from './mistakes.ts';
+import { withinWork, Work } from './work.ts';
 import { type Outline, outline } from './outline.ts';
 import type { Body } from './tree.ts';
 
@@ -11,9 +12,15 @@ export interface Examined {
   readonly outline: Outline;
 }
 
-export function examine(options: CompileParameters): Examined | { readonly mistakes: Mistake[] } {
+export function examine({
+  work = new Work(),
+  ...given
+}: CompileParameters): Examined | { readonly mistakes: Mistake[] } {
+  const options = { ...given, work };
   const mistakes = new Mistakes();
-  const front = readFront({ ...options, mistakes, missingAllowed: true });
-  const body = front && compileBody({ ...options, front, mistakes });
+  const body = withinWork(mistakes, () => {
+    const front = readFront({ ...options, mistakes, missingAllowed: true });
+    return front && compileBody({ ...options, front, mistakes });
+  });
   return body && !mistakes.any ? { body, outline: outline(body.plan) } : { mistakes: mistakes.all() };
 }

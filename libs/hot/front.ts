@@ -12,6 +12,7 @@ import { type ParameterSchema, readParameterSchemas } from './parameter-schema.t
 import { resolveParameters } from './parameters.ts';
 import { fromJson } from './parse.ts';
 import { pseudoParameters } from './pseudo.ts';
+import type { Work } from './work.ts';
 import { readTemplate, sectionEntries, sectionNode, type Template } from './template.ts';
 
 export interface Front {
@@ -23,14 +24,14 @@ export interface Front {
 }
 
 export function readFront(
-  options: CompileParameters & { mistakes: Mistakes; missingAllowed: boolean },
+  options: CompileParameters & { mistakes: Mistakes; missingAllowed: boolean; work: Work },
 ): Front | undefined {
-  const { mistakes } = options;
+  const { mistakes, work } = options;
   const read = readTemplate({ content: options.template, mistakes });
   const library = options.library ?? new TemplateLibrary(options.files ?? {});
   const section = read && sectionNode(read, 'parameters');
-  const schemas = read && section && readParameterSchemas({ section, version: read.version, mistakes });
-  const parameterType = (name: string) => schemas?.get(name)?.type ?? library.parameterType(name);
+  const schemas = read && section && readParameterSchemas({ section, version: read.version, mistakes, work });
+  const parameterType = (name: string) => schemas?.get(name)?.type ?? library.parameterType(name, work);
   const environments = readEnvironments(documentsOf(options), { mistakes, parameterType });
   if (!read || !schemas) return undefined;
   if (schemas.delete('__proto__')) sectionEntries(read, 'parameters', mistakes);
@@ -42,6 +43,7 @@ export function readFront(
     previous: options.previousParameters,
     missingAllowed: options.missingAllowed,
     mistakes,
+    work,
   });
   checkParameterGroups({ section: sectionNode(read, 'parameter_groups'), names: new Set(schemas.keys()), mistakes });
   return { read, environment, schemas, values, library };

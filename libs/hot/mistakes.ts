@@ -46,14 +46,19 @@ export class Mistakes {
   }
 }
 
+/** Thousands of wrong names among thousands of known ones would be compared with each other. */
+const mostLooked = 1000;
+
 /** The known name that was probably meant; undefined when none is near. Names of any length cost little. */
 export function nearestName(name: string, known: Iterable<string>): string | undefined {
   if (name.length > 200) return undefined;
+  let looked = 0;
   const allowed = Math.max(1, Math.floor(name.length / 3));
   let best: string | undefined;
   let least = allowed + 1;
   const lower = name.toLowerCase();
   for (const candidate of known) {
+    if (++looked > mostLooked) break;
     if (Math.abs(candidate.length - name.length) >= least) continue;
     const steps = candidate.toLowerCase() === lower ? 0 : distance(name, candidate);
     if (steps < least) [best, least] = [candidate, steps];

@@ -10,6 +10,7 @@ import { isFloat } from './number.ts';
 import { convertNode, type ParameterType } from './parameter-value.ts';
 import { pythonText } from './python.ts';
 import type { Version } from './version.ts';
+import type { Work } from './work.ts';
 
 export type { ParameterType } from './parameter-value.ts';
 
@@ -54,9 +55,17 @@ export interface SectionParameters {
   readonly section: Node;
   readonly version: Version;
   readonly mistakes: Mistakes;
+  /** Patterns are compiled out of it. */
+  readonly work: Work;
 }
 
-export function readParameterSchemas({ section, version, mistakes }: SectionParameters): Map<string, ParameterSchema> {
+/** @throws OutOfWork */
+export function readParameterSchemas({
+  section,
+  version,
+  mistakes,
+  work,
+}: SectionParameters): Map<string, ParameterSchema> {
   const schemas = new Map<string, ParameterSchema>();
   if (isNull(section)) return schemas;
   if (section.kind !== 'map') {
@@ -65,7 +74,7 @@ export function readParameterSchemas({ section, version, mistakes }: SectionPara
     return schemas;
   }
   for (const [name, entry] of section.entries) {
-    schemas.set(name, new SchemaReader({ name, version, mistakes, at: entry.at }).read(entry.value));
+    schemas.set(name, new SchemaReader({ name, version, mistakes, work, at: entry.at }).read(entry.value));
   }
   return schemas;
 }
@@ -75,12 +84,14 @@ class SchemaReader {
   readonly #version: Version;
   readonly #mistakes: Mistakes;
   readonly #at: Source | undefined;
+  readonly #work: Work;
 
-  constructor(options: { name: string; version: Version; mistakes: Mistakes; at: Source | undefined }) {
+  constructor(options: { name: string; version: Version; mistakes: Mistakes; at: Source | undefined; work: Work }) {
     this.#name = options.name;
     this.#version = options.version;
     this.#mistakes = options.mistakes;
     this.#at = options.at;
+    this.#work = options.work;
   }
 
   /** Always gives a schema, so that uses of the parameter are not mistakes too. */
@@ -210,7 +221,7 @@ class SchemaReader {
     }
     if (kind === undefined || !fits[kind]?.includes(type)) return refuse(`${kind} constraint invalid for ${type}`);
     const value = node.entries.get(kind)?.value ?? node;
-    const rule = readRule(kind, value);
+    const rule = readRule(kind, value, this.#work);
     if (typeof rule === 'string') return refuse(rule, value);
     const description = node.entries.get('description')?.value;
     const words = description && !isEmpty(toJson(description)) ? pythonText(toExact(description)) : undefined;
@@ -219,7 +230,7 @@ class SchemaReader {
 }
 
 /** The rule, or what is wrong with it. */
-function readRule(kind: string, node: Node): Constraint | string {
+function readRule(kind: string, node: Node, work: Work): Constraint | string {
   const value = toJson(node);
   switch (kind) {
     case 'allowed_values':
@@ -227,9 +238,10 @@ function readRule(kind: string, node: Node): Constraint | string {
     case 'allowed_pattern':
       if (typeof value !== 'string') return 'allowed_pattern must be a string';
       try {
-        compilePattern(value);
+        compilePattern(value, work);
         return { allowed_pattern: value };
       } catch (error) {
+        if (!(error instanceof SyntaxError)) throw error;
         return `allowed_pattern is not a regular expression: ${String(error)}`;
       }
     case 'custom_constraint':

@@ -7,6 +7,7 @@ import { parseJsonText } from './json-text.ts';
 import { exactNumber, isExact, numberOf } from './number.ts';
 import { kindOfValue, type Node, shown, toExact } from './node.ts';
 import { pythonEqual, pythonText } from './python.ts';
+import type { Work } from './work.ts';
 import { entriesOf, toRecord } from './record.ts';
 
 export type ParameterType = PlanParameter['type'];
@@ -83,10 +84,12 @@ export interface Checked {
   readonly value: Json;
   readonly constraints: readonly Constraint[];
   readonly skipCustom?: boolean;
+  /** What checking may cost: that of the whole stack. */
+  readonly work: Work;
 }
 
 /** What is wrong with a value. Python's functions take what they take: a number has no length, and matches no pattern. */
-export function breaches({ type, value, constraints, skipCustom = false }: Checked): string[] {
+export function breaches({ type, value, constraints, skipCustom = false, work }: Checked): string[] {
   return constraints.flatMap((constraint) => {
     const { length, range, modulo, allowed_values: allowed, allowed_pattern: pattern } = constraint;
     if (length && numberOf(value) !== undefined) return [`${shown(value)} has no length`];
@@ -94,9 +97,10 @@ export function breaches({ type, value, constraints, skipCustom = false }: Check
     if (pattern !== undefined && typeof value !== 'string') return [`expected string, got ${kindOfValue(value)}`];
     if (range || modulo) {
       const number = toNumber(value);
-      return 'problem' in number ? [number.problem] : checkConstraints(numeric(number.value), [constraint]);
+      return 'problem' in number ? [number.problem] : checkConstraints(numeric(number.value), [constraint], { work });
     }
-    if (!allowed) return checkConstraints(value, [constraint], { skipCustom });
+    if (!allowed) return checkConstraints(value, [constraint], { skipCustom, work });
+    work.spend((Array.isArray(value) ? value.length : 1) * allowed.length);
     return isAllowed(type, value, allowed) ? [] : breachOf(constraint, value, allowed);
   });
 }

@@ -7,6 +7,7 @@ import { isNull, type Node, shown, toExact, toRecord } from './node.ts';
 import type { ParameterSchema } from './parameter-schema.ts';
 import { breaches, convertNode } from './parameter-value.ts';
 import { pythonEqual } from './python.ts';
+import type { Work } from './work.ts';
 
 export interface ParameterValues {
   readonly values: Record<string, PlanParameter>;
@@ -20,6 +21,7 @@ export interface ResolveParameters {
   /** Validation of a template by itself: values may be missing. */
   readonly missingAllowed: boolean;
   readonly mistakes: Mistakes;
+  readonly work: Work;
 }
 
 export function resolveParameters(options: ResolveParameters): ParameterValues {
@@ -71,7 +73,7 @@ function refuseUnknown({ schemas, environment, mistakes }: ResolveParameters): v
 }
 
 function valueOf(schema: ParameterSchema, options: ResolveParameters): Json | undefined {
-  const { environment, mistakes } = options;
+  const { environment, mistakes, work } = options;
   const { name, type, constraints } = schema;
   const path = join('parameters', name);
   const usable = (node: Node | undefined): node is Node => node !== undefined && !isNull(node);
@@ -93,7 +95,7 @@ function valueOf(schema: ParameterSchema, options: ResolveParameters): Json | un
     if ('problem' in converted) refuse(converted.problem, at);
     else {
       const value = type === 'string' ? toExact(node) : converted.value;
-      for (const problem of breaches({ type, value, constraints })) refuse(problem, at);
+      for (const problem of breaches({ type, value, constraints, work })) refuse(problem, at);
     }
     return 'value' in converted ? converted.value : undefined;
   };
@@ -105,7 +107,7 @@ function valueOf(schema: ParameterSchema, options: ResolveParameters): Json | un
     const value = list && 'value' in list ? (written === '' ? [''] : list.value) : written;
     const at = schema.default.at ?? schema.at;
     if (list && 'problem' in list) refuse(list.problem, at, value);
-    for (const problem of breaches({ type, value, constraints, skipCustom: true })) refuse(problem, at, value);
+    for (const problem of breaches({ type, value, constraints, skipCustom: true, work })) refuse(problem, at, value);
   }
   if (given) return check(given, given.at ?? schema.at);
   if (schema.default) return mistakes.count > count ? undefined : check(schema.default, schema.default.at ?? schema.at);

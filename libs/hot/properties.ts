@@ -13,6 +13,7 @@ import { isObject, kindOfValue, shown, toRecord } from './node.ts';
 import { convertValue } from './parameter-value.ts';
 import { jsonText } from './python.ts';
 import { brokenRules, schemaFor } from './type-rule.ts';
+import type { Work } from './work.ts';
 import { referencesOf } from './references.ts';
 import { holdsUnknown, type Partial, unknown } from './unknown.ts';
 
@@ -78,7 +79,13 @@ function resolveAll(parameters: ResolveProperties): Resolved {
     }
   }
   if (type.open_properties) return finish(Array.from(given), mistakes);
-  const context: Context = { base, mistakes, isTemplate: parameters.isTemplate === true, absentAsNull };
+  const context: Context = {
+    base,
+    mistakes,
+    isTemplate: parameters.isTemplate === true,
+    absentAsNull,
+    work: scope.work,
+  };
   for (const [name, value] of given) if (value === unknown) checkReferenced({ name, context, ...parameters });
   const schema = schemaFor(type, given);
   const read = readMap({ context, given, schema, steps: [], path: base });
@@ -127,6 +134,7 @@ interface Context {
   readonly mistakes: PropertyMistake[];
   readonly isTemplate: boolean;
   readonly absentAsNull: boolean;
+  readonly work: Work | undefined;
 }
 interface Place {
   readonly context: Context;
@@ -184,7 +192,7 @@ function readValue(place: Place, given: Partial, schema: PropertySchema): Partia
   if (converted === undefined) return unknown;
   if (schema.constraints && !holdsUnknown(converted)) {
     const checked = Array.isArray(given) && given.includes(null) ? given : converted;
-    for (const breach of checkConstraints(checked as Json, schema.constraints)) {
+    for (const breach of checkConstraints(checked as Json, schema.constraints, { work: place.context.work })) {
       refuse(place, 'ConstraintBroken', breach, { found: shown(converted as Json) });
     }
   }

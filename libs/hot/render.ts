@@ -9,6 +9,7 @@ import { compileBody, type CompileParameters } from './compile.ts';
 import { evaluateParts, type Scope } from './evaluate.ts';
 import { readFront } from './front.ts';
 import { Mistakes } from './mistakes.ts';
+import { withinWork, Work } from './work.ts';
 import { isExact } from './number.ts';
 import { toRecord } from './node.ts';
 import { entriesOf } from './record.ts';
@@ -35,11 +36,17 @@ export interface Rendered {
   readonly outputs: JsonObject;
 }
 
-export function render(options: RenderParameters): { readonly rendered: Rendered } | { readonly mistakes: Mistake[] } {
+export function render({
+  work = new Work(),
+  ...given
+}: RenderParameters): { readonly rendered: Rendered } | { readonly mistakes: Mistake[] } {
+  const options = { ...given, work };
   const mistakes = new Mistakes();
-  const front = readFront({ ...options, mistakes, missingAllowed: false });
-  const body = front && compileBody({ misspeltFunctions: 'kept', ...options, front, mistakes });
-  const rendered = body && !mistakes.any && renderBody(body, mistakes);
+  const rendered = withinWork(mistakes, () => {
+    const front = readFront({ ...options, mistakes, missingAllowed: false });
+    const body = front && compileBody({ misspeltFunctions: 'kept', ...options, front, mistakes });
+    return body && !mistakes.any ? renderBody(body, mistakes) : undefined;
+  });
   return rendered && !mistakes.any ? { rendered } : { mistakes: mistakes.all() };
 }
 

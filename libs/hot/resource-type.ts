@@ -42,7 +42,7 @@ export function findType(name: string, entry: Entry, context: TypeContext): Reso
     return undefined;
   }
   if (found.kind === 'type') return { type: found.type, found, template: undefined };
-  const template = tree.library.get(found.file, environment.defaults);
+  const template = tree.library.get(found.file, { defaults: environment.defaults, work: tree.work });
   if (!template) {
     const names = [...tree.library.names()];
     const message = `Failed to retrieve template data: ${found.file} is not among the files`;

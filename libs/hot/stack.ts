@@ -15,12 +15,20 @@ import type { Found } from './registry.ts';
 import { compileResource, isEnabled } from './resource.ts';
 import type { ResourceContext } from './resource-context.ts';
 import { findType, type TypeContext } from './resource-type.ts';
-import { sectionEntries } from './template.ts';
+import { sectionEntries, sectionNode } from './template.ts';
 import type { Body, NestedStack, ResolvedTypes, StackInput } from './tree.ts';
+
+/** To compile a resource takes as long as to make so many values. */
+const workAResource = 50;
+const sectionSize = (read: StackInput['read']): number => {
+  const section = sectionNode(read, 'resources');
+  return section.kind === 'map' ? section.entries.size : 0;
+};
 
 export function compileStack(input: StackInput): Body | undefined {
   const { read, environment, schemas, values, mistakes, scope, tree } = input;
   const { version, dialect } = read;
+  scope.work.spend(workAResource * sectionSize(read));
   const hidden = new Set([...schemas.values()].filter((schema) => schema.hidden).map(({ name }) => name));
   const hasConditions = dialect === 'cfn' || version >= '2016-10-14';
   const conditions = hasConditions ? sectionEntries(read, 'conditions', mistakes) : new Map<string, Entry>();
@@ -150,11 +158,17 @@ function refuseCycles(
   const cycles = findCycles(requires);
   for (const cycle of cycles) {
     const [first = ''] = cycle;
-    const way = cycle.join(' → ');
+    const way = shortened(cycle).join(' → ');
     const message = `Circular Dependency Found: ${way}`;
     mistakes.add({ code: 'Cycle', message, path: join('resources', first), at: entries.get(first)?.at, found: way });
   }
   return cycles.length === 0;
+}
+
+/** Both ends of a long way. */
+function shortened(way: readonly string[]): string[] {
+  if (way.length <= 20) return [...way];
+  return [...way.slice(0, 10), `${way.length - 20} more`, ...way.slice(-10)];
 }
 
 /** As they are carried in JSON; expressions have taken up those numbers that JSON cannot say. */

@@ -11,6 +11,7 @@ import type { StackIdentity } from './pseudo.ts';
 import type { Found } from './registry.ts';
 import type { StackScope } from './stack-scope.ts';
 import type { Template } from './template.ts';
+import type { Work } from './work.ts';
 
 /** What all stacks of a tree share. */
 export interface Tree {
@@ -24,6 +25,8 @@ export interface Tree {
   readonly misspeltFunctions?: 'kept' | undefined;
   readonly maxResources: number;
   readonly count: { resources: number };
+  /** What all of it may cost. */
+  readonly work: Work;
 }
 
 export interface StackInput {

@@ -8,13 +8,19 @@ import { Mistakes } from './mistakes.ts';
 import { isObject, isNull, toJson, toRecord } from './node.ts';
 import type { ParameterSchema, ParameterType } from './parameter-schema.ts';
 import { sectionNode } from './template.ts';
+import { withinWork, Work } from './work.ts';
 
-export function validate(
-  parameters: CompileParameters,
-): { readonly answer: JsonObject } | { readonly mistakes: Mistake[] } {
+export function validate({
+  work = new Work(),
+  ...options
+}: CompileParameters): { readonly answer: JsonObject } | { readonly mistakes: Mistake[] } {
+  const parameters = { ...options, work };
   const mistakes = new Mistakes();
-  const front = readFront({ ...parameters, mistakes, missingAllowed: true });
-  if (front) compileBody({ ...parameters, front, mistakes });
+  const front = withinWork(mistakes, () => {
+    const read = readFront({ ...parameters, mistakes, missingAllowed: true });
+    if (read) compileBody({ ...parameters, front: read, mistakes });
+    return read;
+  });
   if (mistakes.any || !front) return { mistakes: mistakes.all() };
   const groups = sectionNode(front.read, 'parameter_groups');
   const described = Array.from(front.schemas.values(), (schema): [string, Json] => {

@@ -1,8 +1,9 @@
 /**
  * What an evaluation may cost. A template is somebody else's text: a few lines of it can ask for more than any machine
- * has, each function within its own limits. So whatever takes a value, makes one or looks at one pays here, out of one
- * purse for a whole stack and those nested in it. Work is counted, not timed: the same template always ends the same way.
+ * has, each function within its own limits. So whatever takes a value, makes one, looks at one or compares one with a pattern pays
+ * here, out of one purse for a whole stack and those nested in it. Work is counted, not timed: the same template always ends the same way.
  */
+import type { Mistakes } from './mistakes.ts';
 import { isExact } from './number.ts';
 import type { Partial } from './unknown.ts';
 
@@ -16,22 +17,44 @@ const deepest = 500;
 /** Every evaluation that goes on ends with this, at the function that it happens to be at. */
 export class OutOfWork extends Error {}
 
+/** Ends everything at once, for a caller that starts again elsewhere with more work allowed. Nothing else catches it. */
+export class Abandoned extends Error {}
+
+/** Work that no place in the template answers for: the mistake is that of the whole. */
+export function withinWork<T>(mistakes: Mistakes, work: () => T): T | undefined {
+  try {
+    return work();
+  } catch (error) {
+    if (!(error instanceof OutOfWork)) throw error;
+    mistakes.add({ code: 'TooMuchWork', message: `The template ${error.message}.`, path: '', at: undefined });
+    return undefined;
+  }
+}
+
 export class Work {
   readonly #most: number;
-  #left: number;
+  readonly #whenSpent: 'refuse' | 'abandon';
+  #spent = 0;
 
-  constructor(most = mostWork) {
+  constructor(most = mostWork, whenSpent: 'refuse' | 'abandon' = 'refuse') {
     this.#most = most;
-    this.#left = most;
+    this.#whenSpent = whenSpent;
   }
 
   /** Ask before making what costs so much. @throws OutOfWork; what is cheaper may go on. */
   spend(amount: number): void {
-    if (!(amount <= this.#left))
-      throw new OutOfWork(
-        `takes too much work: all functions of a stack may make and read ${this.#most} values (or ${charactersAWork} characters each) altogether`,
-      );
-    this.#left -= amount;
+    if (this.#spent + amount <= this.#most) {
+      this.#spent += amount;
+      return;
+    }
+    if (this.#whenSpent === 'abandon') throw new Abandoned();
+    throw new OutOfWork(
+      `takes too much work: everything in one stack and the stacks in it may make and read ${this.#most} values (or ${charactersAWork} characters each) altogether`,
+    );
+  }
+
+  get spent(): number {
+    return this.#spent;
   }
 
   characters(count: number): void {

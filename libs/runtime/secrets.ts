@@ -10,6 +10,8 @@ import { AnnealError } from '@anneal/contracts/errors.ts';
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 
 export interface Secrets {
+  /** To make the same in a worker thread. */
+  readonly keys: readonly Uint8Array[];
   seal(value: Json): JsonObject;
   /** A copy in which every sealed value is open again; what holds none is returned as it is. @throws AnnealError Defect for an unknown key. */
   open<T extends Json>(value: T): T;
@@ -51,6 +53,7 @@ export function createSecrets(keys: readonly Uint8Array[]): Secrets {
   };
 
   return {
+    keys,
     seal(value) {
       const text = JSON.stringify(value);
       const nonce = createHmac('sha256', current.authentication).update(text).digest().subarray(0, 12);

@@ -9,7 +9,7 @@ import type { Secrets } from '@anneal/runtime/secrets.ts';
 import type { Blobs } from '@anneal/store/port.ts';
 
 export interface Sources {
-  readonly blobs: Blobs;
+  readonly blobs: Pick<Blobs, 'put' | 'getText'>;
   readonly secrets: Secrets;
 }
 

@@ -297,3 +297,67 @@ outputs:
     });
   });
 });
+
+describe('a template that asks for much', () => {
+  const patterns = (count: number): string =>
+    [
+      'heat_template_version: 2018-08-31',
+      'parameters:',
+      ...Array.from(
+        { length: count },
+        (_, index) => `  p${index}: {type: string, constraints: [{allowed_pattern: "(a*)*(a*)*b"}]}`,
+      ),
+    ].join('\n');
+  const given = (count: number): Record<string, string> =>
+    Object.fromEntries(Array.from({ length: count }, (_, index) => [`p${index}`, 'a'.repeat(300)]));
+
+  it.each<[what: string, asked: Partial<CompileQuestion>, expected: object]>([
+    [
+      'forty patterns that never match',
+      { template: patterns(40), parameters: given(40) },
+      {
+        mistakes: expect.arrayContaining([
+          expect.objectContaining({ message: expect.stringContaining('takes too much work') as string }),
+        ]) as unknown,
+      },
+    ],
+    [
+      'a sequence without end',
+      {
+        template: `
+heat_template_version: 2018-08-31
+outputs: {o: {value: {yaql: {expression: "generate(0, true, $ + 1).len()", data: {}}}}}`,
+      },
+      { code: 'InvalidTemplate' },
+    ],
+  ])('is refused, and others are answered meanwhile: %s', async (_, asked, expected) => {
+    const order: string[] = [];
+    const refused = ask(asked).catch((error: unknown) => {
+      order.push('refused');
+      return error;
+    });
+    const listed = context.bus
+      .request({ queue, call: resourceTypeList, message: context.mint(resourceTypeList, { data: {}, project }) })
+      .then(() => order.push('listed'));
+    await expect(refused).resolves.toMatchObject(expected);
+    await listed;
+    expect(order).toEqual(['listed', 'refused']);
+  });
+
+  it('is refused before a group is expanded that is larger than any stack', async () => {
+    const large = `
+heat_template_version: 2018-08-31
+resources:
+  g: {type: OS::Heat::ResourceGroup, properties: {count: 100000, resource_def: {type: OS::Heat::None}}}`;
+    await expect(ask({ template: large })).rejects.toMatchObject({
+      code: 'InvalidTemplate',
+      message: 'You have reached the maximum resources per stack, 20000: with the 100000 members of g it has 100001.',
+    });
+  });
+
+  it('comes to the same in a worker as in the thread of the service', async () => {
+    const small = await ask({ template, parameters: { secret: 'x' } });
+    const inWorker = await ask({ template: `${template}\n#${'x'.repeat(20_000)}`, parameters: { secret: 'x' } });
+    expect(inWorker).toEqual(small);
+  });
+});

@@ -1,48 +1,94 @@
 /** The templating service: from templates to plans. It keeps nothing but blobs and the types that were announced. */
+import { availableParallelism } from 'node:os';
+import type { Delivery } from '@anneal/bus/port.ts';
 import { answer, on, route } from '@anneal/bus/route.ts';
+import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import { requestsQueue } from '@anneal/contracts/queues.ts';
 import { providerAnnounced } from '@anneal/contracts/resource.ts';
 import {
-  type CompileQuestion,
+  type CompileAnswer,
   resourceTypeList,
   templateCompile,
   templateCompileNested,
   templateValidate,
 } from '@anneal/contracts/templating.ts';
-import type { CompileParameters } from '@anneal/hot/compile.ts';
 import { defineService } from '@anneal/runtime/service.ts';
-import { compileAndStore, compileNestedAndStore, validateTemplate } from './compile.ts';
-import { createNestedQuestions } from './nested-question.ts';
-import { readQuestion } from './question.ts';
+import { createWorkerPool } from '@anneal/runtime/worker-pool.ts';
+import { createInline } from './inline.ts';
+import { serveBlobs } from './remote-blobs.ts';
 import { openResourceTypes } from './resource-types.ts';
 import { templatingSettings } from './settings.ts';
+import type { Task } from './task.ts';
+
+type Asked = Pick<Task, 'kind' | 'question'>;
 
 export const templatingService = defineService({
   name: 'templating',
   settings: templatingSettings,
-  async start(context, { concurrency, maxResources }) {
+  async start(context, settings) {
     const { store, secrets } = context;
     const types = await openResourceTypes(store);
-    const sources = { blobs: store.blobs, secrets };
-    const nested = createNestedQuestions(sources);
-    const read = async (question: CompileQuestion): Promise<CompileParameters> =>
-      readQuestion(question, { ...sources, maxResources, types: await types.list() });
+    const runInline = createInline({ blobs: store.blobs, secrets });
+    const limit = (name: 'workerMemory' | 'compileSeconds' | 'waiting') => ({
+      most: settings[name],
+      setting: templatingSettings[name].env,
+    });
+    const pool = createWorkerPool({
+      entry: new URL('worker.ts', import.meta.url),
+      data: { keys: secrets.keys },
+      workers: settings.workers ?? Math.max(1, Math.min(4, availableParallelism() - 1)),
+      memory: limit('workerMemory'),
+      seconds: limit('compileSeconds'),
+      waiting: limit('waiting'),
+      serve: serveBlobs(store.blobs),
+    });
+    const work = async (asked: Asked, { signal }: Delivery): Promise<Json> => {
+      const task = { ...asked, types: await types.list(), maxResources: settings.maxResources } as Task;
+      const small = await runInline(task);
+      if (small) return small.answer;
+      // What the engine asks for and what clients ask for take turns.
+      const lane = `project ${task.question.project}${task.kind === 'compile nested' ? ', nested stacks' : ''}`;
+      return (await pool.run({ lane, what: words[task.kind], task, signal })) as Json;
+    };
     const consumer = await context.bus.consume(
       requestsQueue('templating'),
       route([
-        answer(context, templateCompile, async ({ data }) => compileAndStore(await read(data), sources)),
-        answer(context, templateCompileNested, async ({ data }) =>
-          compileNestedAndStore(await nested.read(data, { types: await types.list(), maxResources }), sources),
+        answer(
+          context,
+          templateCompile,
+          async ({ data }, delivery) =>
+            work({ kind: 'compile', question: data }, delivery) as Promise<CompileAnswer & Json>,
         ),
-        answer(context, templateValidate, async ({ data }) => validateTemplate(await read(data))),
+        answer(
+          context,
+          templateCompileNested,
+          async ({ data }, delivery) =>
+            work({ kind: 'compile nested', question: data }, delivery) as Promise<CompileAnswer & Json>,
+        ),
+        answer(
+          context,
+          templateValidate,
+          async ({ data }, delivery) => work({ kind: 'validate', question: data }, delivery) as Promise<JsonObject>,
+        ),
         answer(context, resourceTypeList, async () => ({ types: await types.list() })),
         on(providerAnnounced, async ({ data }) => {
           await types.announce(data);
           context.log.info({ provider: data.provider, types: data.types.length }, 'a provider announced its types');
         }),
       ]),
-      { concurrency },
+      { concurrency: settings.concurrency },
     );
-    return { stop: () => consumer.stop() };
+    return {
+      async stop() {
+        await consumer.stop();
+        await pool.close();
+      },
+    };
   },
 });
+
+const words: Record<Task['kind'], string> = {
+  compile: 'compiling the template',
+  'compile nested': 'compiling the template of the nested stack',
+  validate: 'validating the template',
+};

@@ -10,8 +10,34 @@ export const templatingSettings = defineSettings({
   },
   concurrency: {
     env: 'ANNEAL_TEMPLATING_CONCURRENCY',
-    schema: z.coerce.number().int().positive().default(8),
-    meaning: 'How many questions are worked on at once.',
-    cost: 'More holds more templates in memory; compiling itself is one at a time.',
+    schema: z.coerce.number().int().positive().default(64),
+    meaning: 'How many questions are in hand at once: those in a worker and those that wait for one.',
+    cost: 'More holds more templates in memory; fewer lets one project with many questions delay the others.',
+  },
+  workers: {
+    env: 'ANNEAL_TEMPLATING_WORKERS',
+    schema: z.coerce.number().int().positive().optional(),
+    meaning:
+      'The most worker threads that compile templates. They start when a template needs one and stop after a minute without work. Default: one less than the cores, from 1 to 4.',
+    cost: 'Each takes a core while it compiles, and 30 to 60 MiB of memory besides what its template takes.',
+  },
+  workerMemory: {
+    env: 'ANNEAL_TEMPLATING_WORKER_MEMORY_MIB',
+    schema: z.coerce.number().int().min(32).default(512),
+    meaning: 'The most MiB of heap that compiling one template may take; above it the template is refused.',
+    cost: 'Each worker may take this much.',
+  },
+  compileSeconds: {
+    env: 'ANNEAL_TEMPLATING_COMPILE_SECONDS',
+    schema: z.coerce.number().positive().max(3600).default(30),
+    meaning: 'The most seconds that compiling one template may take in a worker; above it the template is refused.',
+    cost: 'A slow template keeps a worker from others for this long.',
+  },
+  waiting: {
+    env: 'ANNEAL_TEMPLATING_WAITING',
+    schema: z.coerce.number().int().positive().default(32),
+    meaning:
+      'How many questions of one project may wait for a worker; one more is refused with 429. The nested stacks of a project count apart.',
+    cost: 'More holds more templates in memory.',
   },
 });

@@ -3,6 +3,7 @@ import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import { chainMembers } from './chain.ts';
 import { deploymentDefinition, deploymentNames } from './deployments.ts';
 import { groupKind } from './kind.ts';
+import { Work } from '../work.ts';
 import type { Member } from './member.ts';
 import { memberNames, nextSkipped, numberedDefinition } from './numbered.ts';
 import { firstSize, instanceDefinition, scalingDefinition } from './scaling.ts';
@@ -17,6 +18,27 @@ export interface FirstMembers {
   /** The launch configuration of an instance group, and what the group is referred to by. */
   readonly configuration?: { readonly properties: JsonObject; readonly metadata?: JsonObject | undefined } | undefined;
   readonly reference?: Json;
+}
+
+/** To make a member takes as long as to make so many values. */
+const workAMember = 50;
+
+/** How many members a group begins with, known before any is made. */
+export function firstCount({ type, properties }: Pick<FirstMembers, 'type' | 'properties'>): number {
+  const kind = groupKind(type);
+  if (kind === 'chain') return Array.isArray(properties['resources']) ? properties['resources'].length : 0;
+  if (kind === 'deployments') return deploymentNames(properties).length;
+  if (kind === 'numbered') return Number(properties['count'] ?? 1);
+  return kind === undefined ? 0 : firstSize(kind, properties);
+}
+
+/** Ask before making the members: each gets the whole definition. @throws OutOfWork */
+export function payForMembers(work: Work, { count, properties }: { count: number; properties: JsonObject }): void {
+  // What differs between the members is in these, and each member gets its own part.
+  const { servers: _, resources: __, ...shared } = properties;
+  const definition = new Work(Infinity);
+  definition.look(shared);
+  work.spend(count * (workAMember + definition.spent));
 }
 
 export function firstMembers(parameters: FirstMembers): Member[] {

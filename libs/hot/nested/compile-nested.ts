@@ -25,6 +25,7 @@ import { Digests } from './digest.ts';
 import { foldFacade } from './fold-facade.ts';
 import { type NestedTemplate, readNested, type TemplateLibrary } from './library.ts';
 import { passProperties } from './pass.ts';
+import { withinWork, Work } from '../work.ts';
 
 /** Of a group: the template of its members, what its parameters are, and how it is brought about. */
 interface Members {
@@ -63,6 +64,8 @@ export interface CompileNested {
   /** Of the tree; -1 is no limit. */
   readonly maxResources: number;
   readonly resourcesOutside: number;
+  /** What compiling may cost. */
+  readonly work?: Work;
 }
 
 /** As Heat: the root, and five levels below it. */
@@ -75,9 +78,16 @@ interface Source {
   readonly hidden: ReadonlySet<string>;
 }
 
-export function compileNested(options: CompileNested): Compiled {
-  const { library, stackName, stackId, projectId, depth, facade } = options;
+type WithWork = CompileNested & { readonly work: Work };
+
+export function compileNested(given: CompileNested): Compiled {
   const mistakes = new Mistakes();
+  const options = { ...given, work: given.work ?? new Work() };
+  return withinWork(mistakes, () => compileWithin(options, mistakes)) ?? { mistakes: mistakes.all() };
+}
+
+function compileWithin(options: WithWork, mistakes: Mistakes): Compiled {
+  const { library, stackName, stackId, projectId, depth, facade } = options;
   const source = depth > deepest ? refuseDepth(options, mistakes) : sourceOf(options, mistakes);
   if (!source || mistakes.any) return { mistakes: mistakes.all() };
   const { template, parameters } = source;
@@ -93,6 +103,7 @@ export function compileNested(options: CompileNested): Compiled {
     previous: options.previousParameters,
     missingAllowed: open.size > 0,
     mistakes,
+    work: options.work,
   });
   // What is given and not known yet must not read as the default.
   for (const name of open) delete values[name];
@@ -107,7 +118,7 @@ export function compileNested(options: CompileNested): Compiled {
     environment,
     mistakes,
     identity,
-    scope: new StackScope({ version: read.version, values, facade }),
+    scope: new StackScope({ version: read.version, values, facade, work: options.work }),
     depth,
     tree: {
       library,
@@ -115,7 +126,8 @@ export function compileNested(options: CompileNested): Compiled {
       maxResources: options.maxResources,
       files,
       types,
-      digests: new Digests({ library, files, types, defaults: environment.defaults }),
+      work: options.work,
+      digests: new Digests({ library, files, types, defaults: environment.defaults, work: options.work }),
       count: { resources: options.resourcesOutside },
     },
   });
@@ -129,7 +141,7 @@ export function compileNested(options: CompileNested): Compiled {
       ...(options.members?.rolling && { rolling: options.members.rolling }),
     },
     template: toJson(read.source) as JsonObject,
-    hiddenInside: hasDefaults(environment) ? library.hiddenParameters() : new Set(),
+    hiddenInside: hasDefaults(environment) ? library.hiddenParameters(options.work) : new Set(),
     environment: {
       ...rest,
       ...(Object.keys(registry).length > 0 && { resource_registry: registry }),
@@ -138,12 +150,12 @@ export function compileNested(options: CompileNested): Compiled {
   };
 }
 
-function sourceOf(options: CompileNested, mistakes: Mistakes): Source | undefined {
+function sourceOf(options: WithWork, mistakes: Mistakes): Source | undefined {
   const { library, resource, type, properties, files } = options;
   const { parameters: _, ...around } = options.environment;
   const environment = readEnvironments([{ content: around, file: 'environment' }], {
     mistakes,
-    parameterType: (name) => library.parameterType(name),
+    parameterType: (name) => library.parameterType(name, options.work),
   });
   const inside = { ...environment, registry: environment.registry.inside(resource, undefined) };
   if (options.members) {
@@ -151,7 +163,7 @@ function sourceOf(options: CompileNested, mistakes: Mistakes): Source | undefine
     const { template, parameters } = options.members;
     const isInstances = groupKind(type) === 'instances';
     return {
-      template: readNested(template),
+      template: readNested(template, options.work),
       parameters,
       environment: {
         ...inside,
@@ -169,11 +181,17 @@ function sourceOf(options: CompileNested, mistakes: Mistakes): Source | undefine
     const passed = isObject(parameters) ? parameters : {};
     // Which of them is the secret is not told apart.
     const hidden = new Set(options.hidden.has(given) ? Object.keys(passed) : []);
-    return withoutMistakes({ template: readNested(text), parameters: passed, environment: inside, hidden }, mistakes);
+    return withoutMistakes(
+      { template: readNested(text, options.work), parameters: passed, environment: inside, hidden },
+      mistakes,
+    );
   }
   const types = new Map(options.types.map((each) => [each.type, each]));
   const found = environment.registry.find({ type, resource, types });
-  const template = found?.kind === 'template' ? library.get(found.file, environment.defaults) : undefined;
+  const template =
+    found?.kind === 'template'
+      ? library.get(found.file, { defaults: environment.defaults, work: options.work })
+      : undefined;
   if (found?.kind !== 'template' || !template) {
     return refuseFile(found?.kind === 'template' ? found.file : type, options, mistakes);
   }

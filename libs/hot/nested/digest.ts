@@ -14,6 +14,7 @@ import { Mistakes } from '../mistakes.ts';
 import { isObject, type Node, toJson } from '../node.ts';
 import type { Registry } from '../registry.ts';
 import { readTemplate, type Template } from '../template.ts';
+import type { Work } from '../work.ts';
 import type { TemplateLibrary } from './library.ts';
 
 export interface Reached {
@@ -39,6 +40,7 @@ export interface DigestContext {
   readonly files: ReadonlyMap<string, string>;
   readonly types: ReadonlyMap<string, ResourceType>;
   readonly defaults: Environment['defaults'];
+  readonly work: Work;
 }
 
 /** Of the templates of one tree, each of which is read once. */
@@ -108,6 +110,7 @@ export class Digests {
     let sum = 0;
     for (const type of types) {
       sum += 1;
+      this.#context.work.spend(workAType);
       const found = registry.find({ type, resource: undefined, types: this.#context.types });
       if (found?.kind !== 'template' || way.includes(found.file) || way.length > deepestCounted) continue;
       sum += this.#count(this.#scanFile(found.file), registry, [...way, found.file]);
@@ -130,7 +133,7 @@ export class Digests {
   }
 
   #templateOf(file: string): Template | undefined {
-    const known = this.#context.library.get(file, this.#context.defaults);
+    const known = this.#context.library.get(file, this.#context);
     return known?.mistakes.length === 0 ? known.read : undefined;
   }
 
@@ -156,6 +159,8 @@ export class Digests {
 }
 
 const nothing: Scanned = { words: new Set(), types: [], isOpen: false, parameters: [] };
+/** To find out what a type is costs as much as to make so many values. */
+const workAType = 4;
 const deepestCounted = 6;
 const mostCounted = 10_000_000;
 const hash = (text: string): string => createHash('sha256').update(text).digest('hex');

@@ -4,12 +4,12 @@ import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { PlanResource, Source } from '@anneal/contracts/plan.ts';
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
 import { readGroup } from '../groups/attribute.ts';
-import { firstMembers } from '../groups/group.ts';
+import { firstCount, firstMembers, payForMembers } from '../groups/group.ts';
 import { groupKind } from '../groups/kind.ts';
 import { memberTemplate } from '../groups/member.ts';
 import { isUndecided, opened, openName } from '../groups/open.ts';
 import { scaledResource, scaledResourceTarget } from '../groups/scaling.ts';
-import type { Mistakes } from '../mistakes.ts';
+import { join, type Mistakes } from '../mistakes.ts';
 import { isObject, type Node, toRecord } from '../node.ts';
 import { resolveProperties } from '../properties.ts';
 import { pseudoParameters } from '../pseudo.ts';
@@ -41,6 +41,9 @@ export function groupChild(group: GroupResource): Child | undefined {
   const configuration = configurationOf(group);
   const properties = toRecord(Object.entries(all).map(([key, value]) => [key, opened(value)]));
   if (mistakes.length > 0 || configuration === 'unknown' || isUndecided(type.type, properties)) return undefined;
+  const count = firstCount({ type: type.type, properties });
+  if (!isWithinLimit(count, group)) return undefined;
+  payForMembers(stack.tree.work, { count, properties });
   const members = firstMembers({
     type: type.type,
     properties,
@@ -76,6 +79,17 @@ export function groupChild(group: GroupResource): Child | undefined {
     report: (found) => oncePerDefinition(found).map((mistake) => placed(mistake, group)),
     show: (body) => membersOf(body, { group: name, type: type.type, names: members.map((member) => member.name) }),
   };
+}
+
+/** Members that would be refused are not made first. */
+function isWithinLimit(count: number, { resource, stack: { tree, mistakes } }: GroupResource): boolean {
+  const { maxResources } = tree;
+  if (maxResources < 0 || tree.count.resources + count <= maxResources) return true;
+  const found = String(tree.count.resources + count);
+  const message = `You have reached the maximum resources per stack, ${maxResources}: with the ${count} members of ${resource.name} it has ${found}.`;
+  const [path, expected] = [join('resources', resource.name), `at most ${maxResources}`];
+  mistakes.add({ code: 'TooManyResources', message, path, at: resource.source, expected, found });
+  return false;
 }
 
 function membersOf(

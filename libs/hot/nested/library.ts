@@ -6,6 +6,7 @@ import type { Environment } from '../environment.ts';
 import { Mistakes } from '../mistakes.ts';
 import { isNull } from '../node.ts';
 import { type ParameterSchema, type ParameterType, readParameterSchemas } from '../parameter-schema.ts';
+import type { Work } from '../work.ts';
 import { readTemplate, sectionEntries, sectionNode, type Template } from '../template.ts';
 
 export interface NestedTemplate {
@@ -16,6 +17,12 @@ export interface NestedTemplate {
   readonly type: ResourceType;
   /** What is wrong with it by itself; then the rest is as good as could be made of it. */
   readonly mistakes: readonly Mistake[];
+}
+
+/** What reading a template takes besides its text. */
+interface Reading {
+  readonly defaults: Environment['defaults'];
+  readonly work: Work;
 }
 
 /** From the types of parameters to those of properties. */
@@ -41,22 +48,22 @@ export class TemplateLibrary {
   }
 
   /** Undefined: there is no such file. */
-  get(file: string, defaults: Environment['defaults']): NestedTemplate | undefined {
-    if (!this.#read.has(file)) this.#read.set(file, this.#load(file, defaults));
+  get(file: string, { defaults, work }: Reading): NestedTemplate | undefined {
+    if (!this.#read.has(file)) this.#read.set(file, this.#load(file, { defaults, work }));
     return this.#read.get(file);
   }
 
   /** Of any template among the files; text that is no template is passed over. */
-  parameterType(name: string): ParameterType | undefined {
-    return this.#allParameters().types.get(name);
+  parameterType(name: string, work: Work): ParameterType | undefined {
+    return this.#allParameters(work).types.get(name);
   }
 
   /** Hidden in any template among the files. */
-  hiddenParameters(): ReadonlySet<string> {
-    return this.#allParameters().hidden;
+  hiddenParameters(work: Work): ReadonlySet<string> {
+    return this.#allParameters(work).hidden;
   }
 
-  #allParameters(): { types: Map<string, ParameterType>; hidden: Set<string> } {
+  #allParameters(work: Work): { types: Map<string, ParameterType>; hidden: Set<string> } {
     if (this.#parameters) return this.#parameters;
     const types = new Map<string, ParameterType>();
     const hiddenNames = new Set<string>();
@@ -65,7 +72,7 @@ export class TemplateLibrary {
       const read = readTemplate({ content, file, mistakes });
       if (!read || mistakes.any) continue;
       const section = sectionNode(read, 'parameters');
-      const schemas = readParameterSchemas({ section, version: read.version, mistakes });
+      const schemas = readParameterSchemas({ section, version: read.version, mistakes, work });
       for (const [name, { type, hidden }] of schemas) {
         types.set(name, type);
         if (hidden) hiddenNames.add(name);
@@ -74,32 +81,32 @@ export class TemplateLibrary {
     return (this.#parameters = { types, hidden: hiddenNames });
   }
 
-  #load(file: string, defaults: Environment['defaults']): NestedTemplate | undefined {
+  #load(file: string, reading: Reading): NestedTemplate | undefined {
     const content = this.#files.get(file);
-    return content === undefined ? undefined : load({ content, file, defaults });
+    return content === undefined ? undefined : load({ content, file, ...reading });
   }
 }
 
 /** A template that no file holds. */
-export function readNested(content: string | JsonObject): NestedTemplate {
-  return load({ content, file: undefined, defaults: new Map() });
+export function readNested(content: string | JsonObject, work: Work): NestedTemplate {
+  return load({ content, file: undefined, defaults: new Map(), work });
 }
 
 function load({
   content,
   file,
   defaults,
-}: {
+  work,
+}: Reading & {
   content: string | JsonObject;
   file: string | undefined;
-  defaults: Environment['defaults'];
 }): NestedTemplate {
   const mistakes = new Mistakes();
   const name = file ?? unnamed;
   const read = readTemplate({ content, file, mistakes });
   if (!read) return { ...empty, file: name, mistakes: mistakes.all() };
   const section = sectionNode(read, 'parameters');
-  const schemas = readParameterSchemas({ section, version: read.version, mistakes });
+  const schemas = readParameterSchemas({ section, version: read.version, mistakes, work });
   const properties = Array.from(schemas.values(), (schema): [string, PropertySchema] => [
     schema.name,
     propertyOf(schema, defaults),

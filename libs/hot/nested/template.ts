@@ -1,4 +1,5 @@
 /** A template resource as a nested stack: its properties are the parameters, its outputs the attributes. */
+import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import type { PlanResource } from '@anneal/contracts/plan.ts';
 import { evaluateParts } from '../evaluate.ts';
@@ -48,6 +49,7 @@ export function templateChild({ resource, template, found, stack, inner }: Templ
     // What is not known yet is not missing; that a property is missing has been said.
     missingAllowed: true,
     mistakes: inner,
+    work: stack.tree.work,
   });
   // What is given and not known yet must not read as the default.
   for (const name of open) delete values[name];
@@ -116,8 +118,9 @@ function readOutput({ plan, scope }: Body, name: string): Partial {
   if (!output) return null;
   try {
     return evaluateParts(output.value, scope, `outputs.${name}.value`);
-  } catch {
-    // It is said when the nested stack itself is worked out.
-    return unknown;
+  } catch (error) {
+    // It is reported where the nested stack itself is compiled.
+    if (error instanceof AnnealError) return unknown;
+    throw error;
   }
 }

@@ -3,6 +3,7 @@
  * Positions count characters.
  */
 import { compileProgram, type Program } from './program.ts';
+import type { Work } from '../work.ts';
 import { parsePattern } from './syntax.ts';
 
 export interface Span {
@@ -22,6 +23,10 @@ const mostStepsACharacter = 20;
 const mostPlaces = 50_000_000;
 const bytesAStep = 256;
 const isWord = (character: string | undefined): boolean => character !== undefined && /[\p{L}\p{N}_]/u.test(character);
+
+/** Steps that cost as much as one value made. */
+const stepsAWork = 16;
+const stepsAPayment = 1024;
 
 /** The work exceeds the bound. */
 export class PatternTooSlow extends Error {}
@@ -48,14 +53,20 @@ export class Pattern {
     return this.on(text).search();
   }
 
-  /** Whether the match that begins with the text also ends with it. @throws PatternTooSlow */
-  covers(text: string): boolean {
-    return this.on(text).covers();
+  /** Steps of the program, bounds written out. */
+  get size(): number {
+    return this.#program.steps.length;
   }
 
-  /** To look for many matches in one text. */
-  on(text: string): Search {
-    return new Search(this.#program, this.groups, inCharacters(text));
+  /** Whether the match that begins with the text also ends with it. @throws PatternTooSlow, OutOfWork */
+  covers(text: string, work?: Work): boolean {
+    work?.characters(text.length);
+    return this.on(text, work).covers();
+  }
+
+  /** To look for many matches in one text. What a search costs is taken from `work` as it goes on. */
+  on(text: string, work?: Work): Search {
+    return new Search(this.#program, { groups: this.groups, characters: inCharacters(text), work });
   }
 }
 
@@ -66,10 +77,13 @@ export class Search {
   readonly #run: Run;
   readonly characters: readonly string[];
 
-  constructor(program: Program, groups: number, characters: readonly string[]) {
+  constructor(
+    program: Program,
+    { groups, characters, work }: { groups: number; characters: readonly string[]; work: Work | undefined },
+  ) {
     this.#program = program;
     this.#groups = groups;
-    this.#run = new Run(characters);
+    this.#run = new Run(characters, work);
     this.characters = characters;
   }
 
@@ -80,16 +94,19 @@ export class Search {
 
   /** The first match that begins at `from` or later. @throws PatternTooSlow */
   search(from = 0): Match | undefined {
-    for (let start = from; start <= this.characters.length; start += 1) {
-      const slots = this.#run.match(this.#program, start);
-      if (slots) return this.#found(slots);
+    let slots: readonly number[] | undefined;
+    for (let start = from; start <= this.characters.length && !slots; start += 1) {
+      slots = this.#run.match(this.#program, start);
     }
-    return undefined;
+    this.#run.pay();
+    return slots && this.#found(slots);
   }
 
   /** @throws PatternTooSlow */
   covers(): boolean {
-    return this.#run.match(this.#program, 0)?.[1] === this.characters.length;
+    const end = this.#run.match(this.#program, 0)?.[1];
+    this.#run.pay();
+    return end === this.characters.length;
   }
 
   #found(slots: readonly number[]): Match {
@@ -114,10 +131,13 @@ class Run {
   readonly #most: number;
   steps = 0;
   readonly #visited = new Map<Program, Uint8Array>();
+  readonly #work: Work | undefined;
   #room = mostPlaces;
+  #paid = 0;
 
-  constructor(text: readonly string[]) {
+  constructor(text: readonly string[], work: Work | undefined) {
     this.#text = text;
+    this.#work = work;
     this.#most = Math.max(mostSteps, mostStepsACharacter * text.length);
   }
 
@@ -141,6 +161,7 @@ class Run {
       const step = steps[at];
       let fails = false;
       if (++this.steps > this.#most) throw new PatternTooSlow('the regular expression takes too long on this text');
+      if (this.steps - this.#paid >= stepsAPayment) this.pay();
       switch (step?.op) {
         case 'set': {
           const character = text[position];
@@ -219,6 +240,12 @@ class Run {
       }
       ({ at, position } = choice);
     }
+  }
+
+  /** What has not been paid for yet. */
+  pay(): void {
+    this.#work?.spend((this.steps - this.#paid) / stepsAWork);
+    this.#paid = this.steps;
   }
 
   /** Places that led nowhere are not tried again: what is exponential otherwise takes linear time. */

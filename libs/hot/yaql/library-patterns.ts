@@ -6,30 +6,27 @@ import { fault } from './fault.ts';
 import { Names } from './names.ts';
 import { changeable, Dict, Once, type Value } from './value.ts';
 
-const compiled = (pattern: Value | undefined, flags = ''): Pattern => {
+const compiled = (pattern: Value | undefined, { machine }: Call, flags = ''): Pattern => {
+  machine.work.characters(text(pattern).length);
   try {
-    return new Pattern(text(pattern), flags);
+    const made = new Pattern(text(pattern), flags);
+    machine.work.spend(made.size / 2);
+    return made;
   } catch (error) {
-    return fault(`The regular expression is not valid: ${(error as Error).message}`);
+    if (!(error instanceof SyntaxError)) throw error;
+    return fault(`The regular expression is not valid: ${error.message}`);
   }
 };
 const pattern = (value: Value | undefined): Pattern => value as Pattern;
 
-/** Searching is work of the machine like all other, in smaller steps. */
-const searchStepsAWork = 16;
-
 function first(by: Pattern, value: string, { machine }: Call): Match | undefined {
-  const search = by.on(value);
-  const found = search.search();
-  machine.work.spend(search.steps / searchStepsAWork);
-  return found;
+  return by.on(value, machine.work).search();
 }
 
 function* matchesOf(search: Search, { machine }: Call): Generator<Match> {
   for (let from = 0; from <= search.characters.length;) {
-    const before = search.steps;
+    machine.work.spend(1);
     const found = search.search(from);
-    machine.work.spend((search.steps - before) / searchStepsAWork + 1);
     if (!found) return;
     yield found;
     from = found.end > found.start ? found.end : found.end + 1;
@@ -55,7 +52,7 @@ function published(by: Pattern, found: Match, parent: Names): Names {
 }
 
 function substitute(by: Pattern, value: string, count: number, call: Call, put: (found: Match) => string): string {
-  const search = by.on(value);
+  const search = by.on(value, call.machine.work);
   const units = search.characters;
   const limit = count === 0 ? Infinity : count;
   let [result, from, done] = ['', 0, 0];
@@ -69,7 +66,7 @@ function substitute(by: Pattern, value: string, count: number, call: Call, put: 
 }
 
 function splitBy(by: Pattern, value: string, most: number, call: Call): Value {
-  const search = by.on(value);
+  const search = by.on(value, call.machine.work);
   const units = search.characters;
   const limit = most === 0 ? Infinity : most;
   const parts: Value[] = [];
@@ -101,7 +98,8 @@ export const patternFunctions: Definition[] = [
     'regex',
     'function',
     'pattern:string, ignoreCase:bool?=false, multiLine:bool?=false, dotAll:bool?=false',
-    ([a, i, m, s]) => compiled(a, `${i === true ? 'i' : ''}${m === true ? 'm' : ''}${s === true ? 's' : ''}`),
+    ([a, i, m, s], call) =>
+      compiled(a, call, `${i === true ? 'i' : ''}${m === true ? 'm' : ''}${s === true ? 's' : ''}`),
   ),
   define(
     'matches',
@@ -113,7 +111,7 @@ export const patternFunctions: Definition[] = [
     'matches',
     'method',
     'string:string, regexp:string',
-    ([a, by], call) => first(compiled(by), text(a), call) !== undefined,
+    ([a, by], call) => first(compiled(by, call), text(a), call) !== undefined,
   ),
   define(
     '#operator_=~',
@@ -125,7 +123,7 @@ export const patternFunctions: Definition[] = [
     '#operator_=~',
     'function',
     'string:string, pattern:string',
-    ([a, by], call) => first(compiled(by), text(a), call) !== undefined,
+    ([a, by], call) => first(compiled(by, call), text(a), call) !== undefined,
   ),
   define(
     '#operator_!~',
@@ -137,7 +135,7 @@ export const patternFunctions: Definition[] = [
     '#operator_!~',
     'function',
     'string:string, pattern:string',
-    ([a, by], call) => first(compiled(by), text(a), call) === undefined,
+    ([a, by], call) => first(compiled(by, call), text(a), call) === undefined,
   ),
   define('search', 'method', 'regexp:pattern, string:string, selector:lambda=null', ([by, a], call) => {
     const found = first(pattern(by), text(a), call);
@@ -151,7 +149,7 @@ export const patternFunctions: Definition[] = [
     ([by, a], call) =>
       new Once(
         (function* () {
-          for (const found of matchesOf(pattern(by).on(text(a)), call)) {
+          for (const found of matchesOf(pattern(by).on(text(a), call.machine.work), call)) {
             yield call.given(2) ? call.within(2, published(pattern(by), found, call.names)) : found.text;
           }
         })(),

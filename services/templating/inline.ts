@@ -1,0 +1,60 @@
+/**
+ * Small tasks run in the service's thread, since handing one to a worker costs more than the task. What turns out to need
+ * more than the bounds here is abandoned and runs again in a worker. Work is counted, so the same task ends the same way.
+ */
+import { Abandoned, Work } from '@anneal/hot/work.ts';
+import type { Sources } from './question.ts';
+import { createTasks, type Task } from './task.ts';
+import type { Json } from '@anneal/contracts/json.ts';
+
+/** Texts of a task, in characters: parsing and checking them takes a few milliseconds. */
+const mostCharacters = 16_384;
+/** A few milliseconds. */
+const mostWork = 20_000;
+
+/** Gives undefined for a task that is not small. */
+export function createInline({ blobs, secrets }: Sources): (task: Task) => Promise<{ answer: Json } | undefined> {
+  const large = new Set<string>();
+  const small: Sources = {
+    secrets,
+    blobs: {
+      put: (content) => blobs.put(content),
+      async getText(hash) {
+        if (large.has(hash)) throw new Abandoned();
+        const text = await blobs.getText(hash);
+        if (text === undefined || text.length <= mostCharacters) return text;
+        if (large.size >= 1000) large.clear();
+        large.add(hash);
+        throw new Abandoned();
+      },
+    },
+  };
+  const run = createTasks(small);
+  return async (task) => {
+    if (charactersOf(task.question) > mostCharacters) return undefined;
+    try {
+      return { answer: await run(task, new Work(mostWork, 'abandon')) };
+    } catch (error) {
+      if (error instanceof Abandoned) return undefined;
+      throw error;
+    }
+  };
+}
+
+/** Stops counting above the bound. */
+function charactersOf(question: object): number {
+  let count = 0;
+  const rest: unknown[] = [question];
+  while (rest.length > 0 && count <= mostCharacters) {
+    const value = rest.pop();
+    if (typeof value === 'string') count += value.length;
+    else if (typeof value !== 'object' || value === null) count += 4;
+    else if (Array.isArray(value)) rest.push(...value.slice(0, mostCharacters));
+    else
+      for (const [key, item] of Object.entries(value)) {
+        count += key.length;
+        rest.push(item);
+      }
+  }
+  return count;
+}

@@ -1,0 +1,25 @@
+/** The blobs of the store, as a worker reaches them through the service's thread. */
+import type { AskService } from '@anneal/runtime/worker-thread.ts';
+import type { Blobs } from '@anneal/store/port.ts';
+
+type Request = { readonly get: string } | { readonly put: Uint8Array };
+type TaskBlobs = Pick<Blobs, 'put' | 'getText'>;
+
+export function remoteBlobs(ask: AskService): TaskBlobs {
+  return {
+    getText: async (hash) => (await ask({ get: hash } satisfies Request)) as string | undefined,
+    async put(content) {
+      // Encoded here and handed over, so that a large plan costs the service's thread no copy.
+      const bytes = new TextEncoder().encode(content as string);
+      return (await ask({ put: bytes } satisfies Request, [bytes.buffer])) as string;
+    },
+  };
+}
+
+/** The other end of {@link remoteBlobs}. */
+export function serveBlobs(blobs: TaskBlobs): (request: unknown) => Promise<unknown> {
+  return (request) => {
+    const asked = request as Request;
+    return 'get' in asked ? blobs.getText(asked.get) : blobs.put(asked.put);
+  };
+}

@@ -1,0 +1,13 @@
+/** The program of a worker thread: runs one task after another. Its blobs are those of the service's thread. */
+import { workerData } from 'node:worker_threads';
+import { createSecrets } from '@anneal/runtime/secrets.ts';
+import { serveJobs } from '@anneal/runtime/worker-thread.ts';
+import { Work } from '@anneal/hot/work.ts';
+import { remoteBlobs } from './remote-blobs.ts';
+import { createTasks, type Task } from './task.ts';
+
+serveJobs((ask) => {
+  const { keys } = workerData as { keys: readonly Uint8Array[] };
+  const run = createTasks({ blobs: remoteBlobs(ask), secrets: createSecrets(keys) });
+  return (task) => run(task as Task, new Work());
+});
