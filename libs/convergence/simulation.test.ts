@@ -30,6 +30,10 @@ describe('the core under a simulator', () => {
     expect([...killed.keys()].toSorted()).toEqual([...faultPoints].toSorted());
   });
 
+  it.each([1501264])('holds for seed %i, which once broke a rule', (seed) => {
+    expect(() => simulate(seed)).not.toThrow();
+  });
+
   describe('scripted', () => {
     for (const [name, scenario] of Object.entries(scenarios))
       it(`holds when ${name}`, { timeout: 60_000 }, () => scenario(new Script([current])));

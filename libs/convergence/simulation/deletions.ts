@@ -28,6 +28,8 @@ export function checkDeletion(world: World, state: State, { id, name, request, n
     const saved = before.deletion_policy !== 'Snapshot' || before.type !== 'Test' || nested !== null;
     must(saved || !whole, `${id} is deleted without the snapshot that was wanted`);
   }
+  // The same request once more, after a conflict: the deletion was decided when everything stood, whatever was disturbed since.
+  if (before.request?.action === 'delete' && before.request.fence === request.fence) return;
   const goesBack = stack.on_failure !== 'keep' && stack.parent === null;
   if (!goesBack || (stack.action !== 'UPDATE' && stack.action !== 'RESTORE')) return;
   if (plan.resources[name]?.replacement === 'delete_first') return;
