@@ -136,14 +136,22 @@ export const queueMessages = call('queue.messages', 'Look at messages without ta
   }),
   answer: z.object({ messages: z.array(queueMessageSchema), marker: z.string().nullable() }),
 });
-export const queueMessageDelete = call('queue.message.delete', 'Delete messages, or pop them.', {
-  question: inQueue.extend({
-    ids: z.array(z.string()).optional(),
-    pop: z.number().int().min(1).max(20).optional(),
-    claim_id: z.string().optional(),
-  }),
-  answer: z.object({ messages: z.array(queueMessageSchema) }),
-});
+export const queueMessageDelete = call(
+  'queue.message.delete',
+  'Delete messages, or pop them. A request of a host stays until it is answered: it is set aside for a time instead.',
+  {
+    question: inQueue.extend({
+      ids: z.array(z.string()).optional(),
+      pop: z.number().int().min(1).max(20).optional(),
+      /** Every message of the queue. */
+      purge: z.boolean().optional(),
+      claim_id: z.string().optional(),
+      /** The host that asks; absent for every other client. */
+      host_id: z.string().optional(),
+    }),
+    answer: z.object({ messages: z.array(queueMessageSchema) }),
+  },
+);
 export const queueClaim = call(
   'queue.claim',
   'Take messages for a time. A host’s queue gives one at a time, in order.',
@@ -186,6 +194,9 @@ export const hostRequestSchema = z.object({
   inputs: z.array(z.object({ name: z.string(), type: z.string(), value: json })),
   outputs: z.array(z.object({ name: z.string(), type: z.string(), error_output: z.boolean().optional() })),
   options: jsonObject,
+  /** Seconds that it may run, counted from its start on the host. Absent in requests of older services. */
+  timeout: z.number().positive().optional(),
+  /** When the host should end it at the latest. Worked out anew whenever the request is handed out. */
   deadline: z.iso.datetime(),
   creation_time: z.iso.datetime(),
 });
@@ -219,7 +230,8 @@ export type HostHello = z.infer<typeof hostHelloSchema>;
 export const hostProgressSchema = z.object({
   id: z.string(),
   progress: z.enum(['accepted', 'started']),
-  at: z.iso.datetime(),
+  /** Absent: the time at which the service received it. */
+  at: z.iso.datetime().optional(),
 });
 export type HostProgress = z.infer<typeof hostProgressSchema>;
 

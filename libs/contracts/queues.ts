@@ -18,3 +18,5 @@ export const deadQueue = (service: ServiceName): string => `anneal.${service}.de
 export const shardQueue = (shard: number): string => `anneal.scheduling.shard.${shard}`;
 export const hostRequestsQueue = (hostId: string): string => `host.${hostId}.requests`;
 export const hostResponsesQueue = (hostId: string): string => `host.${hostId}.responses`;
+/** Where a client that cannot name the request in its answer (heat-config-notify) posts the answer to one request. */
+export const answerQueue = (requestId: string): string => `answer-${requestId}`;

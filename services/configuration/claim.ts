@@ -6,10 +6,11 @@
  * C3 A claim that ran out frees its messages by itself: it is compared with the clock at every look.
  * C4 The client that holds the head of a host's queue and claims again has lost its answer (or was started anew), and
  *    gets the message again under a new claim at once, instead of waiting for its own claim to run out.
+ * C5 A request that was taken, and replaced by a newer one before its claim ran out, is not offered again.
  */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { MessageDocument } from './collections.ts';
-import { isClaimed, messagesInOrder, type QueueContext } from './queue.ts';
+import { dropMessage, firstMessage, isClaimed, messagesInOrder, type QueueContext } from './queue.ts';
 import type { ResolvedQueue } from './queue-names.ts';
 
 export interface ClaimRequest {
@@ -21,6 +22,8 @@ export interface ClaimRequest {
   /** Seconds by which messages outlive the claim. */
   readonly grace: number;
   readonly limit: number;
+  /** Whether the first message of a host's queue, once taken and free again, belongs to a run that was replaced. */
+  readonly isReplaced?: (message: MessageDocument) => Promise<boolean>;
 }
 
 export function claimMessages(context: QueueContext, request: ClaimRequest): Promise<MessageDocument[]> {
@@ -35,18 +38,17 @@ export function claimMessages(context: QueueContext, request: ClaimRequest): Pro
 
 async function claimHead(context: QueueContext, request: ClaimRequest): Promise<MessageDocument[]> {
   for (;;) {
-    const head = await first(context, request.queue);
+    const head = await firstMessage(context, request.queue);
     if (!head) return [];
     const again = request.client_id !== null && head.claim_client === request.client_id;
     if (isClaimed(head, context.now()) && !again) return [];
+    if (head.claim_count > 0 && !again && (await request.isReplaced?.(head))) {
+      await dropMessage(context, request.queue, head.id); // C5
+      continue;
+    }
     const claimed = await take(context, head, request);
     if (claimed) return [claimed];
   }
-}
-
-async function first(context: QueueContext, queue: ResolvedQueue): Promise<MessageDocument | undefined> {
-  for await (const message of messagesInOrder(context, queue, { pageSize: 2 })) return message;
-  return undefined;
 }
 
 async function claimFree(context: QueueContext, request: ClaimRequest, limit: number): Promise<MessageDocument[]> {
@@ -75,6 +77,7 @@ function take(
       claim_ttl: ttl,
       claim_expires_at: now + ttl * 1000,
       claim_count: message.claim_count + 1,
+      taken_at: message.taken_at ?? now,
       expires_at: Math.max(message.expires_at, now + (ttl + grace) * 1000),
     },
     message.version,

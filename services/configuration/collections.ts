@@ -45,6 +45,8 @@ export interface MessageDocument extends Document {
   readonly claim_expires_at: number;
   readonly claim_ttl: number;
   readonly claim_count: number;
+  /** When a client first took it. Milliseconds; absent until then. */
+  readonly taken_at?: number;
   /** In a responses queue: whether it was acted on. Null elsewhere. */
   readonly handled: boolean | null;
 }
@@ -94,8 +96,10 @@ export interface DeploymentState {
   readonly queued_at: string | null;
   readonly started_at: string | null;
   readonly finished_at: string | null;
-  /** When it fails for want of an answer. The host's own deadline is a little earlier. */
+  /** When it fails without an answer: the time limit of the stack's action, once it runs that of the run. */
   readonly deadline: string | null;
+  /** A client that only pops its queue (os-collect-config) received it: its later messages repeat it. */
+  readonly collected?: boolean;
   readonly failure: Failure | null;
 }
 

@@ -4,9 +4,9 @@ import type { Timer } from '@anneal/store/timers.ts';
 import { checkSilence } from './host.ts';
 import type { HostMessageContext } from './host-message.ts';
 import { isClaimed, sweepMessages } from './queue.ts';
-import { claimTimer } from './queue-calls.ts';
+import { claimTimer } from './hand-out.ts';
 import { hostQueue } from './queue-names.ts';
-import { expireRun } from './run.ts';
+import { expireRun } from './expire.ts';
 
 const sweepEveryMs = 30_000;
 /** A removed resource is remembered this long, so that a request that comes late is still known to be late. */

@@ -79,7 +79,7 @@ export async function createHost(
   return { host, token: tokenOf(context, host) };
 }
 
-const tokenOf = (context: HostContext, host: HostDocument): string =>
+export const tokenOf = (context: HostContext, host: HostDocument): string =>
   context.service.secrets.open(host.token_sealed) as unknown as string;
 
 export async function renewToken(

@@ -20,6 +20,7 @@ import { attributesOf } from './outcome.ts';
 import { skipping, type RunContext } from './run.ts';
 import { respond, tell } from './say.ts';
 import { fillIn } from './structured.ts';
+import { checkLimits, runSeconds } from './time-limit.ts';
 
 export interface NewRunContext extends RunContext {
   readonly deploymentTimeoutMs: number;
@@ -42,7 +43,9 @@ export async function targetOf(context: NewRunContext, { resource, properties }:
   const actions = properties.actions === undefined ? ['CREATE', 'UPDATE'] : strings(properties.actions);
   const waits = properties.signal_transport !== 'NO_SIGNAL';
   if (resource.type === 'OS::Heat::OrderedConfig') {
-    return { config: readConfig(resource.type, properties), values, actions, name, waits };
+    const config = readConfig(resource.type, properties);
+    checkLimits(config.options, resource.name);
+    return { config, values, actions, name, waits };
   }
   const [configId] = strings(properties.config);
   if (configId === undefined) return { config: emptyConfig, values, actions, name, waits };
@@ -54,6 +57,7 @@ export async function targetOf(context: NewRunContext, { resource, properties }:
   }
   const config =
     resource.type === 'OS::Heat::StructuredDeployment' ? filledIn(found.config, values, properties) : found.config;
+  checkLimits(config.options, resource.name);
   return { config, values, actions, name, waits };
 }
 
@@ -135,10 +139,6 @@ export function startRun(
   const { data } = message;
   const now = context.service.now();
   const runId = runIdOf(data.resource.id, data.fence);
-  const deadline = Math.min(
-    Date.parse(data.deadline),
-    now.getTime() + (timeoutOf(target.config.options) ?? context.deploymentTimeoutMs),
-  );
   const deployment: DeploymentState = {
     ...restingState(context, before, host, target, action),
     group: selected.group,
@@ -163,12 +163,13 @@ export function startRun(
       }),
       outputs: target.config.outputs.map((output) => ({ ...output })),
       options: target.config.options,
-      deadline: new Date(hostDeadline(now.getTime(), deadline)).toISOString(),
+      timeout: runSeconds(target.config.options, context.deploymentTimeoutMs),
+      deadline: data.deadline,
       creation_time: now.toISOString(),
     },
     queued_at: now.toISOString(),
     finished_at: null,
-    deadline: new Date(deadline).toISOString(),
+    deadline: data.deadline,
   };
   const next: Draft<ResourceDocument> = {
     ...base,
@@ -184,15 +185,6 @@ export function startRun(
     message: 'Not waiting for outputs signal',
     attributes: attributesOf(deployment),
   });
-}
-
-/** The host stops its script a little before nobody waits any more, so that its output still arrives. */
-const hostDeadline = (now: number, deadline: number): number =>
-  deadline - Math.min(10_000, Math.max(0, (deadline - now) * 0.1));
-
-function timeoutOf(options: JsonObject): number | undefined {
-  const seconds = Number(options.timeout);
-  return Number.isFinite(seconds) && seconds > 0 ? seconds * 1000 : undefined;
 }
 
 /** A UUID that a repeat of the same request gives again. */

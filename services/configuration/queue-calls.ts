@@ -6,10 +6,12 @@ import { AnnealError } from '@anneal/contracts/errors.ts';
 import { claimMessages, liveClaim, releaseClaim, renewClaim } from './claim.ts';
 import { hearOf } from './host.ts';
 import { handlePosted, refuseInvalid, type HostMessageContext } from './host-message.ts';
+import { handOut, noteLook, poppedForm, watchTaken, type HandOutContext } from './hand-out.ts';
 import {
   listMessages,
   makeQueue,
   popMessages,
+  purgeMessages,
   putMessages,
   removeMessages,
   removeQueue,
@@ -18,6 +20,7 @@ import {
   type NewMessage,
 } from './queue.ts';
 import { resolveQueue, type QueueUse, type ResolvedQueue } from './queue-names.ts';
+import { deleteRequests, isReplaced, popRequest, purgeRequests, type SetAsideContext } from './set-aside.ts';
 
 /** As in Zaqar: of all messages of one post together. */
 const postLimit = 256 * 1024;
@@ -28,7 +31,7 @@ const derivedId = (...parts: readonly (string | number)[]): string => {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
 };
 
-export function queueRoutes(context: HostMessageContext): Route[] {
+export function queueRoutes(context: HostMessageContext & SetAsideContext & HandOutContext): Route[] {
   const { service, queues, collections } = context;
   const resolve = (question: { project: string; queue: string }, use: QueueUse): Promise<ResolvedQueue> =>
     resolveQueue(collections, { ...question, use });
@@ -84,17 +87,30 @@ export function queueRoutes(context: HostMessageContext): Route[] {
     }),
     answer(service, contract.queueMessages, async ({ data }) => {
       const queue = await resolve(data, 'read');
-      // Looking takes nothing away: only the host's own look is a word from it.
-      if (data.host_id !== undefined && data.host_id === queue.host?.id) await contact(queue);
+      // A look takes nothing away. The host's own look is a sign of life, and its time to answer begins.
+      if (data.host_id !== undefined && data.host_id === queue.host?.id) {
+        await contact(queue);
+        if (queue.role === 'requests') await noteLook(context, queue);
+      }
       return listMessages(queues, { ...data, queue, limit: data.limit ?? 10 });
     }),
-    answer(service, contract.queueMessageDelete, async ({ data }) => {
+    answer(service, contract.queueMessageDelete, async ({ id, data }) => {
       const queue = await resolve(data, 'read');
       if (data.pop !== undefined) {
         await contact(queue);
-        return { messages: await popMessages(queues, queue, data.pop) };
+        if (queue.role !== 'requests') return { messages: await popMessages(queues, queue, data.pop) };
+        const taken = await popRequest(context, queue, derivedId('pop', id));
+        if (!taken) return { messages: [] };
+        await watchTaken(context, queue, taken);
+        return { messages: [await poppedForm(context, { queue, message: taken, host_id: data.host_id })] };
       }
-      await removeMessages(queues, { queue, ids: data.ids ?? [], claim_id: data.claim_id });
+      if (queue.role === 'requests') {
+        const kept = data.purge
+          ? await purgeRequests(context, queue)
+          : await deleteRequests(context, { queue, ids: data.ids ?? [], claim_id: data.claim_id });
+        if (kept) await watchTaken(context, queue, kept);
+      } else if (data.purge) await purgeMessages(queues, queue);
+      else await removeMessages(queues, { queue, ids: data.ids ?? [], claim_id: data.claim_id });
       return { messages: [] };
     }),
     answer(service, contract.queueClaim, async ({ id, data }) => {
@@ -103,10 +119,19 @@ export function queueRoutes(context: HostMessageContext): Route[] {
       const claim_id = derivedId('claim', id);
       const { ttl, grace } = data;
       const client_id = data.client_id ?? null;
-      const claimed = await claimMessages(queues, { queue, claim_id, client_id, ttl, grace, limit: data.limit ?? 10 });
-      if (claimed.length === 0) return { claim_id: null, messages: [] };
-      if (queue.role === 'requests') await watchClaim(context, queue, claimed[0]?.id ?? '', ttl);
-      return { claim_id, messages: claimed.map((message) => shown(queues, message)) };
+      const claimed = await claimMessages(queues, {
+        queue,
+        claim_id,
+        client_id,
+        ttl,
+        grace,
+        limit: data.limit ?? 10,
+        isReplaced: (message) => isReplaced(context, message),
+      });
+      const [first] = claimed;
+      if (!first) return { claim_id: null, messages: [] };
+      if (queue.role === 'requests') await watchTaken(context, queue, first);
+      return { claim_id, messages: claimed.map((message) => handOut(queues, queue, message)) };
     }),
     answer(service, contract.queueClaimShow, async ({ data }) => {
       const queue = await resolve(data, 'read');
@@ -176,24 +201,6 @@ function named(queue: ResolvedQueue): ResolvedQueue {
     'InvalidRequest',
     `There is no host for the queue ${queue.name}, and other names have letters, digits, "_" and "-" only.`,
   );
-}
-
-export const claimTimer = (messageId: string): string => `claim:${messageId}`;
-
-/** So that those who wait are woken when the claim runs out, and not only at their own next look. */
-async function watchClaim(
-  context: HostMessageContext,
-  queue: ResolvedQueue,
-  messageId: string,
-  ttl: number,
-): Promise<void> {
-  await context.timers().set([
-    {
-      id: claimTimer(messageId),
-      dueAt: context.queues.now() + ttl * 1000,
-      data: { message: messageId, host: queue.host?.id ?? '' },
-    },
-  ]);
 }
 
 async function replaceMetadata(context: HostMessageContext, id: string, metadata: contract.QueueView['metadata']) {

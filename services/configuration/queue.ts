@@ -22,6 +22,8 @@ export interface QueueContext {
   readonly now: () => number;
   /** Tells those who wait at the queue that there may be something to take. */
   readonly wake: (queue: ResolvedQueue) => Promise<void>;
+  /** Reports that the removal of another message made this one the first in the queue of a host. */
+  readonly onFirst: (message: MessageDocument) => Promise<void>;
 }
 
 export interface NewMessage {
@@ -176,16 +178,12 @@ export async function listMessages(
   };
 }
 
-/** @throws AnnealError Forbidden or InvalidRequest as Zaqar does for a claimed message. Absent is success. */
-export async function removeMessages(
-  context: QueueContext,
-  options: { queue: ResolvedQueue; ids: readonly string[]; claim_id?: string | undefined },
-): Promise<void> {
-  const { queue, ids, claim_id } = options;
-  const found = await context.collections.messages.getMany(ids);
-  const here = found.filter((message) => message.queue === queue.id);
-  const now = context.now();
-  for (const message of here) {
+/** @throws AnnealError Forbidden or InvalidRequest, as in Zaqar, for a message whose claim is not given. */
+export function checkClaim(
+  messages: readonly MessageDocument[],
+  { claim_id, now }: { claim_id?: string | undefined; now: number },
+): void {
+  for (const message of messages) {
     if (claim_id !== undefined && (message.claim_id !== claim_id || !isClaimed(message, now))) {
       throw new AnnealError('InvalidRequest', 'The specified claim does not exist or has expired.');
     }
@@ -193,6 +191,17 @@ export async function removeMessages(
       throw new AnnealError('Forbidden', 'This message is claimed; it cannot be deleted without a valid claim ID.');
     }
   }
+}
+
+/** Absent is success. @throws AnnealError as `checkClaim` does. */
+export async function removeMessages(
+  context: QueueContext,
+  options: { queue: ResolvedQueue; ids: readonly string[]; claim_id?: string | undefined },
+): Promise<void> {
+  const { queue, ids, claim_id } = options;
+  const found = await context.collections.messages.getMany(ids);
+  const here = found.filter((message) => message.queue === queue.id);
+  checkClaim(here, { claim_id, now: context.now() });
   if (here.length === 0) return;
   await context.collections.messages.bulk(here.map(({ id, version }) => ({ kind: 'remove', id, version })));
   await wakeNext(context, queue);
@@ -203,24 +212,28 @@ export async function dropMessage(context: QueueContext, queue: ResolvedQueue, i
   if (await context.collections.messages.remove(id)) await wakeNext(context, queue);
 }
 
-/** In a host's queue the removal of the head makes the next one available. */
+/** In the queue of a host the removal of the first message makes the next one available. */
 async function wakeNext(context: QueueContext, queue: ResolvedQueue): Promise<void> {
   if (queue.role !== 'requests') return;
-  for await (const _next of messagesInOrder(context, queue, { pageSize: 1 })) {
-    await context.wake(queue);
-    return;
-  }
+  const next = await firstMessage(context, queue);
+  if (!next) return;
+  await context.onFirst(next);
+  await context.wake(queue);
 }
 
+export async function firstMessage(context: QueueContext, queue: ResolvedQueue): Promise<MessageDocument | undefined> {
+  for await (const message of messagesInOrder(context, queue, { pageSize: 1 })) return message;
+  return undefined;
+}
+
+/** Takes messages away for good. The requests of a host are not popped like this: `set-aside.ts`. */
 export async function popMessages(context: QueueContext, queue: ResolvedQueue, count: number): Promise<QueueMessage[]> {
   const { messages } = context.collections;
   const popped: QueueMessage[] = [];
   for await (const message of messagesInOrder(context, queue)) {
     const free = !isClaimed(message, context.now());
-    // A host's queue is in strict order: behind a claimed head nothing can be taken.
-    if (!free && queue.role === 'requests') break;
     if (free && (await messages.remove(message.id, message.version))) popped.push(shown(context, message));
-    if (popped.length >= (queue.role === 'requests' ? 1 : count)) break;
+    if (popped.length >= count) break;
   }
   return popped;
 }
@@ -248,13 +261,17 @@ export async function viewQueue(context: QueueContext, queue: ResolvedQueue): Pr
 }
 
 export async function removeQueue(context: QueueContext, queue: ResolvedQueue): Promise<void> {
-  const { queues, messages } = context.collections;
+  await purgeMessages(context, queue);
+  await context.collections.queues.remove(queue.id);
+}
+
+export async function purgeMessages(context: QueueContext, queue: ResolvedQueue): Promise<void> {
+  const { messages } = context.collections;
   for (;;) {
     const some = await messages.find({ where: { queue: queue.id }, limit: page });
-    if (some.length === 0) break;
+    if (some.length === 0) return;
     await messages.bulk(some.map(({ id }) => ({ kind: 'remove', id })));
   }
-  await queues.remove(queue.id);
 }
 
 /** Takes away what nobody can see any more. */

@@ -2,7 +2,7 @@
  * Runs: one config on one host, from the request in the queue of the host to its answer.
  *
  * States of a deployment: IN_PROGRESS from the moment its request is recorded (it waits for those it depends on, then
- * in the queue of its host, then runs); COMPLETE, FAILED or SKIPPED once that is known; each of the three is left only by
+ * in the queue of its host, then runs; `time-limit.ts` has the limit of each phase); COMPLETE, FAILED or SKIPPED once that is known; each of the three is left only by
  * a new request for the resource, which makes a new run.
  *
  * R1 A run has an id of its own, derived from resource and fence; only the answer to the latest run has an effect.
@@ -15,43 +15,44 @@ import type { Json } from '@anneal/contracts/json.ts';
 import { faultPoint } from '@anneal/runtime/fault.ts';
 import type { ServiceContext } from '@anneal/runtime/service.ts';
 import type { Draft } from '@anneal/store/port.ts';
-import type { Timers } from '@anneal/store/timers.ts';
 import type { Collections, DeploymentState, HostDocument, ResourceDocument } from './collections.ts';
 import { attributesOf, outcomeOf } from './outcome.ts';
 import { flushOutbox } from './outbox.ts';
-import { dropMessage, isClaimed, putMessages, type QueueContext } from './queue.ts';
+import { dropMessage, firstMessage, isClaimed, putMessages, type QueueContext } from './queue.ts';
 import { hostQueue } from './queue-names.ts';
+import { deadlineTimer, limitAnswer, limitWait, timerOf, type RunTimerContext } from './run-timer.ts';
 import { respond, tell } from './say.ts';
+import { answerDueAt } from './time-limit.ts';
 
-export interface RunContext {
+export interface RunContext extends RunTimerContext {
   readonly service: ServiceContext;
   readonly collections: Collections;
   readonly queues: QueueContext;
-  readonly timers: () => Timers;
 }
 
 /** Its message outlives the deadline by this much, so that the deadline is what ends it. */
 const messageGraceSeconds = 120;
-export const deadlineTimer = (runId: string): string => `deadline:${runId}`;
 
 /** Makes queue, timer and messages follow the document. Harmless to repeat. */
 export async function carryOut(context: RunContext, document: ResourceDocument): Promise<void> {
   const { deployment, run_id } = document;
   if (deployment?.status === 'IN_PROGRESS' && run_id !== null) {
     const deadline = Date.parse(deployment.deadline ?? '');
-    await context.timers().set([{ id: deadlineTimer(run_id), dueAt: deadline, data: { run: run_id } }]);
+    await context.timers().set([timerOf(run_id, deadline)]);
     await faultPoint('configuration.run.recorded');
-    if (deployment.waiting_for.length === 0) await offer(context, deployment, deadline);
+    if (deployment.waiting_for.length === 0) await offer(context, deployment);
   }
   await flushOutbox(context.service, context.collections.resources, document);
 }
 
-async function offer(context: RunContext, deployment: DeploymentState, deadline: number): Promise<void> {
+/** Puts the request of a run into the queue of its host, if it is not there. */
+export async function offer(context: RunContext, deployment: DeploymentState): Promise<void> {
   const host = await context.collections.hosts.get(deployment.host_id);
   if (!host || !deployment.request) return;
   const queue = hostQueue(host, 'requests');
-  const seconds = Math.max(1, Math.ceil((deadline - context.queues.now()) / 1000));
-  await putMessages(context.queues, {
+  const latest = Date.parse(deployment.request.deadline);
+  const seconds = Math.max(1, Math.ceil((latest - context.queues.now()) / 1000));
+  const [message] = await putMessages(context.queues, {
     queue,
     client_id: 'anneal',
     messages: [
@@ -62,10 +63,20 @@ async function offer(context: RunContext, deployment: DeploymentState, deadline:
       },
     ],
   });
+  if (message && deployment.started_at === null) {
+    const [answer] = limitAnswer(message);
+    if (answer) await context.timers().set([answer]);
+    else if ((await firstMessage(context.queues, queue))?.id === message.id) {
+      await limitWait(context, message, context.queues.now());
+    }
+  }
   await context.queues.wake(queue);
 }
 
-/** Takes a superseded or ended run out of the queue of its host; what a host already works on is left to it. */
+/**
+ * Takes a superseded or ended run out of the queue of its host. A script that runs is left alone: cutting it in the middle
+ * of its work would leave the host half configured. The next request waits until it ends, at its own limit at the latest.
+ */
 export async function withdraw(
   context: RunContext,
   options: { run_id: string; host_id: string; even_claimed: boolean },
@@ -81,12 +92,12 @@ export async function withdraw(
   await dropMessage(context.queues, hostQueue(host, 'requests'), run_id);
 }
 
-async function byRun(context: RunContext, runId: string): Promise<ResourceDocument | undefined> {
+export async function byRun(context: RunContext, runId: string): Promise<ResourceDocument | undefined> {
   const [document] = await context.collections.resources.find({ where: { run_id: runId }, limit: 1 });
   return document;
 }
 
-interface Ending {
+export interface Ending {
   readonly status: 'COMPLETE' | 'FAILED' | 'SKIPPED';
   readonly reason: string;
   readonly failure: Failure | null;
@@ -94,7 +105,7 @@ interface Ending {
 }
 
 /** Ends a run, once. False when it had ended before, or was superseded. */
-async function end(
+export async function end(
   context: RunContext,
   runId: string,
   decide: (deployment: DeploymentState, document: ResourceDocument) => Ending | undefined | Promise<Ending | undefined>,
@@ -194,12 +205,17 @@ export async function noteProgress(context: RunContext, host: HostDocument, prog
     if (deployment?.status !== 'IN_PROGRESS' || deployment.host_id !== host.id || progress.progress !== 'started')
       return;
     if (!document || deployment.started_at !== null) return;
-    const started = tell(
-      context,
-      { ...document, deployment: { ...deployment, started_at: progress.at, reason: `Runs on ${host.name}` } },
-      'started',
-      document.version + 1,
-    );
+    const now = context.queues.now();
+    const latest = Date.parse(deployment.deadline ?? '');
+    // The clock of the host may be wrong, so the limit counts from now.
+    const dueAt = deployment.request ? answerDueAt(deployment.request, now, latest) : latest;
+    const running: DeploymentState = {
+      ...deployment,
+      started_at: progress.at ?? new Date(now).toISOString(),
+      deadline: new Date(dueAt).toISOString(),
+      reason: `Runs on ${host.name}`,
+    };
+    const started = tell(context, { ...document, deployment: running }, 'started', document.version + 1);
     const saved = await context.collections.resources.replace(
       document.response
         ? started
@@ -207,45 +223,10 @@ export async function noteProgress(context: RunContext, host: HostDocument, prog
       document.version,
     );
     if (!saved) continue;
+    await context.timers().set([timerOf(progress.id, dueAt)]);
     await flushOutbox(context.service, context.collections.resources, saved);
     return;
   }
-}
-
-/** The deadline of a run came. The failure says how far it had got. */
-export async function expireRun(context: RunContext, runId: string): Promise<void> {
-  await end(context, runId, async (deployment) => {
-    const [host, message] = await Promise.all([
-      context.collections.hosts.get(deployment.host_id),
-      context.collections.messages.get(runId),
-    ]);
-    const where = `host ${deployment.host_name}`;
-    const why =
-      deployment.waiting_for.length > 0
-        ? `it still waited for ${deployment.waiting_for.join(', ')}`
-        : host?.first_seen_at == null
-          ? `${where} never asked for work`
-          : deployment.started_at !== null
-            ? `${where} started it at ${deployment.started_at} and has not answered; last heard of at ${host.last_seen_at}`
-            : message && message.claim_count > 0
-              ? `${where} took the request and never said that it started; last heard of at ${host.last_seen_at}`
-              : `${where} asked for work but never took the request; last heard of at ${host.last_seen_at}`;
-    const error = new AnnealError(
-      host?.first_seen_at == null && deployment.waiting_for.length === 0 ? 'HostSilent' : 'DeadlineExceeded',
-      `Deployment ${deployment.name} was not done by ${deployment.deadline}: ${why}.`,
-      {
-        details: {
-          host: deployment.host_name,
-          host_id: deployment.host_id,
-          host_status: host?.status ?? 'gone',
-          deployment: deployment.name,
-          action: deployment.action,
-          status_code: null,
-        },
-      },
-    );
-    return { status: 'FAILED', reason: error.message, failure: toFailure(error) };
-  });
 }
 
 /** Its host is being deleted: nobody will answer. A DELETE has nothing left to undo. */

@@ -34,10 +34,12 @@ import { findHost } from './queue-names.ts';
 import { keepSending } from './outbox.ts';
 import { recover } from './recover.ts';
 import { abandonRuns } from './run.ts';
+import { limitWait } from './run-timer.ts';
+import type { SetAsideContext } from './set-aside.ts';
 import { configurationSettings } from './settings.ts';
 import { handleSignal } from './signal.ts';
 
-type Context = HostMessageContext & ProviderContext;
+type Context = HostMessageContext & ProviderContext & SetAsideContext;
 
 export const configurationService = defineService({
   name: 'configuration',
@@ -50,6 +52,7 @@ export const configurationService = defineService({
       lock: createKeyedLock(),
       now: () => service.now().getTime(),
       wake: (queue) => wake(service, queue),
+      onFirst: (message) => limitWait(context, message, queues.now()),
     };
     let timers: Timers | undefined;
     const context: Context = {
@@ -65,6 +68,8 @@ export const configurationService = defineService({
       responseKeepSeconds: settings.responseKeep,
       gatewayUrl: service.gatewayUrl,
       deploymentTimeoutMs: settings.deploymentTimeout * 1000,
+      queueTimeoutMs: settings.queueTimeout * 1000,
+      popLeaseSeconds: settings.popLease,
     };
     timers = await createTimers({
       store: service.store,

@@ -13,8 +13,23 @@ export const configurationSettings = defineSettings({
   deploymentTimeout: {
     env: 'ANNEAL_CONFIGURATION_DEPLOYMENT_SECONDS',
     schema: seconds(3600),
-    meaning: 'Seconds that a deployment may take where its options name no timeout.',
+    meaning:
+      'Seconds that a config may run on its host, counted from its start there, where options.timeout names no other limit.',
     cost: 'More lets a script that never ends hold the queue of its host for longer.',
+  },
+  queueTimeout: {
+    env: 'ANNEAL_CONFIGURATION_QUEUE_SECONDS',
+    schema: seconds(3600),
+    meaning:
+      'Seconds within which a host must take the first request of its queue, where options.queue_timeout names no other limit. Waiting behind other requests does not count.',
+    cost: 'More notices later that a host does not take its requests.',
+  },
+  popLease: {
+    env: 'ANNEAL_CONFIGURATION_POP_LEASE_SECONDS',
+    schema: seconds(60),
+    meaning:
+      'Seconds until a request that a client popped or deleted, and that no answer came to, is offered to the host again.',
+    cost: 'Less lets a second client of the same host receive a request that the first one still works on.',
   },
   responseKeep: {
     env: 'ANNEAL_CONFIGURATION_RESPONSE_KEEP_SECONDS',

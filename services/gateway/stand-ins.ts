@@ -337,10 +337,10 @@ export async function standIn(context: ServiceContext): Promise<Behind> {
         .slice(0, limit);
       return { messages: found, marker: found.at(-1)?.id ?? null };
     }),
-    answer(context, queueMessageDelete, async ({ data: { queue, ids, pop, claim_id: claim } }) => {
+    answer(context, queueMessageDelete, async ({ data: { queue, ids, pop, purge, claim_id: claim } }) => {
       const kept = queueOf(queue);
       const gone =
-        pop === undefined ? kept.messages.filter(({ id }) => ids?.includes(id)) : kept.messages.slice(0, pop);
+        pop === undefined ? kept.messages.filter(({ id }) => purge || ids?.includes(id)) : kept.messages.slice(0, pop);
       if (pop === undefined && gone.some(({ claim_id }) => claim_id !== null && claim_id !== claim)) {
         throw new AnnealError('Forbidden', 'This message is claimed; it cannot be deleted without a valid claim ID.');
       }

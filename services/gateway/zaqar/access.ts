@@ -3,9 +3,10 @@
  *
  * A user works in the queues of the project. A host has two queues and three names for them: the full name, `<host>.requests`
  * and `<host>.responses`, and `<host>` alone, which is the requests for taking and the responses for posting. `<host>` is
- * its id or its name.
+ * its id or its name. `answer-<request id>` is the responses queue too, for clients whose answers have no id.
  */
 import { AnnealError } from '@anneal/contracts/errors.ts';
+import { answerQueue } from '@anneal/contracts/queues.ts';
 import type { FastifyRequest } from 'fastify';
 import { callerOf, projectOf, type HostCaller, type SignallerCaller } from '../identity/caller.ts';
 import { nameOf } from './queue-alias.ts';
@@ -17,8 +18,11 @@ export interface QueueAccess {
   readonly project: string;
   /** As the configuration service knows it. */
   readonly queue: string;
+  /** The request that everything posted there answers, where the name of the queue says so. */
+  readonly answers?: string;
 }
 
+const answerTo = new RegExp(`^${answerQueue('([0-9a-f-]{36})')}$`);
 const queueName = /^[A-Za-z0-9_.-]{1,255}$/;
 
 /** @throws AnnealError InvalidRequest for what cannot be a name, Forbidden for what is not the host's. */
@@ -34,7 +38,11 @@ export function queueFor(request: FastifyRequest, use: Use): QueueAccess {
   }
   const caller = callerOf(request);
   const project = projectOf(request);
-  return { project, queue: caller.kind === 'host' ? queueOfHost(caller, queue, use) : queue };
+  if (caller.kind !== 'host') return { project, queue };
+  const answers = use === 'post' ? answerTo.exec(queue)?.[1] : undefined;
+  return answers === undefined
+    ? { project, queue: queueOfHost(caller, queue, use) }
+    : { project, queue: caller.responsesQueue, answers };
 }
 
 export function queueOfHost(host: HostCaller, name: string, use: Use): string {

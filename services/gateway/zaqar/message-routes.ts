@@ -28,8 +28,9 @@ export function messageRoutes(scope: FastifyInstance, { ask, dialect }: { ask: A
       for (const { body } of readMessages(dialect, request)) await signalByGrant(ask, caller.grant, body);
       return reply.code(201).send({ resources: [`${queueHref(dialect, queue)}/messages`] });
     }
-    const { project, queue } = queueFor(request, 'post');
-    const messages = isForm(request) ? [await readResponseForm(request)] : readMessages(dialect, request);
+    const { project, queue, answers } = queueFor(request, 'post');
+    const posted = isForm(request) ? [await readResponseForm(request)] : readMessages(dialect, request);
+    const messages = answers === undefined ? posted : posted.map((message) => answering(answers, message));
     const { ids } = await ask('configuration', queuePost, {
       project,
       data: { project, queue, client_id: posterOf(request, dialect), messages },
@@ -113,7 +114,10 @@ export function messageRoutes(scope: FastifyInstance, { ask, dialect }: { ask: A
     return messageBody(dialect, access.queue, { ...message, claim_id: null });
   });
 
-  const remove = ({ project, queue }: QueueAccess, data: { ids?: string[]; pop?: number; claim_id?: string }) =>
+  const remove = (
+    { project, queue }: QueueAccess,
+    data: { ids?: string[]; pop?: number; purge?: boolean; claim_id?: string; host_id?: string },
+  ) =>
     ask('configuration', queueMessageDelete, { project, data: { project, queue, ...data } }).catch((error: unknown) => {
       if (error instanceof AnnealError && error.code === 'NotFound') return { messages: [] };
       throw error;
@@ -137,7 +141,8 @@ export function messageRoutes(scope: FastifyInstance, { ask, dialect }: { ask: A
       throw invalid('pop and id params cannot be present together in the delete request.');
     }
     if (pop !== undefined) {
-      const { messages } = await remove(access, { pop });
+      const caller = callerOf(request);
+      const { messages } = await remove(access, { pop, ...(caller.kind === 'host' && { host_id: caller.id }) });
       return reply.send({
         messages: messages.map(({ id, age, ttl, body, claim_id, claim_count }) => ({
           id,
@@ -156,7 +161,41 @@ export function messageRoutes(scope: FastifyInstance, { ask, dialect }: { ask: A
     await remove(access, { ids, ...(claim !== undefined && { claim_id: claim }) });
     return reply.code(204).send();
   });
+
+  if (dialect.version === 'v2') {
+    scope.post('/queues/:queue/purge', async (request, reply) => {
+      const access = queueFor(request, 'manage');
+      if (purgesMessages(request)) await remove(access, { purge: true });
+      return reply.code(204).send();
+    });
+  }
 }
+
+/** A body names what to purge; without one it is everything. Subscriptions of queues do not exist here. */
+function purgesMessages(request: FastifyRequest): boolean {
+  const given = request.body as Json | undefined;
+  const types = isObject(given) ? given['resource_types'] : undefined;
+  if (types === undefined) return true;
+  const known = ['messages', 'subscriptions'];
+  if (
+    !Array.isArray(types) ||
+    types.length === 0 ||
+    !types.every((type) => typeof type === 'string' && known.includes(type))
+  ) {
+    throw zaqarError(
+      'InvalidRequest',
+      'Invalid request body',
+      `The "resource_types" of a purge are a list of ${known.join(' and ')}, not ${JSON.stringify(types)}.`,
+    );
+  }
+  return types.includes('messages');
+}
+
+/** The queue names the request where the answer does not. */
+const answering = (id: string, { body, ttl }: { body: Json; ttl: number }): { body: Json; ttl: number } => ({
+  body: isObject(body) && body['id'] === undefined ? { ...body, id } : body,
+  ttl,
+});
 
 /** A host is known by its token; everyone else says who they are, so that they need not see their own messages. */
 function posterOf(request: FastifyRequest, dialect: Dialect): string {

@@ -132,6 +132,16 @@ describe('v2', () => {
   });
 });
 
+it('a purge takes every message away, and a body may say that it is not about messages', async () => {
+  await call('POST', '/v2/queues/full/messages', { messages: [{ body: 1 }, { body: 2 }] });
+  const purge = (body?: unknown) => call('POST', '/v2/queues/full/purge', body);
+  expect((await purge({ resource_types: ['subscriptions'] })).status).toBe(204);
+  expect(gateway.behind.messages('full')).toHaveLength(2);
+  expect((await purge({ resource_types: ['all'] })).status).toBe(400);
+  expect((await purge({ resource_types: ['messages'] })).status).toBe(204);
+  expect(gateway.behind.messages('full')).toHaveLength(0);
+});
+
 it('v1 speaks in lists, needs no Client-ID, and answers 204 where there is nothing', async () => {
   const v1 = (method: string, path: string, body?: unknown) => call(method, `/v1${path}`, body, {});
   expect((await v1('GET', '/queues/old/messages')).status).toBe(204);
@@ -208,6 +218,21 @@ describe('a host', () => {
       expect(posted.status).toBe(201);
       expect(gateway.behind.messages(host.responses_queue)).toHaveLength(before + 1);
     }
+  });
+
+  it('answers a request by the name of a queue where its answer has no id, as heat-config-notify does', async () => {
+    const id = '3381af92-2b9e-81e3-b191-71861300734c';
+    const answer = (name: string) =>
+      call(
+        'POST',
+        `/v1.1/queues/${name}/messages`,
+        { messages: [{ ttl: 600, body: { deploy_status_code: 0 } }] },
+        asHost,
+      );
+    expect((await answer(`answer-${id}`)).status).toBe(201);
+    expect(gateway.behind.messages(host.responses_queue).at(-1)).toMatchObject({ body: { deploy_status_code: 0, id } });
+    expect((await answer('answer-..')).status).toBe(403);
+    expect((await call('POST', `/v2/queues/answer-${id}/claims`, { ttl: 60, grace: 60 }, asHost)).status).toBe(403);
   });
 
   it('may do nothing else', async () => {

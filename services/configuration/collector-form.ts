@@ -1,0 +1,53 @@
+/**
+ * What os-collect-config receives when it pops the queue of its host: the fields of the request, and `deployments`, the
+ * whole list that its hooks go through. Each message replaces the one before in its cache, so it repeats the earlier ones;
+ * the hooks skip those by their id. Its answer has no id, so each deployment names a queue of its own for it. Pure.
+ */
+import { answerQueue } from '@anneal/contracts/queues.ts';
+import type { HostRequest } from '@anneal/contracts/configuration.ts';
+import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+
+export interface CollectorSignal {
+  readonly auth_url: string;
+  readonly user_id: string;
+  readonly password: string;
+  readonly project_id: string;
+}
+
+export function collectorForm(
+  request: HostRequest,
+  options: { earlier: readonly HostRequest[]; signal: CollectorSignal },
+): Json {
+  const { earlier, signal } = options;
+  const before = earlier.filter(({ id }) => id !== request.id);
+  return {
+    ...(request as unknown as JsonObject),
+    deployments: [...before, request].map((each) => deploymentOf(each, signal)),
+  };
+}
+
+function deploymentOf(request: HostRequest, signal: CollectorSignal): Json {
+  const { id, name, group, config, outputs, options, creation_time } = request;
+  const inputs = request.inputs.map((input) => ({ ...input, value: readable(group, input.value) }));
+  const signalInputs = Object.entries({
+    deploy_queue_id: answerQueue(id),
+    deploy_auth_url: signal.auth_url,
+    deploy_user_id: signal.user_id,
+    deploy_password: signal.password,
+    deploy_project_id: signal.project_id,
+  }).map(([key, value]) => ({ name: key, type: 'String', value }));
+  return {
+    id,
+    name,
+    group,
+    config,
+    inputs: [...inputs, ...signalInputs],
+    outputs: outputs as unknown as Json,
+    options,
+    creation_time,
+  };
+}
+
+/** The script hook makes inputs environment variables, and stops at a number or a boolean. */
+const readable = (group: string, value: Json): Json =>
+  group === 'script' && (typeof value === 'number' || typeof value === 'boolean') ? String(value) : value;
