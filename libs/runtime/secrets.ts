@@ -3,7 +3,11 @@
  * and can stand wherever a JSON value can, so that documents, plans and messages carry it without knowing.
  *
  * Sealing is deterministic (the nonce is a MAC of the content): the same secret gives the same text, so that comparing
- * two sealed properties tells whether the secret changed. That an equal secret is recognisable is the price.
+ * two sealed properties tells whether the secret changed. The price: a reader recognises equal secrets.
+ *
+ * S1 A value is a seal only if one of the keys made it: the authentication tag decides, never the shape. So no template,
+ *    script, host or provider can write one, and an object that merely looks like a seal is an ordinary value everywhere.
+ * S2 A genuine seal that comes from outside (copied from a database) is not opened either: `fromOutside` seals it once more.
  */
 import { createCipheriv, createDecipheriv, createHash, createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
 import { AnnealError } from '@anneal/contracts/errors.ts';
@@ -13,8 +17,12 @@ export interface Secrets {
   /** To make the same in a worker thread. */
   readonly keys: readonly Uint8Array[];
   seal(value: Json): JsonObject;
-  /** A copy in which every sealed value is open again; what holds none is returned as it is. @throws AnnealError Defect for an unknown key. */
+  /** Whether the value itself is a seal that one of the keys made. */
+  isSealed(value: Json | undefined): boolean;
+  /** A copy in which every sealed value is open again. A value without seals is returned as it is. */
   open<T extends Json>(value: T): T;
+  /** The value as it may be stored: seals in it, which only a copy can be, are sealed and so open to themselves. */
+  fromOutside<T extends Json>(value: T): T;
   /** A copy in which every sealed value is `******`. */
   mask<T extends Json>(value: T): T;
   /** A MAC of the text, for grants that their holder shows again. */
@@ -24,7 +32,8 @@ export interface Secrets {
 }
 
 const mark = '$sealed';
-const isSealed = (value: Json): value is { [mark]: string } => isObject(value) && typeof value[mark] === 'string';
+const nonceBytes = 12;
+const tagBytes = 16;
 
 /** The first key seals; all of them open. Keys are 32 bytes. */
 export function createSecrets(keys: readonly Uint8Array[]): Secrets {
@@ -37,31 +46,54 @@ export function createSecrets(keys: readonly Uint8Array[]): Secrets {
   const [current] = ring;
   if (!current) throw new AnnealError('InvalidRequest', 'Secrets need at least one key.');
 
-  const openOne = (text: string): Json => {
-    const [format, keyId, bytes] = text.split('.');
+  /** Undefined for whatever is not a seal of these keys. */
+  const openOne = (value: JsonObject): { content: Json } | undefined => {
+    const text = value[mark];
+    if (typeof text !== 'string' || Object.keys(value).length !== 1) return undefined;
+    const [format, keyId, bytes, ...rest] = text.split('.', 4);
     const key = ring.find((entry) => entry.id === keyId);
-    if (format !== '1' || !key || bytes === undefined) {
-      throw new AnnealError(
-        'Defect',
-        `A secret was sealed with key ${keyId ?? '?'}, which this service does not have.`,
-      );
-    }
+    if (format !== '1' || !key || bytes === undefined || rest.length > 0) return undefined;
     const raw = Buffer.from(bytes, 'base64url');
-    const decipher = createDecipheriv('aes-256-gcm', key.encryption, raw.subarray(0, 12));
-    decipher.setAuthTag(raw.subarray(12, 28));
-    return JSON.parse(decipher.update(raw.subarray(28), undefined, 'utf8') + decipher.final('utf8')) as Json;
+    if (raw.length < nonceBytes + tagBytes) return undefined;
+    const bodyAt = nonceBytes + tagBytes;
+    const decipher = createDecipheriv('aes-256-gcm', key.encryption, raw.subarray(0, nonceBytes));
+    decipher.setAuthTag(raw.subarray(nonceBytes, bodyAt));
+    try {
+      const content = decipher.update(raw.subarray(bodyAt), undefined, 'utf8') + decipher.final('utf8');
+      return { content: JSON.parse(content) as Json };
+    } catch {
+      return undefined;
+    }
+  };
+
+  const replaceSealed = (value: Json, replace: (content: Json, seal: JsonObject) => Json): Json => {
+    if (typeof value !== 'object' || value === null) return value;
+    if (Array.isArray(value)) {
+      const items = value.map((item) => replaceSealed(item, replace));
+      return items.some((item, index) => item !== value[index]) ? items : value;
+    }
+    if (Object.hasOwn(value, mark)) {
+      const opened = openOne(value);
+      if (opened) return replace(opened.content, value);
+    }
+    const entries = Object.entries(value).map(([key, item]) => [key, replaceSealed(item, replace)] as const);
+    return entries.some(([key, item]) => item !== value[key]) ? Object.fromEntries(entries) : value;
+  };
+
+  const seal = (value: Json): JsonObject => {
+    const text = JSON.stringify(value);
+    const nonce = createHmac('sha256', current.authentication).update(text).digest().subarray(0, nonceBytes);
+    const cipher = createCipheriv('aes-256-gcm', current.encryption, nonce);
+    const body = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()]);
+    return { [mark]: `1.${current.id}.${Buffer.concat([nonce, cipher.getAuthTag(), body]).toString('base64url')}` };
   };
 
   return {
     keys,
-    seal(value) {
-      const text = JSON.stringify(value);
-      const nonce = createHmac('sha256', current.authentication).update(text).digest().subarray(0, 12);
-      const cipher = createCipheriv('aes-256-gcm', current.encryption, nonce);
-      const body = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()]);
-      return { [mark]: `1.${current.id}.${Buffer.concat([nonce, cipher.getAuthTag(), body]).toString('base64url')}` };
-    },
-    open: (value) => replaceSealed(value, openOne) as typeof value,
+    seal,
+    isSealed: (value) => isObject(value) && Object.hasOwn(value, mark) && openOne(value) !== undefined,
+    open: (value) => replaceSealed(value, (content) => content) as typeof value,
+    fromOutside: (value) => replaceSealed(value, (_content, copied) => seal(copied)) as typeof value,
     mask: (value) => replaceSealed(value, () => '******') as typeof value,
     sign: (text) => macOf(current.signature, text).toString('base64url'),
     isSigned(text, mac) {
@@ -75,14 +107,3 @@ export function createSecrets(keys: readonly Uint8Array[]): Secrets {
 }
 
 const macOf = (key: Buffer, text: string): Buffer => createHmac('sha256', key).update(text).digest();
-
-function replaceSealed(value: Json, replace: (text: string) => Json): Json {
-  if (typeof value !== 'object' || value === null) return value;
-  if (isSealed(value)) return replace(value[mark]);
-  if (Array.isArray(value)) {
-    const items = value.map((item) => replaceSealed(item, replace));
-    return items.some((item, index) => item !== value[index]) ? items : value;
-  }
-  const entries = Object.entries(value).map(([key, item]) => [key, replaceSealed(item, replace)] as const);
-  return entries.some(([key, item]) => item !== value[key]) ? Object.fromEntries(entries) : value;
-}

@@ -30,6 +30,7 @@ describe('derived inputs', () => {
     const inputs = deriveInputs({
       config,
       values: { b: 'two', c: { d: 1 } },
+      isSealed: () => false,
       context: { host_id: 'h', action: 'CREATE', stack: { id: 'i', name: 's' }, resource_name: 'r' },
     });
     expect(inputs.map(({ name, value }) => [name, value])).toEqual([

@@ -32,9 +32,6 @@ export interface StoredConfig {
 }
 export type HostAction = HostRequest['action'];
 
-/** Of a sealed value only its owner knows more; secrets are texts. */
-const isText = (value: Json): boolean =>
-  typeof value === 'string' || (isObject(value) && typeof value.$sealed === 'string');
 const text = (value: Json | undefined, fallback: string): string => (typeof value === 'string' ? value : fallback);
 export const items = (value: Json | undefined): JsonObject[] => (Array.isArray(value) ? value.filter(isObject) : []);
 export const strings = (value: Json | undefined): string[] =>
@@ -112,9 +109,11 @@ export function selectForAction(
 export function deriveInputs(options: {
   config: StoredConfig;
   values: JsonObject;
+  /** A secret is a text: of a sealed value, only its owner knows more. */
+  isSealed: (value: Json) => boolean;
   context: { host_id: string; action: HostAction; stack: { id: string; name: string }; resource_name: string };
 }): HostRequest['inputs'] {
-  const { config, values, context } = options;
+  const { config, values, isSealed, context } = options;
   const declared = new Set(config.inputs.map((input) => input.name));
   return [
     ...config.inputs.map((input) => ({
@@ -124,7 +123,11 @@ export function deriveInputs(options: {
     })),
     ...Object.entries(values)
       .filter(([name]) => !declared.has(name))
-      .map(([name, value]) => ({ name, type: isText(value) ? 'String' : 'Json', value })),
+      .map(([name, value]) => ({
+        name,
+        type: typeof value === 'string' || isSealed(value) ? 'String' : 'Json',
+        value,
+      })),
     ...Object.entries({
       deploy_server_id: context.host_id,
       deploy_action: context.action,

@@ -74,7 +74,7 @@ function filledIn(config: StoredConfig, values: JsonObject, properties: JsonObje
 /** A map that came sealed as a whole, as a function made it, is sealed value by value, so that its names can be read. */
 function valuesOf({ service: { secrets } }: NewRunContext, given: Json | undefined): JsonObject {
   const values = (given ?? {}) as JsonObject;
-  if (typeof values.$sealed !== 'string') return values;
+  if (!secrets.isSealed(values)) return values;
   const opened = secrets.open<Json>(values) as JsonObject;
   return Object.fromEntries(Object.entries(opened).map(([name, value]) => [name, secrets.seal(value)]));
 }
@@ -159,6 +159,7 @@ export function startRun(
       inputs: deriveInputs({
         config: target.config,
         values: target.values,
+        isSealed: (value) => context.service.secrets.isSealed(value),
         context: { host_id: host.id, action, stack: data.stack, resource_name: data.resource.name },
       }),
       outputs: target.config.outputs.map((output) => ({ ...output })),

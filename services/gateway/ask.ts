@@ -3,7 +3,9 @@ import type { Bus } from '@anneal/bus/port.ts';
 import type { CallDefinition } from '@anneal/contracts/define.ts';
 import type { Mint } from '@anneal/contracts/envelope.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
+import type { Json } from '@anneal/contracts/json.ts';
 import { requestsQueue, type ServiceName } from '@anneal/contracts/queues.ts';
+import type { Secrets } from '@anneal/runtime/secrets.ts';
 
 export interface AskParameters<Q> {
   data: Q;
@@ -14,13 +16,26 @@ export interface AskParameters<Q> {
 
 export type Ask = <Q, A>(service: ServiceName, call: CallDefinition<Q, A>, parameters: AskParameters<Q>) => Promise<A>;
 
-export function createAsk({ bus, mint, timeoutMs }: { bus: Bus; mint: Mint; timeoutMs: number }): Ask {
+export function createAsk({
+  bus,
+  mint,
+  secrets,
+  timeoutMs,
+}: {
+  bus: Bus;
+  mint: Mint;
+  secrets: Secrets;
+  timeoutMs: number;
+}): Ask {
+  /** What templating is asked stays as it was sent: it seals what it compiles. */
+  const taken = <Q>(service: ServiceName, data: Q): Q =>
+    service === 'templating' ? data : (secrets.fromOutside(data as Json) as Q);
   return async (service, call, { data, project, signal, timeoutMs: own }) => {
     try {
       return await bus.request({
         queue: requestsQueue(service),
         call,
-        message: mint(call, { data, project }),
+        message: mint(call, { data: taken(service, data), project }),
         timeoutMs: own ?? timeoutMs,
         ...(signal && { signal }),
       });

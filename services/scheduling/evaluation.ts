@@ -12,7 +12,6 @@ import type { Comparison, Resolution, Tools } from '@anneal/convergence/protocol
 import { answerAtOnce } from './provider/at-once.ts';
 import { wrongSignal } from './provider/signals.ts';
 import {
-  isNested,
   representative,
   type ResourceDocument,
   servedType,
@@ -81,11 +80,11 @@ export function createEvaluation(parameters: {
     },
     attribute(name) {
       const resource = peer(name);
-      return resource && withoutReads(secrets.open<Json>(resource.attributes) as JsonObject);
+      return resource && (secrets.open<Json>(withoutReads(resource)) as JsonObject);
     },
     read(name, attribute, path) {
       const resource = peer(name);
-      const found = resource && isNested(resource) ? findRead(resource.attributes, [attribute, ...path]) : undefined;
+      const found = resource && findRead(resource, [attribute, ...path]);
       if (found?.problem !== undefined) throw unreadable(found.problem, `resources.${name}`);
       return found && walk(secrets.open(found.value), found.rest);
     },
@@ -174,7 +173,7 @@ export function createEvaluation(parameters: {
     }),
     referenceTo,
     attributeOf(resource, path) {
-      const found = isNested(resource) ? findRead(resource.attributes, path) : undefined;
+      const found = findRead(resource, path);
       if (found) return found;
       const [first, ...rest] = path;
       const { attributes } = resource;
@@ -200,7 +199,7 @@ export function createEvaluation(parameters: {
         expression,
         scopeOf(plan, stack, () => undefined),
       );
-      return value === unknown ? {} : value;
+      return value === unknown ? {} : sealParts(expression, value, { plan, peer: () => undefined });
     },
     outputs({ plan, stack, resources }) {
       const byName = new Map<string, ResourceDocument[]>();

@@ -49,11 +49,12 @@ export function createSealing(parameters: {
       if (attribute !== undefined && isSealed(resource?.attributes[attribute])) return true;
     }
     for (const [name, read] of references.attributes) {
-      const attributes = peer(name)?.attributes;
-      if (!attributes) continue;
+      const resource = peer(name);
+      if (!resource) continue;
+      const { attributes } = resource;
       if (read.has('*') ? isSealed(attributes) : [...read].some((each) => isSealed(attributes[each]))) return true;
       if (
-        readsOf(attributes).some(
+        readsOf(resource).some(
           ({ path: [first], value }) => typeof first === 'string' && read.has(first) && isSealed(value),
         )
       )
@@ -64,20 +65,22 @@ export function createSealing(parameters: {
 
   /** Seals what could show a secret, as small a part as can be told: what stands beside it in a map or list stays readable. */
   const sealParts = (expression: Expression, value: Json, parts: { plan: Plan; peer: Peer }): Json => {
-    if (expression.kind === 'literal' || !readsSecret(expression, parts.plan, parts.peer)) return value;
+    if (expression.kind === 'literal' || !readsSecret(expression, parts.plan, parts.peer)) {
+      return secrets.fromOutside(value);
+    }
     if (expression.kind === 'map' && isObject(value)) {
       const written = new Map(expression.entries.map((entry) => [entry.key, entry.value]));
       return Object.fromEntries(
         Object.entries(value).map(([key, item]) => {
           const part = written.get(key);
-          return [key, part ? sealParts(part, item, parts) : item];
+          return [key, part ? sealParts(part, item, parts) : secrets.fromOutside(item)];
         }),
       );
     }
     if (expression.kind === 'list' && Array.isArray(value) && value.length === expression.items.length) {
       return value.map((item, index) => {
         const part = expression.items[index];
-        return part ? sealParts(part, item, parts) : item;
+        return part ? sealParts(part, item, parts) : secrets.fromOutside(item);
       });
     }
     // Of a preview: what is not known yet shows nothing, and must not be taken for a value.

@@ -81,7 +81,7 @@ export function exportedResource(resource: ResourceDocument): JsonObject {
     metadata: resource.metadata,
     resource_data: resource.snapshot ?? heldData(resource),
     // Not Heat's: without them nothing could be read from what is adopted, where its type cannot look.
-    attributes: withoutReads(resource.attributes),
+    attributes: withoutReads(resource),
   };
 }
 

@@ -120,7 +120,7 @@ export function resourceView(parameters: ResourceViewParameters): ResourceView {
     }),
     ...(resource.failure && { failure: resource.failure }),
     ...(parameters.detail && {
-      attributes: mask(withoutReads(resource.attributes)),
+      attributes: mask(withoutReads(resource)),
       properties: mask(resource.request?.properties ?? resource.properties),
       metadata: shownMap(mask(resource.metadata)),
     }),

@@ -1,6 +1,6 @@
 /** Answers the questions about templates: compiles, stores what came of it by content hash, and seals what is hidden. */
 import { AnnealError, type Mistake } from '@anneal/contracts/errors.ts';
-import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+import type { JsonObject } from '@anneal/contracts/json.ts';
 import type { Plan, PlanParameter } from '@anneal/contracts/plan.ts';
 import type { CompileAnswer } from '@anneal/contracts/templating.ts';
 import { compile, type Compiled, type CompileParameters } from '@anneal/hot/compile.ts';
@@ -76,13 +76,16 @@ function sealHidden({
 }): { plan: Plan; environment: JsonObject } {
   const own = Object.entries(plan.parameters).flatMap(([name, parameter]) => (parameter.hidden ? [name] : []));
   const hidden = new Set([...own, ...hiddenInside]);
-  if (hidden.size === 0) return { plan, environment };
-  const seal = (value: Json): Json => secrets.seal(value);
   const parameters = Object.fromEntries(
     Object.entries(plan.parameters).map(([name, parameter]): [string, PlanParameter] => [
       name,
-      parameter.hidden ? { ...parameter, value: seal(parameter.value) } : parameter,
+      { ...parameter, value: parameter.hidden ? secrets.seal(parameter.value) : secrets.fromOutside(parameter.value) },
     ]),
   );
-  return { plan: { ...plan, parameters }, environment: replaceHidden(environment, (name) => hidden.has(name), seal) };
+  const sealedEnvironment = replaceHidden(
+    secrets.fromOutside(environment),
+    (name) => hidden.has(name),
+    (value) => secrets.seal(secrets.open(value)),
+  );
+  return { plan: { ...plan, parameters }, environment: sealedEnvironment };
 }

@@ -3,11 +3,12 @@
  * environment and files: what was read of them is kept.
  */
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
 import type { CompileNestedQuestion } from '@anneal/contracts/templating.ts';
 import type { CompileNested } from '@anneal/hot/nested/compile-nested.ts';
 import { TemplateLibrary } from '@anneal/hot/nested/library.ts';
+import type { Secrets } from '@anneal/runtime/secrets.ts';
 import { readParameters, type Sources } from './question.ts';
 import { hideSecrets } from './secret-members.ts';
 
@@ -22,7 +23,7 @@ export interface NestedQuestions {
 const mostKept = 32;
 
 export function createNestedQuestions({ blobs, secrets }: Sources): NestedQuestions {
-  const environments = createKept<JsonObject>();
+  const environments = createKept<{ environment: JsonObject; hiddenDefaults: ReadonlySet<string> }>();
   const files = createKept<Record<string, string>>();
   const libraries = createKept<TemplateLibrary>();
 
@@ -34,9 +35,10 @@ export function createNestedQuestions({ blobs, secrets }: Sources): NestedQuesti
 
   return {
     async read(question, { types, maxResources }) {
-      const environment = await environments.get(question.environment, async () =>
-        secrets.open(await read(question.environment, 'environment')),
-      );
+      const { environment, hiddenDefaults } = await environments.get(question.environment, async () => {
+        const stored = await read(question.environment, 'environment');
+        return { environment: secrets.open(stored), hiddenDefaults: sealedDefaults(stored, secrets) };
+      });
       const content = await files.get(
         question.files,
         async () => (await read(question.files, 'files')) as Record<string, string>,
@@ -63,6 +65,7 @@ export function createNestedQuestions({ blobs, secrets }: Sources): NestedQuesti
         previousParameters: previous,
         unknown: question.unknown && new Set(question.unknown),
         hidden: new Set(hidden),
+        hiddenDefaults,
         facade: secrets.open<JsonObject>(question.facade) as CompileNested['facade'],
         hiddenFacade: new Set(
           Object.entries(question.facade).flatMap(([part, value]) =>
@@ -78,6 +81,12 @@ export function createNestedQuestions({ blobs, secrets }: Sources): NestedQuesti
       };
     },
   };
+}
+
+/** The names among the defaults that a stack around hides: they stay hidden in everything below it. */
+function sealedDefaults({ parameter_defaults: defaults }: JsonObject, secrets: Secrets): ReadonlySet<string> {
+  if (!isObject(defaults)) return new Set();
+  return new Set(Object.keys(defaults).filter((name) => secrets.isSealed(defaults[name])));
 }
 
 interface Kept<T> {

@@ -1,4 +1,7 @@
-/** A group's members have their values written out; a secret among them becomes a hidden parameter, so that it stays one. */
+/**
+ * Hides the secrets among the values of a group's members: each becomes a hidden parameter. No value of a member contains the
+ * name of such a parameter, so `{get_param: <name>}` is what stands here and never what a user, a script or a host gave.
+ */
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { Secrets } from '@anneal/runtime/secrets.ts';
 
@@ -6,16 +9,23 @@ export function hideSecrets(template: JsonObject, secrets: Secrets): { template:
   const names = new Map<string, string>();
   const parameters: JsonObject = {};
   const schemas: JsonObject = {};
+  const written = JSON.stringify(template);
+  let count = 0;
+  const newName = (): string => {
+    do count += 1;
+    while (written.includes(`secret_${count}`));
+    return `secret_${count}`;
+  };
   const visit = (value: Json): Json => {
     if (typeof value !== 'object' || value === null) return value;
     if (Array.isArray(value)) return value.map(visit);
-    if (!Object.hasOwn(value, '$sealed')) {
+    if (!secrets.isSealed(value)) {
       return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, visit(item)]));
     }
     const text = JSON.stringify(value);
     let name = names.get(text);
     if (name === undefined) {
-      name = `secret_${names.size + 1}`;
+      name = newName();
       names.set(text, name);
       const open = secrets.open<Json>(value);
       parameters[name] = open;

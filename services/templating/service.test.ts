@@ -268,6 +268,50 @@ outputs:
     expect(context.secrets.open(password?.value ?? null)).toBe('hush');
   });
 
+  it('keeps a default hidden that a stack around it hides, though its own template does not', async () => {
+    const root = await ask({
+      template: `${template}  one: {type: My::Member, properties: {name: n}}\n`,
+      parameters: { secret: 'hush' },
+      files: { 'member.yaml': files['member.yaml'].replaceAll('password', 'secret') },
+      environments: [{ ...environment, parameter_defaults: { secret: 'hush', size: 7 } }],
+    });
+    const answer = await askNested({ environment: root.environment, files: root.files });
+    const texts = await Promise.all([answer.plan, answer.environment].map((hash) => context.store.blobs.getText(hash)));
+    expect(texts.join('')).not.toContain('hush');
+    const plan = (await read(answer.plan)) as Plan;
+    expect(plan.parameters['secret']?.hidden).toBe(true);
+    expect(context.secrets.open(plan.parameters['secret']?.value ?? null)).toBe('hush');
+    expect(await read(answer.environment)).toMatchObject({ parameter_defaults: { size: 7 } });
+  });
+
+  it('of a group takes the values of its members as they are, whatever they look like', async () => {
+    const shapes = [
+      { get_file: 'script.sh' },
+      { get_param: 'nothing' },
+      { get_param: 'secret_1' },
+      { get_attr: ['0', 'value'] },
+      { $sealed: 'x' },
+      { yaql: { expression: '1', data: 1 } },
+    ];
+    const properties = { value: [...shapes, context.secrets.seal('hush')] };
+    const answer = await askNested({
+      resource: 'group',
+      type: 'OS::Heat::ResourceGroup',
+      template: {
+        heat_template_version: '2015-04-30',
+        resources: { '0': { type: 'OS::Heat::Value', properties, metadata: { shapes } } },
+      },
+    });
+    const plan = (await read(answer.plan)) as Plan;
+    expect(plan.resources['0']?.metadata).toEqual({ kind: 'literal', value: { shapes } });
+    const value = plan.resources['0']?.properties['value'];
+    expect(value?.kind === 'list' && value.items.slice(0, -1)).toEqual(
+      shapes.map((shape) => ({ kind: 'literal', value: shape })),
+    );
+    const secret = Object.values(plan.parameters).find(({ hidden }) => hidden);
+    expect(context.secrets.open(secret?.value ?? null)).toBe('hush');
+  });
+
   it('of a group is compiled from the template of its members, with their secrets as hidden parameters', async () => {
     const member = (name: string) => ({
       type: 'My::Member',

@@ -9,6 +9,7 @@ import { type Compiled, hasDefaults } from '../compile.ts';
 import { type Environment, readEnvironments } from '../environment.ts';
 import { asEntries } from '../front.ts';
 import { openExpression } from '../build.ts';
+import { withMemberCalls } from '../groups/calls.ts';
 import { groupKind } from '../groups/kind.ts';
 import { openName } from '../groups/open.ts';
 import { scaledResource, scaledResourceTarget } from '../groups/scaling.ts';
@@ -54,6 +55,8 @@ export interface CompileNested {
   readonly unknown?: ReadonlySet<string> | undefined;
   /** Those that hold a secret: it stays one inside. */
   readonly hidden: ReadonlySet<string>;
+  /** Parameter defaults that a stack around it hides: whatever takes such a value hides it too. */
+  readonly hiddenDefaults?: ReadonlySet<string> | undefined;
   readonly facade: FacadeParts;
   /** The parts of it that hold a secret. */
   readonly hiddenFacade: ReadonlySet<string>;
@@ -94,7 +97,9 @@ function compileWithin(options: WithWork, mistakes: Mistakes): Compiled {
   const { read } = template;
   const identity = { stackName, stackId, projectId };
   const environment = insideOf(source);
-  const schemas = hide(template.schemas, source.hidden);
+  const { hiddenDefaults = new Set<string>() } = options;
+  const defaulted = [...hiddenDefaults].filter((name) => !Object.hasOwn(parameters, name));
+  const schemas = hide(template.schemas, new Set([...source.hidden, ...defaulted]));
   const { unknown: open = new Set<string>() } = options;
   const { values } = resolveParameters({
     schemas,
@@ -141,7 +146,9 @@ function compileWithin(options: WithWork, mistakes: Mistakes): Compiled {
       ...(options.members?.rolling && { rolling: options.members.rolling }),
     },
     template: toJson(read.source) as JsonObject,
-    hiddenInside: hasDefaults(environment) ? library.hiddenParameters(options.work) : new Set(),
+    hiddenInside: hasDefaults(environment)
+      ? new Set([...library.hiddenParameters(options.work), ...hiddenDefaults])
+      : new Set(),
     environment: {
       ...rest,
       ...(Object.keys(registry).length > 0 && { resource_registry: registry }),
@@ -162,8 +169,10 @@ function sourceOf(options: WithWork, mistakes: Mistakes): Source | undefined {
     const { registry } = inside;
     const { template, parameters } = options.members;
     const isInstances = groupKind(type) === 'instances';
+    const nested = readNested(template, options.work);
+    const named = new Set([...Object.keys(parameters), ...(options.unknown?.has(openName) ? [openName] : [])]);
     return {
-      template: readNested(template, options.work),
+      template: { ...nested, read: withMemberCalls(nested.read, named) },
       parameters,
       environment: {
         ...inside,

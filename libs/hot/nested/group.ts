@@ -5,6 +5,7 @@ import type { PlanResource, Source } from '@anneal/contracts/plan.ts';
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
 import { readGroup } from '../groups/attribute.ts';
 import { firstCount, firstMembers, payForMembers } from '../groups/group.ts';
+import { withMemberCalls } from '../groups/calls.ts';
 import { groupKind } from '../groups/kind.ts';
 import { memberTemplate } from '../groups/member.ts';
 import { isUndecided, opened, openName } from '../groups/open.ts';
@@ -52,8 +53,9 @@ export function groupChild(group: GroupResource): Child | undefined {
     reference: stack.scope.reference(name) ?? opened(unknown),
   });
   if (members.some(({ definition }) => isObject(definition['type']))) return undefined;
-  const read = readTemplate({ content: memberTemplate({ type: type.type, members }), mistakes: inner });
-  if (!read) return undefined;
+  const template = readTemplate({ content: memberTemplate({ type: type.type, members }), mistakes: inner });
+  if (!template) return undefined;
+  const read = withMemberCalls(template, new Set([openName]));
   const { environment } = stack;
   const registry = environment.registry.inside(name, undefined);
   const identity = childIdentity(stack, name);

@@ -173,5 +173,7 @@ function stackAttributes({
     );
     return [{ path: [attribute, ...path], value }];
   });
-  return { ...outputs, ...(reads.length > 0 && { [readsKey]: reads as unknown as Json }) };
+  const { [readsKey]: named, ...others } = outputs;
+  if (named !== undefined) reads.push({ path: [readsKey], value: named });
+  return { ...others, ...(reads.length > 0 && { [readsKey]: reads as unknown as Json }) };
 }

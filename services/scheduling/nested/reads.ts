@@ -3,8 +3,12 @@
  * alone cannot say (`[group, attributes, x]`, `[nested, resource.x, y]`), with the answer to each read of the template.
  */
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+import type { ResourceDocument } from '@anneal/convergence/documents.ts';
 
-/** The entry among the attributes that holds the reads. No output can have this name and be read by it. */
+/**
+ * The entry among the attributes of a nested stack that holds the reads. Other resources keep an attribute of this name as
+ * it is; an output of this name is itself one of the reads.
+ */
 export const readsKey = '$reads';
 
 export interface Read {
@@ -17,10 +21,10 @@ export interface Read {
 
 /** What was answered to this very read, or to the beginning of it that the template had written out. */
 export function findRead(
-  attributes: JsonObject,
+  resource: Showing,
   path: readonly Json[],
 ): { readonly value: Json; readonly rest: readonly Json[]; readonly problem?: string | undefined } | undefined {
-  const reads = readsOf(attributes);
+  const reads = readsOf(resource);
   let best: Read | undefined;
   for (const read of reads) {
     if (read.path.length > path.length || (best && read.path.length <= best.path.length)) continue;
@@ -29,10 +33,13 @@ export function findRead(
   return best && { value: best.value, rest: path.slice(best.path.length), problem: best.problem };
 }
 
-export const readsOf = (attributes: JsonObject): readonly Read[] =>
-  (attributes[readsKey] ?? []) as unknown as readonly Read[];
+type Showing = Pick<ResourceDocument, 'attributes' | 'nested'>;
 
-export function withoutReads(attributes: JsonObject): JsonObject {
+export const readsOf = ({ attributes, nested }: Showing): readonly Read[] =>
+  nested === null ? [] : ((attributes[readsKey] ?? []) as unknown as readonly Read[]);
+
+export function withoutReads({ attributes, nested }: Showing): JsonObject {
+  if (nested === null) return attributes;
   const { [readsKey]: _, ...rest } = attributes;
   return rest;
 }

@@ -1,5 +1,5 @@
 /** Members are worked out from open values; what was sealed in the group is sealed again in each of them. */
-import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
+import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import { groupKind } from '@anneal/hot/groups/kind.ts';
 import type { Secrets } from '@anneal/runtime/secrets.ts';
 
@@ -17,21 +17,22 @@ export function resealMembers({
   template: JsonObject;
   secrets: Secrets;
 }): JsonObject {
-  const places = sealedPlaces(properties).flatMap((path) => inMember(type, path));
-  if (places.length === 0) return template;
-  const resources = Object.entries((template['resources'] ?? {}) as Record<string, JsonObject>).map(
+  const places = sealedPlaces(properties, secrets).flatMap((path) => inMember(type, path));
+  const worked = secrets.fromOutside(template);
+  if (places.length === 0) return worked;
+  const resources = Object.entries((worked['resources'] ?? {}) as Record<string, JsonObject>).map(
     ([name, definition]): [string, Json] => [
       name,
       places.reduce<Json>((sealed, path) => sealAt(sealed, path, secrets), definition),
     ],
   );
-  return { ...template, resources: Object.fromEntries(resources) };
+  return { ...worked, resources: Object.fromEntries(resources) };
 }
 
-function sealedPlaces(value: Json, path: Path = []): Path[] {
+function sealedPlaces(value: Json, secrets: Secrets, path: Path = []): Path[] {
   if (typeof value !== 'object' || value === null) return [];
-  if (isSealed(value)) return [path];
-  return Object.entries(value).flatMap(([key, item]) => sealedPlaces(item, [...path, key]));
+  if (secrets.isSealed(value)) return [path];
+  return Object.entries(value).flatMap(([key, item]) => sealedPlaces(item, secrets, [...path, key]));
 }
 
 /** Where a property of the group ends up in a member. A whole definition that is secret is so in each of its properties. */
@@ -51,8 +52,8 @@ function inMember(type: string, [first = '', ...rest]: Path): Path[] {
 }
 
 function sealAt(value: Json, [step, ...rest]: Path, secrets: Secrets): Json {
-  if (step === undefined) return isSealed(value) ? value : secrets.seal(value);
-  if (typeof value !== 'object' || value === null || isSealed(value)) return value;
+  if (step === undefined) return secrets.isSealed(value) ? value : secrets.seal(value);
+  if (typeof value !== 'object' || value === null || secrets.isSealed(value)) return value;
   if (Array.isArray(value)) {
     return value.map((item, index) => (String(index) === step ? sealAt(item, rest, secrets) : item));
   }
@@ -62,5 +63,3 @@ function sealAt(value: Json, [step, ...rest]: Path, secrets: Secrets): Json {
   ]);
   return Object.fromEntries(entries);
 }
-
-const isSealed = (value: Json): boolean => isObject(value) && Object.hasOwn(value, '$sealed');
