@@ -35,3 +35,31 @@ export function sameJson(a: Json | undefined, b: Json | undefined): boolean {
     keys.length === Object.keys(b).length && keys.every((key) => Object.hasOwn(b, key) && sameJson(a[key], b[key]))
   );
 }
+
+/** Text shorter than this counts by its length: encoding it would cost more than the few bytes of difference. */
+const shortText = 512;
+
+/**
+ * The bytes of a value as JSON, close enough for limits: escapes are not counted. Stops as soon as the size exceeds `most`,
+ * so that a huge value costs no more than the limit.
+ */
+export function jsonBytes(value: unknown, most = Infinity): number {
+  if (typeof value === 'string') return 2 + (value.length < shortText ? value.length : Buffer.byteLength(value));
+  if (typeof value !== 'object' || value === null) return typeof value === 'number' ? 8 : 5;
+  let bytes = 2;
+  if (Array.isArray(value)) {
+    for (const item of value) {
+      bytes += 1 + jsonBytes(item, most - bytes);
+      if (bytes > most) return bytes;
+    }
+    return bytes;
+  }
+  const map = value as Readonly<Record<string, unknown>>;
+  for (const key of Object.keys(map)) {
+    const item = map[key];
+    if (item === undefined) continue;
+    bytes += 4 + key.length + jsonBytes(item, most - bytes);
+    if (bytes > most) return bytes;
+  }
+  return bytes;
+}

@@ -1,6 +1,6 @@
 /** How a leaf fails, and its traversal with it. */
 import type { Failure } from '@anneal/contracts/errors.ts';
-import { sameJson, type JsonObject } from '@anneal/contracts/json.ts';
+import { jsonBytes, sameJson, type JsonObject } from '@anneal/contracts/json.ts';
 import type { LeafFailure } from '@anneal/contracts/resource.ts';
 import { isVisit, type PendingRequest, type ResourceDocument, type ResourceState } from './documents.ts';
 import { announceResource, changeResource, changeStack, type Transaction } from './transaction.ts';
@@ -10,6 +10,8 @@ import { dropWaits } from './wait.ts';
 export const reasonLimit = 4096;
 const messageLimit = 16_384;
 const failureLimit = 100;
+const codeLimit = 255;
+const factsLimit = 65_536;
 
 /** `a.resources.0.resources.b` is told as Heat does: `resources.a.resources[0].resources.b`. */
 const leafPath = (path: string): string =>
@@ -21,7 +23,19 @@ const leafPath = (path: string): string =>
 export const leafReason = ({ resource, failure }: Pick<LeafFailure, 'resource' | 'failure'>): string =>
   `${failure.code}: ${leafPath(resource)}: ${failure.message}`.slice(0, reasonLimit);
 
-const bounded = (failure: Failure): Failure => ({ ...failure, message: failure.message.slice(0, messageLimit) });
+/** What a provider says of a failure, as far as it is kept. Facts that exceed the limit are left out. */
+export function bounded(failure: Failure): Failure {
+  const { mistakes, details, ...rest } = failure;
+  const keeps = (part: unknown): boolean => part !== undefined && jsonBytes(part, factsLimit) <= factsLimit;
+  return {
+    ...rest,
+    code: failure.code.slice(0, codeLimit),
+    message: failure.message.slice(0, messageLimit),
+    ...(failure.remedy !== undefined && { remedy: failure.remedy.slice(0, messageLimit) }),
+    ...(mistakes && keeps(mistakes) && { mistakes }),
+    ...(details && keeps(details) && { details }),
+  };
+}
 
 interface HowItFailed {
   readonly action: ResourceState;

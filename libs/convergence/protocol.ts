@@ -14,6 +14,7 @@ import type {
   Typed,
   VisitAction,
 } from './documents.ts';
+import type { SizeLimits } from './size.ts';
 
 /** Only in inputs of a nested stack: the request of the resource that it stands for. */
 export type FromParent = { readonly parent?: ParentLink | undefined };
@@ -168,6 +169,8 @@ export interface Tools {
   readonly wrongSignal?: (type: string, signal: Json) => Failure | undefined;
   /** The answer to a pending request that costs nothing, if this is one: then nothing is sent. */
   readonly atOnce?: (pending: { stack: StackDocument; resource: ResourceDocument }) => ResourceResponse | undefined;
+  /** How large values, resources and the stack may be; absent: as large as they are. */
+  readonly sizes?: SizeLimits;
   /** How many requests of a stack may be in flight. */
   readonly limit: number;
   /** How long a deletion waits for what still runs before it takes over, in milliseconds. */

@@ -2,16 +2,21 @@
 import type { Failure } from '@anneal/contracts/errors.ts';
 import type { ResourceResponse } from '@anneal/contracts/resource.ts';
 import { triesAgain } from './backoff.ts';
-import { attemptOf, failLeaf } from './failure.ts';
+import { attemptOf, bounded, failLeaf } from './failure.ts';
 import { revisit } from './node.ts';
 import { holdAt } from './wait.ts';
 import { answerParent } from './nested.ts';
+import { withinLimits } from './size.ts';
 import { isNested, type PendingRequest, type ResourceDocument } from './documents.ts';
 import { announceResource, changeResource, removeResource, type Transaction } from './transaction.ts';
 
-export function takeResponse(transaction: Transaction, response: ResourceResponse): void {
-  const resource = transaction.state.resources.get(response.resource_id);
+export function takeResponse(transaction: Transaction, answer: ResourceResponse): void {
+  const { state, tools } = transaction;
+  const resource = state.resources.get(answer.resource_id);
   if (!resource) return;
+  const response = tools.sizes
+    ? withinLimits(answer, resource, { limits: tools.sizes, stackBytes: state.bytes })
+    : answer;
   if (response.action === 'signal') {
     takeSignalled(transaction, resource, response);
     return;
@@ -117,7 +122,7 @@ function mustBeReplaced(
 }
 
 const failureOf = ({ error, message }: ResourceResponse): Failure =>
-  error ?? { code: 'ResourceFailed', message: message ?? 'The provider gave no reason.' };
+  bounded(error ?? { code: 'ResourceFailed', message: message ?? 'The provider gave no reason.' });
 
 function failed(
   transaction: Transaction,
@@ -174,8 +179,7 @@ function takeUnasked(transaction: Transaction, resource: ResourceDocument, respo
     // It is not as it was applied: the next update goes into it.
     ...(!whole && { attempted: resource.properties }),
   });
-  if (!whole)
-    answerParent(transaction, response.error ?? { code: 'ResourceFailed', message: 'A nested stack failed.' });
+  if (!whole) answerParent(transaction, failureOf(response));
 }
 
 function takeSignalled(transaction: Transaction, resource: ResourceDocument, response: ResourceResponse): void {
@@ -183,7 +187,7 @@ function takeSignalled(transaction: Transaction, resource: ResourceDocument, res
   const changed = changeResource(transaction, resource.id, {
     ...(response.attributes !== undefined && { attributes: response.attributes }),
   });
-  const error = response.status === 'failed' ? response.error : undefined;
+  const error = response.status === 'failed' ? failureOf(response) : undefined;
   announceResource(
     transaction,
     { ...changed, started_at: null },

@@ -6,6 +6,7 @@
  */
 import type { Plan } from '@anneal/contracts/plan.ts';
 import { goesToNothing, type ResourceDocument, type StackDocument } from './documents.ts';
+import { weigh, weightAdded } from './size.ts';
 
 /**
  * The nodes of a traversal that are worked on in the order of requirements: update nodes, by name, or in a visit, by id.
@@ -37,6 +38,8 @@ export interface State {
   /** The plan of what was last complete; undefined when there is none. */
   complete: Plan | undefined;
   readonly resources: Map<string, ResourceDocument>;
+  /** What users and providers put into the resources, in bytes. */
+  bytes: number;
   /** Undefined until the next step builds it. */
   graph: Graph | undefined;
   readonly ready: { readonly updates: Queue; readonly cleanups: Queue };
@@ -70,6 +73,7 @@ export function loadState(documents: {
     plan: goesToNothing(stack) ? emptyPlan() : documents.plan,
     complete: stack.complete?.plan === stack.target.plan ? documents.plan : documents.complete,
     resources: new Map(),
+    bytes: 0,
     graph: undefined,
     ready: { updates: { items: [], head: 0 }, cleanups: { items: [], head: 0 } },
     settled: null,
@@ -87,6 +91,7 @@ export function loadState(documents: {
 export function putResource(state: State, resource: ResourceDocument): void {
   const before = state.resources.get(resource.id);
   state.resources.set(resource.id, resource);
+  state.bytes += weightAdded(before, resource);
   if (!before) addTo(state.byName, resource.name, resource.id);
   if (before?.requires !== resource.requires) {
     for (const id of before?.requires ?? []) removeFrom(state.requiredBy, id, resource.id);
@@ -102,6 +107,7 @@ export function dropResource(state: State, id: string): void {
   const resource = state.resources.get(id);
   if (!resource) return;
   state.resources.delete(id);
+  state.bytes -= weigh(resource);
   state.inFlight.delete(id);
   state.held.delete(id);
   state.doomed.delete(id);

@@ -28,14 +28,15 @@ import { doom, markDone, waitsForPlace } from './node.ts';
 import { holdAt } from './wait.ts';
 import { create, currentRequires, send, type Resolved } from './incarnation.ts';
 import { candidatesOf, choose, isDue, type Choice } from './choice.ts';
-import type { Comparison } from './protocol.ts';
+import type { Comparison, Resolution } from './protocol.ts';
 import { joinsBatch, waitsForBatch } from './rolling.ts';
 import { isNested, type ResourceDocument } from './documents.ts';
+import { tooLargeToApply } from './size.ts';
 import type { Graph } from './state.ts';
 import { announceResource, changeResource, type Transaction } from './transaction.ts';
 
 export function visitUpdate(transaction: Transaction, name: string): void {
-  const { state, tools } = transaction;
+  const { state } = transaction;
   const graph = state.graph as Graph;
   const planned = Object.hasOwn(state.plan.resources, name) ? state.plan.resources[name] : undefined;
   if (!planned || graph.current.has(name) || (graph.waiting.get(name) ?? 0) > 0) return;
@@ -55,12 +56,7 @@ export function visitUpdate(transaction: Transaction, name: string): void {
   if (candidates.some(({ hook }) => hook !== null)) return;
   if (waitsForBatch(transaction, name, candidates.length > 0)) return;
 
-  const resolved = tools.resolve({
-    plan: state.plan,
-    resource: planned,
-    stack: state.stack,
-    peer: (peer) => state.resources.get(graph.current.get(peer) ?? ''),
-  });
+  const resolved = resolve(transaction, planned, candidates[0]);
   if (!resolved.ok) {
     const failed = candidates.find(({ request }) => !request) ?? create(transaction, planned, {}, only?.id ?? null);
     failLeaf(transaction, failed.id, {
@@ -79,6 +75,25 @@ export function visitUpdate(transaction: Transaction, name: string): void {
   const choice = choose(transaction, ours, planned, resolved);
   if (choice) bring(transaction, choice, planned, resolved);
   else if (joinsBatch(transaction, name, false)) make(transaction, planned, resolved);
+}
+
+/** Works out what the plan wants of it, as far as that fits into the limits. */
+function resolve(
+  { state, tools }: Transaction,
+  planned: PlanResource,
+  before: ResourceDocument | undefined,
+): Resolution {
+  const { current } = state.graph as Graph;
+  const resolved = tools.resolve({
+    plan: state.plan,
+    resource: planned,
+    stack: state.stack,
+    peer: (peer) => state.resources.get(current.get(peer) ?? ''),
+  });
+  if (!resolved.ok || !tools.sizes) return resolved;
+  const room = { limits: tools.sizes, stackBytes: state.bytes };
+  const failure = tooLargeToApply(resolved, { ...room, name: planned.name, before });
+  return failure ? { ok: false, failure } : resolved;
 }
 
 /** Nothing stands for it. */

@@ -3,7 +3,7 @@
  * are read. Secrets are opened here, and what could show one is sealed again before it leaves.
  */
 import { AnnealError, toFailure, type Failure } from '@anneal/contracts/errors.ts';
-import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+import { jsonBytes, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import type { Expression, Plan, PlanResource } from '@anneal/contracts/plan.ts';
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
 import type { StackView } from '@anneal/contracts/scheduling.ts';
@@ -18,10 +18,12 @@ import {
   type StackDocument,
   type Typed,
 } from '@anneal/convergence/documents.ts';
-import { evaluate, unknown, type Scope } from '@anneal/hot/evaluate.ts';
+import type { SizeLimits } from '@anneal/convergence/size.ts';
+import { evaluate, unknown, type Scope, type Unknown } from '@anneal/hot/evaluate.ts';
 import { opened } from '@anneal/hot/groups/open.ts';
 import { compareProperties, resolveProperties, type Resolved } from '@anneal/hot/properties.ts';
 import { walk } from '@anneal/hot/walk.ts';
+import { mostWork, Work } from '@anneal/hot/work.ts';
 import type { Secrets } from '@anneal/runtime/secrets.ts';
 import { derivedId } from './ids.ts';
 import { nestedReference } from './nested/reference.ts';
@@ -29,6 +31,7 @@ import { findRead, withoutReads } from './nested/reads.ts';
 import { createSealing, type Peer } from './sealing.ts';
 
 export interface Evaluation {
+  readonly sizes: SizeLimits;
   toolsAt(parameters: { now: number; graceMs: number; limit: number }): Tools;
   outputs(parameters: {
     plan: Plan;
@@ -49,14 +52,19 @@ export interface Evaluation {
   written(expression: Expression | undefined, parameters: { plan: Plan; stack: StackDocument }): Json;
 }
 
+/** Evaluating happens between the messages of everybody: what one resource, or one look at the outputs, may take of it. */
+const workOfResource = mostWork / 10;
+const workOfOutputs = mostWork / 5;
+
 /** Types whose failed update is tried again in place: making a machine anew is for a person to decide. */
 const keptAfterFailure = new Set(['OS::Nova::Server', 'OS::Heat::DeployedServer', 'OS::Marconi::QueueServer']);
 
 export function createEvaluation(parameters: {
   secrets: Secrets;
   typeOf: (type: string) => ResourceType | undefined;
+  sizes: SizeLimits;
 }): Evaluation {
-  const { secrets, typeOf } = parameters;
+  const { secrets, typeOf, sizes } = parameters;
   const servedBy = (resource: Typed): ResourceType | undefined => {
     const type = servedType(resource);
     return type === undefined ? undefined : typeOf(type);
@@ -97,7 +105,7 @@ export function createEvaluation(parameters: {
 
   const resolve: Tools['resolve'] = ({ plan, resource, stack, peer }): Resolution => {
     try {
-      const scope = scopeOf(plan, stack, peer);
+      const scope = { ...scopeOf(plan, stack, peer), work: new Work(workOfResource) };
       const resolved = resolveProperties({ resource, type: typeFor(resource), scope });
       const refusal = resource.external_id ? undefined : refusalOf(resource.name, resolved);
       if (refusal) return { ok: false, failure: refusal };
@@ -128,10 +136,12 @@ export function createEvaluation(parameters: {
   };
 
   return {
+    sizes,
     toolsAt: ({ now, graceMs, limit }) => ({
       now,
       graceMs,
       limit,
+      sizes,
       wrongSignal,
       serves: (resource, action) => servedBy(resource)?.actions?.includes(action) ?? false,
       newId: derivedId,
@@ -181,10 +191,11 @@ export function createEvaluation(parameters: {
     },
     sealedOutputs({ plan, stack, peer }) {
       const scope = scopeOf(plan, stack, peer);
+      const read = outputsWithin(sizes, scope);
       return Object.fromEntries(
         Object.values(plan.outputs).map(({ name, value }): [string, Json] => {
           try {
-            const found = evaluate(value, scope, `outputs.${name}.value`);
+            const found = read(name, value);
             return [name, found === unknown ? null : sealParts(value, found, { plan, peer })];
           } catch (error) {
             if (error instanceof AnnealError) return [name, null];
@@ -210,10 +221,13 @@ export function createEvaluation(parameters: {
         if (list) list.push(resource);
         else byName.set(resource.name, [resource]);
       }
-      const scope = scopeOf(plan, stack, (name) => representative(byName.get(name) ?? []));
+      const read = outputsWithin(
+        sizes,
+        scopeOf(plan, stack, (name) => representative(byName.get(name) ?? [])),
+      );
       return Object.values(plan.outputs).map(({ name, value, description = '' }) => {
         try {
-          const found = evaluate(value, scope, `outputs.${name}.value`);
+          const found = read(name, value);
           // What does not exist yet has no value, which is not a mistake.
           return { key: name, description, value: found === unknown ? null : found };
         } catch (error) {
@@ -221,6 +235,25 @@ export function createEvaluation(parameters: {
         }
       });
     },
+  };
+}
+
+/** Reads outputs, all out of one purse and within the limits. @throws AnnealError for one that does not fit. */
+function outputsWithin({ value: most, resource: all }: SizeLimits, scope: Scope) {
+  const shared = { ...scope, work: new Work(workOfOutputs) };
+  let bytes = 0;
+  return (name: string, expression: Expression): Json | Unknown => {
+    const path = `outputs.${name}.value`;
+    const found = evaluate(expression, shared, path);
+    if (found === unknown) return found;
+    const size = jsonBytes(found, all.bytes);
+    bytes += size;
+    const limit = size > most.bytes ? most : bytes > all.bytes ? all : undefined;
+    if (!limit) return found;
+    const what =
+      limit === most ? `Output ${name} has ${size} bytes` : `With output ${name} all outputs have ${bytes} bytes`;
+    bytes -= size;
+    throw new AnnealError('TooLarge', `${what}; the limit is ${limit.bytes} (${limit.setting}).`);
   };
 }
 

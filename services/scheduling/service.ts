@@ -18,7 +18,7 @@ import { createPlans } from './plans.ts';
 import { createPreview } from './preview.ts';
 import { createWaiting } from './provider/waiting.ts';
 import { createWorker } from './provider/work.ts';
-import { createProviders } from './providers.ts';
+import { createProviders, type Providers } from './providers.ts';
 import { createReading } from './reading.ts';
 import { requestsHandler } from './requests.ts';
 import { settings } from './settings.ts';
@@ -41,7 +41,13 @@ export const schedulingService = defineService({
       ...provisioningTypes,
       ...configurationTypes,
     ]);
-    const evaluation = createEvaluation({ secrets: context.secrets, typeOf: (type) => providers.typeOf(type) });
+    const sizes = {
+      value: { bytes: given.valueBytes, setting: settings.valueBytes.env },
+      resource: { bytes: given.resourceBytes, setting: settings.resourceBytes.env },
+      stack: { bytes: given.stackBytes, setting: settings.stackBytes.env },
+    };
+    const typeOf: Providers['typeOf'] = (type) => providers.typeOf(type);
+    const evaluation = createEvaluation({ secrets: context.secrets, typeOf, sizes });
     const reading = createReading({ context, collections, plans, providers, evaluation });
     const gate = createGate({
       context,
@@ -74,6 +80,7 @@ export const schedulingService = defineService({
       work: collections.work,
       stacks: collections.stacks,
       timers: () => waits as Timers,
+      limit: sizes.value,
     });
     waits = await createTimers({
       store,

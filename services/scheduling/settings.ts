@@ -55,6 +55,27 @@ export const settings = defineSettings({
       'How many requests may be with one provider at once, in all replicas together; the projects that want more share them evenly. A tenth is kept for deletions.',
     cost: 'More makes longer queues, in which nobody is served out of turn; less may leave a fast provider waiting. Above the limit of a project, no project can hold all of it.',
   },
+  valueBytes: {
+    env: 'ANNEAL_SCHEDULING_VALUE_BYTES',
+    schema: whole(1_048_576),
+    meaning:
+      'The most bytes of one value: a property, an attribute, an output, the metadata of a resource. A larger one fails its resource; of an output, it is not shown.',
+    cost: 'Every resource that reads a value holds it again, in memory, in the store and in messages.',
+  },
+  resourceBytes: {
+    env: 'ANNEAL_SCHEDULING_RESOURCE_BYTES',
+    schema: whole(4_194_304),
+    meaning:
+      'The most bytes of all properties of one resource, of all its attributes, and of all outputs of a stack. More fails the resource.',
+    cost: 'As for one value.',
+  },
+  stackBytes: {
+    env: 'ANNEAL_SCHEDULING_STACK_BYTES',
+    schema: whole(33_554_432),
+    meaning:
+      'The most bytes that the resources of one stack hold together; a nested stack counts by itself. More fails the resource that would exceed it.',
+    cost: 'A stack is read into memory as a whole, and one step may write all of it.',
+  },
   routeSeconds: {
     env: 'ANNEAL_SCHEDULING_ROUTE_SECONDS',
     schema: whole(30),

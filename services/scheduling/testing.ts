@@ -57,6 +57,9 @@ export const testSettings = {
   stackRequests: 1000,
   projectRequests: 2000,
   providerRequests: 2000,
+  valueBytes: 1_048_576,
+  resourceBytes: 4_194_304,
+  stackBytes: 33_554_432,
 };
 
 export async function openHarness(

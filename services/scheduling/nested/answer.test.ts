@@ -1,12 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import { newStack, targetOf } from '@anneal/convergence/simulation/model.ts';
+import type { ResourceDocument } from '@anneal/convergence/documents.ts';
 import { emptyPlan } from '@anneal/convergence/state.ts';
 import { createSecrets } from '@anneal/runtime/secrets.ts';
 import { createEvaluation } from '../evaluation.ts';
 import { type Answer, responseTo } from './answer.ts';
 
 const secrets = createSecrets([new Uint8Array(32)]);
-const evaluation = createEvaluation({ secrets, typeOf: () => undefined });
+const limit = { bytes: 2000, setting: 'LIMIT' };
+const sizes = { value: limit, resource: limit, stack: limit };
+const evaluation = createEvaluation({ secrets, typeOf: () => undefined, sizes });
 const parent = {
   stack_id: 's',
   resource_id: 'n',
@@ -29,6 +32,37 @@ const answer = (failure: Answer['failure']): ReturnType<typeof responseTo> =>
 describe('the answer of a nested stack', () => {
   it('names the leaves that failed in it', () => {
     expect(answer(null)).toMatchObject({ status: 'failed', failures: [leaf] });
+  });
+
+  it('fails, and names the limit, when what is read of it is too large; its deletion ends all the same', () => {
+    const attributes = { value: 'x'.repeat(1500) };
+    const member = (name: string): ResourceDocument =>
+      ({
+        id: name,
+        name,
+        type: 'Test',
+        action: 'CREATE',
+        status: 'COMPLETE',
+        attributes,
+      }) as unknown as ResourceDocument;
+    const group = {
+      kind: 'group',
+      type: 'OS::Heat::ResourceGroup',
+      reads: [['value']],
+      members: { names: ['0', '1'], skipped: [] },
+    };
+    const respond = (action: 'update' | 'delete') =>
+      responseTo({
+        effect: { kind: 'answer', parent: { ...parent, action }, status: 'complete', failure: null },
+        stack: { ...newStack('n', { target: targetOf('1') }), parent, group },
+        plan: emptyPlan(),
+        resources: [member('0'), member('1')],
+        evaluation,
+        secrets,
+      });
+    expect(respond('update')).toMatchObject({ status: 'failed', error: { code: 'TooLarge' } });
+    expect(respond('update').error?.message).toMatch(/LIMIT/);
+    expect(respond('delete').status).toBe('complete');
   });
 
   it('tells a refusal as it is, without what failed before', () => {

@@ -1,5 +1,6 @@
 /** What a nested stack says to the stack around it: the attributes that are read there, worked out from its documents. */
-import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+import { AnnealError, toFailure } from '@anneal/contracts/errors.ts';
+import { jsonBytes, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import type { Plan } from '@anneal/contracts/plan.ts';
 import type { ResourceResponse } from '@anneal/contracts/resource.ts';
 import { responseOf } from '@anneal/convergence/nested.ts';
@@ -27,8 +28,16 @@ export interface AnswerParameters {
 
 export function responseTo(parameters: AnswerParameters): ResourceResponse {
   const { effect, stack } = parameters;
-  const isGone = stack.deleted_at !== null;
-  return { ...responseOf(effect, stack), ...(!isGone && { attributes: attributesOf(parameters) }) };
+  const response = responseOf(effect, stack);
+  if (stack.deleted_at !== null) return response;
+  try {
+    return { ...response, attributes: attributesOf(parameters) };
+  } catch (error) {
+    if (!(error instanceof AnnealError) || error.code !== 'TooLarge') throw error;
+    // A deletion must end, and what failed already says why.
+    if (response.status === 'failed' || response.action === 'delete') return response;
+    return { ...response, status: 'failed', error: toFailure(error) };
+  }
 }
 
 function attributesOf({ stack, plan, resources, evaluation, secrets }: AnswerParameters): JsonObject {
@@ -41,7 +50,7 @@ function attributesOf({ stack, plan, resources, evaluation, secrets }: AnswerPar
     else byName.set(resource.name, [resource]);
   }
   const peer = (name: string): ResourceDocument | undefined => representative(byName.get(name) ?? []);
-  const reader = readerOf({ evaluation, secrets, peer, project: stack.project });
+  const reader = readerOf({ evaluation, secrets, peer, stack });
   return kept.kind === 'group'
     ? groupAttributes({ kept, group: stack.parent?.resource_name ?? stack.name, peer, reader, plan })
     : stackAttributes({ kept, stack, outputs: evaluation.sealedOutputs({ plan, stack, peer }), reader });
@@ -51,7 +60,7 @@ function attributesOf({ stack, plan, resources, evaluation, secrets }: AnswerPar
 interface Reader {
   reference(name: string): Partial;
   attribute(name: string, attribute: string, path: readonly Json[]): Partial;
-  /** Runs a read, and seals what it gives when a secret went into it. */
+  /** Runs a read, and seals what it gives when a secret went into it. @throws AnnealError TooLarge */
   seal(read: () => Partial): Json;
 }
 
@@ -59,14 +68,16 @@ function readerOf({
   evaluation,
   secrets,
   peer,
-  project,
+  stack: { name: stack, project },
 }: {
   evaluation: Evaluation;
   secrets: Secrets;
   peer: (name: string) => ResourceDocument | undefined;
-  project: string;
+  stack: StackDocument;
 }): Reader {
   let isSecret = false;
+  let bytes = 0;
+  const { resource: limit } = evaluation.sizes;
   const open = (value: Partial | undefined): Partial => {
     if (value === undefined || value === unknown) return null;
     const opened = secrets.open<Json>(value as Json);
@@ -88,6 +99,11 @@ function readerOf({
       isSecret = false;
       const value = read();
       const known = value === unknown ? null : (value as Json);
+      bytes += jsonBytes(known, limit.bytes);
+      if (bytes > limit.bytes) {
+        const message = `What is read of ${stack} has ${bytes} bytes or more; the limit is ${limit.bytes} (${limit.setting}).`;
+        throw new AnnealError('TooLarge', message);
+      }
       return isSecret ? secrets.seal(known) : known;
     },
   };

@@ -92,6 +92,7 @@ export function createChildCompiler({
           : null,
       reference: stack.name,
       withinSeconds: (Date.parse(parameters.deadline) - context.now().getTime()) / 1000,
+      limit: evaluation.sizes.stack,
       newName: (count) => memberName(derivedId(`${cause.id} member`, count)),
     });
     const template = resealMembers({ type, properties: wanted.properties, template: found.template, secrets });

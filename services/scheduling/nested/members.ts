@@ -6,8 +6,9 @@
  * M3 Who goes first when a group shrinks: the highest number; where names mean nothing, what failed, then the oldest.
  */
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import { type Json, type JsonObject, sameJson } from '@anneal/contracts/json.ts';
+import { type Json, jsonBytes, type JsonObject, sameJson } from '@anneal/contracts/json.ts';
 import type { PlanRolling } from '@anneal/contracts/plan.ts';
+import type { SizeLimit } from '@anneal/convergence/size.ts';
 import { batchesOf } from '@anneal/hot/groups/change.ts';
 import { chainMembers } from '@anneal/hot/groups/chain.ts';
 import { deploymentDefinition, deploymentNames } from '@anneal/hot/groups/deployments.ts';
@@ -18,6 +19,9 @@ import { firstSize, instanceDefinition, scalingDefinition, wrongSizes } from '@a
 import { noCooldown } from './cooldown.ts';
 import type { GroupState } from './kept.ts';
 import { rollingOf, type Rolling } from './rolling-policy.ts';
+
+/** What a member takes besides its definition. */
+const memberBytes = 64;
 
 export interface ExistingMember {
   readonly name: string;
@@ -43,6 +47,8 @@ export interface MembersQuestion {
   readonly reference: string;
   /** How long it may take, in seconds. */
   readonly withinSeconds: number;
+  /** Of a stack. */
+  readonly limit: SizeLimit;
   /** A name that was never given, the same for the same count. */
   readonly newName: (count: number) => string;
 }
@@ -58,6 +64,7 @@ export function membersOf(question: MembersQuestion): MembersAnswer {
   const kind = groupKind(type) ?? 'numbered';
   const wrong = wrongSizes(properties);
   if (wrong !== undefined) throw new AnnealError('InvalidRequest', wrong);
+  refuseTooLarge(kind, question);
   const { names, skipped } = namesOf(kind, question);
   const rolling = rollingOf({ type, kind, properties, updatePolicy: question.updatePolicy, creates: !before });
   const changes = before !== undefined && definitionChanged(kind, question, before);
@@ -89,6 +96,22 @@ function refuseTooLong({ batch, pause }: Rolling, members: number, { withinSecon
   if ((batches - 1) * pause < withinSeconds) return;
   const what = before ? 'update' : 'create';
   throw new AnnealError('InvalidRequest', `The current update policy will result in stack ${what} timeout.`);
+}
+
+/** Members are copies of one definition: how many bytes they come to is known before the first is made. */
+function refuseTooLarge(kind: GroupKind, question: MembersQuestion): void {
+  const { properties, limit } = question;
+  if (kind === 'chain') return;
+  const count =
+    kind === 'numbered'
+      ? Number(properties['count'] ?? 1)
+      : kind === 'deployments'
+        ? deploymentNames(properties).length
+        : sizeOf(kind, question);
+  const bytes = count * (memberBytes + jsonBytes(define(kind, question, '0'), limit.bytes));
+  if (bytes <= limit.bytes) return;
+  const message = `${count} members of the group come to ${bytes} bytes; the limit of a stack is ${limit.bytes} (${limit.setting}).`;
+  throw new AnnealError('TooLarge', message);
 }
 
 function namesOf(kind: GroupKind, question: MembersQuestion): { names: string[]; skipped: string[] } {

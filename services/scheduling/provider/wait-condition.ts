@@ -7,8 +7,9 @@
  * S2 A signal that is delivered again changes nothing (`signals.ts`).
  */
 import type { Envelope } from '@anneal/contracts/envelope.ts';
-import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+import { jsonBytes, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import type { ResourceAction, ResourceRequest } from '@anneal/contracts/resource.ts';
+import type { SizeLimit } from '@anneal/convergence/size.ts';
 import { faultPoint } from '@anneal/runtime/fault.ts';
 import type { ServiceContext } from '@anneal/runtime/service.ts';
 import { grantOf, grantOfUrl, signalEndpoint, signalToken, signedSignalUrl } from '@anneal/runtime/signal-grant.ts';
@@ -37,8 +38,10 @@ export function createWaitConditions(parameters: {
   context: ServiceContext;
   work: Collection<WorkDocument>;
   timers: () => Timers;
+  /** Of all signals that a handle keeps. */
+  limit: SizeLimit;
 }): WaitConditions {
-  const { context, work, timers } = parameters;
+  const { context, work, timers, limit } = parameters;
   const { secrets, now, gatewayUrl, region } = context;
   const { respond, keep } = createAnswering({ context, work });
 
@@ -136,6 +139,13 @@ export function createWaitConditions(parameters: {
     const added = addSignal(last.signals ?? {}, { body, message: message.id, dialect });
     if (!added.ok) {
       await respond(message, responseTo('signal', data, added));
+      return;
+    }
+    const bytes = jsonBytes(added.signals);
+    if (bytes > limit.bytes) {
+      const text = `With this signal the handle ${data.resource.name} keeps ${bytes} bytes; the limit is ${limit.bytes} (${limit.setting}).`;
+      const failure = { code: 'TooLarge', message: text };
+      await respond(message, responseTo('signal', data, { ok: false, failure }));
       return;
     }
     const { version: _, ...draft } = last;

@@ -9,6 +9,7 @@ import type { Envelope } from '@anneal/contracts/envelope.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import type { ResourceAction, ResourceRequest } from '@anneal/contracts/resource.ts';
 import type { StackDocument } from '@anneal/convergence/documents.ts';
+import type { SizeLimit } from '@anneal/convergence/size.ts';
 import { faultPoint } from '@anneal/runtime/fault.ts';
 import type { ServiceContext } from '@anneal/runtime/service.ts';
 import type { Collection } from '@anneal/store/port.ts';
@@ -30,11 +31,13 @@ export function createWorker(parameters: {
   work: Collection<WorkDocument>;
   stacks: Collection<StackDocument>;
   timers: () => Timers;
+  /** Of what a wait condition keeps of its signals. */
+  limit: SizeLimit;
 }): Worker {
   const { context, work, timers } = parameters;
   const { now, secrets } = context;
   const { respond, keep } = createAnswering({ context, work });
-  const waitConditions = createWaitConditions({ context, work, timers });
+  const waitConditions = createWaitConditions({ context, work, timers, limit: parameters.limit });
   const scaling = createScaling({ context, stacks: parameters.stacks, respond });
 
   const finish = async (
