@@ -1,34 +1,58 @@
-/** Fetching what to boot, and saying how it went: the firmware's network stack. */
+/** The firmware's network stack: fetches what to boot, exchanges the secret in its address, and reports. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { bootSeedSchema, type BootSeed } from '@anneal/contracts/provisioning.ts';
+import {
+  bootDocumentSchema,
+  bootSeedSchema,
+  type BootDocument,
+  type BootSeed,
+} from '@anneal/contracts/provisioning.ts';
+import type { z } from 'zod';
 
-export type Fetched = { readonly seed: BootSeed } | { readonly gaveUp: string };
+export type Fetched<T> = { readonly value: T } | { readonly gaveUp: string };
 
 const pause = (attempt: number): number => Math.min(5_000, 250 * 2 ** attempt) * (0.75 + Math.random() / 2);
+const json = { 'content-type': 'application/json' };
 
-/** Tries until the server has a say, for as long as the machine is on: a server that is away may come back. */
-export async function fetchSeed(url: string, signal: AbortSignal): Promise<Fetched> {
+/** What the address holds for anyone who knows it, a BMC included. */
+export function fetchDocument(url: string, signal: AbortSignal): Promise<Fetched<BootDocument>> {
+  return persist({ url, method: 'GET' }, { schema: bootDocumentSchema, what: 'a boot document', signal });
+}
+
+/** `key` stays the same when the machine loses its power between the exchange and the use of what it got. */
+export function exchange(url: string, key: string, signal: AbortSignal): Promise<Fetched<BootSeed>> {
+  const at = `${url.replace(/\/$/, '')}/exchange`;
+  const request = { url: at, method: 'POST', headers: json, body: JSON.stringify({ key }) };
+  return persist(request, { schema: bootSeedSchema, what: 'a seed', signal });
+}
+
+/** Resolves when the report was accepted, or refused for good. */
+export async function report(
+  seed: BootSeed,
+  body: { status: 'cleaned' | 'failed'; message: string },
+  signal: AbortSignal,
+): Promise<void> {
+  const url = `${seed.gateway_url.replace(/\/$/, '')}/boot/v1/report`;
+  const options = { method: 'POST', headers: { ...json, 'x-auth-token': seed.token }, body: JSON.stringify(body) };
   for (let attempt = 0; ; attempt += 1) {
-    const said = await ask(url, { method: 'GET' }, signal);
-    if (said && said.status < 400) {
-      const parsed = bootSeedSchema.safeParse(parse(said.body));
-      return parsed.success ? { seed: parsed.data } : { gaveUp: `${url} is not a boot image: ${parsed.error.message}` };
-    }
-    if (said && said.status < 500 && said.status !== 429) return { gaveUp: `${url} answered ${said.status}` };
+    const answer = await ask(url, options, signal);
+    if (answer && answer.status < 500 && answer.status !== 429) return;
     await sleep(pause(attempt), undefined, { signal });
   }
 }
 
-/** Resolves when the report was taken, or refused for good. */
-export async function report(
-  url: string,
-  body: { status: 'cleaned' | 'failed'; message: string },
-  signal: AbortSignal,
-): Promise<void> {
-  const options = { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) };
+/** Tries until the server answers for good, for as long as the machine is on: a server that is away may come back. */
+async function persist<T>(
+  { url, ...options }: RequestInit & { url: string },
+  { schema, what, signal }: { schema: z.ZodType<T>; what: string; signal: AbortSignal },
+): Promise<Fetched<T>> {
   for (let attempt = 0; ; attempt += 1) {
-    const said = await ask(`${url.replace(/\/$/, '')}/report`, options, signal);
-    if (said && said.status < 500 && said.status !== 429) return;
+    const answer = await ask(url, options, signal);
+    if (answer && answer.status < 400) {
+      const parsed = schema.safeParse(parse(answer.body));
+      return parsed.success ? { value: parsed.data } : { gaveUp: `the answer is not ${what}: ${parsed.error.message}` };
+    }
+    if (answer && answer.status < 500 && answer.status !== 429)
+      return { gaveUp: `the server answered ${answer.status} instead of ${what}: ${answer.body.slice(0, 500)}` };
     await sleep(pause(attempt), undefined, { signal });
   }
 }

@@ -60,22 +60,37 @@ describe('lab', () => {
       log: pino({ level: 'silent' }),
     });
 
-  /** A server of boot images; gives the reports that came. */
-  async function serve(images: Record<string, BootSeed>): Promise<{ url: string; reports: unknown[] }> {
+  /** A server of boot images; gives the keys of exchanges and the reports that came. */
+  async function serve(
+    images: Record<string, BootSeed>,
+  ): Promise<{ url: string; reports: unknown[]; keys: string[]; answering: { exchanges: boolean } }> {
     const reports: unknown[] = [];
+    const keys: string[] = [];
+    const answering = { exchanges: true };
     const server = createServer((request, response) => {
-      const image = images[request.url ?? ''];
+      const path = request.url ?? '';
+      const image = images[path.replace(/\/exchange$/, '')];
       let text = '';
+      const send = (status: number, body?: unknown): void => {
+        response.writeHead(status, { 'content-type': 'application/json' });
+        response.end(body === undefined ? '' : JSON.stringify(body));
+      };
       request.on('data', (chunk: Buffer) => (text += chunk.toString()));
       request.on('end', () => {
-        if (request.method === 'POST') reports.push(JSON.parse(text));
-        response.writeHead(request.method === 'POST' ? 204 : image ? 200 : 404, { 'content-type': 'application/json' });
-        response.end(image ? JSON.stringify(image) : '');
+        if (path.endsWith('/report')) {
+          reports.push(JSON.parse(text));
+          send(204);
+        } else if (!image) send(404);
+        else if (request.method === 'GET') send(200, { format: 2, purpose: image.purpose, node: 'machine-1' });
+        else {
+          keys.push((JSON.parse(text) as { key: string }).key);
+          send(answering.exchanges ? 200 : 503, { ...image, gateway_url: `http://${request.headers.host}` });
+        }
       });
     });
     await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
     closing.push(() => server.close());
-    return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, reports };
+    return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, reports, keys, answering };
   }
 
   async function redfish(
@@ -162,6 +177,19 @@ describe('lab', () => {
     lab = await start();
     expect([lab.url, lab.password]).toEqual([before, password]);
     await eventually(() => (boots.length === 2 ? true : undefined), { what: 'a second boot' });
+  });
+
+  it('a power cut after the exchange does not lose the machine: it repeats the exchange with the same key', async () => {
+    const { url, keys, answering } = await serve({ '/seed': seed });
+    answering.exchanges = false;
+    await bootFrom(`${url}/seed`);
+    await reset('On');
+    await eventually(() => keys[0], { what: 'an exchange' });
+    await lab.stop();
+    answering.exchanges = true;
+    lab = await start();
+    await running();
+    expect(new Set(keys).size).toBe(1);
   });
 
   it('a cleaning image erases the disk, is reported, and powers the machine off', async () => {

@@ -38,6 +38,8 @@ export const machineStateSchema = z.object({
   media: z.string().nullable(),
   assetTag: z.string(),
   indicator: z.enum(indicators).default('Off'),
+  /** The key with which it exchanged the secret of a boot address: the same again after a power cut. */
+  bootKey: z.object({ url: z.string(), key: z.string() }).nullable().default(null),
   /** Older firmware has none, and its virtual drive only under the manager. */
   httpBoot: z.boolean().default(true),
 });
@@ -70,6 +72,7 @@ export function inventMachine({
     media: null,
     assetTag: '',
     indicator: 'Off',
+    bootKey: null,
     httpBoot: index % 4 !== 3,
   };
 }

@@ -7,11 +7,12 @@
  *    as after a power cut: what was on boots.
  * M4 A boot override of `Once` is used up when what it led to has been loaded, or found not to be there.
  */
+import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { BootSeed } from '@anneal/contracts/provisioning.ts';
 import type { Logger } from 'pino';
 import { uuidv7 } from './ids.ts';
-import { fetchSeed, report } from './boot-image.ts';
+import { exchange, fetchDocument, report, type Fetched } from './boot-image.ts';
 import { erase, install, installedSeed, machineEnvironment, rootOf, writePrograms } from './installation.ts';
 import { noOverride, saveMachine, type BootOverride, type Indicator, type MachineState } from './machine-state.ts';
 import { killProcesses, terminateProcesses } from './processes.ts';
@@ -236,13 +237,13 @@ export class Machine {
     const source = this.#source();
     if (source !== undefined) {
       this.#show('SystemHardwareInitializationComplete', `Loading ${source.replace(/[^/]{16,}/, '…')}`);
-      const fetched = await fetchSeed(source, signal);
-      if ('seed' in fetched && fetched.seed.purpose === 'clean') {
-        await this.#clean(source, run);
+      const loaded = await this.#load(source, signal);
+      if ('value' in loaded && loaded.value.purpose === 'clean') {
+        await this.#clean(loaded.value, run);
         return;
       }
-      if ('seed' in fetched) install(this.directory, fetched.seed);
-      else this.#options.log.warn({ machine: this.#state.name }, `nothing to boot there: ${fetched.gaveUp}`);
+      if ('value' in loaded) install(this.directory, loaded.value);
+      else this.#options.log.warn({ machine: this.#state.name }, `nothing to boot there: ${loaded.gaveUp}`);
     }
     this.#useUpOverride();
 
@@ -252,6 +253,16 @@ export class Machine {
       return;
     }
     await this.#startSystem(seed, run);
+  }
+
+  /** What the firmware loads says only what it is for; what it then needs comes in exchange for the secret of the address. */
+  async #load(source: string, signal: AbortSignal): Promise<Fetched<BootSeed>> {
+    const loaded = await fetchDocument(source, signal);
+    if ('gaveUp' in loaded) return loaded;
+    const known = this.#state.bootKey;
+    const key = known?.url === source ? known.key : randomBytes(24).toString('base64url');
+    if (known?.key !== key) this.#remember({ bootKey: { url: source, key } });
+    return exchange(source, key, signal);
   }
 
   /** Where the firmware loads from, when the override says anything but the disk. */
@@ -292,7 +303,7 @@ export class Machine {
     this.#show('OSRunning', seed.hostname);
   }
 
-  async #clean(source: string, run: Run): Promise<void> {
+  async #clean(seed: BootSeed, run: Run): Promise<void> {
     this.#show('OSBootStarted', 'Erasing the disk');
     let failed: string | undefined;
     try {
@@ -302,7 +313,7 @@ export class Machine {
     }
     this.#useUpOverride();
     await report(
-      source,
+      seed,
       failed === undefined
         ? { status: 'cleaned', message: `Erased 1 disk of ${this.#state.diskGib} GiB` }
         : { status: 'failed', message: `The disk could not be erased: ${failed}` },

@@ -145,6 +145,11 @@ export const nodeEvent = {
   enrolled: event('node.enrolled', 'A machine is known.', nodeData),
   stateChanged: event('node.provision.changed', 'A node passed from one provision state to another.', nodeData),
   powerChanged: event('node.power.changed', 'The power of a node is seen to have changed.', nodeData),
+  bootRefused: event(
+    'node.boot.refused',
+    'An exchange of a boot secret was refused although the secret was right: another program may have it.',
+    nodeData,
+  ),
   removed: event('node.removed', 'A node is no longer known.', nodeData),
 };
 

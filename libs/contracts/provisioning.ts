@@ -102,15 +102,30 @@ export const nodeMaintenance = call('node.maintenance', 'Set or clear maintenanc
   answer,
 });
 
-/** The document that a booting machine fetches from the URL that its BMC was told. Holds the host's credentials. */
+/**
+ * What the firmware loads from the address that the BMC got. It holds no secret, because a BMC may fetch it and keep it as an
+ * image. The machine sends `POST <this address>/exchange` with a key of its own to get its seed.
+ */
+export const bootDocumentSchema = z.object({
+  format: z.literal(2),
+  /** `deploy`: install the seed and run the agent. `clean`: erase the disks, report it, power off. */
+  purpose: z.enum(['deploy', 'clean']),
+  node: z.string(),
+});
+export type BootDocument = z.infer<typeof bootDocumentSchema>;
+
+/** Random text that a machine chooses once and keeps: with it, and only with it, the machine may repeat its exchange. */
+export const bootKeySchema = z.string().min(16).max(256);
+
+/** What a machine gets in exchange for the secret in its boot address. Holds the credentials of the host. */
 export const bootSeedSchema = z.object({
   format: z.literal(1),
-  /** `deploy`: install this and run the agent. `clean`: erase the disks, report it, power off. */
   purpose: z.enum(['deploy', 'clean']),
   host_id: z.string(),
   hostname: z.string(),
   gateway_url: z.url(),
   project: z.string(),
+  /** `deploy`: of the host. `clean`: good for one report only. */
   token: z.string(),
   requests_queue: z.string(),
   responses_queue: z.string(),
@@ -119,12 +134,17 @@ export const bootSeedSchema = z.object({
 });
 export type BootSeed = z.infer<typeof bootSeedSchema>;
 
-export const bootSeedShow = call('boot.seed.show', 'What a machine boots with, by the secret in its boot URL.', {
-  question: z.object({ token: z.string() }),
+export const bootDocumentShow = call('boot.document.show', 'What the firmware loads from a boot address.', {
+  question: z.object({ secret: z.string() }),
+  answer: bootDocumentSchema,
+});
+
+export const bootExchange = call('boot.exchange', 'Exchange the secret of a boot address for the seed, once.', {
+  question: z.object({ secret: z.string(), key: bootKeySchema }),
   answer: bootSeedSchema,
 });
 
-export const bootReport = call('boot.report', 'A machine that booted with a seed says how it went.', {
+export const bootReport = call('boot.report', 'A machine that booted to be cleaned reports the result.', {
   question: z.object({ token: z.string(), status: z.enum(['cleaned', 'failed']), message: z.string().max(4096) }),
   answer: z.object({}),
 });

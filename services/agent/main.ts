@@ -1,19 +1,16 @@
 /** The agent on a real host. Started by the init system, which should leave its children alone when it stops it. */
 import { randomUUID } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
-import { bootSeedSchema, type BootSeed } from '@anneal/contracts/provisioning.ts';
 import { createLog } from '@anneal/runtime/log.ts';
-import { z } from 'zod';
-import type { Log } from './log.ts';
-import { untilDone } from './patience.ts';
+import { readSeed } from './seed.ts';
 import { startAgent } from './start.ts';
 
 const usage = `Usage: node main.ts --seed FILE|URL --directory DIR
 
 Takes the configs of this host from its queue, applies them in order and answers.
 
-  --seed FILE|URL   the seed of this host: where the server is, its queues and its token
+  --seed FILE|URL   the seed of this host: where the server is, its queues and its token; of a boot URL, the
+                    secret is exchanged for the seed, once, and the seed is kept in DIR
   --directory DIR   where the agent keeps its journal, runs and hooks; the same after every restart
   --help            this text
 
@@ -43,7 +40,7 @@ async function run(seedPlace: string, directory: string): Promise<void> {
       });
     }
   });
-  const seed = await readSeed(seedPlace, log, stopping.signal);
+  const seed = await readSeed({ place: seedPlace, directory, log, signal: stopping.signal });
   const agent = await startAgent({
     seed,
     directory,
@@ -54,22 +51,6 @@ async function run(seedPlace: string, directory: string): Promise<void> {
   });
   await stopped;
   await agent.stop();
-}
-
-async function readSeed(place: string, log: Log, signal: AbortSignal): Promise<BootSeed> {
-  const text = /^https?:/.test(place)
-    ? await untilDone(
-        async () => {
-          const response = await fetch(place, { signal: AbortSignal.any([signal, AbortSignal.timeout(30_000)]) });
-          if (!response.ok) throw new Error(`${place} answered ${response.status}`);
-          return response.text();
-        },
-        { signal, log, what: 'fetching the seed' },
-      )
-    : await readFile(place, 'utf8');
-  const parsed = bootSeedSchema.safeParse(JSON.parse(text));
-  if (!parsed.success) throw new Error(`${place} is not a seed.\n${z.prettifyError(parsed.error)}`);
-  return parsed.data;
 }
 
 /** What is the agent's own business is not passed on to scripts. */

@@ -25,8 +25,9 @@ import { AnnealError } from '@anneal/contracts/errors.ts';
 import { queueFilled } from '@anneal/contracts/events.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import {
+  bootDocumentShow,
+  bootExchange,
   bootReport,
-  bootSeedShow,
   nodeEnrol,
   nodeList,
   nodePower,
@@ -422,8 +423,12 @@ export async function standIn(context: ServiceContext): Promise<Behind> {
       nodes.set(node.id, node);
       return node;
     }),
-    answer(context, bootSeedShow, async ({ data }) => {
-      if (data.token !== 'right-secret') throw new AnnealError('NotFound', 'No such seed.');
+    answer(context, bootDocumentShow, async ({ data }) => {
+      if (data.secret !== 'right-secret') throw new AnnealError('NotFound', 'No such secret.');
+      return { format: 2 as const, purpose: 'deploy' as const, node: 'machine-1' };
+    }),
+    answer(context, bootExchange, async ({ data }) => {
+      if (data.secret !== 'right-secret') throw new AnnealError('NotFound', 'No such secret.');
       return {
         format: 1 as const,
         purpose: 'deploy' as const,

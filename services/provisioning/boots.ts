@@ -1,18 +1,25 @@
-/** What machines say from outside: they fetch what to boot, report that they are clean, and ask for work. */
+/**
+ * Requests of booting machines: they fetch what to boot, exchange their secret, report that they are clean, and ask for work.
+ *
+ * B1 Nothing that can be fetched holds a secret: the seed comes with the exchange alone.
+ * B2 A secret is exchanged after the command to power on, by one machine, until its agent asks for work or it reports. The
+ *    machine may repeat the exchange with its key, because it or this process may die between exchange and use.
+ * B3 A refused exchange with the right secret is an event and a condition of the node: another program has the secret.
+ */
 import { isObject } from '@anneal/contracts/json.ts';
 import { hostEvent } from '@anneal/contracts/events.ts';
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { HostEventData } from '@anneal/contracts/events.ts';
 import { on, type Route } from '@anneal/bus/route.ts';
-import type { BootSeed } from '@anneal/contracts/provisioning.ts';
+import type { BootDocument, BootSeed } from '@anneal/contracts/provisioning.ts';
 import type { ServiceContext } from '@anneal/runtime/service.ts';
-import { objectOf, textOf } from './server-document.ts';
-import type { Boot, NodeDocument } from './node-document.ts';
+import { hashOf } from './boot-steps.ts';
+import { withWarning, type Boot, type NodeDocument } from './node-document.ts';
 import type { NodeDriver } from './node-driver.ts';
 import type { NodeChange, NodeRecords } from './node-records.ts';
 import { seedStates } from './node-states.ts';
-import { hashOf } from './node-steps.ts';
+import { objectOf, textOf } from './server-document.ts';
 
 export class Boots {
   readonly #context: ServiceContext;
@@ -25,27 +32,48 @@ export class Boots {
     this.#driver = options.driver;
   }
 
-  async seed(token: string): Promise<BootSeed> {
-    const node = await this.#booting(token);
-    const fetched = await this.#happened(node.id, hashOf(token), (boot) => ({
-      ...boot,
-      fetched_at: boot.fetched_at ?? this.#now(),
-    }));
-    return this.#seedOf(fetched ?? node);
+  async document(secret: string): Promise<BootDocument> {
+    const node = await this.#records.ofSecret(hashOf(secret));
+    if (!node?.boot || !seedStates[node.boot.purpose].includes(node.state)) throw unknown();
+    await this.#happened(node.id, hashOf(secret), (boot) =>
+      boot.fetched_at === null ? { ...boot, fetched_at: this.#now() } : undefined,
+    );
+    return { format: 2, purpose: node.boot.purpose, node: node.name };
+  }
+
+  /** B2. @throws AnnealError Conflict when the secret is right and the exchange is not allowed. */
+  async exchange({ secret, key }: { secret: string; key: string }): Promise<BootSeed> {
+    const hash = hashOf(secret);
+    const key_hash = hashOf(key);
+    const found = await this.#records.ofSecret(hash);
+    if (!found) throw unknown();
+    let refusal: Refusal | undefined;
+    let node: NodeDocument = found;
+    const changed = await this.#records.change(found.id, (current) => {
+      node = current;
+      const { boot } = current;
+      if (boot?.secret_hash !== hash) return undefined;
+      refusal = refusalOf(current, boot, key_hash);
+      if (refusal) return this.#refused(current, boot, refusal);
+      return boot.exchanged_at === null ? { boot: { ...boot, exchanged_at: this.#now(), key_hash } } : undefined;
+    });
+    const { boot } = changed ?? node;
+    if (boot?.secret_hash !== hash) throw unknown();
+    if (refusal) throw new AnnealError('Conflict', `The boot secret of node ${node.name} was refused: ${refusal.why}.`);
+    return this.#seedOf(changed ?? node, boot);
   }
 
   async report(token: string, report: NonNullable<Boot['report']>): Promise<void> {
-    const node = await this.#booting(token);
-    if (node.boot?.purpose !== 'clean') throw unknown();
-    await this.#happened(node.id, hashOf(token), (boot) => ({
-      ...boot,
-      report: boot.report ?? report,
-      answered_at: boot.answered_at ?? this.#now(),
-    }));
+    const hash = hashOf(token);
+    const node = await this.#records.ofReportToken(hash);
+    if (node?.boot?.purpose !== 'clean' || !seedStates.clean.includes(node.state)) throw unknown();
+    await this.#happened(node.id, node.boot.secret_hash, (boot) =>
+      boot.token_hash === hash && boot.report === null ? { ...boot, report, answered_at: this.#now() } : undefined,
+    );
     this.#driver.kick(node.id);
   }
 
-  /** Its agent asks for work: the machine is up. Servers that were given back meanwhile are none of ours. */
+  /** The agent asks for work: the machine is up. Hosts without a node are not machines of this service. */
   hostUp(): Route {
     return on(hostEvent.up, async (message: Envelope<HostEventData>) => {
       const { host_id: id, facts } = message.data;
@@ -63,27 +91,38 @@ export class Boots {
     });
   }
 
-  /** @throws AnnealError NotFound for a secret that is wrong, or a node that is not to boot: an active one gets nothing. */
-  async #booting(token: string): Promise<NodeDocument> {
-    const node = await this.#records.ofSecret(hashOf(token));
-    if (!node?.boot || !seedStates[node.boot.purpose].includes(node.state)) throw unknown();
-    return node;
+  #happened(id: string, hash: string, to: (boot: Boot) => Boot | undefined): Promise<NodeDocument | undefined> {
+    return this.#records.change(id, (node) => {
+      const boot = node.boot?.secret_hash === hash ? to(node.boot) : undefined;
+      return boot && happenedTo(node, boot);
+    });
   }
 
-  #happened(id: string, hash: string, to: (boot: Boot) => Boot): Promise<NodeDocument | undefined> {
-    return this.#records.change(id, (node) =>
-      node.boot?.secret_hash === hash ? happenedTo(node, to(node.boot)) : undefined,
-    );
+  /** B3. At most once a minute, so that a program that repeats it does not fill the event log. */
+  #refused(node: NodeDocument, boot: Boot, { alarm, why }: Refusal): NodeChange | undefined {
+    const now = this.#context.now();
+    if (!alarm || now.getTime() - Date.parse(boot.refused_at ?? '1970-01-01') < 60_000) return undefined;
+    const refused_at = now.toISOString();
+    this.#context.log.warn({ node: node.name }, `an exchange of the boot secret was refused: ${why}`);
+    return {
+      boot: { ...boot, refused_at },
+      warnings: withWarning(node, {
+        type: 'CredentialsSafe',
+        status: 'False',
+        reason: 'ExchangeRefused',
+        message: `An exchange of the boot secret was refused: ${why}. Another program may have the credentials of this host. To replace them: anneal host token ${node.instance_id ?? 'HOST'}.`,
+        since: refused_at,
+      }),
+    };
   }
 
-  #seedOf(node: NodeDocument): BootSeed {
-    const { boot } = node;
+  #seedOf(node: NodeDocument, boot: Boot): BootSeed {
     const info = this.#context.secrets.open(node.instance_info);
-    const host = boot ? this.#context.secrets.open(boot.host) : null;
+    const host = this.#context.secrets.open(boot.host);
     const access = isObject(host) ? host : {};
     return {
       format: 1,
-      purpose: boot?.purpose ?? 'deploy',
+      purpose: boot.purpose,
       host_id: node.instance_id ?? node.id,
       hostname: textOf(info, 'name') || node.name,
       gateway_url: this.#context.gatewayUrl,
@@ -101,10 +140,31 @@ export class Boots {
   }
 }
 
-/** Whoever waits for it need not wait for its time. */
+interface Refusal {
+  readonly why: string;
+  /** A program other than the machine has the secret, or may have it. */
+  readonly alarm: boolean;
+}
+
+function refusalOf(node: NodeDocument, boot: Boot, keyHash: string): Refusal | undefined {
+  const another = boot.key_hash !== null && boot.key_hash !== keyHash;
+  if (another) return { why: `it was exchanged with another key at ${boot.exchanged_at}`, alarm: true };
+  if (!seedStates[boot.purpose].includes(node.state)) {
+    return { why: `its time is over, because the node is ${node.state}`, alarm: false };
+  }
+  if (boot.commanded_at === null) {
+    return {
+      why: 'its machine has not been powered on yet, so the request did not come from the machine',
+      alarm: true,
+    };
+  }
+  return boot.answered_at === null ? undefined : { why: `it was used up at ${boot.answered_at}`, alarm: false };
+}
+
+/** The step that waits for it need not wait for its time. */
 function happenedTo(node: NodeDocument, boot: Boot): NodeChange {
   return { boot, ...(node.work && { work: { ...node.work, next_at: 0 } }) };
 }
 
 const unknown = (): AnnealError =>
-  new AnnealError('NotFound', 'There is nothing to boot here: the address is wrong, or its time is over.');
+  new AnnealError('NotFound', 'There is nothing to boot at this address: it is wrong, or its time is over.');

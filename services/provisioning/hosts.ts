@@ -1,5 +1,5 @@
 /** What provisioning asks of configuration: a host's queues and credentials. */
-import { hostCreate, hostDelete, hostShow, type HostView } from '@anneal/contracts/configuration.ts';
+import { hostCreate, hostDelete, hostShow, hostTokenRenew, type HostView } from '@anneal/contracts/configuration.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { requestsQueue } from '@anneal/contracts/queues.ts';
 import type { ServiceContext } from '@anneal/runtime/service.ts';
@@ -23,6 +23,13 @@ export class Hosts {
     const message = mint(hostCreate, { data: question, project: question.project });
     const { host, token } = await bus.request({ queue: this.#queue, call: hostCreate, message });
     return { token, requests_queue: host.requests_queue, responses_queue: host.responses_queue };
+  }
+
+  /** Resolves with the new token; the old one is void. */
+  async renewToken(host: string, project: string): Promise<string> {
+    const { bus, mint } = this.#context;
+    const message = mint(hostTokenRenew, { data: { host, project }, project });
+    return (await bus.request({ queue: this.#queue, call: hostTokenRenew, message })).token;
   }
 
   async delete(id: string, project: string): Promise<void> {

@@ -21,18 +21,31 @@ export interface Work {
   readonly deadline: number;
 }
 
-/** What the machine is told when it boots. */
+/** What a machine boots with, and how far it has come. */
 export interface Boot {
   readonly purpose: 'deploy' | 'clean';
   /** Sealed: it is part of the URL given to the BMC. */
   readonly secret: Json;
   readonly secret_hash: string;
-  /** Sealed host token and queue names, as configuration gave them. */
+  /** Sealed: `{token, requests_queue, responses_queue}` of the host, or `{token}` for the report of a cleaning. */
   readonly host: Json;
+  /** Of a cleaning: finds the node of a report. */
+  readonly token_hash: string | null;
   readonly method: 'http' | 'media' | null;
   readonly tries: number;
+  /** When the BMC was first asked to power on with this secret. No exchange counts before. */
+  readonly commanded_at: string | null;
   readonly powered_at: string | null;
+  /** When the document was first read, by the machine or by its BMC: proves nothing. */
   readonly fetched_at: string | null;
+  /** When the machine exchanged the secret: it has booted. */
+  readonly exchanged_at: string | null;
+  /** Of the machine that exchanged: it may repeat the exchange until its agent asks for work. */
+  readonly key_hash: string | null;
+  /** When an exchange was last refused although its secret was right. */
+  readonly refused_at: string | null;
+  /** What `BootProgress` showed at the last look, and when that look was. */
+  readonly progress: { readonly seen: string; readonly at: string } | null;
   /** When its agent asked for work, or its cleaning was reported. */
   readonly answered_at: string | null;
   readonly report: { readonly status: 'cleaned' | 'failed'; readonly message: string } | null;
@@ -40,7 +53,7 @@ export interface Boot {
 
 export interface OutboxEntry {
   readonly id: string;
-  readonly kind: 'enrolled' | 'state' | 'power' | 'removed';
+  readonly kind: 'enrolled' | 'state' | 'power' | 'boot refused' | 'removed';
   readonly data: JsonObject;
 }
 
@@ -69,6 +82,8 @@ export interface NodeDocument extends Document {
   readonly fault_since: string | null;
   readonly work: Work | null;
   readonly boot: Boot | null;
+  /** Conditions that a step recorded and that stay until a later step proves otherwise. Absent: none. */
+  readonly warnings?: readonly Condition[];
   readonly poll: { readonly failures: number; readonly reading: Power | null };
   readonly reason: string;
   readonly last_error: Failure | null;
@@ -85,6 +100,7 @@ export const nodesDefinition: CollectionDefinition = {
     { fields: ['state', 'name'] },
     { fields: ['instance_id'] },
     { fields: ['boot.secret_hash'] },
+    { fields: ['boot.token_hash'] },
   ],
 };
 
@@ -146,5 +162,16 @@ function conditionsOf(node: NodeDocument): Condition[] {
       message: stalled ? `${node.work.step}: ${node.last_error?.message ?? ''}` : '',
       since: node.work?.since ?? node.provision_updated_at,
     },
+    ...(node.warnings ?? []),
   ];
+}
+
+/** The warnings of a node with this one in place of an earlier one of its type; `since` stays that of the first. */
+export function withWarning(node: NodeDocument, warning: Condition): readonly Condition[] {
+  const known = node.warnings?.find(({ type }) => type === warning.type);
+  return [...withoutWarning(node, warning.type), { ...warning, since: known?.since ?? warning.since }];
+}
+
+export function withoutWarning(node: NodeDocument, type: Condition['type']): readonly Condition[] {
+  return (node.warnings ?? []).filter((warning) => warning.type !== type);
 }

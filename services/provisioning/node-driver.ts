@@ -10,7 +10,8 @@ import { AnnealError, toFailure, type Failure } from '@anneal/contracts/errors.t
 import { faultPoint } from '@anneal/runtime/fault.ts';
 import type { ServiceContext } from '@anneal/runtime/service.ts';
 import type { Timers } from '@anneal/store/timers.ts';
-import type { NodeDocument } from './node-document.ts';
+import type { Settled } from './boot-steps.ts';
+import { withoutWarning, withWarning, type NodeDocument } from './node-document.ts';
 import { lateFailure, move, type Budgets, type Moment } from './node-moves.ts';
 import type { NodeChange, NodeRecords } from './node-records.ts';
 import { stepAfter, type Verb } from './node-states.ts';
@@ -124,6 +125,7 @@ export class NodeDriver {
     if (!work) return {};
     // What happened to the boot while the step ran (a fetch, an answer) is newer than what the step read.
     const change = outcome.change && withNewerBoot(outcome.change, node);
+    const warned = outcome.kind === 'next' ? warningsAfter(node, outcome.settled) : {};
     switch (outcome.kind) {
       case 'wait':
         return {
@@ -138,13 +140,13 @@ export class NodeDriver {
       case 'next': {
         const next = stepAfter(node.state, work.step);
         if (next !== undefined)
-          return { ...change, work: { ...work, step: next, attempts: 0, next_at: 0 }, last_error: null };
+          return { ...change, ...warned, work: { ...work, step: next, attempts: 0, next_at: 0 }, last_error: null };
         // Its server is gone as soon as nothing of it runs any more.
         const unbound = node.state === 'deleting' ? { instance_id: null, instance_info: {}, facts: {} } : {};
         return move(node, outcome.verb ?? 'done', {
           moment: this.moment,
           reason: outcome.reason ?? `${work.step} is done`,
-          change: { ...change, ...unbound },
+          change: { ...change, ...warned, ...unbound },
         });
       }
     }
@@ -173,6 +175,13 @@ export class NodeDriver {
 function withNewerBoot(change: NodeChange, node: NodeDocument): NodeChange {
   const { boot } = change;
   if (!boot || !node.boot || boot.secret_hash !== node.boot.secret_hash) return change;
-  const { fetched_at, answered_at, report } = node.boot;
-  return { ...change, boot: { ...boot, fetched_at, answered_at, report } };
+  const { fetched_at, exchanged_at, key_hash, refused_at, answered_at, report } = node.boot;
+  return { ...change, boot: { ...boot, fetched_at, exchanged_at, key_hash, refused_at, answered_at, report } };
+}
+
+function warningsAfter(node: NodeDocument, settled: Settled | undefined): Pick<NodeChange, 'warnings'> {
+  if (!settled) return {};
+  return {
+    warnings: 'warning' in settled ? withWarning(node, settled.warning) : withoutWarning(node, settled.clears),
+  };
 }

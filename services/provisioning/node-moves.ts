@@ -1,7 +1,7 @@
 /** What a verb makes of a node. Pure: time and ids come in. */
 import { AnnealError, errorTable, type Failure } from '@anneal/contracts/errors.ts';
 import type { NodeState } from '@anneal/contracts/provisioning.ts';
-import type { NodeDocument, PowerTarget, Work } from './node-document.ts';
+import type { Boot, NodeDocument, PowerTarget, Work } from './node-document.ts';
 import type { NodeChange } from './node-records.ts';
 import { firstStep, isWorking, nextState, transitions, verbTowards, type Step, type Verb } from './node-states.ts';
 
@@ -94,13 +94,9 @@ export function lateFailure(node: NodeDocument): Failure {
   if (step === 'await host') {
     const host =
       typeof node.instance_info['name'] === 'string' ? node.instance_info['name'] : (node.instance_id ?? '?');
-    const fetched = node.boot?.fetched_at;
     return failure(
       'HostSilent',
-      `Host ${host} on node ${node.name} did not ask for work in time: powered on at ${node.boot?.powered_at ?? '?'}, ` +
-        (fetched
-          ? `it fetched its boot image at ${fetched} and was silent since.`
-          : 'it never fetched its boot image.'),
+      `Host ${host} on node ${node.name} did not ask for work in time: powered on at ${node.boot?.powered_at ?? '?'}, ${bootedHowFar(node.boot)}.`,
       { host, node: node.name },
     );
   }
@@ -114,6 +110,16 @@ export function lateFailure(node: NodeDocument): Failure {
   return failure('DeadlineExceeded', `Node ${node.name} did not finish "${step}" in time; it began at ${since}.`, {
     node: node.name,
   });
+}
+
+/** A fetch proves nothing, because the BMC may have fetched; only an exchange does. */
+function bootedHowFar(boot: Boot | null): string {
+  if (boot?.exchanged_at)
+    return `it booted and exchanged its boot secret at ${boot.exchanged_at}, and was silent since`;
+  if (boot?.fetched_at) {
+    return `its boot image was fetched at ${boot.fetched_at}, by the machine or by its BMC, but the machine never exchanged its boot secret: it did not boot it`;
+  }
+  return 'its boot image was never fetched';
 }
 
 const failure = (

@@ -19,6 +19,7 @@ const definitions = {
   enrolled: nodeEvent.enrolled,
   state: nodeEvent.stateChanged,
   power: nodeEvent.powerChanged,
+  'boot refused': nodeEvent.bootRefused,
   removed: nodeEvent.removed,
 } as const;
 
@@ -65,6 +66,11 @@ export class NodeRecords {
     return (await this.collection.find({ where: { 'boot.secret_hash': hash }, limit: 1 }))[0];
   }
 
+  /** The node that is being cleaned and reports with this token. */
+  async ofReportToken(hash: string): Promise<NodeDocument | undefined> {
+    return (await this.collection.find({ where: { 'boot.token_hash': hash }, limit: 1 }))[0];
+  }
+
   async insert(draft: Draft<NodeDocument>): Promise<NodeDocument> {
     const entry = this.#entry('enrolled', { ...draft, version: 1 }, draft.last_error);
     const inserted = await this.collection.insert({ ...draft, outbox: [entry] });
@@ -96,6 +102,9 @@ export class NodeRecords {
     };
     const entries: OutboxEntry[] = current.outbox.filter((entry) => !this.#published.has(entry.id));
     if (moved) entries.push(this.#entry('state', merged, change.last_error ?? null));
+    const refused = merged.boot?.refused_at;
+    if (refused !== undefined && refused !== null && refused !== current.boot?.refused_at)
+      entries.push(this.#entry('boot refused', { ...merged, reason: refusalIn(merged) }, null));
     if (merged.power !== current.power) entries.push(this.#entry('power', merged, null));
     const { version: _version, ...draft } = merged;
     const replaced = await this.collection.replace({ ...draft, outbox: entries }, current.version);
@@ -156,3 +165,6 @@ export class NodeRecords {
     );
   }
 }
+
+const refusalIn = (node: NodeDocument): string =>
+  node.warnings?.find(({ type }) => type === 'CredentialsSafe')?.message ?? node.reason;

@@ -2,19 +2,25 @@
  * The steps of a node's work. Each may run again from its beginning at any time, in this process or another: it looks
  * before it acts, and what it leaves behind is in the outcome or in the machine.
  */
-import { createHash, randomBytes } from 'node:crypto';
 import { AnnealError, toFailure } from '@anneal/contracts/errors.ts';
-import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+import type { Json } from '@anneal/contracts/json.ts';
 import type { ServiceContext } from '@anneal/runtime/service.ts';
 import type { Bmcs } from './bmcs.ts';
+import { createBootSteps, type Settled } from './boot-steps.ts';
 import type { Hosts } from './hosts.ts';
-import type { Boot, NodeDocument, Power } from './node-document.ts';
+import type { NodeDocument, Power } from './node-document.ts';
 import type { NodeChange, NodeRecords } from './node-records.ts';
 import type { Step } from './node-states.ts';
 
 export type Outcome =
   /** Go on with the next step; after the last one, with the next state. */
-  | { readonly kind: 'next'; readonly change?: NodeChange; readonly reason?: string; readonly verb?: 'keep' }
+  | {
+      readonly kind: 'next';
+      readonly change?: NodeChange;
+      readonly reason?: string;
+      readonly verb?: 'keep';
+      readonly settled?: Settled;
+    }
   /** Nothing to do before then, unless something happens. */
   | { readonly kind: 'wait'; readonly ms: number; readonly change?: NodeChange }
   /** Work that does not change the state is done. */
@@ -27,95 +33,31 @@ export interface StepOptions {
   readonly records: NodeRecords;
   readonly bmcs: Bmcs;
   readonly hosts: Hosts;
-  /** After this long without a fetch of the boot image, the machine is booted again. */
-  readonly rebootAfterMs: number;
+  /** After this long without proof of a boot, and without progress, the machine is booted again. */
+  readonly bootRetryMs: number;
 }
 
-const boots = 3;
-const settleAttempts = 3;
+/** A new secret, and a new token of the host or none: what another program had is void. */
+const safeAgain: Settled = { clears: 'CredentialsSafe' };
 
 const textIn = (value: Json | undefined): string => (typeof value === 'string' ? value : '');
 
-export const hashOf = (secret: string): string => createHash('sha256').update(secret).digest('hex');
-
 export function createSteps(options: StepOptions): Readonly<Record<Step, (node: NodeDocument) => Promise<Outcome>>> {
   const { context, records, bmcs, hosts } = options;
-  const { secrets } = context;
-  const now = (): number => context.now().getTime();
-
-  const newBoot = (purpose: Boot['purpose'], host: JsonObject): Boot => {
-    const secret = randomBytes(32).toString('base64url');
-    return {
-      purpose,
-      secret: secrets.seal(secret),
-      secret_hash: hashOf(secret),
-      host: secrets.seal(host),
-      method: null,
-      tries: 0,
-      powered_at: null,
-      fetched_at: null,
-      answered_at: null,
-      report: null,
-    };
-  };
   const withinMs = (node: NodeDocument): number => 8_000 + 4_000 * Math.min(node.work?.attempts ?? 0, 10);
   const ensure = async (node: NodeDocument, wanted: Power): Promise<NodeChange> => {
     await bmcs.ensurePower(node, wanted, { withinMs: withinMs(node) });
     return { power: wanted };
   };
-  const bootOf = (node: NodeDocument): Boot => {
-    if (node.boot) return node.boot;
-    throw new AnnealError('Defect', `Node ${node.name} is to boot without anything to boot.`);
-  };
-  const setBoot = async (node: NodeDocument): Promise<Boot> => {
-    const boot = bootOf(node);
-    const url = `${context.gatewayUrl.replace(/\/$/, '')}/boot/v1/${textIn(secrets.open(boot.secret))}`;
-    const method = await bmcs.with(node, (machine) => machine.bootFrom(url));
-    return { ...boot, method };
-  };
-  const powerOn = async (node: NodeDocument): Promise<NodeChange> => {
-    const boot = bootOf(node);
-    const hasFetched = async (): Promise<boolean> => {
-      const current = (await records.get(node.id))?.boot;
-      return current?.secret_hash === boot.secret_hash && current.fetched_at !== null;
-    };
-    await bmcs.ensurePower(node, 'power on', { withinMs: withinMs(node), proven: hasFetched });
-    return {
-      power: 'power on',
-      boot: { ...boot, tries: boot.tries + 1, powered_at: context.now().toISOString() },
-    };
-  };
-
-  /** Resolves with what to wait for; boots the machine again when it does not even fetch its image. */
-  const awaitMachine = async (node: NodeDocument): Promise<Outcome> => {
-    const boot = bootOf(node);
-    const deadline = node.work?.deadline ?? now();
-    const powered = Date.parse(boot.powered_at ?? '') || now();
-    const rebootAt = powered + options.rebootAfterMs;
-    if (boot.fetched_at !== null || boot.tries >= boots) return { kind: 'wait', ms: deadline - now() };
-    if (now() < rebootAt) return { kind: 'wait', ms: Math.min(rebootAt, deadline) - now() };
-    context.log.warn(
-      { node: node.name, tries: boot.tries },
-      'the machine does not fetch its boot image; it is booted again',
-    );
-    await ensure(node, 'power off');
-    const set = await setBoot(node);
-    const change = await powerOn({ ...node, boot: set });
-    return { kind: 'again', change };
-  };
-
-  /** The machine works already; a controller that refuses this must not undo that. */
-  const settle = async (node: NodeDocument): Promise<void> => {
-    try {
-      await bmcs.with(node, (machine) => machine.bootFromDisk());
-    } catch (error) {
-      if ((node.work?.attempts ?? 0) + 1 < settleAttempts) throw error;
-      context.log.warn(
-        { err: error, node: node.name },
-        'the BMC does not take the disk as boot device; the machine may boot from elsewhere next time',
-      );
-    }
-  };
+  const { newBoot, newCleaningBoot, bootOf, setBoot, powerOn, awaitMachine, settle } = createBootSteps({
+    context,
+    records,
+    bmcs,
+    hosts,
+    ensure,
+    withinMs,
+    retryMs: options.bootRetryMs,
+  });
 
   return {
     verify: async (node) => {
@@ -132,13 +74,14 @@ export function createSteps(options: StepOptions): Readonly<Record<Step, (node: 
     'register host': async (node) => {
       const { name, project } = node.instance_info;
       const access = await hosts.create({ id: node.instance_id ?? '', name: textIn(name), project: textIn(project) });
-      return { kind: 'next', change: { boot: newBoot('deploy', { ...access }) } };
+      return { kind: 'next', change: { boot: newBoot('deploy', { ...access }) }, settled: safeAgain };
     },
 
     'prepare cleaning': (node) =>
       Promise.resolve({
         kind: 'next',
-        change: { boot: newBoot('clean', {}), facts: {}, reason: `cleaning ${node.name}` },
+        change: { boot: newCleaningBoot(), facts: {}, reason: `cleaning ${node.name}` },
+        settled: safeAgain,
       }),
 
     'power off': async (node) => ({ kind: 'next', change: await ensure(node, 'power off'), reason: 'it is off' }),
@@ -167,14 +110,11 @@ export function createSteps(options: StepOptions): Readonly<Record<Step, (node: 
     },
 
     settle: async (node) => {
-      await settle(node);
-      if (node.state !== 'cleaning')
-        return { kind: 'next', change: { boot: null }, reason: 'its agent asked for work' };
-      const done = {
-        kind: 'next',
-        change: { boot: null },
-        reason: node.boot?.report?.message ?? 'it is clean',
-      } as const;
+      const settled = await settle(node);
+      // Without its secrets, to recognise a later attempt to use them.
+      const change = { boot: node.boot && { ...node.boot, secret: null, host: null } };
+      if (node.state !== 'cleaning') return { kind: 'next', change, settled, reason: 'its agent asked for work' };
+      const done = { kind: 'next', change, settled, reason: node.boot?.report?.message ?? 'it is clean' } as const;
       return node.target === 'manageable' ? { ...done, verb: 'keep' } : done;
     },
 

@@ -2,8 +2,9 @@
 import { answer, route } from '@anneal/bus/route.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import {
+  bootDocumentShow,
+  bootExchange,
   bootReport,
-  bootSeedShow,
   nodeEnrol,
   nodeList,
   nodeMaintenance,
@@ -50,7 +51,7 @@ export const provisioningService = defineService({
       if (!opened) throw new AnnealError('Unavailable', 'Provisioning has not started yet.');
       return opened;
     };
-    const steps = createSteps({ context, records, bmcs, hosts, rebootAfterMs: budgets.bootMs / 3 });
+    const steps = createSteps({ context, records, bmcs, hosts, bootRetryMs: values.bootRetrySeconds * 1000 });
     const driver = new NodeDriver({ context, records, steps, timers, budgets });
     const families: Readonly<Record<string, Readonly<Record<string, Work>>>> = {
       'OS::Nova::Server': novaServer({ context, records, driver, bmcs, hosts, current: (id) => servers.get(id) }),
@@ -121,7 +122,8 @@ export const provisioningService = defineService({
         answer(context, nodePower, ({ data }) => nodes.power(data)),
         answer(context, nodeProvision, ({ data }) => nodes.provision(data)),
         answer(context, nodeMaintenance, ({ data }) => nodes.maintenance(data)),
-        answer(context, bootSeedShow, ({ data }) => boots.seed(data.token)),
+        answer(context, bootDocumentShow, ({ data }) => boots.document(data.secret)),
+        answer(context, bootExchange, ({ data }) => boots.exchange(data)),
         answer(context, bootReport, async ({ data }) => {
           await boots.report(data.token, { status: data.status, message: data.message });
           return {};

@@ -6,10 +6,17 @@ const seconds = (fallback: number) => z.coerce.number().positive().max(86_400).d
 export const settings = defineSettings({
   bootSeconds: {
     env: 'ANNEAL_PROVISIONING_BOOT_SECONDS',
-    schema: seconds(600),
+    schema: seconds(1800),
     meaning:
       'How long a machine may take from power-on until its agent first asks for work, before its server is failed.',
     cost: 'Less fails slow machines; more leaves a stack waiting longer for a dead one.',
+  },
+  bootRetrySeconds: {
+    env: 'ANNEAL_PROVISIONING_BOOT_RETRY_SECONDS',
+    schema: seconds(600),
+    meaning:
+      'How long a machine that is on may take to prove its boot before it is reset and booted again, twice at most. A machine whose BMC reports progress of its power-on self-test is not reset.',
+    cost: 'Less resets machines that need long for their self-test and report no progress; more leaves a machine that missed its boot waiting.',
   },
   bmcSeconds: {
     env: 'ANNEAL_PROVISIONING_BMC_SECONDS',
@@ -20,8 +27,8 @@ export const settings = defineSettings({
   },
   cleanSeconds: {
     env: 'ANNEAL_PROVISIONING_CLEAN_SECONDS',
-    schema: seconds(1800),
-    meaning: 'How long a machine may take to erase itself and say so, before cleaning is failed.',
+    schema: seconds(3600),
+    meaning: 'How long a machine may take to boot, erase itself and say so, before cleaning is failed.',
     cost: 'Less fails machines with large disks; more hides a machine that does not boot.',
   },
   cleanOnProvide: {

@@ -15,7 +15,14 @@ import type { CallDefinition } from '@anneal/contracts/define.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { hostEvent } from '@anneal/contracts/events.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
-import { bootReport, bootSeedShow, nodeEnrol, nodeShow, type NodeView } from '@anneal/contracts/provisioning.ts';
+import {
+  bootDocumentShow,
+  bootExchange,
+  bootReport,
+  nodeEnrol,
+  nodeShow,
+  type NodeView,
+} from '@anneal/contracts/provisioning.ts';
 import { requestsQueue } from '@anneal/contracts/queues.ts';
 import {
   resourceCreate,
@@ -274,14 +281,17 @@ export class World {
       return Promise.resolve();
     });
     this.#door.on('request', (request, response) => {
-      const [, , , token = '', report] = (request.url ?? '').split('/');
+      const [, , , secret = '', exchange] = (request.url ?? '').split('/');
+      const token = String(request.headers['x-auth-token']);
       let text = '';
       request.on('data', (chunk: Buffer) => (text += chunk.toString()));
       request.on('end', () => {
-        const work =
-          report === undefined
-            ? this.ask(bootSeedShow, { token })
-            : this.ask(bootReport, { token, ...(JSON.parse(text) as { status: 'cleaned'; message: string }) });
+        const work: Promise<unknown> =
+          request.method === 'GET'
+            ? this.ask(bootDocumentShow, { secret })
+            : exchange === 'exchange'
+              ? this.ask(bootExchange, { secret, ...(JSON.parse(text) as { key: string }) })
+              : this.ask(bootReport, { token, ...(JSON.parse(text) as { status: 'cleaned'; message: string }) });
         work.then(
           (value) => response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(value)),
           (error: unknown) => response.writeHead(error instanceof AnnealError ? error.status : 503).end(),

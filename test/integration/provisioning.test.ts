@@ -208,7 +208,7 @@ describe('provisioning with the lab', () => {
     await w.request('create', { id, fence: 1, properties: { flavor: 'm1', name: 'mute' } });
     const failed = await w.answered(id, 1);
     expect(failed).toMatchObject({ status: 'failed', error: { code: 'HostSilent' } });
-    expect(failed.error?.message).toMatch(/Host mute on node machine-1 .*fetched its boot image/);
+    expect(failed.error?.message).toMatch(/Host mute on node machine-1 .*exchanged its boot secret/);
   });
 
   it('D1: a service that stops at any step is followed by one that completes server and cleaning', async () => {

@@ -255,13 +255,25 @@ describe('nodes', () => {
 });
 
 describe('booting', () => {
-  it('gives the seed for the right secret and takes the report, without a token', async () => {
-    const none = { 'x-auth-token': '' };
-    const seed = await gateway.call('GET', '/boot/v1/right-secret', undefined, none);
+  const none = { 'x-auth-token': '' };
+
+  it('gives a document without secrets, the seed in exchange for the secret, and takes the report with its token', async () => {
+    const loaded = await gateway.call('GET', '/boot/v1/right-secret', undefined, none);
+    expect(loaded.json).toEqual({ format: 2, purpose: 'deploy', node: 'machine-1' });
+    const key = 'a key of 16 letters';
+    const seed = await gateway.call('POST', '/boot/v1/right-secret/exchange', { key }, none);
     expect(seed.json).toMatchObject({ format: 1, purpose: 'deploy', token: hostToken });
-    const report = await gateway.call('POST', '/boot/v1/right-secret/report', { status: 'cleaned' }, none);
+    const token = { 'x-auth-token': 'report-token' };
+    const report = await gateway.call('POST', '/boot/v1/report', { status: 'cleaned' }, token);
     expect(report.status).toBe(204);
-    expect(gateway.behind.reports.at(-1)).toEqual({ token: 'right-secret', status: 'cleaned', message: '' });
+    expect(gateway.behind.reports.at(-1)).toEqual({ token: 'report-token', status: 'cleaned', message: '' });
+  });
+
+  it('refuses an exchange without a key of the machine', async () => {
+    for (const body of [{}, { key: 'short' }, { key: 7 }]) {
+      const refused = await gateway.call('POST', '/boot/v1/right-secret/exchange', body, none);
+      expect(refused).toMatchObject({ status: 400, json: { error: { code: 'InvalidRequest' } } });
+    }
   });
 
   it('slows down who guesses', async () => {

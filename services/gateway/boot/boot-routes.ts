@@ -1,9 +1,9 @@
 /**
- * What a booting machine fetches, and where it reports to. There is no token: the secret in the address, which only the BMC was
- * told, is the credential. Guessing is slowed down, and the secret is never logged.
+ * What a booting machine fetches, exchanges and reports. The secret in the address, which only the BMC got, is the credential
+ * of the exchange; the token from the exchange is that of the report. Guessing is slowed down, and no secret is logged.
  */
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import { bootReport, bootSeedShow } from '@anneal/contracts/provisioning.ts';
+import { bootDocumentShow, bootExchange, bootKeySchema, bootReport } from '@anneal/contracts/provisioning.ts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Ask } from '../ask.ts';
@@ -18,6 +18,7 @@ export interface BootOptions {
   report: (error: unknown, request: FastifyRequest) => void;
 }
 
+const exchangeSchema = z.object({ key: bootKeySchema });
 const reportSchema = z.object({ status: z.enum(['cleaned', 'failed']), message: z.string().max(4096).default('') });
 
 export function bootFamily(scope: FastifyInstance, { ask, now, wording, report }: BootOptions): void {
@@ -44,13 +45,23 @@ export function bootFamily(scope: FastifyInstance, { ask, now, wording, report }
   };
 
   scope.get<{ Params: { secret: string } }>('/:secret', (request) =>
-    guarded(request, () => ask('provisioning', bootSeedShow, { data: { token: request.params.secret } })),
+    guarded(request, () => ask('provisioning', bootDocumentShow, { data: { secret: request.params.secret } })),
   );
 
-  scope.post<{ Params: { secret: string } }>('/:secret/report', (request, reply) =>
+  scope.post<{ Params: { secret: string } }>('/:secret/exchange', (request, reply) =>
+    guarded(request, () => {
+      const { key } = parse(exchangeSchema, request.body, 'The exchange');
+      void reply.header('cache-control', 'no-store');
+      return ask('provisioning', bootExchange, { data: { secret: request.params.secret, key } });
+    }),
+  );
+
+  scope.post('/report', (request, reply) =>
     guarded(request, async () => {
       const { status, message } = parse(reportSchema, request.body, 'The report');
-      await ask('provisioning', bootReport, { data: { token: request.params.secret, status, message } });
+      const given = request.headers['x-auth-token'];
+      const token = typeof given === 'string' ? given : '';
+      await ask('provisioning', bootReport, { data: { token, status, message } });
       return reply.code(204).send();
     }),
   );

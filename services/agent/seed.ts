@@ -1,0 +1,86 @@
+/**
+ * The seed of this host: from a file, or from a boot address in exchange for the secret in it.
+ *
+ * The key of the exchange is on disk before it is sent, and the seed before it is used: an agent that dies between the two
+ * repeats the exchange, and an agent that starts later needs none.
+ */
+import { createHash, randomBytes } from 'node:crypto';
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { bootSeedSchema, type BootSeed } from '@anneal/contracts/provisioning.ts';
+import { z } from 'zod';
+import { RefusedError } from './connection.ts';
+import type { Log } from './log.ts';
+import { untilDone } from './patience.ts';
+
+export async function readSeed(options: {
+  place: string;
+  directory: string;
+  log: Log;
+  signal: AbortSignal;
+}): Promise<BootSeed> {
+  const { place } = options;
+  return /^https?:/.test(place) ? exchanged(options) : seedIn(readFileSync(place, 'utf8'), place);
+}
+
+async function exchanged(options: {
+  place: string;
+  directory: string;
+  log: Log;
+  signal: AbortSignal;
+}): Promise<BootSeed> {
+  const { place, directory, log, signal } = options;
+  mkdirSync(directory, { recursive: true });
+  // A folder that was used with another boot address holds another host's seed.
+  const name = createHash('sha256').update(place).digest('hex').slice(0, 16);
+  const file = join(directory, `seed.${name}.json`);
+  const known = read(file);
+  if (known !== undefined) return seedIn(known, file);
+  const keyFile = join(directory, `boot-key.${name}`);
+  const key = read(keyFile) ?? randomBytes(24).toString('base64url');
+  write(keyFile, key);
+  const url = `${place.replace(/\/$/, '')}/exchange`;
+  const text = await untilDone(
+    async () => {
+      const response = await fetch(url, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ key }),
+        signal: AbortSignal.any([signal, AbortSignal.timeout(30_000)]),
+      });
+      const body = await response.text();
+      if (!response.ok) {
+        throw new RefusedError(
+          response.status,
+          `The exchange at ${new URL(url).origin} answered ${response.status}: ${body.slice(0, 1_000)}`,
+        );
+      }
+      return body;
+    },
+    { signal, log, what: 'exchanging the boot secret for the seed' },
+  );
+  const seed = seedIn(text, place);
+  write(file, text);
+  return seed;
+}
+
+function seedIn(text: string, place: string): BootSeed {
+  const parsed = bootSeedSchema.safeParse(JSON.parse(text));
+  if (!parsed.success) throw new Error(`${place} is not a seed.\n${z.prettifyError(parsed.error)}`);
+  return parsed.data;
+}
+
+function read(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+/** Whole or not at all, and for this user only. */
+function write(file: string, text: string): void {
+  writeFileSync(`${file}.new`, text, { mode: 0o600 });
+  renameSync(`${file}.new`, file);
+}

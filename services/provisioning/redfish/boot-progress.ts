@@ -1,0 +1,31 @@
+/** How far a machine is in its boot, as its BMC reports it. Pure. */
+import type { Power } from '../node-document.ts';
+import { powerIn } from './machine.ts';
+
+type Body = Readonly<Record<string, unknown>>;
+
+export interface BootProgress {
+  readonly power: Power | null;
+  /** Changes whenever the machine gets further; empty when the BMC reports nothing. */
+  readonly seen: string;
+  /** The firmware tests and initialises the hardware: with much memory this takes many minutes in one state. */
+  readonly inPost: boolean;
+}
+
+const post = new Set([
+  'PrimaryProcessorInitializationStarted',
+  'BusInitializationStarted',
+  'MemoryInitializationStarted',
+  'SecondaryProcessorInitializationStarted',
+  'PCIResourceConfigStarted',
+]);
+
+export function bootProgressIn(system: Body): BootProgress {
+  const progress = system['BootProgress'];
+  const { LastState, LastStateTime, OemLastState } = (
+    typeof progress === 'object' && progress !== null ? progress : {}
+  ) as Body;
+  const state = typeof LastState === 'string' && LastState !== 'None' ? LastState : '';
+  const parts = [state, LastStateTime, OemLastState].filter((part) => typeof part === 'string' && part !== '');
+  return { power: powerIn(system), seen: state === '' ? '' : parts.join(' '), inPost: post.has(state) };
+}

@@ -1,0 +1,104 @@
+import type { NodeView } from '@anneal/contracts/provisioning.ts';
+import { armFault, disarmFaults } from '@anneal/runtime/fault.ts';
+import { eventually } from '@anneal/runtime/testing.ts';
+import { afterEach, describe, expect, it } from 'vitest';
+import { World, type WorldOptions } from './provisioning-world.ts';
+
+const key = 'the key of another program';
+
+describe('the boot secret of a machine', () => {
+  let world: World | undefined;
+  const open = async (options: Partial<WorldOptions> = {}): Promise<World> => {
+    world = await World.open({ machines: 1, ...options });
+    await world.enrolAll();
+    return world;
+  };
+  afterEach(async () => {
+    disarmFaults();
+    await world?.close();
+    world = undefined;
+  });
+
+  const addressAtBmc = (w: World): string => {
+    const { boot, media } = w.lab.machines[0]?.state ?? {};
+    return boot?.httpBootUri ?? media ?? '';
+  };
+  const exchange = async (url: string): Promise<{ status: number; body: string }> => {
+    const answer = await fetch(`${url}/exchange`, { method: 'POST', body: JSON.stringify({ key }) });
+    return { status: answer.status, body: await answer.text() };
+  };
+  const credentialsSafe = (node: NodeView) => node.conditions.find(({ type }) => type === 'CredentialsSafe');
+  const refusals = (w: World) => w.events.filter(({ type }) => type === 'node.boot.refused');
+
+  it('B1, B2: a BMC that fetches the image before power-on gets no secret, proves nothing, and exchanges nothing', async () => {
+    const w = await open();
+    const reached = Promise.withResolvers<undefined>();
+    const goOn = Promise.withResolvers<undefined>();
+    armFault('provisioning.step.power on', async () => {
+      reached.resolve(undefined);
+      await goOn.promise;
+    });
+    const id = w.context.newId();
+    const properties = { flavor: 'baremetal', user_data: 'the password is pw-canary', metadata: { m: 'md-canary' } };
+    await w.request('create', { id, fence: 1, properties });
+    await reached.promise;
+    const url = addressAtBmc(w);
+    const image = await (await fetch(url)).text();
+    expect(JSON.parse(image)).toEqual({ format: 2, purpose: 'deploy', node: 'machine-1' });
+    expect((await exchange(url)).status).toBe(409);
+    expect(await w.node('machine-1')).toMatchObject({ provision_state: 'deploying', power_state: 'power off' });
+    goOn.resolve(undefined);
+    expect(await w.answered(id, 1)).toMatchObject({ status: 'complete' });
+    await eventually(() => (refusals(w).length === 1 ? true : undefined), { what: 'the event', last: () => w.events });
+    expect(credentialsSafe(await w.node('machine-1'))?.message).toMatch(/not been powered on yet/);
+  });
+
+  it('B2: the first fetch alone leaves the machine unproven, and the failure says so', async () => {
+    const w = await open({ settings: { ANNEAL_PROVISIONING_BOOT_SECONDS: '3' }, bootSeconds: 3600 });
+    const id = w.context.newId();
+    await w.request('create', { id, fence: 1 });
+    await w.nodeIs('machine-1', 'wait call-back');
+    expect((await fetch(addressAtBmc(w))).status).toBe(200);
+    const failed = await w.answered(id, 1);
+    expect(failed.error?.message).toMatch(/by the machine or by its BMC, but the machine never exchanged/);
+  });
+
+  it('B3: a second exchange is refused while it boots and after, with an event and a condition, until the next boot', async () => {
+    const w = await open();
+    const id = w.context.newId();
+    let url = '';
+    armFault('provisioning.step.power on', () => {
+      url ||= addressAtBmc(w);
+    });
+    await w.request('create', { id, fence: 1 });
+    await w.answered(id, 1);
+    const late = await exchange(url);
+    expect(late.status).toBe(409);
+    expect((await fetch(url)).status).toBe(404);
+    await eventually(() => (refusals(w).length === 1 ? true : undefined), { what: 'the event', last: () => w.events });
+    expect(refusals(w)[0]?.data['reason']).toMatch(/exchanged with another key/);
+    expect(credentialsSafe(await w.node('machine-1'))).toMatchObject({ status: 'False', reason: 'ExchangeRefused' });
+    expect((await exchange(url)).status).toBe(409);
+    expect(refusals(w)).toHaveLength(1);
+
+    await w.request('delete', { id, fence: 2 });
+    await w.answered(id, 2);
+    await w.nodeIs('machine-1', 'available');
+    expect(credentialsSafe(await w.node('machine-1'))).toBeUndefined();
+    expect((await exchange(url)).status).toBe(404);
+  });
+
+  it('a machine that is cut off between exchange and use repeats the exchange and becomes a server', async () => {
+    const w = await open({ silent: true });
+    const id = w.context.newId();
+    await w.request('create', { id, fence: 1 });
+    await eventually(() => (w.lab.machines[0]?.state.bootKey ? true : undefined), { what: 'an exchange' });
+    const { url, key: own } = w.lab.machines[0]?.state.bootKey ?? { url: '', key: '' };
+    const again = (): Promise<Response> =>
+      fetch(`${url}/exchange`, { method: 'POST', body: JSON.stringify({ key: own }) });
+    const first = (await (await again()).json()) as Record<string, unknown>;
+    expect(first).toMatchObject({ purpose: 'deploy', host_id: id });
+    expect(await (await again()).json()).toEqual(first);
+    expect(refusals(w)).toEqual([]);
+  });
+});
