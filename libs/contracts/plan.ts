@@ -73,7 +73,10 @@ export type LifecycleHook = z.infer<typeof lifecycleHookSchema>;
 
 export const planResourceSchema = z.object({
   name: z.string(),
+  /** What serves it: the registry is followed. Of a template: the type as the template around it names it. */
   type: z.string(),
+  /** The type as the template names it, when the registry leads from it to another: what readers see. */
+  written_type: z.string().optional(),
   /** One expression per property. Absent properties are absent here; defaults of the type are filled in when resolved. */
   properties: z.record(z.string(), expressionSchema),
   /** Names of the resources that this one requires: explicit and through get_resource/get_attr. Sorted. */

@@ -2,7 +2,7 @@
 import type { PlanResource } from '@anneal/contracts/plan.ts';
 import type { Resolved } from './incarnation.ts';
 import type { Comparison } from './protocol.ts';
-import { isNested, type ResourceDocument } from './documents.ts';
+import { isNested, type ResourceDocument, type Typed } from './documents.ts';
 import type { State } from './state.ts';
 import type { Transaction } from './transaction.ts';
 
@@ -52,9 +52,7 @@ function compareTo(
   resolved: Resolved,
 ): Comparison {
   const source = planned.nested?.digest ?? null;
-  if (resource.type !== planned.type || (planned.nested?.kind ?? null) !== resource.nested) {
-    return { verdict: 'replace', changed: [] };
-  }
+  if (!canBecome(resource, planned)) return { verdict: 'replace', changed: [] };
   const told = resource.request && isNested(resource) ? resource.request : resource;
   const changed = Object.keys(resolved.properties);
   // One whose creation failed is there all the same, though nothing was applied yet: it is mended in place.
@@ -71,6 +69,12 @@ function compareTo(
   const due = isDue(state, resource, planned);
   if (due && !isNested(resource)) return { verdict: 'replace', changed: [] };
   return due || told.source !== source ? { verdict: 'update', changed: [] } : comparison;
+}
+
+/** Whether an incarnation can be brought to the plan in place. One template takes the place of another, as in Heat. */
+export function canBecome({ type, nested }: Typed, planned: PlanResource): boolean {
+  const kind = planned.nested?.kind ?? null;
+  return kind === nested && (type === planned.type || kind === 'template');
 }
 
 /** Whether it is renewed by every update, and was not yet by this one. */

@@ -151,6 +151,8 @@ export interface ResourceDocument {
   readonly stack_id: string;
   readonly name: string;
   readonly type: string;
+  /** As the plan has it. */
+  readonly written_type?: string | undefined;
   readonly action: ResourceState;
   readonly status: Status;
   readonly reason: string;
@@ -267,6 +269,10 @@ export type Typed = Pick<ResourceDocument, 'type' | 'nested'>;
 
 /** The type that serves a resource; undefined when a template stands for it, even if it bears the name of a served type. */
 export const servedType = ({ type, nested }: Typed): string | undefined => (nested === 'template' ? undefined : type);
+
+/** The type that readers see: as the template names it. */
+export const shownType = ({ type, written_type: written }: Pick<ResourceDocument, 'type' | 'written_type'>): string =>
+  written ?? type;
 
 export const isNested = (resource: ResourceDocument): boolean => resource.nested !== null;
 

@@ -2,7 +2,7 @@
 import type { Failure } from '@anneal/contracts/errors.ts';
 import { jsonBytes, sameJson, type JsonObject } from '@anneal/contracts/json.ts';
 import type { LeafFailure } from '@anneal/contracts/resource.ts';
-import { isVisit, type PendingRequest, type ResourceDocument, type ResourceState } from './documents.ts';
+import { isVisit, type PendingRequest, type ResourceDocument, type ResourceState, shownType } from './documents.ts';
 import { announceResource, changeResource, changeStack, type Transaction } from './transaction.ts';
 import { dropWaits } from './wait.ts';
 
@@ -91,19 +91,16 @@ export function refuseLeaf(
     { ...resource, started_at: null },
     { action, status: 'FAILED', reason: failure.message, failure },
   );
-  failTraversal(transaction, [{ resource: resource.name, type: resource.type, failure }]);
+  failTraversal(transaction, [{ resource: resource.name, type: shownType(resource), failure }]);
 }
 
-function leavesOf(
-  { name, type }: ResourceDocument,
-  { failure, leaves = [] }: HowItFailed,
-): [LeafFailure, ...LeafFailure[]] {
+function leavesOf(resource: ResourceDocument, { failure, leaves = [] }: HowItFailed): [LeafFailure, ...LeafFailure[]] {
   const [first, ...rest] = leaves.map((leaf) => ({
     ...leaf,
-    resource: `${name}.resources.${leaf.resource}`,
+    resource: `${resource.name}.resources.${leaf.resource}`,
     failure: bounded(leaf.failure),
   }));
-  return first ? [first, ...rest] : [{ resource: name, type, failure: bounded(failure) }];
+  return first ? [first, ...rest] : [{ resource: resource.name, type: shownType(resource), failure: bounded(failure) }];
 }
 
 function failTraversal(transaction: Transaction, leaves: readonly LeafFailure[], traversal?: string): void {

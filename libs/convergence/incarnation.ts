@@ -29,7 +29,7 @@ export function create(
     version: 1,
     stack_id: state.stack.id,
     name: planned.name,
-    type: planned.type,
+    ...typeOf(planned),
     action: 'INIT',
     status: 'COMPLETE',
     reason: '',
@@ -78,6 +78,12 @@ export function create(
   return resource;
 }
 
+/** A template may take the place of another; then the resource goes by the other name. */
+const typeOf = ({ type, written_type }: PlanResource): Pick<ResourceDocument, 'type' | 'written_type'> => ({
+  type,
+  written_type,
+});
+
 /** The incarnations that stand for what an entry of the plan requires. */
 export function currentRequires({ state }: Transaction, planned: PlanResource): string[] {
   const current = (state.graph as Graph).current;
@@ -125,6 +131,7 @@ export function send(
     request,
     ...(union.length !== resource.requires.length && { requires: union }),
     ...(planned && {
+      ...typeOf(planned),
       revision: state.stack.target.revision,
       skipped: null,
       deletion_policy: planned.deletion_policy ?? 'Delete',

@@ -22,7 +22,8 @@ import type { Plan, PlanResource } from '@anneal/contracts/plan.ts';
 import type { PlannedChange } from '@anneal/contracts/scheduling.ts';
 import { conditionOf } from './condition.ts';
 import type { Comparison } from './protocol.ts';
-import { representative, type ResourceDocument } from './documents.ts';
+import { canBecome } from './choice.ts';
+import { representative, type ResourceDocument, shownType } from './documents.ts';
 
 /** Which properties a resource would have, as far as it can be told. */
 export interface Foreseen {
@@ -100,7 +101,7 @@ export function unchangedStack(
 ): PreviewRow[] {
   return Array.from(standing(resources).values(), (resource) => ({
     name: resource.name,
-    type: resource.type,
+    type: shownType(resource),
     properties: [],
     after: [],
     planned: undefined,
@@ -141,7 +142,7 @@ function previewOne({ planned, existing, changes, standing: all, tools, around }
     return { resource, attributes: change === 'unchanged' };
   });
   const { properties: after, unknown } = foreseen;
-  const common = { name, type, after: requires, planned, foreseen, existing };
+  const common = { name, type: shownType(planned), after: requires, planned, foreseen, existing };
   const before = existing && existing.action !== 'INIT' ? existing.properties : undefined;
   const told = (names: readonly string[], replaces: boolean): PlannedChange['properties'] =>
     names.map((property) => ({
@@ -180,9 +181,10 @@ function judge({
   tools: PreviewTools;
 }): Judgement {
   const { type, nested } = planned;
-  if (existing.type !== type) return { change: 'replace', because: `it was of the type ${existing.type}` };
-  if (existing.nested !== (nested?.kind ?? null)) {
-    return { change: 'replace', because: `${type} stands for something else now` };
+  if (!canBecome(existing, planned)) {
+    const wasOther = existing.type !== type;
+    const because = wasOther ? `it was of the type ${shownType(existing)}` : `${type} stands for something else now`;
+    return { change: 'replace', because };
   }
   const { broken, replaced } = conditionOf(existing, comparison, tools);
   const state = `${existing.action}_${existing.status}`;
@@ -233,7 +235,7 @@ function deletions(existing: ReadonlyMap<string, ResourceDocument>, plan: Plan):
   }
   return inOrderOf(doomed, (name) => users.get(name) ?? []).map((resource) => ({
     name: resource.name,
-    type: resource.type,
+    type: shownType(resource),
     change: 'delete',
     properties: [],
     after: users.get(resource.name) ?? [],

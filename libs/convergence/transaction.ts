@@ -5,7 +5,7 @@
 import type { Failure } from '@anneal/contracts/errors.ts';
 import { sameJson } from '@anneal/contracts/json.ts';
 import type { Changes, Effect, EventRecord, Scaled, Tools } from './protocol.ts';
-import type { ResourceDocument, StackDocument } from './documents.ts';
+import { type ResourceDocument, shownType, type StackDocument } from './documents.ts';
 import { dropResource, putResource, type State } from './state.ts';
 
 export interface Transaction {
@@ -159,7 +159,7 @@ export function announceResource(
   transaction.changes.events.push({
     resource_id: resource.id,
     resource_name: resource.name,
-    resource_type: resource.type,
+    resource_type: shownType(resource),
     // As Heat: until there is one, the name that it is to have. Clients put the paths of nested resources together by it.
     physical_id: resource.physical_id ?? resource.physical_name,
     action: resource.action,

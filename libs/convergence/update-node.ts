@@ -27,7 +27,7 @@ import { failLeaf, refuseLeaf } from './failure.ts';
 import { doom, markDone, waitsForPlace } from './node.ts';
 import { holdAt } from './wait.ts';
 import { create, currentRequires, send, type Resolved } from './incarnation.ts';
-import { candidatesOf, choose, isDue, type Choice } from './choice.ts';
+import { candidatesOf, canBecome, choose, isDue, type Choice } from './choice.ts';
 import type { Comparison, Resolution } from './protocol.ts';
 import { joinsBatch, waitsForBatch } from './rolling.ts';
 import { isNested, type ResourceDocument } from './documents.ts';
@@ -112,7 +112,7 @@ function bring(transaction: Transaction, choice: Choice, planned: PlanResource, 
   const { state, tools } = transaction;
   const { resource, comparison } = choice;
   const { name } = planned;
-  if (resource.action === 'INIT' && resource.type === planned.type) {
+  if (resource.action === 'INIT' && canBecome(resource, planned)) {
     if (resource.request || !joinsBatch(transaction, name, false)) return;
     if (waitsForPlace(transaction, planned, resource.id)) return;
     if (!holdAt(transaction, resource, 'pre-create')) {
@@ -218,6 +218,8 @@ function settle(
   const requires = resource.skipped === null ? wanted : [...new Set([...resource.requires, ...wanted])];
   const patch: { -readonly [K in keyof ResourceDocument]?: ResourceDocument[K] } = {};
   if (!sameJson([...requires], [...resource.requires])) patch.requires = requires;
+  if (resource.type !== planned.type) patch.type = planned.type;
+  if (resource.written_type !== planned.written_type) patch.written_type = planned.written_type;
   if (resource.replaced_by !== null) patch.replaced_by = null;
   if (resource.must_replace) patch.must_replace = false;
   if (resource.status === 'FAILED')

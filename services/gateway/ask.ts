@@ -10,7 +10,8 @@ import type { Secrets } from '@anneal/runtime/secrets.ts';
 export interface AskParameters<Q> {
   data: Q;
   project?: string;
-  timeoutMs?: number;
+  /** It compiles templates, so it may take longer than other questions. */
+  compiles?: true;
   signal?: AbortSignal;
 }
 
@@ -20,23 +21,28 @@ export function createAsk({
   bus,
   mint,
   secrets,
-  timeoutMs,
+  answerTimeoutMs,
+  compileTimeoutMs,
 }: {
   bus: Bus;
   mint: Mint;
   secrets: Secrets;
-  timeoutMs: number;
+  answerTimeoutMs: number;
+  compileTimeoutMs: number;
 }): Ask {
   /** What templating is asked stays as it was sent: it seals what it compiles. */
   const taken = <Q>(service: ServiceName, data: Q): Q =>
     service === 'templating' ? data : (secrets.fromOutside(data as Json) as Q);
-  return async (service, call, { data, project, signal, timeoutMs: own }) => {
+  return async (service, call, { data, project, signal, compiles }) => {
+    const [timeoutMs, setting] = compiles
+      ? [compileTimeoutMs, 'ANNEAL_GATEWAY_COMPILE_TIMEOUT_MS']
+      : [answerTimeoutMs, 'ANNEAL_GATEWAY_ANSWER_TIMEOUT_MS'];
     try {
       return await bus.request({
         queue: requestsQueue(service),
         call,
         message: mint(call, { data: taken(service, data), project }),
-        timeoutMs: own ?? timeoutMs,
+        timeoutMs,
         ...(signal && { signal }),
       });
     } catch (error) {
@@ -44,7 +50,7 @@ export function createAsk({
       if (error instanceof AnnealError && error.code === 'TimedOut') {
         throw new AnnealError(
           'Unavailable',
-          `The ${service} service did not answer ${call.type} within ${own ?? timeoutMs} ms. It may be starting or busy; ask again in a few seconds.`,
+          `The ${service} service did not answer ${call.type} within ${timeoutMs} ms (${setting}). It may be starting or busy; ask again in a few seconds.`,
           { cause: error },
         );
       }

@@ -32,7 +32,7 @@ export const gatewayService = defineService({
     const lifetimeMs = settings.tokenHours * 3_600_000;
     const password = await openPassword({ store, password: settings.adminPassword });
     const tokens = await openTokens({ store, now: wallClock, lifetimeMs });
-    const ask = createAsk({ bus, mint, secrets: context.secrets, timeoutMs: settings.answerTimeoutMs });
+    const ask = createAsk({ bus, mint, secrets: context.secrets, ...settings });
     const wakeups = createWakeups();
     const stopMetrics = serveQueueMetrics({ bus, metrics: context.metrics, now: context.now });
     // Without a group: every replica wakes its own clients, and what happens while it is down wakes nobody.

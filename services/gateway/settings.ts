@@ -74,7 +74,8 @@ export const gatewaySettings = defineSettings({
   compileTimeoutMs: {
     env: 'ANNEAL_GATEWAY_COMPILE_TIMEOUT_MS',
     schema: whole(60_000, 100, 600_000),
-    meaning: 'How long the gateway waits for a template to be compiled before it answers 503.',
+    meaning:
+      'How long the gateway waits for what compiles templates (create, update, preview, validate) before it answers 503.',
   },
   maxStreams: {
     env: 'ANNEAL_GATEWAY_MAX_STREAMS',

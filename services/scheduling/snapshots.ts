@@ -3,7 +3,13 @@ import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import type { Snapshot } from '@anneal/contracts/scheduling.ts';
 import type { Effect } from '@anneal/convergence/protocol.ts';
-import { type ResourceDocument, servedType, type StackDocument, type Target } from '@anneal/convergence/documents.ts';
+import {
+  type ResourceDocument,
+  servedType,
+  shownType,
+  type StackDocument,
+  type Target,
+} from '@anneal/convergence/documents.ts';
 import type { Collection, Document } from '@anneal/store/port.ts';
 import { withoutReads } from './nested/reads.ts';
 
@@ -75,7 +81,7 @@ export function exportedResource(resource: ResourceDocument): JsonObject {
   return {
     name: resource.name,
     resource_id: resource.physical_id,
-    type: resource.type,
+    type: shownType(resource),
     action: resource.action,
     status: resource.status,
     metadata: resource.metadata,

@@ -2,7 +2,13 @@
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import type { Plan, PlanResource } from '@anneal/contracts/plan.ts';
 import type { Condition, ResourceView, StackEvent, StackView } from '@anneal/contracts/scheduling.ts';
-import { isNested, representative, type ResourceDocument, type StackDocument } from '@anneal/convergence/documents.ts';
+import {
+  isNested,
+  representative,
+  type ResourceDocument,
+  shownType,
+  type StackDocument,
+} from '@anneal/convergence/documents.ts';
 import type { KeptEvent } from './event-runs.ts';
 import { withoutReads } from './nested/reads.ts';
 
@@ -90,7 +96,7 @@ export function resourceView(parameters: ResourceViewParameters): ResourceView {
   return {
     id: resource.id,
     name: resource.name,
-    type: resource.type,
+    type: shownType(resource),
     stack_id: stack.id,
     stack_name: stack.name,
     action: resource.action,
@@ -185,7 +191,7 @@ export function plannedView(parameters: {
   return {
     id: '',
     name: planned.name,
-    type: planned.type,
+    type: shownType(planned),
     stack_id: stack.id,
     stack_name: stack.name,
     action: 'INIT',

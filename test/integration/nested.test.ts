@@ -38,6 +38,7 @@ outputs:
   out: {value: {get_attr: [nested, out]}}
   after: {value: {get_attr: [after, value]}}
   inside: {value: {get_attr: [nested, resource.inner, output]}}
+  dotted: {value: {get_attr: [nested, resource.inner.output]}}
   id: {value: {get_attr: [nested, resource.inner]}}
   secret: {value: {get_attr: [nested, secret]}}
 `;
@@ -54,7 +55,7 @@ const input = (properties: string, more = '') => ({
 describe('a resource that is a template', () => {
   it('is a stack of its own: made, read, updated in place and deleted with the stack around it', async () => {
     const root = await world.made('s', input('{value: x}'));
-    expect(world.outputs(root)).toMatchObject({ out: 'x', after: 'x', inside: 'x', secret: 'none' });
+    expect(world.outputs(root)).toMatchObject({ out: 'x', after: 'x', inside: 'x', dotted: 'x', secret: 'none' });
     const nested = (await world.resources(root.id)).find(({ name }) => name === 'nested');
     expect(nested).toMatchObject({ type: 'My::Nested', physical_id: nested?.id, attributes: { out: 'x' } });
     const inner = await world.show(nested?.id ?? '');
@@ -69,7 +70,7 @@ describe('a resource that is a template', () => {
     ]);
 
     const updated = await world.updated(root.id, input('{value: y}'));
-    expect(world.outputs(updated)).toMatchObject({ out: 'y', after: 'y', inside: 'y' });
+    expect(world.outputs(updated)).toMatchObject({ out: 'y', after: 'y', inside: 'y', dotted: 'y' });
     expect((await world.resources(root.id)).find(({ name }) => name === 'nested')?.id).toBe(inner.id);
     expect(await world.show(inner.id)).toMatchObject({ action: 'UPDATE', status: 'COMPLETE' });
 

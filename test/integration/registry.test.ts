@@ -1,4 +1,5 @@
 import type { ResourceType, PropertySchema } from '@anneal/contracts/resource-type.ts';
+import { stackEvents } from '@anneal/contracts/scheduling.ts';
 import { resourceTypeList } from '@anneal/contracts/templating.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -146,5 +147,68 @@ describe('a template in the place of a served type', () => {
     }
     await world.remove(stack.id);
     await world.complete(stack.id, 60_000);
+  });
+});
+
+describe('a type that the registry leads elsewhere', () => {
+  const withType = (type: string, registry: JsonObject): StackInput => ({
+    template: `
+heat_template_version: 2018-08-31
+resources:
+  s: {type: ${type}}
+outputs:
+  value: {value: {get_attr: [s, value]}}
+`,
+    files: {
+      'a.yaml': JSON.stringify({ heat_template_version: '2018-08-31', outputs: { value: { value: 'a' } } }),
+      'b.yaml': JSON.stringify({ heat_template_version: '2018-08-31', outputs: { value: { value: 'b' } } }),
+    },
+    environment: { resource_registry: registry },
+  });
+  const row = async (id: string) => {
+    const [found] = await world.resources(id);
+    return found;
+  };
+
+  it('is shown as the template names it, in resources, plans and events', async () => {
+    const input = withType('My::Secret', { 'My::Secret': 'Your::Secret', 'Your::Secret': 'OS::Heat::RandomString' });
+    const { id } = await world.made('alias', input);
+    const { type, physical_id: physical } = (await row(id)) ?? {};
+    expect(type).toBe('My::Secret');
+    const { events } = await world.ask(stackEvents, { project: 'p1', stack: id, descending: false });
+    expect(new Set(events.map(({ resource_type: shown }) => shown))).toEqual(
+      new Set(['OS::Heat::Stack', 'My::Secret']),
+    );
+    const renamed = withType('OS::Heat::RandomString', {});
+    expect((await world.plan(id, renamed)).changes).toMatchObject([
+      { type: 'OS::Heat::RandomString', change: 'unchanged' },
+    ]);
+    await world.updated(id, renamed);
+    expect(await row(id)).toMatchObject({ type: 'OS::Heat::RandomString', physical_id: physical });
+  });
+
+  it('is updated in place from one template to another, by whatever name', async () => {
+    const { id } = await world.made('become', withType('My::A', { 'My::A': 'a.yaml' }));
+    const before = await row(id);
+    const other = withType('My::B', { 'My::B': 'b.yaml' });
+    expect((await world.plan(id, other)).changes).toMatchObject([{ type: 'My::B', change: 'update' }]);
+    expect(world.outputs(await world.updated(id, other))).toEqual({ value: 'b' });
+    expect(await row(id)).toMatchObject({ type: 'My::B', physical_id: before?.physical_id });
+    const same = withType('My::C', { 'My::C': 'b.yaml' });
+    expect(world.outputs(await world.updated(id, same))).toEqual({ value: 'b' });
+    expect(await row(id)).toMatchObject({ type: 'My::C', physical_id: before?.physical_id });
+  });
+
+  it('is replaced when a template takes the place of a served type, and the other way round', async () => {
+    const { id } = await world.made(
+      'facade',
+      withType('OS::Heat::RandomString', { 'OS::Heat::RandomString': 'a.yaml' }),
+    );
+    const before = await row(id);
+    const served = await world.updated(id, withType('OS::Heat::RandomString', {}));
+    expect(world.outputs(served)['value']).toMatch(/^\w{32}$/);
+    expect((await row(id))?.physical_id).not.toBe(before?.physical_id);
+    const again = await world.updated(id, withType('OS::Heat::RandomString', { 'OS::Heat::RandomString': 'b.yaml' }));
+    expect(world.outputs(again)).toEqual({ value: 'b' });
   });
 });

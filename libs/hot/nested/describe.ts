@@ -36,6 +36,7 @@ export function describeResources(resources: readonly PlanResource[], described:
     const lifecycle = registry.lifecycleHooks(resource.name);
     const replacement = registry.replacement(resource.name) ?? typeOf.get(resource.name)?.replacement;
     const kind = nestedKind(typeOf.get(resource.name)?.type ?? '', templateOf.has(resource.name));
+    const written = described.writtenTypes.get(resource.name);
     const renewed = !kind && typeOf.get(resource.name)?.renewed;
     return {
       ...resource,
@@ -45,6 +46,7 @@ export function describeResources(resources: readonly PlanResource[], described:
       ...(replacement === 'delete_first' && { replacement }),
       ...(renewed && { renewed }),
       ...(kind && nestedPart(resource, kind, described)),
+      ...(written !== undefined && written !== resource.type && kind !== 'template' && { written_type: written }),
     };
   });
 }

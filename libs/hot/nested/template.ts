@@ -15,6 +15,7 @@ import type { Body, StackInput } from '../tree.ts';
 import { type Partial, unknown } from '../unknown.ts';
 import { walk } from '../walk.ts';
 import { type Child, childIdentity } from './child.ts';
+import { readInside } from './inside.ts';
 import type { NestedTemplate } from './library.ts';
 import { passProperties } from './pass.ts';
 
@@ -104,11 +105,11 @@ function outputsOf(body: Body): NestedScope {
   return {
     reference: () => output('OS::stack_id'),
     read(attribute, path) {
-      const inner = /^resource\.(.+)$/.exec(attribute)?.[1];
+      const inner = readInside(attribute, (name) => Object.hasOwn(body.plan.resources, name));
       if (inner === undefined) return walk(output(attribute), path);
-      const [first, ...rest] = path;
-      if (first === undefined) return body.scope.reference(inner) ?? unknown;
-      return typeof first === 'string' ? body.scope.readInside(inner, first, rest) : null;
+      const [first, ...rest] = [...inner.path, ...path];
+      if (first === undefined) return body.scope.reference(inner.resource) ?? unknown;
+      return typeof first === 'string' ? body.scope.readInside(inner.resource, first, rest) : null;
     },
   };
 }

@@ -13,7 +13,6 @@ import { sealGiven, toQuestion, type StackRequest } from './stack-body.ts';
 
 export interface CompilerOptions {
   ask: Ask;
-  compileTimeoutMs: number;
   secrets: Secrets;
 }
 
@@ -26,11 +25,11 @@ export interface Compiler {
   validate(wanted: StackRequest, about: { project: string }): Promise<JsonObject>;
 }
 
-export function createCompiler({ ask, compileTimeoutMs, secrets }: CompilerOptions): Compiler {
+export function createCompiler({ ask, secrets }: CompilerOptions): Compiler {
   const about = (question: CompileQuestion) => ({
     data: sealGiven(question, secrets),
     project: question.project,
-    timeoutMs: compileTimeoutMs,
+    compiles: true as const,
   });
   const compile = async (question: CompileQuestion): Promise<Accepted> => {
     const { resource_count: _, ...accepted } = await ask('templating', templateCompile, about(question));

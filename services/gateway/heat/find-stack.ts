@@ -52,7 +52,7 @@ export const lookupPaths = ['resources', 'events', 'template', 'actions', 'envir
 
 /** What templates know a stack by is as good as its name. */
 export const arnPrefix = 'arn:openstack:heat:';
-const arn = /^arn:openstack:heat::[^:]*:stacks\/[^/]+\/(?<id>[^/]+)$/;
+const arn = /^arn:openstack:heat::[^:]*:stacks\/[^/]+\/(?<id>[^/]+)(?:\/(?<below>.+))?$/;
 
 /**
  * 302 for every method: the clients of this API send the same method and body again, so it must not become 303 or 307.
@@ -65,8 +65,10 @@ export async function redirect(
 ): Promise<FastifyReply> {
   const { name = '', '*': rest } = request.params as { name?: string; '*'?: string };
   const given = rest === undefined ? name : `${arnPrefix}${rest}`;
-  const stack = await lookUp(ask, { project: projectOf(request), stack: arn.exec(given)?.groups?.['id'] ?? given });
-  const location = `${stackHref(rootOf(request), stack)}${below === '' ? '' : `/${below}`}${queryOf(request)}`;
+  const { id = given, below: path = below } = arn.exec(given)?.groups ?? {};
+  const stack = await lookUp(ask, { project: projectOf(request), stack: id });
+  const behind = path.split('/').map(encodeURIComponent).join('/');
+  const location = `${stackHref(rootOf(request), stack)}${behind === '' ? '' : `/${behind}`}${queryOf(request)}`;
   return reply
     .code(302)
     .header('location', location)

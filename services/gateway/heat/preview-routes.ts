@@ -22,7 +22,7 @@ export function previewRoutes(scope: FastifyInstance, { ask, compiler }: { ask: 
     const project = projectOf(request);
     const id = randomUUID();
     const accepted = await compiler.fresh(wanted, { project, stackName: name, stackId: id });
-    const plan = await ask('scheduling', stackPreview, { project, data: { project, ...accepted } });
+    const plan = await ask('scheduling', stackPreview, { project, data: { project, ...accepted }, compiles: true });
     return {
       stack: {
         id,
@@ -55,7 +55,11 @@ export function previewRoutes(scope: FastifyInstance, { ask, compiler }: { ask: 
         const stack = await stackAt(ask, request);
         const accepted = await compiler.again(wanted, { stack, keeps });
         const { project, id } = stack;
-        const plan = await ask('scheduling', stackPreview, { project, data: { project, id, ...accepted } });
+        const plan = await ask('scheduling', stackPreview, {
+          project,
+          data: { project, id, ...accepted },
+          compiles: true,
+        });
         const shown = plan.changes.filter(({ resource }) => nested || !resource.includes('.resources.'));
         const { resources } = await ask('scheduling', stackResources, {
           project,

@@ -11,6 +11,13 @@ const data = {
   },
 };
 
+describe('the URL of a template', () => {
+  it('is refused, since this server fetches none; an empty one is none', () => {
+    expect(readStackBody({ template: data.template, template_url: '' }).template).toEqual(data.template);
+    expect(() => readStackBody({ template_url: 'http://templates.example/a.yaml' })).toThrow(/template_url/);
+  });
+});
+
 describe('what is to be adopted', () => {
   it('keeps its environment and files when the client sends empty ones along', () => {
     const body = { adopt_stack_data: JSON.stringify(data), environment: {}, files: {}, parameters: {} };

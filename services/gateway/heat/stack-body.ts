@@ -36,7 +36,8 @@ export function readStackBody(given: JsonObject): StackRequest {
   const adopted = readAdopted(given['adopt_stack_data'], wrong);
   // What the request says itself wins over what the adopted stack had; clients send what they were not given as empty.
   const body = adopted ? { ...adopted.body, ...withoutEmpty(given) } : given;
-  if (!absent(body['template_url'])) {
+  // Some clients send every field, empty when they have nothing for it.
+  if (!absent(body['template_url']) && body['template_url'] !== '') {
     wrong('template_url', 'is not fetched by this server: send the template itself in template');
   }
   const files = readFiles(body['files'], wrong);

@@ -97,7 +97,6 @@ export function buildServer(options: ServerOptions): FastifyInstance {
       blobs: store.blobs,
       secrets,
       now: context.now,
-      compileTimeoutMs: settings.compileTimeoutMs,
       authenticate,
       report,
     }),

@@ -8,6 +8,7 @@ import type { Effect } from '@anneal/convergence/protocol.ts';
 import { representative, type ResourceDocument, type StackDocument } from '@anneal/convergence/documents.ts';
 import { type Members, readGroup } from '@anneal/hot/groups/attribute.ts';
 import { groupKind } from '@anneal/hot/groups/kind.ts';
+import { readInside } from '@anneal/hot/nested/inside.ts';
 import { type Partial, unknown } from '@anneal/hot/unknown.ts';
 import { walk } from '@anneal/hot/walk.ts';
 import type { Secrets } from '@anneal/runtime/secrets.ts';
@@ -53,7 +54,7 @@ function attributesOf({ stack, plan, resources, evaluation, secrets }: AnswerPar
   const reader = readerOf({ evaluation, secrets, peer, stack });
   return kept.kind === 'group'
     ? groupAttributes({ kept, group: stack.parent?.resource_name ?? stack.name, peer, reader, plan })
-    : stackAttributes({ kept, stack, outputs: evaluation.sealedOutputs({ plan, stack, peer }), reader });
+    : stackAttributes({ kept, stack, outputs: evaluation.sealedOutputs({ plan, stack, peer }), peer, reader });
 }
 
 /** Reads of resources, which tell whether a secret was among what they gave. */
@@ -165,11 +166,13 @@ function stackAttributes({
   kept,
   stack,
   outputs,
+  peer,
   reader,
 }: {
   kept: Kept;
   stack: StackDocument;
   outputs: JsonObject;
+  peer: (name: string) => ResourceDocument | undefined;
   reader: Reader;
 }): JsonObject {
   if (kept.kind === 'stack') {
@@ -177,14 +180,16 @@ function stackAttributes({
     return Object.fromEntries(Object.entries(outputs).map(([name, value]) => [`Outputs.${name}`, value]));
   }
   const reads = kept.reads.flatMap(([attribute, ...path]): Read[] => {
-    if (typeof attribute !== 'string' || !attribute.startsWith('resource.')) return [];
-    const name = attribute.slice('resource.'.length);
-    const [first, ...rest] = path;
+    if (typeof attribute !== 'string') return [];
+    const inner = readInside(attribute, (name) => peer(name) !== undefined);
+    if (!inner) return [];
+    const { resource } = inner;
+    const [first, ...rest] = [...inner.path, ...path];
     const value = reader.seal(() =>
       first === undefined
-        ? reader.reference(name)
+        ? reader.reference(resource)
         : typeof first === 'string'
-          ? reader.attribute(name, first, rest)
+          ? reader.attribute(resource, first, rest)
           : null,
     );
     return [{ path: [attribute, ...path], value }];

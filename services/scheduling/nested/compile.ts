@@ -45,6 +45,9 @@ export interface CompileChild {
   readonly cause: Envelope;
 }
 
+/** As long as the gateway waits for the compile of a whole template. */
+const compileTimeoutMs = 60_000;
+
 export type ChildCompiler = (parameters: CompileChild) => Promise<Compiled>;
 
 export function createChildCompiler({
@@ -114,6 +117,7 @@ export function createChildCompiler({
     const answer: CompileAnswer = await bus.request({
       queue: requestsQueue('templating'),
       call: templateCompileNested,
+      timeoutMs: compileTimeoutMs,
       message: mint(templateCompileNested, {
         cause,
         project: stack.project,
