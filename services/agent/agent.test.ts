@@ -1,9 +1,11 @@
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
+import { eventually } from '@anneal/runtime/testing.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { agentOptions, scriptRequest, StandIn, temporaryFolder, until } from './fixture.ts';
-import { runFolder } from './execute.ts';
+import { runFolder, workFolder } from './run-folder.ts';
+import { statusOf } from './supervise.ts';
 import { startAgent, type Agent } from './start.ts';
 
 let server: StandIn;
@@ -27,6 +29,8 @@ async function start(): Promise<Agent> {
   agents.push(agent);
   return agent;
 }
+const ended = (id: string) =>
+  eventually(async () => (await statusOf(runFolder(directory, id), 1)) !== undefined, { what: `the end of ${id}` });
 const responseTo = (id: string, what = `a response to ${id}`) =>
   until(() => server.responses.find((each) => each.id === id), what);
 const lines = (file: string): number =>
@@ -64,7 +68,7 @@ describe('a script', () => {
     await start();
     const { stdout, status_code } = await responseTo(request.id);
     expect(status_code).toBe(0);
-    expect(stdout.split('\n')[0]).toBe(runFolder(directory, request.id));
+    expect(stdout.split('\n')[0]).toBe(workFolder(runFolder(directory, request.id)));
     expect(stdout).not.toContain('the-token');
     expect(statSync(join(directory, 'journal.db')).mode & 0o777).toBe(0o600);
     expect(statSync(join(runFolder(directory, request.id), 'config')).mode & 0o077).toBe(0);
@@ -179,7 +183,7 @@ describe('order and repetition', () => {
     await start();
     await until(() => server.progress.length > 0, 'the start of the script');
     await server.stop();
-    await until(() => existsSync(join(runFolder(directory, request.id), 'status.1')), 'the end of the script');
+    await ended(request.id);
     server.faults = [503, 500, 401, 'drop'];
     await server.start();
     expect(await responseTo(request.id)).toMatchObject({ status_code: 0 });
@@ -224,7 +228,7 @@ describe('an agent that dies', () => {
     const first = asProcess();
     await until(() => lines(file) === 1, 'the start of the script');
     first.kill('SIGKILL');
-    await until(() => existsSync(join(runFolder(directory, request.id), 'status.1')), 'the end of the script');
+    await ended(request.id);
     expect(server.responses).toHaveLength(0);
     await start();
     expect(await responseTo(request.id)).toMatchObject({ status_code: 0 });

@@ -12,6 +12,7 @@ import { outputLimit, type HostResponse } from '@anneal/contracts/configuration.
 import type { Log } from './log.ts';
 import type { Entry, Journal } from './journal.ts';
 import { readTail } from './output.ts';
+import { runFolder, trimStreams, workFolder } from './run-folder.ts';
 import { awaitEnd, isWrapper, launch, revoke, signalGroup, statusOf, wrapperOf, type Ending } from './supervise.ts';
 import { findTool, hookFolders } from './tools/find.ts';
 import type { Tool, ToolResult } from './tools/tool.ts';
@@ -35,24 +36,34 @@ const termGraceMs = 5_000;
 /** What `timeout` of coreutils answers. */
 const deadlineStatus = 124;
 const interruptedStatus = 125;
+const notRunStatus = 126;
 const noToolStatus = 127;
 
-export const runFolder = (directory: string, id: string): string =>
-  join(directory, 'runs', id.replaceAll(/[^\w.-]/g, '_'));
-
+/** Whatever one run does to the host, it ends with a result: nothing but a stop of the agent gets out of here as an error. */
 export async function execute(options: ExecuteOptions, entry: Entry): Promise<HostResponse> {
+  try {
+    return await applied(options, entry);
+  } catch (error) {
+    options.signal.throwIfAborted();
+    const current = options.journal.get(entry.id) ?? entry;
+    options.log.error({ err: error, request: entry.id }, 'a config could not be applied; its result says so');
+    const why = error instanceof Error ? error.message : String(error);
+    return failed(current, options.now(), { status_code: notRunStatus, error: `the agent could not apply it: ${why}` });
+  }
+}
+
+async function applied(options: ExecuteOptions, entry: Entry): Promise<HostResponse> {
   const { directory, environment, journal, now } = options;
   const { request } = entry;
   const found = await findTool(hookFolders(directory, environment), request.group);
   if ('unknown' in found) return failed(entry, now(), { status_code: noToolStatus, error: found.unknown });
   const run = runFolder(directory, request.id);
-  await mkdir(run, { recursive: true, mode: 0o700 });
   const context = { request, run, environment };
 
   let current = entry;
   let ending = await resume(options, current, run);
   while (ending.kind !== 'exited' && ending.kind !== 'deadline') {
-    if (Date.parse(request.deadline) <= now().getTime()) {
+    if (leftOf(current, now()) <= 0) {
       ending = { kind: 'deadline' };
       break;
     }
@@ -64,6 +75,7 @@ export async function execute(options: ExecuteOptions, entry: Entry): Promise<Ho
     const attempt = current.attempts + 1;
     const started_at = current.started_at ?? now().toISOString();
     try {
+      await mkdir(workFolder(run), { recursive: true, mode: 0o700 });
       const program = await found.tool.prepare(context);
       await Promise.all(['stdout', 'stderr'].map((stream) => rm(join(run, stream), { force: true })));
       current = { ...current, state: 'started', attempts: attempt, started_at };
@@ -71,7 +83,7 @@ export async function execute(options: ExecuteOptions, entry: Entry): Promise<Ho
       await launch({ run, attempt, program });
     } catch (error) {
       return failed(current, now(), {
-        status_code: 126,
+        status_code: notRunStatus,
         error: `its program could not be started: ${error instanceof Error ? error.message : String(error)}`,
       });
     }
@@ -110,11 +122,16 @@ async function watch(options: ExecuteOptions, entry: Entry, run: string): Promis
   const { signal, now } = options;
   const attempt = entry.attempts;
   const over = new AbortController();
-  const left = Math.max(0, Date.parse(entry.request.deadline) - now().getTime());
+  const left = Math.max(0, leftOf(entry, now()));
   const timer = setTimeout(() => over.abort(), Math.min(left, 2_147_483_647));
   const group = followGroup(options, run, attempt);
   try {
-    return await awaitEnd({ run, attempt, signal: AbortSignal.any([signal, over.signal]) });
+    return await awaitEnd({
+      run,
+      attempt,
+      signal: AbortSignal.any([signal, over.signal]),
+      whileItRuns: () => trimStreams(run),
+    });
   } catch (error) {
     if (!over.signal.aborted || signal.aborted) throw error;
     await endGroup(run, attempt);
@@ -123,6 +140,16 @@ async function watch(options: ExecuteOptions, entry: Entry, run: string): Promis
     clearTimeout(timer);
     await group;
   }
+}
+
+/**
+ * Milliseconds that it may still run. The limit counts from its start by the clock of this host, which may differ from the
+ * server's; only a request without one has nothing but a time.
+ */
+function leftOf({ request, started_at }: Entry, now: Date): number {
+  if (request.timeout === undefined) return Date.parse(request.deadline) - now.getTime();
+  const ran = started_at === null ? 0 : now.getTime() - Date.parse(started_at);
+  return request.timeout * 1000 - Math.max(0, ran);
 }
 
 /** Reports the process group as soon as it is known. */
@@ -162,7 +189,10 @@ async function report(
       : {
           status_code: deadlineStatus,
           outputs: {},
-          error: `deadline: it still ran at ${request.deadline} and was ended`,
+          error:
+            request.timeout === undefined
+              ? `deadline: it still ran at ${request.deadline} and was ended`
+              : `deadline: it ran longer than ${request.timeout} s and was ended`,
         };
   const truncated = stdout.truncated || stderr.truncated;
   return fitted({

@@ -17,6 +17,8 @@ Takes the configs of this host from its queue, applies them in order and answers
 SIGTERM stops it; a config that is being applied goes on, and the next start waits for it and answers.
 `;
 
+const stopLimitMs = 10_000;
+
 const { values } = parseArgs({
   options: { seed: { type: 'string' }, directory: { type: 'string' }, help: { type: 'boolean' } },
 });
@@ -50,6 +52,8 @@ async function run(seedPlace: string, directory: string): Promise<void> {
     now: () => new Date(),
   });
   await stopped;
+  // Whatever holds a step up, the init system must not have to kill the agent.
+  setTimeout(() => process.exit(1), stopLimitMs).unref();
   await agent.stop();
 }
 

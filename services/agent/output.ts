@@ -1,29 +1,104 @@
-/** Streams of a run, bounded: the tail travels, the whole stays on the host. */
-import { open } from 'node:fs/promises';
+/**
+ * Files that a program left behind, read without trust in it.
+ *
+ * F1 Only regular files are opened, and none through a symbolic link: a pipe, device or link cannot stop or mislead the agent.
+ * F2 At most one byte over the limit is read, whatever the size of the file.
+ */
+import { constants } from 'node:fs';
+import { lstat, open, type FileHandle } from 'node:fs/promises';
 
 export interface Tail {
   readonly text: string;
   readonly truncated: boolean;
 }
 
-/** The last `limit` bytes of a file as text, from the beginning of a character. Absent: empty. */
+/** What a file is instead of a regular file, or how much larger than the limit. */
+export class UnreadableError extends Error {
+  override readonly name = 'UnreadableError';
+}
+
+const kinds = [
+  ['isSymbolicLink', 'a symbolic link'],
+  ['isDirectory', 'a directory'],
+  ['isFIFO', 'a named pipe'],
+  ['isSocket', 'a socket'],
+  ['isCharacterDevice', 'a device'],
+  ['isBlockDevice', 'a device'],
+] as const;
+
+/** @throws UnreadableError for what is no regular file, or an error of the file system. */
+async function openRegular(file: string, flags: number = constants.O_RDONLY): Promise<FileHandle> {
+  // Opening a device can already change something, so it is looked at first, and again once it is open.
+  const seen = await lstat(file);
+  const kind = kinds.find(([is]) => seen[is]());
+  if (kind) throw new UnreadableError(`it is ${kind[1]}, not a regular file`);
+  const handle = await open(file, flags | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  if ((await handle.stat()).isFile()) return handle;
+  await handle.close();
+  throw new UnreadableError('it is not a regular file');
+}
+
+/** @throws UnreadableError */
+export async function readWhole(file: string, limit: number): Promise<Buffer> {
+  const handle = await openRegular(file);
+  try {
+    const buffer = Buffer.alloc(Math.min(limit + 1, (await handle.stat()).size + 1));
+    let length = 0;
+    while (length < buffer.length) {
+      const { bytesRead } = await handle.read(buffer, length, buffer.length - length, length);
+      if (bytesRead === 0) break;
+      length += bytesRead;
+    }
+    if (length > limit) throw new UnreadableError(`it has more than ${limit} bytes`);
+    return buffer.subarray(0, length);
+  } finally {
+    await handle.close();
+  }
+}
+
+/** The last `limit` bytes of a file as text, from the beginning of a character. Absent or no regular file: empty. */
 export async function readTail(file: string, limit: number): Promise<Tail> {
   let handle;
   try {
-    handle = await open(file, 'r');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return { text: '', truncated: false };
-    throw error;
+    handle = await openRegular(file);
+  } catch {
+    return { text: '', truncated: false };
   }
   try {
-    const { size } = await handle.stat();
-    const length = Math.min(size, limit);
-    const buffer = Buffer.alloc(length);
-    const { bytesRead } = await handle.read(buffer, 0, length, size - length);
-    const truncated = size > limit;
-    return { text: buffer.subarray(truncated ? characterStart(buffer) : 0, bytesRead).toString('utf8'), truncated };
+    return await tailOf(handle, limit);
   } finally {
     await handle.close();
+  }
+}
+
+async function tailOf(handle: FileHandle, limit: number): Promise<Tail> {
+  const { size } = await handle.stat();
+  const length = Math.min(size, limit);
+  const buffer = Buffer.alloc(length);
+  const { bytesRead } = await handle.read(buffer, 0, length, size - length);
+  const truncated = size > limit;
+  return { text: buffer.subarray(truncated ? characterStart(buffer) : 0, bytesRead).toString('utf8'), truncated };
+}
+
+const droppedLine = '[the agent dropped what was here: the stream is longer than it keeps]\n';
+
+/**
+ * Keeps a stream that a program appends to from filling the disk: once it is longer than `most`, only its last `keep` bytes
+ * stay. The program goes on writing behind them.
+ */
+export async function trimStream(file: string, { most, keep }: { most: number; keep: number }): Promise<void> {
+  try {
+    if ((await lstat(file)).size <= most) return;
+    const handle = await openRegular(file, constants.O_RDWR | constants.O_APPEND);
+    try {
+      const { text } = await tailOf(handle, keep);
+      await handle.truncate(0);
+      await handle.appendFile(droppedLine + text);
+    } finally {
+      await handle.close();
+    }
+  } catch {
+    // Absent, or replaced by its program: then there is nothing of this stream to keep small.
   }
 }
 

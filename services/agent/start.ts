@@ -5,21 +5,23 @@
  * A1 One request at a time; the next is asked for when the answer to the one before was taken.
  * A2 Its death at any line loses nothing and runs nothing twice: the journal says what to do next.
  * A3 It never gives up on the other side: the server may be away for hours.
+ * A4 No config stops it: what goes wrong with one request is the result of that request.
  *
  * `stop` leaves a running program to the next agent of the same folder; `kill` is a power cut.
  */
 import { chmodSync, mkdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { HostResponse } from '@anneal/contracts/configuration.ts';
 import type { Json } from '@anneal/contracts/json.ts';
 import type { BootSeed } from '@anneal/contracts/provisioning.ts';
 import type { Log } from './log.ts';
 import { connect, RefusedError, type Connection, type Offer } from './connection.ts';
-import { execute, runFolder } from './execute.ts';
+import { execute } from './execute.ts';
 import { factsOf } from './facts.ts';
 import { openJournal, type Entry, type Journal } from './journal.ts';
 import { mayYetSucceed, untilDone } from './patience.ts';
+import { freeSpace, removeRun, runFolder, tidyRun, trimAllStreams } from './run-folder.ts';
 import { revoke, signalGroup, statusOf, wrapperOf } from './supervise.ts';
 
 export interface AgentOptions {
@@ -44,19 +46,22 @@ export interface Agent {
 
 /** Answered requests that stay in the journal, with their run folders. */
 const keepAnswered = 200;
-/** After a refusal that a person has to mend: a token or queue that is unknown. */
+/** After a refusal that only a person can end: a token or queue that is unknown. */
 const refusedPauseMs = 15_000;
+const errorPauseMs = 2_000;
+const streamsEveryMs = 5_000;
 
 export async function startAgent(options: AgentOptions): Promise<Agent> {
   const { directory, seed, log } = options;
   mkdirSync(directory, { recursive: true });
+  await freeSpace(directory);
   const journal = openJournal(join(directory, 'journal.db'));
   const stopping = new AbortController();
   const connection = connect({ seed, client_id: clientIdOf(directory, options.newId) });
   const loop = new Loop({ options, journal, connection, signal: stopping.signal });
-  const done = loop.run().catch((error: unknown) => {
+  const done = Promise.all([loop.run(), loop.watchStreams()]).catch((error: unknown) => {
     if (!stopping.signal.aborted) {
-      log.fatal({ err: error }, 'the agent cannot go on; start it again when the cause is mended');
+      log.fatal({ err: error }, 'the agent cannot go on; start it again when the cause is removed');
     }
   });
   return {
@@ -89,6 +94,17 @@ function clientIdOf(directory: string, newId: () => string): string {
   return id;
 }
 
+const notRun = (id: string, at: Date, error: string): HostResponse => ({
+  id,
+  status_code: 126,
+  stdout: '',
+  stderr: '',
+  truncated: false,
+  outputs: {},
+  error,
+  finished_at: at.toISOString(),
+});
+
 class Loop {
   readonly #options: AgentOptions;
   readonly #journal: Journal;
@@ -109,11 +125,32 @@ class Loop {
 
   async run(): Promise<void> {
     await this.#say({ hello: true, facts: factsOf(this.#options.environment, this.#options.seed.hostname) });
-    for (const entry of this.#journal.open()) await this.#resume(entry);
+    for (const entry of this.#journal.open()) await this.#surviving(() => this.#resume(entry));
     for (;;) {
       this.#signal.throwIfAborted();
-      const offer = await this.#nextOffer();
-      if (offer) await this.#take(offer);
+      await this.#surviving(async () => {
+        const offer = await this.#nextOffer();
+        if (offer) await this.#take(offer);
+      });
+    }
+  }
+
+  /** A4: no error ends the loop. The request comes again when its claim ends; the pause keeps a lasting error from filling logs. */
+  async #surviving(step: () => Promise<void>): Promise<void> {
+    try {
+      await step();
+    } catch (error) {
+      this.#signal.throwIfAborted();
+      this.#options.log.error({ err: error }, 'a request could not be handled; the agent goes on');
+      await sleep(errorPauseMs, undefined, { signal: this.#signal });
+    }
+  }
+
+  /** What a run started may outlive it and still write. */
+  async watchStreams(): Promise<void> {
+    for (;;) {
+      await sleep(streamsEveryMs, undefined, { signal: this.#signal });
+      await trimAllStreams(this.#options.directory);
     }
   }
 
@@ -175,9 +212,11 @@ class Loop {
   async #take(offer: Offer): Promise<void> {
     const { request, message_id, claim_id } = offer;
     if (!request) {
-      this.#options.log.error(
-        { message: message_id, mistake: offer.mistake },
-        'a request that cannot be read is removed',
+      const { mistake = 'it cannot be read' } = offer;
+      this.#options.log.error({ message: message_id, mistake }, 'a request cannot be read; the answer says so');
+      // The id of the message is the id of the request, unless a user posted it.
+      await this.#say(
+        notRun(message_id, this.#options.now(), `the agent cannot read the request: ${mistake}`) as unknown as Json,
       );
       await this.#patiently('removing a message', () =>
         this.#connection.remove({ message_id, claim_id, signal: this.#signal }),
@@ -197,7 +236,14 @@ class Loop {
           started_at: null,
           result: null,
         };
-    this.#journal.put(entry);
+    try {
+      this.#journal.put(entry);
+    } catch (cause) {
+      // J3. Nothing was started, so the answer needs no journal.
+      const why = cause instanceof Error ? cause.message : String(cause);
+      const error = `the agent did not start it, because its journal could not be written (is the disk full?): ${why}`;
+      return this.#answer({ ...entry, result: entry.result ?? notRun(request.id, this.#options.now(), error) });
+    }
     await this.#finish(entry);
   }
 
@@ -271,9 +317,9 @@ class Loop {
       this.#connection.remove({ message_id, claim_id, signal: this.#signal }),
     );
     this.#journal.put({ ...entry, state: 'answered' });
-    for (const id of this.#journal.trim(keepAnswered)) {
-      await rm(runFolder(this.#options.directory, id), { recursive: true, force: true });
-    }
+    const { directory } = this.#options;
+    await tidyRun(directory, entry.id);
+    for (const id of this.#journal.trim(keepAnswered)) await removeRun(directory, id);
   }
 
   /** Keeps the claim while a program runs. A claim that is lost does not stop it: the answer is still wanted. */

@@ -3,14 +3,16 @@
  *
  * V1 An attempt starts at most once: the wrapper begins by making a symbolic link `started.<n>` to its own process id,
  *    which only one process can make. An agent that must know whether an attempt began tries to make it first.
- * V2 The exit status is in the file `status` before the wrapper is gone, unless it was killed.
+ * V2 The exit status is the target of the symbolic link `status.<n>` before the wrapper is gone, unless it was killed.
  * V3 A process is only taken for the wrapper while its command line names this run: ids are used again.
  */
 import { execFile, spawn } from 'node:child_process';
-import { readFile, readlink, symlink } from 'node:fs/promises';
+import { mkdir, readFile, readlink, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import { readWhole } from './output.ts';
+import { workFolder } from './run-folder.ts';
 
 export interface Program {
   /** Executed as it is: no shell looks at it. */
@@ -23,14 +25,19 @@ export type Ending =
   /** It is gone and left no status: the power was cut, or somebody killed it. */
   | { readonly kind: 'vanished' };
 
-/** A trap that does nothing is reset in the child, so that a signal to the group ends the program and not its witness. */
+/**
+ * The status is a symbolic link too: it is there whole or not at all, and needs no space on a disk that is full. The streams
+ * are appended to, so that the agent can shorten them meanwhile.
+ *
+ * A trap that does nothing is reset in the child, so that a signal to the group ends the program and not its witness.
+ */
 const wrapper = `
 trap : TERM INT HUP
 run=$1 attempt=$2; shift 2
 ln -s "$$" "$run/started.$attempt" 2>/dev/null || exit 0
-"$@" <"$run/stdin" >"$run/stdout" 2>"$run/stderr"
+"$@" <"$run/stdin" >>"$run/stdout" 2>>"$run/stderr"
 status=$?
-printf '%s\\n' "$status" >"$run/status.$attempt.new" && mv "$run/status.$attempt.new" "$run/status.$attempt"
+ln -s "$status" "$run/status.$attempt" || { rm -f "$run/stdin" && ln -s "$status" "$run/status.$attempt"; }
 `;
 /** What stands where a process id would, when an agent made sure that an attempt never begins. */
 const revoked = 'revoked';
@@ -41,7 +48,7 @@ const patienceLooks = 150;
 export async function launch(options: { run: string; attempt: number; program: Program }): Promise<void> {
   const { run, attempt, program } = options;
   const child = spawn('/bin/sh', ['-c', wrapper, 'anneal-run', run, String(attempt), ...program.command], {
-    cwd: run,
+    cwd: workFolder(run),
     env: { ...program.environment },
     // A session and process group of its own: it survives the agent, and can be ended as a whole.
     detached: true,
@@ -66,32 +73,41 @@ export async function wrapperOf(run: string, attempt: number): Promise<number | 
 
 /** Makes sure that an attempt which has not begun never will. False: it has begun. */
 export async function revoke(run: string, attempt: number): Promise<boolean> {
+  const mark = join(run, `started.${attempt}`);
   try {
-    await symlink(revoked, join(run, `started.${attempt}`));
+    // A program may have deleted the folder.
+    await mkdir(run, { recursive: true, mode: 0o700 });
+    await symlink(revoked, mark);
     return true;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-    return (await readlink(join(run, `started.${attempt}`))) === revoked;
+    return (await readlink(mark)) === revoked;
   }
 }
 
 export async function statusOf(run: string, attempt: number): Promise<number | undefined> {
-  try {
-    return Number((await readFile(join(run, `status.${attempt}`), 'utf8')).trim());
-  } catch {
-    return undefined;
-  }
+  const mark = join(run, `status.${attempt}`);
+  // Earlier versions wrote it into a file; their program may still have run when this agent was installed.
+  const text = await readlink(mark).catch(async () => (await readWhole(mark, 16).catch(() => '')).toString().trim());
+  return /^\d{1,3}$/.test(text) ? Number(text) : undefined;
 }
 
 /** Waits for the end of an attempt that began, whoever began it. */
-export async function awaitEnd(options: { run: string; attempt: number; signal: AbortSignal }): Promise<Ending> {
-  const { run, attempt, signal } = options;
+export async function awaitEnd(options: {
+  run: string;
+  attempt: number;
+  signal: AbortSignal;
+  /** Called at every look. */
+  whileItRuns: () => Promise<void>;
+}): Promise<Ending> {
+  const { run, attempt, signal, whileItRuns } = options;
   for (let looks = 0; ; looks += 1) {
     signal.throwIfAborted();
     const status = await statusOf(run, attempt);
     if (status !== undefined) return { kind: 'exited', status };
     // Short scripts are the common case: look often at first.
     await sleep(Math.min(lookEveryMs, 5 + looks * 2), undefined, { signal });
+    await whileItRuns();
     const pid = await wrapperOf(run, attempt);
     if (pid === undefined) {
       // It was launched and never began: killed on its first line. Nobody can begin it after this.

@@ -2,11 +2,15 @@
  * Any other tool, by a hook in the form of heat-agents: an executable that reads the deployment as JSON on its standard
  * input and writes the result as JSON on its standard output; its standard error is its log.
  */
-import { access, constants, readdir, readFile, writeFile } from 'node:fs/promises';
+import { access, constants, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { HostRequest } from '@anneal/contracts/configuration.ts';
 import type { Json } from '@anneal/contracts/json.ts';
+import { readWhole } from '../output.ts';
 import { asText, type Tool, type ToolResult } from './tool.ts';
+
+/** A result travels in one post, which holds less. */
+const signalLimitBytes = 1024 * 1024;
 
 export function hookTool(executable: string): Tool {
   return {
@@ -15,7 +19,12 @@ export function hookTool(executable: string): Tool {
       return { command: [executable], environment: { ...environment } };
     },
     async collect({ run, status }) {
-      return readSignal(await readFile(join(run, 'stdout'), 'utf8'), status);
+      try {
+        return readSignal((await readWhole(join(run, 'stdout'), signalLimitBytes)).toString('utf8'), status);
+      } catch (error) {
+        const why = error instanceof Error ? error.message : String(error);
+        return { status_code: status === 0 ? 1 : status, outputs: {}, error: `its result could not be read: ${why}` };
+      }
     },
   };
 }

@@ -2,14 +2,11 @@
  * A script in any language: its first line names the interpreter, `/bin/sh` where it names none. Inputs are environment
  * variables; an output is what the script writes to `$heat_outputs_path.<name>`.
  */
-import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { JsonObject } from '@anneal/contracts/json.ts';
-import { asText, type Tool, type ToolContext } from './tool.ts';
-
-const outputsName = 'output';
-/** Larger results belong into a file or an object store; the template gets where. */
-const outputLimitBytes = 64 * 1024;
+import { workFolder } from '../run-folder.ts';
+import { outputsName, readOutputs } from './read-outputs.ts';
+import { asText, type Tool } from './tool.ts';
 
 export const scriptTool: Tool = {
   async prepare({ request, run, environment }) {
@@ -24,18 +21,14 @@ export const scriptTool: Tool = {
       environment: {
         ...environment,
         ...Object.fromEntries(request.inputs.map(({ name, value }) => [name, asText(value)])),
-        heat_outputs_path: join(run, outputsName),
+        heat_outputs_path: join(workFolder(run), outputsName),
       },
     };
   },
   async collect({ request, run, status }) {
-    const { outputs, tooLarge } = await readOutputs({ request, run });
-    if (tooLarge.length === 0) return { status_code: status, outputs };
-    return {
-      status_code: status,
-      outputs,
-      error: `outputs larger than ${outputLimitBytes} bytes: ${tooLarge.join(', ')}; they are in ${run}`,
-    };
+    const { outputs, mistakes } = await readOutputs({ request, work: workFolder(run) });
+    if (mistakes.length === 0) return { status_code: status, outputs };
+    return { status_code: status, outputs, error: mistakes.join('; ') };
   },
 };
 
@@ -48,28 +41,4 @@ export function interpreterOf(text: string): [string, ...string[]] {
   const [, program, argument] = line ?? [];
   if (program === undefined) return ['/bin/sh'];
   return argument === undefined ? [program] : [program, argument];
-}
-
-async function readOutputs({ request, run }: Pick<ToolContext, 'request' | 'run'>) {
-  const prefix = `${outputsName}.`;
-  const files = (await readdir(run)).filter((name) => name.startsWith(prefix)).toSorted();
-  const outputs: JsonObject = {};
-  const tooLarge: string[] = [];
-  for (const file of files) {
-    const name = file.slice(prefix.length);
-    const bytes = await readFile(join(run, file));
-    if (bytes.length > outputLimitBytes) tooLarge.push(name);
-    else outputs[name] = typed(bytes.toString('utf8'), request.outputs.find((output) => output.name === name)?.type);
-  }
-  return { outputs, tooLarge };
-}
-
-/** Outputs are text; one that was declared as JSON is read as such where it is. */
-function typed(text: string, type: string | undefined): JsonObject[string] {
-  if (type !== 'Json') return text;
-  try {
-    return JSON.parse(text) as JsonObject[string];
-  } catch {
-    return text;
-  }
 }

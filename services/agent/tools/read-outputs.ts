@@ -1,0 +1,81 @@
+/** The outputs of a script: what it wrote to `$heat_outputs_path.<name>`. Whatever it left there, reading it ends. */
+import { lstat, opendir } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { HostRequest } from '@anneal/contracts/configuration.ts';
+import type { JsonObject } from '@anneal/contracts/json.ts';
+import { readWhole, UnreadableError } from '../output.ts';
+
+export const outputsName = 'output';
+/** Larger results belong into a file or an object store; the template gets where. */
+const outputLimitBytes = 64 * 1024;
+const mostOutputs = 256;
+/** So many names are looked at in the folder of a run; a script that makes more is at fault. */
+const mostNames = 20_000;
+/** As many mistakes as an error needs to be understood. */
+const mostMistakes = 10;
+
+export interface Outputs {
+  readonly outputs: JsonObject;
+  readonly mistakes: string[];
+}
+
+export async function readOutputs({ request, work }: { request: HostRequest; work: string }): Promise<Outputs> {
+  const outputs: JsonObject = {};
+  const mistakes: string[] = [];
+  const listed = await outputNames(work);
+  if (listed.mistake !== undefined) mistakes.push(listed.mistake);
+  for (const name of listed.names.toSorted()) {
+    const file = join(work, `${outputsName}.${name}`);
+    try {
+      const text = (await readWhole(file, outputLimitBytes)).toString('utf8');
+      outputs[name] = typed(text, request.outputs.find((output) => output.name === name)?.type);
+    } catch (error) {
+      mistakes.push(`output ${name.slice(0, 100)} could not be read: ${reasonOf(error, file)}`);
+    }
+  }
+  const more = mistakes.length - mostMistakes;
+  return { outputs, mistakes: more > 0 ? [...mistakes.slice(0, mostMistakes), `and ${more} more`] : mistakes };
+}
+
+async function outputNames(work: string): Promise<{ names: string[]; mistake?: string }> {
+  const prefix = `${outputsName}.`;
+  const names: string[] = [];
+  try {
+    // The folder may have been replaced by a link to another one.
+    if (!(await lstat(work)).isDirectory())
+      return { names, mistake: 'its folder for outputs is no directory any more' };
+    let seen = 0;
+    for await (const { name } of await opendir(work)) {
+      seen += 1;
+      if (seen > mostNames) {
+        return { names, mistake: `it left more than ${mostNames} files; the outputs among the rest were not read` };
+      }
+      if (!name.startsWith(prefix) || name === prefix) continue;
+      if (names.length === mostOutputs) return { names, mistake: `it has more than ${mostOutputs} outputs` };
+      names.push(name.slice(prefix.length));
+    }
+    return { names };
+  } catch (error) {
+    return { names, mistake: `its folder for outputs could not be read: ${reasonOf(error, work)}` };
+  }
+}
+
+function reasonOf(error: unknown, file: string): string {
+  if (error instanceof UnreadableError) {
+    const whole = error.message.includes('bytes')
+      ? `; the whole is in ${file} on the host. Let the script store large results elsewhere and output where they are`
+      : '';
+    return `${error.message}${whole}`;
+  }
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** Outputs are text; one that was declared as JSON is read as such where it is. */
+function typed(text: string, type: string | undefined): JsonObject[string] {
+  if (type !== 'Json') return text;
+  try {
+    return JSON.parse(text) as JsonObject[string];
+  } catch {
+    return text;
+  }
+}
