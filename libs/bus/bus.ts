@@ -95,7 +95,7 @@ export function createBus(options: {
     },
 
     async request({ queue, call, message, timeoutMs = defaultTimeoutMs, signal }) {
-      const question = { ...message, replyto: broker.inbox };
+      const question = { ...message, replyto: broker.inbox, answerwithin: Math.max(1, Math.ceil(timeoutMs)) };
       const packets = encodeAll([question]);
       const answer = questions.ask({ queue, call, id: message.id, timeoutMs, signal });
       void inOrder(queue, packets, async (encoded) => {

@@ -27,6 +27,8 @@ export const envelopeSchema = z.object({
   project: z.string().optional(),
   /** The queue on which the sender awaits the answer. */
   replyto: z.string().optional(),
+  /** How long the sender of a question waits for the answer, in milliseconds. */
+  answerwithin: z.number().int().positive().optional(),
 });
 
 export type Envelope<T = unknown> = Omit<z.infer<typeof envelopeSchema>, 'data'> & { data: T };

@@ -1,6 +1,6 @@
 /** Questions to the templating service. */
 import { z } from 'zod';
-import { call } from './define.ts';
+import { call, event } from './define.ts';
 import { json, jsonObject } from './json.ts';
 import { planNestedSchema, planRollingSchema } from './plan.ts';
 import { resourceTypeSchema } from './resource-type.ts';
@@ -89,6 +89,13 @@ export const templateValidate = call('template.validate', 'Check a template; ans
   /** Heat's form: Description, Parameters, ParameterGroups, Environment. */
   answer: jsonObject,
 });
+
+/** To every replica, since any of them may have the question. */
+export const questionAbandoned = event(
+  'template.abandoned',
+  'The client that a question about a template came from has gone; its work can be dropped.',
+  z.object({ question: z.string() }),
+);
 
 export const resourceTypeList = call('resource-type.list', 'All resource types that are known.', {
   question: z.object({}),

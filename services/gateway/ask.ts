@@ -4,6 +4,7 @@ import type { CallDefinition } from '@anneal/contracts/define.ts';
 import type { Mint } from '@anneal/contracts/envelope.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Json } from '@anneal/contracts/json.ts';
+import { questionAbandoned } from '@anneal/contracts/templating.ts';
 import { requestsQueue, type ServiceName } from '@anneal/contracts/queues.ts';
 import type { Secrets } from '@anneal/runtime/secrets.ts';
 
@@ -12,6 +13,7 @@ export interface AskParameters<Q> {
   project?: string;
   /** It compiles templates, so it may take longer than other questions. */
   compiles?: true;
+  /** Aborted when the client has gone. Templating drops its work on the question then. */
   signal?: AbortSignal;
 }
 
@@ -37,11 +39,17 @@ export function createAsk({
     const [timeoutMs, setting] = compiles
       ? [compileTimeoutMs, 'ANNEAL_GATEWAY_COMPILE_TIMEOUT_MS']
       : [answerTimeoutMs, 'ANNEAL_GATEWAY_ANSWER_TIMEOUT_MS'];
+    const message = mint(call, { data: taken(service, data), project });
+    const abandon = (): void => {
+      // Best effort: a question that is not dropped ends at its limits.
+      bus.publish([mint(questionAbandoned, { data: { question: message.id }, project })]).catch(() => {});
+    };
+    if (service === 'templating') signal?.addEventListener('abort', abandon, { once: true });
     try {
       return await bus.request({
         queue: requestsQueue(service),
         call,
-        message: mint(call, { data: taken(service, data), project }),
+        message,
         timeoutMs,
         ...(signal && { signal }),
       });
@@ -55,6 +63,8 @@ export function createAsk({
         );
       }
       throw error;
+    } finally {
+      signal?.removeEventListener('abort', abandon);
     }
   };
 }

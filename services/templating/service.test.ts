@@ -7,6 +7,7 @@ import {
   type CompileAnswer,
   type CompileQuestion,
   type CompileNestedQuestion,
+  questionAbandoned,
   resourceTypeList,
   templateCompile,
   templateCompileNested,
@@ -357,8 +358,8 @@ describe('a template that asks for much', () => {
 
   it.each<[what: string, asked: Partial<CompileQuestion>, expected: object]>([
     [
-      'forty patterns that never match',
-      { template: patterns(40), parameters: given(40) },
+      'twenty patterns that never match',
+      { template: patterns(20), parameters: given(20) },
       {
         mistakes: expect.arrayContaining([
           expect.objectContaining({ message: expect.stringContaining('takes too much work') as string }),
@@ -376,7 +377,9 @@ outputs: {o: {value: {yaql: {expression: "generate(0, true, $ + 1).len()", data:
     ],
   ])('is refused, and others are answered meanwhile: %s', async (_, asked, expected) => {
     const order: string[] = [];
-    const refused = ask(asked).catch((error: unknown) => {
+    const message = context.mint(templateCompile, { data: questionOf(asked), project });
+    const question = context.bus.request({ queue, call: templateCompile, message, timeoutMs: 120_000 });
+    const refused = question.catch((error: unknown) => {
       order.push('refused');
       return error;
     });
@@ -397,6 +400,30 @@ resources:
       code: 'InvalidTemplate',
       message: 'You have reached the maximum resources per stack, 20000: with the 100000 members of g it has 100001.',
     });
+  });
+
+  it('is dropped when its asker has gone, or has waited long enough, and the worker takes the next', async () => {
+    const large = (text: string): string => `${text}\n#${'x'.repeat(20_000)}`;
+    const endless = large(patterns(40));
+    const askFor = async (timeoutMs: number): Promise<{ id: string; answer: Promise<unknown> }> => {
+      const data = questionOf({ template: endless, parameters: given(40) });
+      const message = context.mint(templateValidate, { data, project });
+      return { id: message.id, answer: context.bus.request({ queue, call: templateValidate, message, timeoutMs }) };
+    };
+    const late = await askFor(50);
+    await expect(late.answer).rejects.toMatchObject({ code: 'TimedOut' });
+    const gone = await askFor(60_000);
+    const refused = expect(gone.answer).rejects.toMatchObject({
+      code: 'DeadlineExceeded',
+      message: 'The asker has gone; the work was dropped.',
+    });
+    // The question may arrive after the first of these.
+    const stop = setInterval(() => {
+      void context.bus.publish([context.mint(questionAbandoned, { data: { question: gone.id } })]);
+    }, 20);
+    await refused.finally(() => clearInterval(stop));
+    const next = await ask({ template: large(template), parameters: { secret: 'x' } });
+    expect(next.resource_count).toBe(1);
   });
 
   it('comes to the same in a worker as in the thread of the service', async () => {

@@ -7,6 +7,7 @@ import { requestsQueue } from '@anneal/contracts/queues.ts';
 import { providerAnnounced } from '@anneal/contracts/resource.ts';
 import {
   type CompileAnswer,
+  questionAbandoned,
   resourceTypeList,
   templateCompile,
   templateCompileNested,
@@ -14,6 +15,7 @@ import {
 } from '@anneal/contracts/templating.ts';
 import { defineService } from '@anneal/runtime/service.ts';
 import { createWorkerPool } from '@anneal/runtime/worker-pool.ts';
+import { Askers } from './askers.ts';
 import { createInline } from './inline.ts';
 import { serveBlobs } from './remote-blobs.ts';
 import { openResourceTypes } from './resource-types.ts';
@@ -42,14 +44,16 @@ export const templatingService = defineService({
       waiting: limit('waiting'),
       serve: serveBlobs(store.blobs),
     });
-    const work = async (asked: Asked, { signal }: Delivery): Promise<Json> => {
-      const task = { ...asked, types: await types.list(), maxResources: settings.maxResources } as Task;
-      const small = await runInline(task);
-      if (small) return small.answer;
-      // What the engine asks for and what clients ask for take turns.
-      const lane = `project ${task.question.project}${task.kind === 'compile nested' ? ', nested stacks' : ''}`;
-      return (await pool.run({ lane, what: words[task.kind], task, signal })) as Json;
-    };
+    const askers = new Askers();
+    const work = (asked: Asked, delivery: Delivery): Promise<Json> =>
+      askers.whileWaiting(delivery, async (signal) => {
+        const task = { ...asked, types: await types.list(), maxResources: settings.maxResources } as Task;
+        const small = await runInline(task);
+        if (small) return small.answer;
+        // What the engine asks for and what clients ask for take turns.
+        const lane = `project ${task.question.project}${task.kind === 'compile nested' ? ', nested stacks' : ''}`;
+        return (await pool.run({ lane, what: words[task.kind], task, signal })) as Json;
+      });
     const consumer = await context.bus.consume(
       requestsQueue('templating'),
       route([
@@ -78,9 +82,13 @@ export const templatingService = defineService({
       ]),
       { concurrency: settings.concurrency },
     );
+    const abandoned = await context.bus.subscribe(
+      [questionAbandoned.type],
+      route([on(questionAbandoned, async ({ data }) => askers.gone(data.question))]),
+    );
     return {
       async stop() {
-        await consumer.stop();
+        await Promise.all([consumer.stop(), abandoned.stop()]);
         await pool.close();
       },
     };

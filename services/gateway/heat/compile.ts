@@ -19,33 +19,41 @@ export interface CompilerOptions {
 type Accepted = Omit<CompileAnswer, 'resource_count'>;
 
 export interface Compiler {
-  fresh(wanted: StackRequest, about: { project: string; stackName: string; stackId: string }): Promise<Accepted>;
+  /** `gone`, here and below: aborted when the client has gone. */
+  fresh(
+    wanted: StackRequest,
+    about: { project: string; stackName: string; stackId: string; gone: AbortSignal },
+  ): Promise<Accepted>;
   /** `keeps`: what is not said stays as it is (PATCH); else everything that a client can say is replaced (PUT). */
-  again(wanted: StackRequest, about: { stack: StackView; keeps: boolean }): Promise<Accepted>;
-  validate(wanted: StackRequest, about: { project: string }): Promise<JsonObject>;
+  again(wanted: StackRequest, about: { stack: StackView; keeps: boolean; gone: AbortSignal }): Promise<Accepted>;
+  validate(wanted: StackRequest, about: { project: string; gone: AbortSignal }): Promise<JsonObject>;
 }
 
 export function createCompiler({ ask, secrets }: CompilerOptions): Compiler {
-  const about = (question: CompileQuestion) => ({
+  const about = (question: CompileQuestion, signal: AbortSignal) => ({
     data: sealGiven(question, secrets),
     project: question.project,
     compiles: true as const,
+    signal,
   });
-  const compile = async (question: CompileQuestion): Promise<Accepted> => {
-    const { resource_count: _, ...accepted } = await ask('templating', templateCompile, about(question));
+  const compile = async (question: CompileQuestion, gone: AbortSignal): Promise<Accepted> => {
+    const { resource_count: _, ...accepted } = await ask('templating', templateCompile, about(question, gone));
     return accepted;
   };
   return {
-    fresh: (wanted, where) => compile(toQuestion(wanted, where)),
-    again(wanted, { stack, keeps }) {
+    fresh: (wanted, where) => compile(toQuestion(wanted, where), where.gone),
+    again(wanted, { stack, keeps, gone }) {
       const { template, environment, files } = stack;
-      return compile({
+      const question = {
         ...toQuestion(wanted, { project: stack.project, stackName: stack.name, stackId: stack.id }),
         ...(keeps && { existing: { template, environment, files, clear_parameters: wanted.clearParameters } }),
         previous_plan: stack.plan,
-      });
+      };
+      return compile(question, gone);
     },
-    validate: (wanted, { project }) =>
-      ask('templating', templateValidate, about(toQuestion(wanted, { project, stackName: 'validated', stackId: '' }))),
+    validate(wanted, { project, gone }) {
+      const question = toQuestion(wanted, { project, stackName: 'validated', stackId: '' });
+      return ask('templating', templateValidate, about(question, gone));
+    },
   };
 }

@@ -9,6 +9,7 @@ import { callerOf, projectOf } from '../identity/caller.ts';
 import type { Compiler } from './compile.ts';
 import { rootOf, stackAt } from './find-stack.ts';
 import { byPath, nestedRows, previewRow } from './preview-rows.ts';
+import { clientGone } from '../http/client-gone.ts';
 import { stackHref } from './representation.ts';
 import { readNewStack, readStackBody, requireTemplate } from './stack-body.ts';
 
@@ -17,11 +18,11 @@ const at = '/:project/stacks/:name/:id';
 const deepest = 1_000_000;
 
 export function previewRoutes(scope: FastifyInstance, { ask, compiler }: { ask: Ask; compiler: Compiler }): void {
-  scope.post('/:project/stacks/preview', async (request) => {
+  scope.post('/:project/stacks/preview', async (request, reply) => {
     const { name, wanted } = readNewStack(objectBody(request));
     const project = projectOf(request);
     const id = randomUUID();
-    const accepted = await compiler.fresh(wanted, { project, stackName: name, stackId: id });
+    const accepted = await compiler.fresh(wanted, { project, stackName: name, stackId: id, gone: clientGone(reply) });
     const plan = await ask('scheduling', stackPreview, { project, data: { project, ...accepted }, compiles: true });
     return {
       stack: {
@@ -48,12 +49,12 @@ export function previewRoutes(scope: FastifyInstance, { ask, compiler }: { ask: 
     scope.route({
       method,
       url: `${at}/preview`,
-      handler: async (request) => {
+      handler: async (request, reply) => {
         const nested = queryBoolean(request, 'show_nested') ?? false;
         const wanted = readStackBody(objectBody(request));
         if (!keeps) requireTemplate(wanted);
         const stack = await stackAt(ask, request);
-        const accepted = await compiler.again(wanted, { stack, keeps });
+        const accepted = await compiler.again(wanted, { stack, keeps, gone: clientGone(reply) });
         const { project, id } = stack;
         const plan = await ask('scheduling', stackPreview, {
           project,

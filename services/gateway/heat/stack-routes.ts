@@ -7,6 +7,7 @@ import type { Ask } from '../ask.ts';
 import { objectBody, queryBoolean } from '../http/body.ts';
 import { callerOf, projectOf } from '../identity/caller.ts';
 import type { Compiler } from './compile.ts';
+import { clientGone } from '../http/client-gone.ts';
 import { arnPrefix, lookupPaths, redirect, rootOf, stackAt, stackMissing } from './find-stack.ts';
 import { stackHref } from './representation.ts';
 import { readNewStack, readStackBody, requireTemplate } from './stack-body.ts';
@@ -19,7 +20,7 @@ export function stackRoutes(scope: FastifyInstance, { ask, compiler }: { ask: As
     const { name, wanted } = readNewStack(objectBody(request));
     const project = projectOf(request);
     const id = randomUUID();
-    const accepted = await compiler.fresh(wanted, { project, stackName: name, stackId: id });
+    const accepted = await compiler.fresh(wanted, { project, stackName: name, stackId: id, gone: clientGone(reply) });
     const stack = await ask('scheduling', stackCreate, {
       project,
       data: {
@@ -54,7 +55,7 @@ export function stackRoutes(scope: FastifyInstance, { ask, compiler }: { ask: As
         const wanted = readStackBody(objectBody(request));
         if (!keeps) requireTemplate(wanted);
         const stack = await stackAt(ask, request);
-        const accepted = await compiler.again(wanted, { stack, keeps });
+        const accepted = await compiler.again(wanted, { stack, keeps, gone: clientGone(reply) });
         await ask('scheduling', stackUpdate, {
           project: stack.project,
           data: {
@@ -80,12 +81,12 @@ export function stackRoutes(scope: FastifyInstance, { ask, compiler }: { ask: As
     return reply.code(204).send();
   });
 
-  scope.post('/:project/validate', async (request) => {
+  scope.post('/:project/validate', async (request, reply) => {
     // Heat asks for this to be a boolean; nested templates are always shown here.
     queryBoolean(request, 'show_nested');
     const wanted = readStackBody(objectBody(request));
     requireTemplate(wanted);
-    return compiler.validate(wanted, { project: projectOf(request) });
+    return compiler.validate(wanted, { project: projectOf(request), gone: clientGone(reply) });
   });
 
   // ---- a stack by its name (or only its id): the way to its canonical address

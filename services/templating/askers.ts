@@ -1,0 +1,33 @@
+/** Who still waits for the answer to a question: a signal per question, aborted when nobody does. */
+import type { Delivery } from '@anneal/bus/port.ts';
+import { AnnealError } from '@anneal/contracts/errors.ts';
+
+export class Askers {
+  readonly #waiting = new Map<string, AbortController>();
+
+  /** Runs the work with a signal that is aborted when the asker has gone, has waited long enough, or the delivery is lost. */
+  async whileWaiting<T>({ message, signal }: Delivery, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const asker = new AbortController();
+    const lost = (): void => asker.abort(new AnnealError('Unavailable', 'The question was given back to its queue.'));
+    this.#waiting.set(message.id, asker);
+    signal.addEventListener('abort', lost, { once: true });
+    const { answerwithin: patience } = message;
+    const late = `The asker waits ${patience} ms for the answer; the work was dropped.`;
+    const timer =
+      patience === undefined
+        ? undefined
+        : setTimeout(() => asker.abort(new AnnealError('DeadlineExceeded', late)), patience);
+    try {
+      return await work(asker.signal);
+    } finally {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', lost);
+      this.#waiting.delete(message.id);
+    }
+  }
+
+  gone(question: string): void {
+    const error = new AnnealError('DeadlineExceeded', 'The asker has gone; the work was dropped.');
+    this.#waiting.get(question)?.abort(error);
+  }
+}
