@@ -6,10 +6,9 @@
  * much as the message itself. First deliveries go in order of `seq`, so that one mark per queue (`offered`) says it of
  * all of them; what is offered out of order (retries, and queues ordered by subject) is marked row by row (`leased`).
  */
-import { mkdirSync } from 'node:fs';
-import { dirname } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { AnnealError, type Failure } from '@anneal/contracts/errors.ts';
+import { makePrivate } from '@anneal/store/sqlite/private-file.ts';
 
 export interface MessageRow {
   readonly seq: number;
@@ -78,9 +77,10 @@ export class Database {
 
   constructor(parameters: { file: string; synchronous: 'normal' | 'full' }) {
     const { file, synchronous } = parameters;
-    if (file !== ':memory:') mkdirSync(dirname(file), { recursive: true });
-    const db = new DatabaseSync(file, { timeout: lockPatienceMs });
+    let db: DatabaseSync | undefined;
     try {
+      makePrivate(file);
+      db = new DatabaseSync(file, { timeout: lockPatienceMs });
       db.exec('PRAGMA locking_mode=EXCLUSIVE');
       db.exec(`PRAGMA journal_mode=WAL; PRAGMA synchronous=${synchronous}; PRAGMA cache_size=-32000;`);
       db.exec('BEGIN EXCLUSIVE');
@@ -88,7 +88,7 @@ export class Database {
       if (found > layout) throw new Error(`its layout is ${found}, and this program reads up to ${layout}`);
       db.exec(`${schema} PRAGMA user_version=${layout}; COMMIT;`);
     } catch (cause) {
-      db.close();
+      db?.close();
       const reason = cause instanceof Error ? cause.message : String(cause);
       const why = /locked|busy/.test(reason)
         ? 'another process has it open; the embedded bus serves one process'

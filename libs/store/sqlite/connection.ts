@@ -6,10 +6,9 @@
  * C3 A read sees every write issued before it on this connection, and never shows one that is not durable yet.
  * C4 The lock on the file is never held between two ticks: another connection waits for one commit at most.
  */
-import { mkdirSync } from 'node:fs';
-import { dirname } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { AnnealError } from '@anneal/contracts/errors.ts';
+import { makePrivate } from './private-file.ts';
 import type { SqliteLocation } from './url.ts';
 
 type Outcome = { readonly value: unknown } | { readonly error: unknown };
@@ -47,7 +46,7 @@ export class Connection {
   constructor({ file, synchronous }: SqliteLocation) {
     this.#file = file;
     try {
-      if (file !== ':memory:') mkdirSync(dirname(file), { recursive: true });
+      makePrivate(file);
       // The wait inside a call stops the whole process, so it is short; the patience is in `#flush`.
       this.#db = new DatabaseSync(file, { timeout: 2000 });
       this.#db.exec(

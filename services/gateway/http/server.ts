@@ -87,7 +87,7 @@ export function buildServer(options: ServerOptions): FastifyInstance {
   family('/identity', (scope) => {
     readJsonBodies(scope);
     wordErrors(scope, keystoneWording, report);
-    requireToken(scope, authenticate);
+    requireToken(scope, authenticate, { unscoped: true });
     keystoneRoutes(scope, options.keystone);
   });
   family(heatPrefix, (scope) =>

@@ -1,6 +1,10 @@
 /**
  * Who is asking. A token is a user's, or a grant to signal a resource, or the configuration service knows it as a host's.
- * A host may do nothing but what a route explicitly opens to hosts, and so with signallers.
+ * A host may do nothing but what a route explicitly opens to hosts, and so with signallers. A token without a project may
+ * use identity alone.
+ *
+ * A1 Every request of a host, and every look of one that waits, asks the configuration service for its token: a token that
+ *    was renewed or whose host is gone is refused at once by every gateway. Only refusals are remembered.
  */
 import { hostAuthenticate } from '@anneal/contracts/configuration.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
@@ -54,7 +58,6 @@ declare module 'fastify' {
 
 export type Authenticate = (token: string) => Promise<Caller | undefined>;
 
-const hostCacheMs = 30_000;
 /** An unknown token is asked again soon: a host's token may be minutes old, or a moment. */
 const strangerCacheMs = 2_000;
 const mostCached = 20_000;
@@ -70,38 +73,38 @@ export function createAuthenticate({
   ask: Ask;
   now: () => number;
 }): Authenticate {
-  const cache = new Map<string, { caller: HostCaller | undefined; until: number }>();
-  const remember = (token: string, caller: HostCaller | undefined): HostCaller | undefined => {
-    cache.delete(token);
-    cache.set(token, { caller, until: now() + (caller ? hostCacheMs : strangerCacheMs) });
-    if (cache.size > mostCached) {
-      const [oldest] = cache.keys();
-      if (oldest !== undefined) cache.delete(oldest);
+  /** Until when a token counts as unknown. */
+  const strangers = new Map<string, number>();
+  const rememberStranger = (token: string): void => {
+    strangers.delete(token);
+    strangers.set(token, now() + strangerCacheMs);
+    if (strangers.size > mostCached) {
+      const [oldest] = strangers.keys();
+      if (oldest !== undefined) strangers.delete(oldest);
     }
-    return caller;
   };
 
   return async (text) => {
     if (text.length > 4096) return undefined;
     const grant = readSignalToken(secrets, text);
     if (grant) return { kind: 'signaller', name: grant.resource_name, project: grant.project, grant };
-    const cached = cache.get(text);
-    if (cached && cached.until > now()) return cached.caller;
+    if ((strangers.get(text) ?? 0) > now()) return undefined;
     const token = await tokens.find(text);
     if (token) return { kind: 'user', name: adminUser.name, project: token.project_id, token };
     try {
       const host = await ask('configuration', hostAuthenticate, { data: { token: text } });
-      return remember(text, {
+      return {
         kind: 'host',
         id: host.host_id,
         name: host.name,
         project: host.project,
         requestsQueue: host.requests_queue,
         responsesQueue: host.responses_queue,
-      });
+      };
     } catch (error) {
       if (error instanceof AnnealError && ['Unauthorized', 'NotFound', 'Forbidden'].includes(error.code)) {
-        return remember(text, undefined);
+        rememberStranger(text);
+        return undefined;
       }
       throw error;
     }
@@ -112,14 +115,13 @@ export function createAuthenticate({
 export function requireToken(
   scope: FastifyInstance,
   authenticate: Authenticate,
-  options: { skip?: (request: FastifyRequest) => boolean } = {},
+  options: { skip?: (request: FastifyRequest) => boolean; unscoped?: boolean } = {},
 ): void {
   scope.addHook('onRequest', async (request) => {
     const { config } = request.routeOptions;
     if (config.public === true || options.skip?.(request)) return;
-    const token = request.headers['x-auth-token'];
-    const caller = typeof token === 'string' && token !== '' ? await authenticate(token) : undefined;
-    if (!caller) throw new AnnealError('Unauthorized', 'The request you have made requires authentication.');
+    const caller = await authenticated(request, authenticate);
+    if (caller.project === null && options.unscoped !== true) throw withoutProject();
     if (caller.kind === 'host' && config.hosts !== true) {
       throw new AnnealError(
         'Forbidden',
@@ -133,6 +135,17 @@ export function requireToken(
   });
 }
 
+/** Who sends the request by its token now. @throws AnnealError Unauthorized, also for a token that was good before. */
+export async function authenticated(request: FastifyRequest, authenticate: Authenticate): Promise<Caller> {
+  const token = request.headers['x-auth-token'];
+  const caller = typeof token === 'string' && token !== '' ? await authenticate(token) : undefined;
+  if (!caller) throw new AnnealError('Unauthorized', 'The request you have made requires authentication.');
+  return caller;
+}
+
+const withoutProject = (): AnnealError =>
+  new AnnealError('Forbidden', 'This token has no project; ask for one with "scope": {"project": …}.');
+
 export function callerOf(request: FastifyRequest): Caller {
   if (!request.caller) throw new AnnealError('Unauthorized', 'The request you have made requires authentication.');
   return request.caller;
@@ -141,8 +154,6 @@ export function callerOf(request: FastifyRequest): Caller {
 /** The project that a request works in. @throws AnnealError Forbidden for a token without one. */
 export function projectOf(request: FastifyRequest): string {
   const { project } = callerOf(request);
-  if (project === null) {
-    throw new AnnealError('Forbidden', 'This token has no project; ask for one with "scope": {"project": …}.');
-  }
+  if (project === null) throw withoutProject();
   return project;
 }

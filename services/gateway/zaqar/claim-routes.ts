@@ -4,6 +4,7 @@
  * C1 Whoever waits is woken by the event of the queue, and looks by itself now and then: claims run out without an event.
  * C2 What was claimed for a client that has gone away is given back at once, not when the claim runs out.
  * C3 A stop of the gateway ends every wait with the answer "nothing", and the client asks another replica.
+ * C4 A client whose token was revoked while it waited gets nothing more.
  */
 import {
   hostRequestSchema,
@@ -18,7 +19,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Ask } from '../ask.ts';
 import { baseUrl } from '../http/base-url.ts';
 import { objectBody } from '../http/body.ts';
-import { callerOf } from '../identity/caller.ts';
+import { authenticated, callerOf, type Authenticate } from '../identity/caller.ts';
 import { queueKey, type Wakeups } from '../wakeups.ts';
 import { clientId, queueFor, type QueueAccess } from './access.ts';
 import { messageBody, queueHref, type Dialect } from './dialect.ts';
@@ -27,6 +28,7 @@ import { renderShellHost } from './shell-host.ts';
 
 export interface ClaimRouteOptions {
   ask: Ask;
+  authenticate: Authenticate;
   dialect: Dialect;
   wakeups: Wakeups;
   maxWaitSeconds: number;
@@ -52,7 +54,7 @@ interface Claimed {
 
 export function claimRoutes(
   scope: FastifyInstance,
-  { ask, dialect, wakeups, maxWaitSeconds, stopping }: ClaimRouteOptions,
+  { ask, authenticate, dialect, wakeups, maxWaitSeconds, stopping }: ClaimRouteOptions,
 ): void {
   const all = '/queues/:queue/claims';
   const one = `${all}/:claim`;
@@ -102,6 +104,7 @@ export function claimRoutes(
         if (claimed || left <= 0 || signal.aborted) return claimed;
         await listener.next(Math.min(left, lookAgainMs), signal); // C1
         if (signal.aborted) return undefined;
+        await authenticated(request, authenticate); // C4
       }
     } finally {
       listener.close();

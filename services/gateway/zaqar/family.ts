@@ -3,7 +3,7 @@ import { default as multipart } from '@fastify/multipart';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { readJsonBodies } from '../http/body.ts';
 import { wordErrors } from '../http/family.ts';
-import { callerOf, requireToken, type Authenticate } from '../identity/caller.ts';
+import { callerOf, requireToken } from '../identity/caller.ts';
 import { clientId } from './access.ts';
 import { claimRoutes, type ClaimRouteOptions } from './claim-routes.ts';
 import { dialects, type Dialect } from './dialect.ts';
@@ -12,7 +12,6 @@ import { queueRoutes } from './queue-routes.ts';
 import { zaqarError, zaqarWording } from './wording.ts';
 
 export type ZaqarOptions = Omit<ClaimRouteOptions, 'dialect'> & {
-  authenticate: Authenticate;
   bodyLimit: number;
   report: (error: unknown, request: FastifyRequest) => void;
 };

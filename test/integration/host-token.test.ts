@@ -1,0 +1,72 @@
+/** A host's token that was renewed, or whose host is gone, is refused at once by every gateway of the installation. */
+import { configurationService } from '@anneal/configuration/service.ts';
+import { hostCreate, hostDelete, hostTokenRenew } from '@anneal/contracts/configuration.ts';
+import { adminProject } from '@anneal/contracts/project.ts';
+import { requestsQueue } from '@anneal/contracts/queues.ts';
+import { gatewayService } from '@anneal/gateway/service.ts';
+import type { RunningService } from '@anneal/runtime/service.ts';
+import { readSettings } from '@anneal/runtime/settings.ts';
+import { createTestContext, eventually, type TestContext } from '@anneal/runtime/testing.ts';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+
+let context: TestContext;
+const contexts: TestContext[] = [];
+const running: RunningService[] = [];
+const urls: string[] = [];
+beforeAll(async () => {
+  context = await createTestContext({ name: 'gateway' });
+  running.push(await configurationService.start(context, readSettings(configurationService.settings, {})));
+  for (let replica = 0; replica < 2; replica += 1) {
+    const settings = readSettings(gatewayService.settings, {
+      ANNEAL_GATEWAY_PORT: '0',
+      ANNEAL_GATEWAY_ADMIN_PASSWORD: 'correct horse',
+    });
+    const own = await createTestContext({ name: 'gateway', bus: context.bus, store: context.store });
+    contexts.push(own);
+    const started = (await gatewayService.start(own, settings)) as RunningService & { url: string };
+    running.push(started);
+    urls.push(started.url);
+  }
+});
+afterAll(async () => {
+  for (const service of running.toReversed()) await service.stop();
+  for (const own of contexts) await own.dispose();
+  await context.dispose();
+});
+
+const queue = requestsQueue('configuration');
+const hostWith = async (id: string): Promise<string> => {
+  const data = { id, name: id, project: adminProject.id };
+  const { token } = await context.bus.request({ queue, call: hostCreate, message: context.mint(hostCreate, { data }) });
+  return token;
+};
+const claim = async (url: string, token: string, wait = 0): Promise<number> => {
+  const path = `${url}/messaging/v2/queues/host.h1.requests/claims?wait=${wait}`;
+  const response = await fetch(path, { method: 'POST', headers: { 'x-auth-token': token } });
+  await response.arrayBuffer();
+  return response.status;
+};
+const claims = (token: string): Promise<number[]> => Promise.all(urls.map((url) => claim(url, token)));
+
+it('stops working in every gateway at once when it is renewed, and when its host is deleted', async () => {
+  const old = await hostWith('h1');
+  expect(await claims(old)).toEqual([204, 204]);
+  const message = context.mint(hostTokenRenew, { data: { host: 'h1' } });
+  const { token } = await context.bus.request({ queue, call: hostTokenRenew, message });
+  expect(await claims(old)).toEqual([401, 401]);
+  expect(await claims(token)).toEqual([204, 204]);
+
+  await context.bus.request({ queue, call: hostDelete, message: context.mint(hostDelete, { data: { id: 'h1' } }) });
+  expect(await claims(token)).toEqual([401, 401]);
+});
+
+it('gets nothing more when it is renewed while its holder waits', async () => {
+  const old = await hostWith('h1');
+  let ended: number | undefined;
+  const waiting = claim(urls[0] ?? '', old, 60).then((status) => (ended = status));
+  await eventually(async () => ((await claims(old)).every((status) => status === 204) ? true : undefined));
+  const message = context.mint(hostTokenRenew, { data: { host: 'h1' } });
+  await context.bus.request({ queue, call: hostTokenRenew, message });
+  expect(await eventually(() => ended, { what: 'the end of the wait' })).toBe(401);
+  await waiting;
+});
