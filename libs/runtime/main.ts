@@ -1,6 +1,7 @@
 /** The main program of a process that runs one service. The only file of the runtime that touches the process. */
-import { explainStart, startServices, type RunningServices } from './serve.ts';
+import { startServices, type RunningServices } from './serve.ts';
 import type { Service } from './service.ts';
+import { explainStart } from './start-failure.ts';
 
 /**
  * Reads the environment, starts the service, and stops it at SIGTERM or SIGINT: first gently, at the second signal at once.

@@ -16,6 +16,8 @@ import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts'
 export interface Secrets {
   /** To make the same in a worker thread. */
   readonly keys: readonly Uint8Array[];
+  /** Names for the keys that tell nothing about them; the first one seals. */
+  readonly keyIds: readonly string[];
   seal(value: Json): JsonObject;
   /** Whether the value itself is a seal that one of the keys made. */
   isSealed(value: Json | undefined): boolean;
@@ -90,6 +92,7 @@ export function createSecrets(keys: readonly Uint8Array[]): Secrets {
 
   return {
     keys,
+    keyIds: ring.map(({ id }) => id),
     seal,
     isSealed: (value) => isObject(value) && Object.hasOwn(value, mark) && openOne(value) !== undefined,
     open: (value) => replaceSealed(value, (content) => content) as typeof value,

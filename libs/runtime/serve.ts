@@ -2,27 +2,30 @@
  * A process that runs one service or several: opens bus and store once, starts the services, serves their health, and
  * stops them in two stages. The services of one process share the connection, but still speak in messages only.
  */
-import { mkdir } from 'node:fs/promises';
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { openBus } from '@anneal/bus/open.ts';
 import { createMint } from '@anneal/contracts/envelope.ts';
-import { AnnealError, toFailure } from '@anneal/contracts/errors.ts';
+import { AnnealError } from '@anneal/contracts/errors.ts';
 import { serviceNames, type ServiceName } from '@anneal/contracts/queues.ts';
 import { registry } from '@anneal/contracts/registry.ts';
 import { openStore } from '@anneal/store/open.ts';
 import type { Logger } from 'pino';
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import { v7 } from 'uuid';
+import { openDataFolder } from './data-folder.ts';
 import { armFromText } from './fault.ts';
+import { lockDataFolder } from './folder-lock.ts';
 import { serveHealth } from './health.ts';
 import { instrumentBus, traceMint } from './instrument.ts';
 import { loadKeys } from './keys.ts';
 import { createLog } from './log.ts';
 import { clockMetrics, openMachineClock } from './machine-clock.ts';
+import { requireSealingKeys } from './sealing-keys.ts';
 import { createSecrets } from './secrets.ts';
 import type { RunningService, Service } from './service.ts';
 import { readSettings, refuseUnknown } from './settings.ts';
 import { sharedSettings } from './shared-settings.ts';
+import { startFailure } from './start-failure.ts';
 import { createStoreGate } from './store-gate.ts';
 import { startTracing } from './trace.ts';
 
@@ -45,10 +48,17 @@ export interface ServeOptions {
   environment: Environment;
   /** Made from the settings when absent. */
   log?: Logger;
+  /** The caller holds the lock of the data folder already. */
+  isLocked?: boolean;
 }
 
 /** @throws AnnealError InvalidRequest naming every wrong setting. Whatever was started before a failure is stopped. */
-export async function startServices({ services, environment, log: givenLog }: ServeOptions): Promise<RunningServices> {
+export async function startServices({
+  services,
+  environment,
+  log: givenLog,
+  isLocked = false,
+}: ServeOptions): Promise<RunningServices> {
   refuseUnknownNames(services, environment);
   const settings = readSettings(sharedSettings, environment);
   const own = services.map((service) => ({ service, values: readSettings(service.settings, environment) }));
@@ -70,7 +80,17 @@ export async function startServices({ services, environment, log: givenLog }: Se
   }
 
   try {
-    await mkdir(dataDirectory, { recursive: true, mode: 0o700 });
+    const isEmbedded = (settings.busUrl ?? 'sqlite:').startsWith('sqlite:');
+    if (isEmbedded && !isLocked) {
+      const lock = await lockDataFolder({ folder: dataDirectory });
+      undo.push(() => lock.release());
+    }
+    const folder = await openDataFolder({
+      folder: dataDirectory,
+      store: settings.storeUrl === undefined ? join(dataDirectory, 'store.db') : undefined,
+      bus: settings.busUrl === undefined ? join(dataDirectory, 'bus.db') : undefined,
+      keys: settings.keys === undefined,
+    });
     if (settings.otlpEndpoint !== undefined) {
       const name = services.length === 1 ? `anneal-${services[0]?.name}` : 'anneal';
       undo.push(await startTracing({ endpoint: settings.otlpEndpoint, service: name }));
@@ -84,6 +104,8 @@ export async function startServices({ services, environment, log: givenLog }: Se
     const busUrl = settings.busUrl ?? `sqlite:${dataDirectory}/bus.db`;
     const store = await openStore({ url: storeUrl });
     undo.push(() => store.close());
+    const source = settings.keys === undefined ? join(dataDirectory, 'keys') : 'ANNEAL_KEYS';
+    await requireSealingKeys({ store, secrets, source });
     const clock = await openMachineClock({ store, log: log.child({ service: 'clock' }) });
     undo.push(() => clock.stop());
     const { now } = clock;
@@ -113,6 +135,7 @@ export async function startServices({ services, environment, log: givenLog }: Se
       log: log.child({ service: 'bus' }),
     });
     undo.push(() => openedBus.close());
+    await folder.opened();
     const bus = instrumentBus(openedBus, metrics, gate);
 
     const running: Partial<Record<ServiceName, RunningService>> = {};
@@ -162,7 +185,7 @@ export async function startServices({ services, environment, log: givenLog }: Se
     return { log, healthUrl: health.url, gatewayUrl: settings.gatewayUrl, dataDirectory, stop };
   } catch (error) {
     await stop();
-    throw error;
+    throw startFailure(error, dataDirectory);
   }
 }
 
@@ -199,11 +222,4 @@ async function withDeadline(options: {
       'did not finish what it had in hand in time; it is given back and done again at the next start',
     );
   }
-}
-
-/** What a user sees of an error at start: the message, not a stack, unless the fault is ours. */
-export function explainStart(error: unknown): string {
-  const failure = toFailure(error);
-  const stack = failure.code === 'Defect' && error instanceof Error ? `\n${error.stack}` : '';
-  return `${failure.message}${failure.remedy ? `\n${failure.remedy}` : ''}${stack}\n`;
 }

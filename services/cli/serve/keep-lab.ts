@@ -1,7 +1,7 @@
 /** Watches over the lab while the server runs: its death is a power cut, which its machines come back from. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Lab } from './lab.ts';
-import { isRunning } from './lock.ts';
+import { isRunning } from '@anneal/runtime/folder-lock.ts';
 
 const lookMs = 500;
 

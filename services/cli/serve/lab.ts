@@ -9,7 +9,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { z } from 'zod';
-import { isRunning } from './lock.ts';
+import { isRunning } from '@anneal/runtime/folder-lock.ts';
 
 const labSchema = z.object({
   url: z.url(),
@@ -84,7 +84,7 @@ export async function startLab(parameters: {
   child.once('error', (error) => (end.reason = error.message));
   child.unref();
   const { pid } = child;
-  await writeFile(owned, String(pid));
+  await writeFile(owned, String(pid), { mode: 0o600 });
   // Looks once more after the deadline: on a slow machine this process may have slept over it.
   for (let late = false; end.reason === undefined && !late && !signal.aborted; await delay(50)) {
     late = performance.now() > deadline;

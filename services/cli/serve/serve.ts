@@ -14,6 +14,7 @@ import { gatewayService } from '@anneal/gateway/service.ts';
 import { notificationService } from '@anneal/notification/service.ts';
 import { provisioningService } from '@anneal/provisioning/service.ts';
 import { startServices } from '@anneal/runtime/serve.ts';
+import { startFailure } from '@anneal/runtime/start-failure.ts';
 import { schedulingService } from '@anneal/scheduling/service.ts';
 import { templatingService } from '@anneal/templating/service.ts';
 import type { CliContext } from '../context.ts';
@@ -23,7 +24,7 @@ import { prepareCredentials } from './credentials.ts';
 import { enrolMachines } from './enrol.ts';
 import { keepLab } from './keep-lab.ts';
 import { startLab, type Lab } from './lab.ts';
-import { lockDataFolder, type Lock } from './lock.ts';
+import { lockDataFolder, type Lock } from '@anneal/runtime/folder-lock.ts';
 import { choosePort } from './port.ts';
 import { startSeparately, type Replicas } from './separate.ts';
 
@@ -55,7 +56,9 @@ export async function serve(parameters: ServeParameters): Promise<void> {
   const { context } = parameters;
   const { output, interrupt } = context;
   const dataDirectory = resolve(context.cwd, parameters.data);
-  const lock = await lockDataFolder({ folder: dataDirectory });
+  const lock = await lockDataFolder({ folder: dataDirectory }).catch((error: unknown) => {
+    throw startFailure(error, dataDirectory);
+  });
   let lab: Lab | undefined;
   // V3: the first signal aborts `interrupt`, in main.ts.
   interrupt.addEventListener(
@@ -74,7 +77,7 @@ export async function serve(parameters: ServeParameters): Promise<void> {
   try {
     await runServices({ ...parameters, dataDirectory, lock, onLab: (started) => (lab = started) });
   } catch (error) {
-    if (!interrupt.aborted) throw error;
+    if (!interrupt.aborted) throw startFailure(error, dataDirectory);
   } finally {
     await lab?.stop(); // V1
     await lock.release();
@@ -126,7 +129,7 @@ async function runServices(
           context.output.note(`Waiting for ${names.join(', ')} to be ready, ${seconds} s so far.`),
         signal: interrupt,
       })
-    : await startServices({ services, environment: settings });
+    : await startServices({ services, environment: settings, isLocked: true });
   try {
     const client = await connect({ authUrl, username, password, project });
     const greet = async (lab: Lab | undefined): Promise<void> => {

@@ -11,6 +11,7 @@ import { link, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { z } from 'zod';
+import { refuseForeign } from './data-folder.ts';
 
 const holderSchema = z.object({ pid: z.number().int().positive(), started: z.string(), url: z.string().optional() });
 type Holder = z.infer<typeof holderSchema>;
@@ -27,6 +28,7 @@ const codeOf = (error: unknown): string => (error instanceof Error && 'code' in 
 export async function lockDataFolder(parameters: { folder: string }): Promise<Lock> {
   const { folder } = parameters;
   await mkdir(folder, { recursive: true, mode: 0o700 });
+  await refuseForeign(folder);
   const file = join(folder, 'server.lock');
   const own = join(folder, `server.lock.${process.pid}`);
   const holder: Holder = { pid: process.pid, started: await startOf(process.pid) };

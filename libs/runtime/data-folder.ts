@@ -1,0 +1,115 @@
+/**
+ * The data folder before anything in it is opened. A file that is new beside old ones means lost state: the start is refused
+ * and names the file, because what it would make in its place hides the loss.
+ *
+ * F1 `installation.json` lists the files that a start has opened. A listed file that is missing or empty was lost.
+ * F2 Keys are made before the store, and the store before the bus. So a bus without its store, or a store without its
+ *    keys, was lost also in a folder without a list. A kill during the first start leaves neither.
+ */
+import { mkdir, readdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import { z } from 'zod';
+
+const listName = 'installation.json';
+const keysName = 'keys';
+/** What a folder of Anneal may hold; other files beside one of them are left alone. */
+const known =
+  /^(?:keys|(?:store|bus)\.db(?:-wal|-shm)?|credentials\.json.*|installation\.json.*|server\.lock.*|lab|logs|port)$/;
+/** Of file systems, not of programs. */
+const neutral: ReadonlySet<string> = new Set(['lost+found']);
+
+export interface DataFolder {
+  /** Called when every file is open: from now on all of them must be there. */
+  opened(): Promise<void>;
+}
+
+export interface DataFolderParameters {
+  readonly folder: string;
+  /** The files of the store and the bus, where they are in this folder by default; undefined where a setting names another place. */
+  readonly store: string | undefined;
+  readonly bus: string | undefined;
+  /** Whether the keys come from the folder. */
+  readonly keys: boolean;
+}
+
+/** @throws AnnealError Conflict that names the file that was lost, or what the folder holds instead. */
+export async function openDataFolder(parameters: DataFolderParameters): Promise<DataFolder> {
+  const { folder, store, bus, keys } = parameters;
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const names = [keys ? keysName : undefined, store, bus].flatMap((file) => (file === undefined ? [] : basename(file)));
+  const listed = await readList(folder);
+  const there = new Set<string>();
+  for (const name of names) {
+    const { size } = (await stat(join(folder, name)).catch(() => undefined)) ?? { size: 0 };
+    if (size > 0) there.add(name);
+  }
+  const [storeName, busName] = [store, bus].map((file) => file && basename(file));
+  for (const name of names) {
+    if (there.has(name)) continue;
+    const isImplied =
+      (name === keysName && storeName !== undefined && there.has(storeName)) ||
+      (name === storeName && busName !== undefined && there.has(busName));
+    if (listed.includes(name) || isImplied) throw lost(join(folder, name), [...there]);
+  }
+  return {
+    async opened() {
+      const all = [...new Set([...listed, ...names])];
+      if (all.length === listed.length) return;
+      const file = join(folder, listName);
+      const beside = `${file}.${process.pid}`;
+      await writeFile(beside, `${JSON.stringify({ files: all })}\n`, { mode: 0o600 });
+      await rename(beside, file);
+    },
+  };
+}
+
+function lost(file: string, beside: readonly string[]): AnnealError {
+  const name = basename(file);
+  const what =
+    name === keysName
+      ? 'without it the sealed secrets cannot be read'
+      : 'starting without it would lose what it held without a word';
+  const others = beside.length > 0 ? ` beside ${beside.join(' and ')}` : '';
+  return new AnnealError('Conflict', `The file ${file} is missing or empty${others}: ${what}.`, {
+    details: {
+      remedy:
+        name === keysName
+          ? 'Restore it from a backup, or give its content as ANNEAL_KEYS; to begin again, name an empty folder.'
+          : 'Restore the whole folder from a backup; to begin again, name an empty folder.',
+    },
+  });
+}
+
+/** @throws AnnealError Conflict for a folder with files, none of which Anneal made. */
+export async function refuseForeign(folder: string): Promise<void> {
+  const names = (await readdir(folder)).filter((name) => !name.startsWith('.') && !neutral.has(name));
+  if (names.length === 0 || names.some((name) => known.test(name))) return;
+  const shown = names.slice(0, 3).join(', ');
+  throw new AnnealError(
+    'Conflict',
+    `The folder ${folder} holds files of another program (${shown}${names.length > 3 ? ', …' : ''}) and none of Anneal.`,
+    { details: { remedy: 'Name an empty folder, or one that Anneal made: --data, or ANNEAL_DATA.' } },
+  );
+}
+
+const listSchema = z.object({ files: z.array(z.string()) });
+
+async function readList(folder: string): Promise<readonly string[]> {
+  const file = join(folder, listName);
+  let text: string;
+  try {
+    text = await readFile(file, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw error;
+  }
+  try {
+    return listSchema.parse(JSON.parse(text)).files;
+  } catch (error) {
+    throw new AnnealError('Conflict', `The file ${file} is damaged.`, {
+      cause: error,
+      details: { remedy: 'Remove it; the next start writes it again. Then check that no other file was damaged.' },
+    });
+  }
+}

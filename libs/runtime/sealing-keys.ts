@@ -1,0 +1,36 @@
+/** Which keys have sealed what a store holds: a start without one of them is refused, whatever machine it is on. */
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import type { Document, Store } from '@anneal/store/port.ts';
+import type { Secrets } from './secrets.ts';
+
+/** The id of a document is that of a key. */
+type SealingKey = Document;
+
+/** @throws AnnealError Conflict that names the missing key and where this process looked for it. */
+export async function requireSealingKeys(parameters: {
+  store: Store;
+  secrets: Pick<Secrets, 'keyIds'>;
+  /** Where the keys of this process come from. */
+  source: string;
+}): Promise<void> {
+  const { store, secrets, source } = parameters;
+  const used = await store.collection<SealingKey>({ name: 'sealing_keys', indexes: [] });
+  const missing = (await used.find({ where: {} })).filter(({ id }) => !secrets.keyIds.includes(id)).map(({ id }) => id);
+  if (missing.length > 0) {
+    throw new AnnealError(
+      'Conflict',
+      `The store holds secrets sealed with key ${missing.join(', ')}, and ${source} holds only ${secrets.keyIds.join(', ')}.`,
+      {
+        details: {
+          remedy: `Put the missing key back into ${source}: several keys may stand there, the first one seals.`,
+        },
+      },
+    );
+  }
+  const [current] = secrets.keyIds;
+  if (current === undefined || (await used.get(current))) return;
+  await used.insert({ id: current }).catch((error: unknown) => {
+    // Another process, started at the same time, recorded the same key.
+    if (!(error instanceof AnnealError) || error.code !== 'AlreadyExists') throw error;
+  });
+}

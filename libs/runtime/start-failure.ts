@@ -1,0 +1,136 @@
+/**
+ * What an operator reads when a start fails: one line with the remedy. A full disk, a folder that cannot be written or a
+ * damaged file is no defect of the program and needs no stack.
+ */
+import { accessSync, constants, existsSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { AnnealError, toFailure } from '@anneal/contracts/errors.ts';
+
+const rows: Readonly<Record<string, { readonly says: (path: string) => string; readonly remedy: string }>> = {
+  ENOSPC: {
+    says: (path) => `The disk of ${path} is full.`,
+    remedy: 'Make room on it and start again; nothing that was stored is lost.',
+  },
+  EDQUOT: {
+    says: (path) => `The quota of this user on the disk of ${path} is used up.`,
+    remedy: 'Raise the quota or make room, and start again.',
+  },
+  EROFS: {
+    says: (path) => `${path} is on a file system that is mounted read-only.`,
+    remedy: 'Mount it writable, or name another folder: --data, or ANNEAL_DATA.',
+  },
+  EACCES: {
+    says: (path) => `This user may not read and write ${path}.`,
+    remedy: 'Make this user the owner of the folder and its files, or name another folder: --data, or ANNEAL_DATA.',
+  },
+  ENOTDIR: {
+    says: (path) => `${path} is a file, and a folder is needed there.`,
+    remedy: 'Name a folder: --data, or ANNEAL_DATA.',
+  },
+  EISDIR: {
+    says: (path) => `${path} is a folder, and a file is needed there.`,
+    remedy: 'Move it away, or name another folder: --data, or ANNEAL_DATA.',
+  },
+  ENOENT: {
+    says: (path) => `${path} cannot be made: the folder around it does not exist.`,
+    remedy: 'Make that folder, or name another one: --data, or ANNEAL_DATA.',
+  },
+  EMFILE: {
+    says: () => 'This process may not open any more files.',
+    remedy: 'Raise the limit of open files (ulimit -n) and start again.',
+  },
+  EIO: {
+    says: (path) => `The disk of ${path} does not read or write.`,
+    remedy: 'Look at the log of the system for the disk; then restore the folder from a backup.',
+  },
+  EADDRINUSE: {
+    says: () => 'The address to listen on is in use by another process.',
+    remedy: 'Stop that process, or choose another port.',
+  },
+  damaged: {
+    says: (path) => `The file ${path} is damaged or not a file of Anneal.`,
+    remedy: 'Restore the whole data folder from a backup; to begin again, name an empty folder.',
+  },
+};
+const aliases: Readonly<Record<string, string>> = { EPERM: 'EACCES', EEXIST: 'ENOTDIR', ENFILE: 'EMFILE' };
+/** Primary result codes of SQLite. */
+const sqlite: Readonly<Record<number, string>> = {
+  3: 'EACCES',
+  8: 'EROFS',
+  10: 'EIO',
+  11: 'damaged',
+  13: 'ENOSPC',
+  14: 'EACCES',
+  23: 'EACCES',
+  26: 'damaged',
+};
+
+/** The error as its reader needs it; errors that are not the system's come back as they are. `path` when the error names none. */
+export function startFailure(error: unknown, path: string): unknown {
+  const found = systemErrorIn(error);
+  if (!found) return error;
+  const where = found.path ?? fileNamedIn(error) ?? path;
+  const code = sharpened(found.code, where);
+  const row = rows[code];
+  if (!row) return error;
+  const reason = found.message.split('\n', 1)[0] ?? '';
+  return new AnnealError('Unavailable', `${row.says(where)} (${reason})`, {
+    cause: error,
+    details: { remedy: row.remedy },
+  });
+}
+
+/** What a process prints that could not start. The stack follows only where the fault is the program's. */
+export function explainStart(error: unknown): string {
+  const failure = toFailure(error);
+  const given = failure.details?.['remedy'];
+  const remedy = typeof given === 'string' ? given : failure.remedy;
+  const stack = failure.code === 'Defect' && error instanceof Error ? `\n${error.stack}` : '';
+  const between = failure.message.includes('\n') ? '\n' : ' ';
+  return `${failure.message}${remedy === undefined ? '' : between + remedy}${stack}\n`;
+}
+
+interface SystemError {
+  readonly code: string;
+  readonly path: string | undefined;
+  readonly message: string;
+}
+
+/** In the error or what caused it. */
+function systemErrorIn(error: unknown): SystemError | undefined {
+  for (let at = error, depth = 0; at instanceof Error && depth < 8; at = at.cause, depth += 1) {
+    const { message } = at;
+    const path = 'path' in at && typeof at.path === 'string' ? at.path : undefined;
+    if ('errcode' in at && typeof at.errcode === 'number') {
+      const code = sqlite[at.errcode & 0xff];
+      if (code !== undefined) return { code, path, message };
+    }
+    if ('code' in at && typeof at.code === 'string' && !(at instanceof AnnealError)) {
+      const code = aliases[at.code] ?? at.code;
+      if (Object.hasOwn(rows, code)) return { code, path, message };
+    }
+  }
+  return undefined;
+}
+
+/** Our own errors name the file of the database in their text. */
+const fileNamedIn = (error: unknown): string | undefined =>
+  error instanceof Error ? /^The (?:store|bus) (.+?) cannot be /.exec(error.message)?.[1] : undefined;
+
+/** Systems and SQLite answer some of these with a code that says less than the path itself does. */
+function sharpened(code: string, path: string): string {
+  if (code !== 'ENOENT' && code !== 'EACCES' && code !== 'EROFS' && code !== 'ENOTDIR') return code;
+  if (existsSync(path) && statSync(path).isDirectory() && code === 'EACCES' && /\.(?:db|json)$|\/keys$/.test(path))
+    return 'EISDIR';
+  let nearest = path;
+  while (!existsSync(nearest) && dirname(nearest) !== nearest) nearest = dirname(nearest);
+  try {
+    if (nearest !== path && !statSync(nearest).isDirectory()) return 'ENOTDIR';
+    accessSync(nearest, constants.R_OK | constants.W_OK);
+    if (code === 'EROFS') accessSync(dirname(path), constants.W_OK);
+    return code;
+  } catch (error) {
+    const { code: found = '' } = error as NodeJS.ErrnoException;
+    return aliases[found] ?? (Object.hasOwn(rows, found) ? found : code);
+  }
+}
