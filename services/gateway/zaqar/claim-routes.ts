@@ -159,6 +159,7 @@ export function claimRoutes(
       claimUrl: `${base}${href}`,
       messageUrl: `${base}${queueHref(dialect, access.queue)}/messages/${message.id}?claim_id=${claimed.id}`,
       responsesUrl: `${base}${queueHref(dialect, caller.responsesQueue)}/messages`,
+      lists: dialect.lists,
       ttl,
     });
     return reply.type(shellScript).send(script);

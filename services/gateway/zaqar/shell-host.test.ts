@@ -1,6 +1,7 @@
 /** A host with nothing but sh and curl, really run against a gateway that really listens. */
 import { spawn } from 'node:child_process';
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { readFileSync } from 'node:fs';
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { HostRequest, HostResponse } from '@anneal/contracts/configuration.ts';
@@ -58,19 +59,21 @@ function run(script: string, environment: Record<string, string>): Promise<{ cod
   });
 }
 
-const hostLoop = () =>
-  run(loop, {
+const hostLoop = (more: Record<string, string> = {}, script = loop) =>
+  run(script, {
     URL: gateway.url,
     TOKEN: hostToken,
     NAME: host.name,
     DIR: directory,
     ANNEAL_HOST_DIR: join(directory, 'state'),
+    ...more,
   });
+const offer = (request: HostRequest) => gateway.behind.post(host.requests_queue, request as unknown as Json);
 const answers = (): Map<string, HostResponse> =>
   new Map(
-    gateway.behind.messages(host.responses_queue).map(({ body }) => {
+    gateway.behind.messages(host.responses_queue).flatMap(({ body }) => {
       const answer = body as unknown as HostResponse;
-      return [answer.id, answer];
+      return 'progress' in answer ? [] : [[answer.id, answer] as const];
     }),
   );
 
@@ -125,7 +128,9 @@ describe('a host that is only sh and curl', () => {
     expect(await readFile(marks, 'utf8')).toBe('ran\n');
     const mine = gateway.behind
       .messages(host.responses_queue)
-      .filter(({ body }) => (body as { id: string }).id === 'again');
+      .filter(
+        ({ body }) => (body as { id: string; progress?: string }).id === 'again' && !('progress' in (body as object)),
+      );
     expect(mine.map(({ body }) => (body as { stdout: string }).stdout)).toEqual(['done\n', 'done\n']);
   });
 
@@ -170,6 +175,94 @@ describe('a host that is only sh and curl', () => {
   });
 });
 
+/** Nothing in the PATH but what the script needs: no setsid, no rm. */
+async function leanPath(): Promise<string> {
+  const folder = join(directory, 'bin');
+  await mkdir(folder, { recursive: true });
+  const programs = ['cat', 'chmod', 'curl', 'env', 'head', 'mkdir', 'sh', 'sleep', 'tail', 'tr'];
+  for (const program of programs) {
+    const { output } = await run(`command -v ${program}`, {});
+    await symlink(output.trim(), join(folder, program)).catch(() => undefined);
+  }
+  return folder;
+}
+const shells = ['dash', 'bash', 'busybox sh'];
+
+describe.each(shells)('with %s and nothing else', (shell) => {
+  const tag = shell.replace(' ', '-');
+  it('ends a config at its limit with all that it started, also where no process group can be made', async (test) => {
+    const { code } = await run(`command -v ${shell.split(' ')[0]}`, {});
+    if (code !== 0) test.skip(`${shell} is not on this machine`);
+    const { output } = await run(`command -v ${shell.split(' ')[0]}`, {});
+    const command = shell.replace(/^\S+/, output.trim());
+    const lean = await leanPath();
+    for (const path of [lean, process.env['PATH'] ?? '']) {
+      const id = `late-${tag}-${path.length}`;
+      const pids = join(directory, `pids-${id}`);
+      const stubborn = path === lean ? `trap '' TERM; ` : '';
+      const sleeping = `${stubborn}/bin/sleep 120 & echo $! >>${pids}; echo $$ >>${pids}; echo before; wait; /bin/sleep 120`;
+      await offer(requestOf(id, sleeping, { timeout: 1 }));
+      const looped = await hostLoop({ PATH: path }, loop.replace('sh "$DIR/next"', `${command} "$DIR/next"`));
+      expect(looped.output).toBe('204');
+      expect(answers().get(id)).toMatchObject({
+        status_code: 124,
+        stdout: 'before\n',
+        error: 'deadline: it ran longer than 1 s and was ended',
+      });
+      const started = (await readFile(pids, 'utf8')).trim().split('\n').map(Number);
+      expect(started).toHaveLength(2);
+      expect(started.filter(isAlive)).toEqual([]);
+    }
+  });
+});
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+  return !/^\d+ \(.*\) Z/.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+}
+
+describe('a config that leaves', () => {
+  const cases: [string, string, RegExp | undefined][] = [
+    ['a directory', 'mkdir $heat_outputs_path.x', /output x could not be read: it is not a regular file/],
+    ['a named pipe', 'mkfifo $heat_outputs_path.x', /not a regular file/],
+    ['a link to a secret', 'ln -s /etc/shadow $heat_outputs_path.x', /not a regular file/],
+    ['3 GB', 'truncate -s 3G $heat_outputs_path.x', /output x has more than 65536 bytes; the whole is in /],
+    ['no folder', 'rm -rf "$(dirname "$heat_outputs_path")"', /its folder for outputs is gone/],
+    ['nothing at all', 'rm -rf "$(dirname "$(dirname "$heat_outputs_path")")"', /its folder for outputs is gone/],
+    [
+      'a link for its folder',
+      'd=$(dirname "$heat_outputs_path"); rm -rf "$d"; ln -s /etc "$d"',
+      /its folder for outputs/,
+    ],
+    ['endless output', 'yes & yes >&2', /ran longer than 3 s/],
+    [
+      'more than fits into a post',
+      'i=0; while [ $i -lt 9 ]; do head -c 60000 /dev/zero >$heat_outputs_path.$i; i=$((i+1)); done',
+      undefined,
+    ],
+  ];
+  it.each(cases)('%s is answered with its status, and the next one runs', async (what, script, error) => {
+    const id = what.replaceAll(' ', '-');
+    const more = what.startsWith('endless') ? { timeout: 3 } : {};
+    await offer(requestOf(id, `printf yes >$heat_outputs_path.a; ${script}; wait`, more));
+    await offer(requestOf(`after-${id}`, 'printf fine >$heat_outputs_path.it'));
+    const { output } = await hostLoop();
+    expect(output).toBe('204');
+    const answer = answers().get(id);
+    if (error) expect(answer?.error).toMatch(error);
+    expect(answer?.status_code).toBe(what.startsWith('endless') ? 124 : 0);
+    expect(answers().get(`after-${id}`)).toMatchObject({ status_code: 0, outputs: { it: 'fine' } });
+    if (what.startsWith('endless')) {
+      const { size } = await stat(join(directory, 'state', id, 'stdout'));
+      expect(size).toBeLessThan(3 * 1024 ** 3);
+    }
+  });
+});
+
 it('a message that is no request is given back, and the host is told', async () => {
   await gateway.behind.post(host.requests_queue, { odd: true });
   const { status } = await gateway.call('POST', `/messaging/v2/queues/${host.name}/claims`, undefined, {
@@ -195,6 +288,7 @@ it('the script is the same for the same request', () => {
     claimUrl: 'http://h/c',
     messageUrl: 'http://h/m',
     responsesUrl: 'http://h/r',
+    lists: false,
     ttl: 60,
   };
   expect(renderShellHost(parameters)).toBe(renderShellHost(parameters));
