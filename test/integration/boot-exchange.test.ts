@@ -101,4 +101,26 @@ describe('the boot secret of a machine', () => {
     expect(await (await again()).json()).toEqual(first);
     expect(refusals(w)).toEqual([]);
   });
+
+  it('a machine whose BMC keeps its boot override is active, and its node shows the condition', async () => {
+    const w = await open();
+    const id = w.context.newId();
+    armFault('provisioning.step.await host', () =>
+      w.fault('machine-1', {
+        system: { Boot: { BootSourceOverrideEnabled: 'Continuous', BootSourceOverrideTarget: 'UefiHttp' } },
+      }),
+    );
+    await w.request('create', { id, fence: 1 });
+    expect(await w.answered(id, 1)).toMatchObject({ status: 'complete' });
+    const shown = (await w.node('machine-1')).conditions.find(({ type }) => type === 'BootsFromDisk');
+    expect(shown).toMatchObject({ status: 'False', reason: 'BmcRefused' });
+    expect(shown?.message).toMatch(/node machine-1 .*accepted but reads back/);
+
+    disarmFaults();
+    await w.fault('machine-1', undefined);
+    await w.request('delete', { id, fence: 2 });
+    await w.answered(id, 2);
+    const clean = await w.nodeIs('machine-1', 'available');
+    expect(clean.conditions.map(({ type }) => type)).not.toContain('BootsFromDisk');
+  });
 });

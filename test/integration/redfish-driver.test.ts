@@ -21,6 +21,11 @@ describe('the Redfish driver against the lab', () => {
       (member) => member['@odata.id'],
     );
   };
+  const fault = async (name: string, body: object): Promise<void> => {
+    const authorization = `Basic ${Buffer.from(`${lab.username}:${lab.password}`).toString('base64')}`;
+    const headers = { authorization, 'content-type': 'application/json' };
+    await fetch(`${lab.url}/lab/v1/machines/${name}/faults`, { method: 'POST', headers, body: JSON.stringify(body) });
+  };
   const start = (sessionLimit = 16): Promise<Lab> =>
     startLab({
       machines: 4,
@@ -92,6 +97,23 @@ describe('the Redfish driver against the lab', () => {
     });
     await one.bootFromDisk();
     expect(lab.machines[3]?.state).toMatchObject({ media: null, boot: { enabled: 'Disabled' } });
+  });
+
+  it('returns to the disk by a value that the BMC allows, and empties the drive also when the BMC keeps its override', async () => {
+    const one = machine('machine-4');
+    await one.bootFrom('http://127.0.0.1:1/image');
+    await fault('machine-4', {
+      system: {
+        Boot: {
+          BootSourceOverrideEnabled: 'Continuous',
+          BootSourceOverrideTarget: 'Cd',
+          'BootSourceOverrideTarget@Redfish.AllowableValues': ['Pxe', 'Cd', 'Hdd'],
+          'BootSourceOverrideEnabled@Redfish.AllowableValues': ['Disabled', 'Continuous'],
+        },
+      },
+    });
+    await expect(one.bootFromDisk()).rejects.toThrow(/accepted but reads back/);
+    expect(lab.machines[3]?.state).toMatchObject({ media: null, boot: { target: 'Hdd' } });
   });
 
   it('names node, address and answer of what is refused', async () => {

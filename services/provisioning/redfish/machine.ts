@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import type { Power } from '../node-document.ts';
+import { overridesToDisk, overrideTo } from './boot-override.ts';
 import { linkIn, type Access, type Answer, type RedfishHttp } from './http.ts';
 import { readInventory } from './inventory.ts';
 import { ejectAll, insertImage } from './virtual-media.ts';
@@ -70,14 +71,11 @@ export class RedfishMachine {
   /** Once, from this address: by HTTP boot where the firmware can, else from the virtual drive. */
   async bootFrom(url: string): Promise<'http' | 'media'> {
     const { body } = await this.system();
-    const targets = (body['Boot'] as Body | undefined)?.['BootSourceOverrideTarget@Redfish.AllowableValues'];
+    const boot = (body['Boot'] ?? {}) as Body;
+    const targets = boot['BootSourceOverrideTarget@Redfish.AllowableValues'];
     if (Array.isArray(targets) && targets.includes('UefiHttp')) {
       try {
-        await this.#setBoot({
-          BootSourceOverrideTarget: 'UefiHttp',
-          BootSourceOverrideEnabled: 'Once',
-          HttpBootUri: url,
-        });
+        await this.#setBoot({ ...overrideTo(boot, 'UefiHttp'), HttpBootUri: url });
         return 'http';
       } catch (error) {
         // Advertised is not accepted: what refuses HTTP boot may still take an image.
@@ -86,19 +84,31 @@ export class RedfishMachine {
     }
     const { body: system } = await this.system();
     await insertImage(this, system, url, (why) => this.#refused(why));
-    await this.#setBoot({ BootSourceOverrideTarget: 'Cd', BootSourceOverrideEnabled: 'Once' });
+    await this.#setBoot(overrideTo(boot, 'Cd'));
     return 'media';
   }
 
-  /** From now on it boots from its disk. */
+  /** From now on it boots from its disk. The drive is emptied also when the override is refused. */
   async bootFromDisk(): Promise<void> {
     const { body } = await this.system();
-    const boot = (body['Boot'] ?? {}) as Body;
-    const override = boot['BootSourceOverrideEnabled'];
-    if (override !== undefined && override !== 'Disabled') {
-      await this.#setBoot({ BootSourceOverrideTarget: 'None', BootSourceOverrideEnabled: 'Disabled' });
+    const results = await Promise.allSettled([this.#endOverride(body)]);
+    results.push(...(await Promise.allSettled([ejectAll(this, body, (why) => this.#refused(why))])));
+    for (const result of results) if (result.status === 'rejected') throw result.reason;
+  }
+
+  /** Advertised is not accepted: what the BMC refuses is followed by the next best. */
+  async #endOverride(system: Body): Promise<void> {
+    let refusal: unknown;
+    for (const override of overridesToDisk((system['Boot'] ?? {}) as Body)) {
+      try {
+        await this.#setBoot(override);
+        return;
+      } catch (error) {
+        if (!(error instanceof AnnealError) || error.code !== 'BmcRefused') throw error;
+        refusal = error;
+      }
     }
-    await ejectAll(this, body);
+    if (refusal !== undefined) throw refusal;
   }
 
   async inventory(): Promise<JsonObject> {
@@ -107,7 +117,7 @@ export class RedfishMachine {
   }
 
   /** Read, change that version, read back. A version that moved on meanwhile is read again. */
-  async #setBoot(wanted: Record<string, string>): Promise<void> {
+  async #setBoot(wanted: Readonly<Record<string, string>>): Promise<void> {
     for (let attempt = 1; ; attempt += 1) {
       const before = await this.system();
       const path = this.#path ?? '';

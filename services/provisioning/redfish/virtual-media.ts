@@ -8,16 +8,21 @@ interface Client {
   post(path: string, body: unknown): Promise<Answer>;
 }
 
-/** Drives that take a CD image. */
+/** Drives that take a CD image: those of the system, else those of its managers. */
 async function drives(client: Client, system: Body): Promise<Body[]> {
+  const own = await drivesIn(client, linkIn(system, 'VirtualMedia'));
+  if (own.length > 0) return own;
   const managers = (system['Links'] as Body | undefined)?.['ManagedBy'];
-  const collections = [linkIn(system, 'VirtualMedia')];
   for (const manager of Array.isArray(managers) ? managers : []) {
     const path = linkIn(manager);
-    if (path !== undefined && collections[0] === undefined)
-      collections.push(linkIn((await client.get(path)).body, 'VirtualMedia'));
+    if (path === undefined) continue;
+    const found = await drivesIn(client, linkIn((await client.get(path)).body, 'VirtualMedia'));
+    if (found.length > 0) return found;
   }
-  const path = collections.find((entry) => entry !== undefined);
+  return [];
+}
+
+async function drivesIn(client: Client, path: string | undefined): Promise<Body[]> {
   if (path === undefined) return [];
   const { body } = await client.get(path);
   const found: Body[] = [];
@@ -57,8 +62,15 @@ export async function insertImage(
     throw refused(`it accepted the image but the drive holds ${String(after['Image'])}`);
 }
 
-export async function ejectAll(client: Client, system: Body): Promise<void> {
-  for (const drive of await drives(client, system)) if (!isEmpty(drive)) await eject(client, drive);
+/** @throws AnnealError when a drive still holds an image afterwards. */
+export async function ejectAll(client: Client, system: Body, refused: (why: string) => AnnealError): Promise<void> {
+  for (const drive of await drives(client, system)) {
+    if (isEmpty(drive)) continue;
+    await eject(client, drive);
+    const path = linkIn(drive);
+    const after = path === undefined ? drive : (await client.get(path)).body;
+    if (!isEmpty(after)) throw refused(`the virtual drive ${path} still holds an image after it was ejected`);
+  }
 }
 
 async function eject(client: Client, drive: Body): Promise<void> {

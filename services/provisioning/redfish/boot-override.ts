@@ -1,0 +1,42 @@
+/** Which boot override to ask for, among the values that the BMC allows. Pure. */
+type Body = Readonly<Record<string, unknown>>;
+export type Override = Readonly<Record<string, string>>;
+
+/** Undefined: the BMC lists nothing, so every value of the standard may be tried. */
+function allowed(boot: Body, property: string): readonly unknown[] | undefined {
+  const values = boot[`${property}@Redfish.AllowableValues`];
+  return Array.isArray(values) && values.length > 0 ? values : undefined;
+}
+const allows = (boot: Body, property: string, value: string): boolean =>
+  allowed(boot, property)?.includes(value) ?? true;
+
+/** Once, or for every boot where the firmware knows nothing shorter: the machine is set back to its disk afterwards. */
+export function overrideTo(boot: Body, target: string): Override {
+  const once = allows(boot, 'BootSourceOverrideEnabled', 'Once');
+  return { BootSourceOverrideTarget: target, BootSourceOverrideEnabled: once ? 'Once' : 'Continuous' };
+}
+
+/**
+ * Overrides that lead back to the disk, the best first: none at all, then the disk for good, then the disk once. Empty when
+ * the machine boots from its own order already.
+ */
+export function overridesToDisk(boot: Body): Override[] {
+  const enabled = boot['BootSourceOverrideEnabled'];
+  if (enabled === undefined || enabled === null || enabled === 'Disabled') return [];
+  const pairs = [
+    ['None', 'Disabled'],
+    ['Hdd', 'Continuous'],
+    ['Hdd', 'Once'],
+    ['Hdd', 'Disabled'],
+  ] as const;
+  const possible = pairs.filter(
+    ([target, how]) =>
+      allows(boot, 'BootSourceOverrideTarget', target) && allows(boot, 'BootSourceOverrideEnabled', how),
+  );
+  const overrides = possible.map(([target, how]) => ({
+    BootSourceOverrideTarget: target,
+    BootSourceOverrideEnabled: how,
+  }));
+  // A firmware that lists neither still may end what it was set to.
+  return overrides.length > 0 ? overrides : [{ BootSourceOverrideEnabled: 'Disabled' }];
+}
