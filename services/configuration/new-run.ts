@@ -180,7 +180,7 @@ export function startRun(
     run_id: runId,
   };
   const queued = tell(context, next, 'queued', version);
-  if (target.waits) return queued;
+  if (target.waits) return respond(context, queued, { status: 'in progress', message: deployment.reason });
   return respond(context, queued, {
     status: 'complete',
     message: 'Not waiting for outputs signal',

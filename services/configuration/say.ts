@@ -27,8 +27,10 @@ export function respond(
   const queue = document.asker.replyto;
   const next = last ? { ...document, response: full } : document;
   if (queue === undefined) return next;
+  // One id for each thing that is reported: a host that starts a config is not a repeat of its waiting.
+  const part = last ? '' : document.deployment?.started_at ? ':started' : ':queued';
   const message = service.mint(resourceResponse, {
-    id: `${document.asker.id}:${response.status}`,
+    id: `${document.asker.id}:${response.status}${part}`,
     subject: document.stack_id,
     cause: document.asker,
     data: full,

@@ -110,9 +110,9 @@ export function novaServer(
         case 'active':
           return complete(server, node, given, server.hostname);
         case 'deploying':
-          return { kind: 'waiting', message: `node ${node.name} is being prepared`, ms: lookAgainMs };
+          return building(server, `node ${node.name} is being prepared`);
         case 'wait call-back':
-          return { kind: 'waiting', message: `node ${node.name} boots`, ms: lookAgainMs };
+          return building(server, `node ${node.name} boots`);
         default:
           return { kind: 'failed', error: failureOf(node) };
       }
@@ -200,6 +200,14 @@ export function novaServer(
     resume,
   };
 }
+
+/** A server has its id as soon as it has a node. */
+const building = (server: ServerDocument, message: string): Progress => ({
+  kind: 'waiting',
+  message,
+  ms: lookAgainMs,
+  physical_id: server.id,
+});
 
 /** What the machine is given at its boot. Kept as it came: what is sealed is opened for the machine alone. */
 const keptOf = (given: JsonObject): JsonObject => ({

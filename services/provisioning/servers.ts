@@ -36,8 +36,14 @@ export type Progress =
       readonly replace?: boolean;
       readonly drift?: ResourceResponse['drift'];
     }
-  /** Woken by an event or after `ms`, whichever comes first. */
-  | { readonly kind: 'waiting'; readonly message: string; readonly ms: number; readonly error?: unknown };
+  /** Woken by an event or after `ms`, whichever comes first. `physical_id`: the object exists, and is not complete yet. */
+  | {
+      readonly kind: 'waiting';
+      readonly message: string;
+      readonly ms: number;
+      readonly error?: unknown;
+      readonly physical_id?: string;
+    };
 
 export type Work = (server: ServerDocument, request: Envelope<ResourceRequest>) => Promise<Progress>;
 
@@ -200,6 +206,7 @@ export class Servers {
       await this.#reply(waiting, `${id}:in progress:${waiting.said_count}`, {
         status: 'in progress',
         message: progress.message.slice(0, 4096),
+        ...(progress.physical_id !== undefined && { physical_id: progress.physical_id }),
       });
     }
     await this.#setTimer(server.id, next);

@@ -44,6 +44,13 @@ describe('provisioning with the lab', () => {
     const created = await w.answered(id, 1);
     const address = w.lab.machines[0]?.state.address;
     expect(created).toMatchObject({ status: 'complete', physical_id: id });
+    // The server has its id while it is being built.
+    const building = w.responses.find(({ status }) => status === 'in progress');
+    expect(building).toMatchObject({
+      resource_id: id,
+      physical_id: id,
+      message: expect.stringMatching(/prepared|boots/),
+    });
     expect(created.attributes).toMatchObject({
       name: 'front-end',
       first_address: address,

@@ -38,6 +38,8 @@ function checkProgress({ state, outcome }: Step, { response, before }: Answered)
   const after = state.resources.get(before.id);
   must(after?.request?.fence === before.request?.fence, `${before.id} is at it, and nobody waits for it`);
   must(after?.reason === (response.message ?? before.reason), `${before.id} does not say what its provider does`);
+  const { physical_id = before.physical_id } = response;
+  must(after?.physical_id === physical_id, `${before.id} does not show its object while its provider is at it`);
   const news = response.message !== undefined && response.message !== before.reason;
   must(news || !outcome.changes.resources.has(before.id) || response.physical_id !== undefined, 'no news are written');
 }

@@ -22,6 +22,8 @@ export interface Behaviour {
   readonly atOnce?: true;
   /** Below zero: for ever. */
   readonly waitSeconds?: (request: ActionRequest) => number;
+  /** The id that the object of a creation has while it waits: reported before the wait, as in Heat. */
+  readonly earlyId?: (request: ActionRequest) => string | undefined;
   readonly run: (request: ActionRequest) => Result;
   /** The attributes of one that is taken over, from what its properties and the data of the abandoned one say. */
   readonly adopt?: (request: ActionRequest) => JsonObject;
@@ -74,7 +76,12 @@ const none: Behaviour = {
   run: ({ action, resource }) => (action === 'create' ? { ok: true, physicalId: resource.id, attributes: {} } : done),
 };
 
+/** A creation that fails leaves no object behind, so it has no id. */
+const physicalName = ({ action, properties, resource }: ActionRequest): string | undefined =>
+  action === 'create' && properties['fail'] !== true ? resource.physical_name : undefined;
+
 const test: Behaviour = {
+  earlyId: physicalName,
   waitSeconds({ action, properties }) {
     const perAction = properties['action_wait_secs'];
     const own = isObject(perAction) ? perAction[action] : undefined;
@@ -97,6 +104,7 @@ const test: Behaviour = {
 };
 
 const delay: Behaviour = {
+  earlyId: physicalName,
   waitSeconds({ action, properties }) {
     const actions = properties['actions'];
     if (!(Array.isArray(actions) ? actions : ['CREATE']).includes(action.toUpperCase())) return 0;

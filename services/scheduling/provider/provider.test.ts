@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { stackResources } from '@anneal/contracts/scheduling.ts';
-import { createTestContext } from '@anneal/runtime/testing.ts';
+import { createTestContext, eventually } from '@anneal/runtime/testing.ts';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -76,6 +76,39 @@ describe('a wait', () => {
     } finally {
       await second.dispose();
       await rm(directory, { recursive: true, force: true });
+    }
+  });
+
+  it('shows the physical id of what is being made, and of a replacement', async () => {
+    const harness = await openHarness();
+    const plan = (value: string, wait: number) =>
+      planWith([
+        resource(
+          't',
+          { value: literal(value), update_replace: literal(true), action_wait_secs: literal({ create: wait }) },
+          { type: 'OS::Heat::TestResource' },
+        ),
+      ]);
+    const shown = async (stack: string): Promise<(string | null)[]> => {
+      const { resources } = await harness.ask(stackResources, { project, stack, detail: true, name: 't' });
+      return resources.map(({ action, status, physical_id }) => `${action} ${status} ${physical_id}`);
+    };
+    try {
+      const { id } = await harness.create('s', plan('a', 0));
+      await harness.settled(id);
+      const [before] = await shown(id);
+      expect(before).toMatch(/CREATE COMPLETE s-t-/);
+      await harness.update(id, plan('b', -1));
+      let last: unknown;
+      await eventually(
+        async () => {
+          last = await shown(id);
+          return /CREATE IN_PROGRESS s-t-/.test(String(last)) || undefined;
+        },
+        { what: 'the physical id of a replacement that is being made', last: () => last },
+      );
+    } finally {
+      await harness.dispose();
     }
   });
 

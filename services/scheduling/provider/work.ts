@@ -7,7 +7,7 @@
  */
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
-import type { ResourceAction, ResourceRequest } from '@anneal/contracts/resource.ts';
+import type { ResourceAction, ResourceRequest, ResourceResponse } from '@anneal/contracts/resource.ts';
 import type { StackDocument } from '@anneal/convergence/documents.ts';
 import type { SizeLimit } from '@anneal/convergence/size.ts';
 import { faultPoint } from '@anneal/runtime/fault.ts';
@@ -15,7 +15,7 @@ import type { ServiceContext } from '@anneal/runtime/service.ts';
 import type { Collection } from '@anneal/store/port.ts';
 import type { Timer, Timers } from '@anneal/store/timers.ts';
 import { createAnswering, responseTo, timerOf, type WorkDocument } from './answering.ts';
-import { behaviourOf, type ActionRequest, type Result } from './behaviours.ts';
+import { behaviourOf, type ActionRequest, type Behaviour, type Result } from './behaviours.ts';
 import { createScaling } from './scaling.ts';
 import { createWaitConditions } from './wait-condition.ts';
 
@@ -78,8 +78,10 @@ export function createWorker(parameters: {
       const last = await work.get(data.resource.id);
       if (last && last.fence > data.fence) return;
       if (last?.fence === data.fence) {
-        if (last.response) await respond(message, last.response);
-        else if (last.due_at !== null) await timers().set([timerOf(last.id, data.fence, last.due_at)]);
+        const early = last.response ? undefined : earlyResponse(action, request, behaviour);
+        const answer = last.response ?? early;
+        if (answer) await respond(message, answer);
+        if (!last.response && last.due_at !== null) await timers().set([timerOf(last.id, data.fence, last.due_at)]);
         return;
       }
       const wait = behaviour.waitSeconds?.(request) ?? 0;
@@ -100,6 +102,8 @@ export function createWorker(parameters: {
         response: null,
       });
       await faultPoint('scheduling.provider.waiting');
+      const early = earlyResponse(action, request, behaviour);
+      if (early) await respond(message, early);
       if (dueAt !== null) await timers().set([timerOf(data.resource.id, data.fence, dueAt)]);
     },
     async wake(timer) {
@@ -130,4 +134,16 @@ export function createWorker(parameters: {
       }
     },
   };
+}
+
+/** What an object that is being made shows of itself already. */
+function earlyResponse(
+  action: ResourceAction,
+  request: ActionRequest,
+  { earlyId }: Behaviour,
+): ResourceResponse | undefined {
+  const physical_id = earlyId?.(request);
+  if (physical_id === undefined) return undefined;
+  const { resource, stack, fence } = request;
+  return { resource_id: resource.id, stack_id: stack.id, action, fence, status: 'in progress', physical_id };
 }
