@@ -131,7 +131,7 @@ export const queueMessages = call('queue.messages', 'Look at messages without ta
     /** False leaves out what `client_id` itself posted. */
     echo: z.boolean(),
     client_id: z.string(),
-    /** The host that looks; absent for anyone else, whose look is no word from the host. */
+    /** The host that looks. Absent for others: their look is no word from the host, and secrets in its requests are masked. */
     host_id: z.string().optional(),
   }),
   answer: z.object({ messages: z.array(queueMessageSchema), marker: z.string().nullable() }),
@@ -167,7 +167,11 @@ export const queueClaim = call(
   },
 );
 export const queueClaimShow = call('queue.claim.show', 'A claim and its messages.', {
-  question: inQueue.extend({ claim_id: z.string() }),
+  question: inQueue.extend({
+    claim_id: z.string(),
+    /** The host that asks: it alone sees the secrets in its requests. */
+    host_id: z.string().optional(),
+  }),
   answer: z.object({ claim_id: z.string(), age: z.number(), ttl: z.number(), messages: z.array(queueMessageSchema) }),
 });
 export const queueClaimRenew = call('queue.claim.renew', 'Extend a claim from now.', {

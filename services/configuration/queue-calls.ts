@@ -8,6 +8,7 @@ import { hearOf } from './host.ts';
 import { handlePosted, refuseInvalid, type HostMessageContext } from './host-message.ts';
 import { handOut, noteLook, poppedForm, watchTaken, type HandOutContext } from './hand-out.ts';
 import {
+  hidesSecrets,
   listMessages,
   makeQueue,
   popMessages,
@@ -141,7 +142,7 @@ export function queueRoutes(context: HostMessageContext & SetAsideContext & Hand
         claim_id: data.claim_id,
         age: first ? Math.floor((queues.now() - first.claimed_at) / 1000) : 0,
         ttl: first?.claim_ttl ?? 0,
-        messages: held.map((message) => shown(queues, message)),
+        messages: held.map((message) => shown(queues, message, { isHidden: hidesSecrets(queue, data.host_id) })),
       };
     }),
     answer(service, contract.queueClaimRenew, async ({ data }) => {

@@ -125,12 +125,20 @@ export async function* messagesInOrder(
 export const isClaimed = (message: MessageDocument, now: number): boolean =>
   message.claim_id !== null && message.claim_expires_at > now;
 
-/** As it is handed out: secrets open, ages in seconds. */
-export function shown(context: QueueContext, message: MessageDocument): QueueMessage {
-  const now = context.now();
+/** Only the host itself sees the secrets in its requests while they wait. */
+export const hidesSecrets = ({ host, role }: ResolvedQueue, asker: string | undefined): boolean =>
+  role === 'requests' && asker !== host?.id;
+
+/** As it is handed out: secrets open unless they are hidden, ages in seconds. */
+export function shown(
+  { secrets, now: clock }: QueueContext,
+  message: MessageDocument,
+  { isHidden = false }: { isHidden?: boolean } = {},
+): QueueMessage {
+  const now = clock();
   return {
     id: message.id,
-    body: context.secrets.open(message.body),
+    body: isHidden ? secrets.mask(message.body) : secrets.open(message.body),
     ttl: message.ttl,
     age: Math.max(0, Math.floor((now - message.created_at) / 1000)),
     created_at: new Date(message.created_at).toISOString(),
@@ -149,14 +157,16 @@ export async function listMessages(
     include_claimed: boolean;
     echo: boolean;
     client_id: string;
+    host_id?: string | undefined;
   },
 ): Promise<{ messages: QueueMessage[]; marker: string | null }> {
   const { queue, ids, limit, marker } = options;
   const now = context.now();
+  const isHidden = hidesSecrets(queue, options.host_id);
   if (ids) {
     const found = await context.collections.messages.getMany(ids);
     const here = found.filter((message) => message.queue === queue.id && message.expires_at > now);
-    return { messages: here.map((message) => shown(context, message)), marker: null };
+    return { messages: here.map((message) => shown(context, message, { isHidden })), marker: null };
   }
   const after = marker === undefined ? 0 : Number(marker);
   if (!Number.isSafeInteger(after) || after < 0) {
@@ -172,7 +182,7 @@ export async function listMessages(
     if (messages.length >= limit) break;
   }
   return {
-    messages: messages.map((message) => shown(context, message)),
+    messages: messages.map((message) => shown(context, message, { isHidden })),
     // An empty page keeps its marker, so that a poller does not start from the beginning again.
     marker: messages.at(-1)?.sequence.toString() ?? marker ?? null,
   };

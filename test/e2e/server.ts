@@ -1,5 +1,6 @@
 /** A real Anneal for tests: `anneal serve` as a process of its own, in a folder and on ports of its own, with its lab. */
 import { spawn, type ChildProcess } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -22,6 +23,8 @@ export interface TestServer {
   readonly data: string;
   readonly url: string;
   readonly client: Client;
+  /** Of the administrator. */
+  readonly password: string;
   /** As a power cut of the server: nothing is finished, nothing is told. The lab lives on. */
   kill(): Promise<void>;
   /** Starts again on the same data and port. */
@@ -143,6 +146,10 @@ export async function startServer(options: TestServerOptions): Promise<TestServe
     get client() {
       if (!client) throw new Error('the server has not been started');
       return client;
+    },
+    get password() {
+      const text = readFileSync(join(data, 'credentials.json'), 'utf8');
+      return String((JSON.parse(text) as Record<string, string>)['password']);
     },
     kill: () => end('SIGKILL'),
     start,

@@ -45,6 +45,12 @@ export function queueFor(request: FastifyRequest, use: Use): QueueAccess {
     : { project, queue: caller.responsesQueue, answers };
 }
 
+/** For questions whose answer depends on whether a host asks. */
+export function asHost(request: FastifyRequest): { host_id?: string } {
+  const caller = callerOf(request);
+  return caller.kind === 'host' ? { host_id: caller.id } : {};
+}
+
 export function queueOfHost(host: HostCaller, name: string, use: Use): string {
   const { id, requestsQueue, responsesQueue } = host;
   const either = name === id || name === host.name;

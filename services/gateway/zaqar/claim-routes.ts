@@ -21,7 +21,7 @@ import { baseUrl } from '../http/base-url.ts';
 import { objectBody } from '../http/body.ts';
 import { authenticated, callerOf, type Authenticate } from '../identity/caller.ts';
 import { queueKey, type Wakeups } from '../wakeups.ts';
-import { clientId, queueFor, type QueueAccess } from './access.ts';
+import { asHost, clientId, queueFor, type QueueAccess } from './access.ts';
 import { messageBody, queueHref, type Dialect } from './dialect.ts';
 import { claimGraceOf, claimTtlOf, limitOf, waitOf } from './limits.ts';
 import { renderShellHost } from './shell-host.ts';
@@ -176,7 +176,7 @@ export function claimRoutes(
     const { claim } = request.params;
     const { age, ttl, messages } = await ask('configuration', queueClaimShow, {
       project: access.project,
-      data: { ...access, claim_id: claim },
+      data: { ...access, ...asHost(request), claim_id: claim },
     }).catch((error: unknown) => {
       throw claimMissing(request, access, error);
     });

@@ -7,7 +7,7 @@ import type { Ask } from '../ask.ts';
 import { queryBoolean, queryValue } from '../http/body.ts';
 import { callerOf } from '../identity/caller.ts';
 import { signalByGrant } from '../heat/signal.ts';
-import { clientId, queueFor, signalQueueOf, type QueueAccess } from './access.ts';
+import { asHost, clientId, queueFor, signalQueueOf, type QueueAccess } from './access.ts';
 import { messageBody, postedMessages, queueHref, type Dialect } from './dialect.ts';
 import { isForm, readResponseForm } from './response-form.ts';
 import { limitOf, messageTtlOf, popOf } from './limits.ts';
@@ -68,7 +68,13 @@ export function messageRoutes(scope: FastifyInstance, { ask, dialect }: { ask: A
     const client = clientId(request, dialect.clientIdRequired && callerOf(request).kind === 'user');
     const ids = queryValue(request, 'ids')?.split(',');
     if (ids) {
-      const { messages } = await look(access, { ids, include_claimed: true, echo: true, client_id: client });
+      const { messages } = await look(access, {
+        ...asHost(request),
+        ids,
+        include_claimed: true,
+        echo: true,
+        client_id: client,
+      });
       const bodies = messages.map((message) => messageBody(dialect, access.queue, { ...message, claim_id: null }));
       return reply.send(dialect.lists ? bodies : { messages: bodies });
     }
@@ -76,9 +82,8 @@ export function messageRoutes(scope: FastifyInstance, { ask, dialect }: { ask: A
     const echo = queryBoolean(request, 'echo') ?? false;
     const claimed = queryBoolean(request, 'include_claimed') ?? false;
     const marker = queryValue(request, 'marker');
-    const caller = callerOf(request);
     const page = await look(access, {
-      ...(caller.kind === 'host' && { host_id: caller.id }),
+      ...asHost(request),
       limit,
       echo,
       include_claimed: claimed,
@@ -103,7 +108,13 @@ export function messageRoutes(scope: FastifyInstance, { ask, dialect }: { ask: A
   scope.get<{ Params: { queue: string; message: string } }>(one, hosts, async (request) => {
     const access = queueFor(request, 'take');
     const id = request.params.message;
-    const { messages } = await look(access, { ids: [id], include_claimed: true, echo: true, client_id: '' });
+    const { messages } = await look(access, {
+      ...asHost(request),
+      ids: [id],
+      include_claimed: true,
+      echo: true,
+      client_id: '',
+    });
     const [message] = messages;
     if (!message) {
       throw new AnnealError(

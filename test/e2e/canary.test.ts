@@ -1,0 +1,240 @@
+/**
+ * Secrets, each given in a way of its own, and a search for them in everything that others can read: every GET of every API,
+ * every file of the data folder except those of the machines themselves, the log, every event and every webhook.
+ */
+import { globSync, readFileSync, statSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { eventually } from '@anneal/runtime/testing.ts';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { settled, startServer, type TestServer } from './server.ts';
+
+const secretOf = (way: string): string => `canary-${way}-4711-in-the-clear`;
+const ways = ['parameter', 'file', 'default', 'inner', 'list', 'json', 'password', 'webhook', 'updated', 'metadata'];
+
+const inner = `heat_template_version: 2018-08-31
+parameters:
+  plain: {type: string}
+  made: {type: string}
+  shared: {type: string, default: none}
+  inner: {type: string, hidden: true, default: none}
+resources:
+  v: {type: OS::Heat::Value, properties: {value: {get_param: plain}}, metadata: {password: {get_param: made}}}
+  w: {type: OS::Heat::Value, properties: {value: {list_join: ['-', [{get_param: shared}, {get_param: inner}]]}}}
+outputs:
+  both: {value: {get_attr: [w, value]}}
+`;
+const template = `heat_template_version: 2018-08-31
+parameters:
+  secret: {type: string, hidden: true}
+  filed: {type: string, hidden: true}
+  shared: {type: string, hidden: true}
+  list: {type: comma_delimited_list, hidden: true}
+  map: {type: json, hidden: true}
+resources:
+  value: {type: OS::Heat::Value, properties: {value: {get_param: secret}}}
+  text: {type: OS::Heat::Value, properties: {value: {str_replace: {template: 'x=$P', params: {$P: {get_param: filed}}}}}}
+  listed: {type: OS::Heat::Value, properties: {value: {list_join: [';', {get_param: list}]}}}
+  mapped: {type: OS::Heat::Value, properties: {type: json, value: {map_merge: [{get_param: map}, {more: 1}]}}}
+  random: {type: OS::Heat::RandomString}
+  handle: {type: OS::Heat::WaitConditionHandle}
+  one:
+    type: inner.yaml
+    properties:
+      plain: {get_attr: [text, value]}
+      made: {yaql: {expression: '$.data + "!"', data: {get_param: secret}}}
+  group:
+    type: OS::Heat::ResourceGroup
+    properties:
+      count: 2
+      resource_def:
+        type: inner.yaml
+        properties: {plain: {get_param: secret}, made: {get_attr: [listed, value]}}
+  values:
+    type: OS::Heat::ResourceGroup
+    properties:
+      count: 1
+      resource_def: {type: OS::Heat::Value, properties: {value: {get_param: filed}}}
+  config:
+    type: OS::Heat::SoftwareConfig
+    properties: {config: {str_replace: {template: 'echo $P', params: {$P: {get_param: secret}}}}}
+  server: {type: OS::Heat::DeployedServer, properties: {name: one}}
+  deployment:
+    type: OS::Heat::SoftwareDeployment
+    properties:
+      config: {get_resource: config}
+      server: {get_resource: server}
+      signal_transport: NO_SIGNAL
+      input_values: {password: {get_param: filed}, map: {get_param: map}}
+`;
+
+let server: TestServer;
+let listener: Server;
+const delivered: string[] = [];
+let token = '';
+beforeAll(async () => {
+  listener = createServer((request, response) => {
+    delivered.push(JSON.stringify(request.headers));
+    request.on('data', (chunk: Buffer) => delivered.push(chunk.toString()));
+    request.on('end', () => response.writeHead(204).end());
+  });
+  await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve));
+  server = await startServer({ lab: 1, env: { ANNEAL_LOG_LEVEL: 'trace' } });
+}, 120_000);
+afterAll(async () => {
+  await server?.dispose();
+  listener?.close();
+});
+
+interface Reply {
+  readonly status: number;
+  readonly text: string;
+  readonly json: never;
+}
+async function call(method: string, path: string, body?: unknown): Promise<Reply> {
+  const response = await fetch(`${server.url}${path}`, {
+    method,
+    headers: { 'x-auth-token': token, ...(body !== undefined && { 'content-type': 'application/json' }) },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+    signal: AbortSignal.timeout(30_000),
+  });
+  if (path.includes('auth/tokens')) token = response.headers.get('x-subject-token') ?? token;
+  const text = await response.text();
+  return { status: response.status, text, json: (text.startsWith('{') ? JSON.parse(text) : {}) as never };
+}
+async function done(method: string, path: string, body?: unknown): Promise<Record<string, never>> {
+  const reply = await call(method, path, body);
+  if (reply.status >= 300) throw new Error(`${method} ${path}: ${reply.status} ${reply.text.slice(0, 500)}`);
+  return reply.json;
+}
+
+const heat = '/orchestration/v1/00000000000000000000000000000001';
+const given = (secret: string) => ({
+  template,
+  files: {
+    'inner.yaml': inner,
+    'env.yaml': `parameters: {filed: ${secretOf('file')}}\n`,
+    'more.json': JSON.stringify({
+      parameters: { map: { deep: [secretOf('json')] } },
+      parameter_defaults: { shared: secretOf('default'), inner: secretOf('inner') },
+    }),
+  },
+  environment_files: ['env.yaml', 'more.json'],
+  parameters: { secret: secretOf(secret), list: `a,${secretOf('list')}` },
+});
+
+/** What a template puts among its outputs is shown, as in Heat: its author decides so. */
+const withoutOutputs = (text: string): string =>
+  text.startsWith('{')
+    ? JSON.stringify(JSON.parse(text), (key, value: unknown) => (key === 'outputs' ? [] : value))
+    : text;
+
+/** Every list and object that can be read, found by following what the lists name. */
+async function readings(): Promise<Map<string, string>> {
+  const found = new Map<string, string>();
+  const read = async (path: string): Promise<Record<string, never>> => {
+    const reply = await call('GET', path);
+    expect.soft(reply.status, path).toBeLessThan(500);
+    found.set(path, withoutOutputs(reply.text));
+    return reply.json;
+  };
+  const { stacks } = (await read(`${heat}/stacks?show_nested=true`)) as unknown as {
+    stacks: { stack_name: string; id: string }[];
+  };
+  expect(stacks.length).toBeGreaterThan(4);
+  for (const { stack_name: name, id } of stacks) {
+    const stack = `${heat}/stacks/${name}/${id}`;
+    for (const part of ['', '/template', '/environment', '/files', '/events', '/snapshots', '/outputs'])
+      await read(`${stack}${part}`);
+    const { resources } = (await read(`${stack}/resources?with_detail=true`)) as unknown as {
+      resources: { resource_name: string }[];
+    };
+    for (const { resource_name: resource } of resources) {
+      for (const part of ['', '/metadata', '/events']) await read(`${stack}/resources/${resource}${part}`);
+    }
+    for (const part of ['', '/why', '/plan', '/timeline', '/graph']) await read(`/api/v1/stacks/${id}${part}`);
+  }
+  for (const path of ['software_configs', 'software_deployments', 'services', 'resource_types'])
+    await read(`${heat}/${path}`);
+  const { software_configs: configs } = JSON.parse(found.get(`${heat}/software_configs`) ?? '{}');
+  for (const { id } of configs) await read(`${heat}/software_configs/${id}`);
+  const lists = ['hosts', 'queues', 'subscriptions', 'dead-letters', 'services', 'events', 'nodes', 'deliveries'];
+  for (const path of lists) await read(`/api/v1/${path}`);
+  const { queues } = JSON.parse(found.get('/api/v1/queues') ?? '{}') as { queues: { name: string }[] };
+  for (const { name } of queues) await read(`/api/v1/queues/${encodeURIComponent(name)}/messages`);
+  const { subscriptions } = JSON.parse(found.get('/api/v1/subscriptions') ?? '{}') as {
+    subscriptions: { id: string }[];
+  };
+  for (const { id } of subscriptions)
+    for (const part of ['', '/deliveries']) await read(`/api/v1/subscriptions/${id}${part}`);
+  await read('/baremetal/v1/nodes/detail');
+  await read('/baremetal/v1/nodes/spare');
+  await read('/messaging/v2/queues?detailed=true');
+  return found;
+}
+
+/** As it is, and as one finds it in what was encoded. */
+const forms = (secret: string): string[] => [
+  secret,
+  ...[0, 1, 2].map((shift) =>
+    Buffer.from('x'.repeat(shift) + secret)
+      .toString('base64')
+      .slice(shift === 0 ? 0 : 4, -4),
+  ),
+];
+const leaksIn = (text: string, secrets: ReadonlyMap<string, string>): string[] =>
+  [...secrets].flatMap(([way, secret]) => (forms(secret).some((form) => text.includes(form)) ? [way] : []));
+
+it('no secret, however it was given, can be read by others', async () => {
+  const login = { user: { name: 'admin', domain: { name: 'Default' }, password: server.password } };
+  await done('POST', '/identity/v3/auth/tokens', { auth: { identity: { methods: ['password'], password: login } } });
+  await done('POST', '/api/v1/subscriptions', {
+    url: `http://127.0.0.1:${(listener.address() as AddressInfo).port}/`,
+    secret: `whsec_${Buffer.from(secretOf('webhook')).toString('base64')}`,
+  });
+  await done('POST', '/baremetal/v1/nodes', {
+    name: 'spare',
+    driver: 'redfish',
+    driver_info: {
+      redfish_address: 'http://127.0.0.1:9',
+      redfish_system_id: '/redfish/v1/Systems/1',
+      redfish_username: 'admin',
+      redfish_password: secretOf('password'),
+    },
+  });
+
+  await done('POST', `${heat}/stacks/preview`, { stack_name: 'canary', ...given('parameter') });
+  await done('POST', `${heat}/stacks`, { stack_name: 'canary', ...given('parameter') });
+  expect(await settled(server, 'canary')).toMatchObject({ stack_status: 'CREATE_COMPLETE' });
+  await done('POST', `${heat}/stacks/canary/snapshots`.replace('stacks/canary', await pathOf()), { name: 'before' });
+  await settled(server, 'canary');
+  await done('PUT', `${heat}/${await pathOf()}/preview`, given('updated'));
+  await done('PUT', `${heat}/${await pathOf()}`, given('updated'));
+  expect(await settled(server, 'canary')).toMatchObject({ stack_status: 'UPDATE_COMPLETE' });
+
+  const hosts = (await done('GET', '/api/v1/hosts')) as unknown as { hosts: { id: string }[] };
+  const renewed = await done('POST', `/api/v1/hosts/${hosts.hosts.at(-1)?.id}/token`, {});
+  const secrets = new Map(ways.map((way) => [way, secretOf(way)]));
+  secrets.set('token of the user', token);
+  secrets.set('token of a host', String(renewed['token']));
+  secrets.set('password of the user', server.password);
+
+  await eventually(() => (delivered.length > 20 ? true : undefined), { what: 'webhooks' });
+  const read = await readings();
+  for (const [path, text] of read) expect.soft(leaksIn(text, secrets), path).toEqual([]);
+  expect(leaksIn(delivered.join('\n'), secrets), 'webhooks').toEqual([]);
+  expect(leaksIn(server.output(), secrets), 'the log').toEqual([]);
+  const files = globSync('**/*', { cwd: server.data, exclude: ['lab/machines/**'] }).filter((name) =>
+    statSync(join(server.data, name)).isFile(),
+  );
+  expect(files).toContain('store.db');
+  for (const file of files.filter((name) => name !== 'credentials.json')) {
+    expect.soft(leaksIn(readFileSync(join(server.data, file), 'latin1'), secrets), file).toEqual([]);
+  }
+}, 120_000);
+
+async function pathOf(): Promise<string> {
+  const { stack_name: name, id } = await server.client.stacks.show({ stack: 'canary' });
+  return `stacks/${name}/${id}`;
+}
