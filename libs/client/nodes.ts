@@ -12,11 +12,14 @@ export interface Nodes {
     systemId?: string | undefined;
     username?: string | undefined;
     password?: string | undefined;
+    verifyCa?: boolean | string | undefined;
     resourceClass?: string | undefined;
     traits?: readonly string[] | undefined;
     /** Go on to available. */
     provide?: boolean | undefined;
   }): Promise<Node>;
+  /** Each path of the patch, e.g. `driver_info/redfish_password`, with its value; null removes it. */
+  set(parameters: { node: string; fields: Readonly<Record<string, boolean | string | null>> }): Promise<Node>;
   power(parameters: { node: string; target: string }): Promise<void>;
   provision(parameters: { node: string; target: string }): Promise<void>;
   maintenance(parameters: { node: string; on: boolean; reason?: string | undefined }): Promise<void>;
@@ -49,7 +52,7 @@ export function nodesOf(connection: Connection): Nodes {
       const what = `show the node ${node}`;
       return read(nodeSchema, await connection.json({ service, path: pathOf(node), headers, what }), what);
     },
-    async enrol({ name, address, systemId, username, password, resourceClass, traits, provide }) {
+    async enrol({ name, address, systemId, username, password, verifyCa, resourceClass, traits, provide }) {
       const what = `enrol the node ${name}`;
       const body = await connection.json({
         service,
@@ -64,6 +67,7 @@ export function nodesOf(connection: Connection): Nodes {
             ...(systemId !== undefined && { redfish_system_id: systemId }),
             ...(username !== undefined && { redfish_username: username }),
             ...(password !== undefined && { redfish_password: password }),
+            ...(verifyCa !== undefined && { redfish_verify_ca: verifyCa }),
           },
           ...(resourceClass !== undefined && { resource_class: resourceClass }),
           ...(traits && { traits }),
@@ -71,6 +75,14 @@ export function nodesOf(connection: Connection): Nodes {
         },
         what,
       });
+      return read(nodeSchema, body, what);
+    },
+    async set({ node, fields }) {
+      const what = `change the node ${node}`;
+      const patch = Object.entries(fields).map(([path, value]) =>
+        value === null ? { op: 'remove', path: `/${path}` } : { op: 'add', path: `/${path}`, value },
+      );
+      const body = await connection.json({ service, path: pathOf(node), method: 'PATCH', headers, body: patch, what });
       return read(nodeSchema, body, what);
     },
     power: ({ node, target }) => put(`${pathOf(node)}/states/power`, { target }, `turn the node ${node} to ${target}`),

@@ -43,6 +43,18 @@ export const errorTable = table({
   },
   BmcUnreachable: { status: 502, kind: 'retry', remedy: 'Check the address and the credentials of the node’s BMC.' },
   BmcRefused: { status: 502, kind: 'retry', remedy: 'Look at the BMC’s own log; the answer is in the message.' },
+  BmcMisconfigured: {
+    status: 502,
+    kind: 'final',
+    remedy:
+      'Correct address, credentials, system or redfish_verify_ca of the node (`anneal node set`), then `manage` it.',
+  },
+  IdentityMismatch: {
+    status: 409,
+    kind: 'final',
+    remedy:
+      'Check which machine is there. Put the right one back, or accept this one: `anneal node provide NODE --verb manage`.',
+  },
   HostSilent: {
     status: 504,
     kind: 'final',

@@ -136,6 +136,8 @@ const nodeData = z.object({
   provision_state: z.enum(nodeStates),
   power_state: z.enum(powerStates).nullable(),
   instance_id: z.string().nullable(),
+  /** Null without one; absent in events of older versions. */
+  fault: z.string().nullable().optional(),
   reason: z.string(),
   version: z.number().int(),
   failure: failureSchema.optional(),
@@ -144,6 +146,7 @@ export type NodeEventData = z.infer<typeof nodeData>;
 export const nodeEvent = {
   enrolled: event('node.enrolled', 'A machine is known.', nodeData),
   stateChanged: event('node.provision.changed', 'A node passed from one provision state to another.', nodeData),
+  faultChanged: event('node.fault.changed', 'The system set or cleared the fault of a node.', nodeData),
   powerChanged: event('node.power.changed', 'The power of a node is seen to have changed.', nodeData),
   bootRefused: event(
     'node.boot.refused',

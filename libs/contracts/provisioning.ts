@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { call } from './define.ts';
 import { failureSchema } from './errors.ts';
-import { jsonObject } from './json.ts';
+import { json, jsonObject } from './json.ts';
 import { conditionSchema } from './scheduling.ts';
 
 export const nodeStates = [
@@ -44,7 +44,7 @@ export const nodeViewSchema = z.object({
   instance_info: jsonObject,
   maintenance: z.boolean(),
   maintenance_reason: z.string().nullable(),
-  /** Set and cleared by the system: `power failure`, `clean failure`. */
+  /** Set and cleared by the system: `power failure`, `clean failure`, `identity mismatch`. */
   fault: z.string().nullable(),
   /** Who holds it, doing what, since when. */
   reservation: z.string().nullable(),
@@ -60,18 +60,23 @@ export type NodeView = z.infer<typeof nodeViewSchema>;
 const node = z.object({ node: z.string() });
 const answer = nodeViewSchema;
 
+/** How a node is reached. */
+export const driverInfoSchema = z.object({
+  redfish_address: z.url({ protocol: /^https?$/, error: 'expected an address that begins with http:// or https://' }),
+  /** Path of the system, or its last part; the only one there is when absent. */
+  redfish_system_id: z.string().min(1).max(1024).optional(),
+  redfish_username: z.string().max(255).optional(),
+  redfish_password: z.string().max(4096).optional(),
+  /** How its TLS certificate is checked: true, false, the path of a CA file, or `sha256:…`. Absent: by the setting. */
+  redfish_verify_ca: z.union([z.boolean(), z.string().min(1).max(4096)]).optional(),
+});
+
 export const nodeEnrol = call('node.enrol', 'Make a machine known. With `provide`, take it to available.', {
   question: z.object({
     id: z.string(),
     name: z.string().min(1).max(255),
     driver: z.enum(['redfish']),
-    driver_info: z.object({
-      redfish_address: z.url(),
-      /** Path of the system; the only one there is when absent. */
-      redfish_system_id: z.string().optional(),
-      redfish_username: z.string().optional(),
-      redfish_password: z.string().optional(),
-    }),
+    driver_info: driverInfoSchema,
     resource_class: z.string().default('baremetal'),
     traits: z.array(z.string()).default([]),
     /** Go on through manage, inspect and clean to available. */
@@ -89,6 +94,22 @@ export const nodeList = call('node.list', 'All nodes.', {
 });
 export const nodeShow = call('node.show', 'One node, by id or name.', { question: node, answer });
 export const nodeRemove = call('node.remove', 'Forget a node.', { question: node, answer: z.object({}) });
+/** RFC 6902, with the operations that make sense for fields. */
+export const nodePatchSchema = z
+  .array(
+    z.object({ op: z.enum(['add', 'replace', 'remove', 'test']), path: z.string().max(1024), value: json.optional() }),
+  )
+  .min(1)
+  .max(100);
+export type NodePatch = z.infer<typeof nodePatchSchema>;
+export const nodeUpdate = call(
+  'node.update',
+  'Change name, class, maintenance or the access of a node by a JSON Patch.',
+  {
+    question: node.extend({ patch: nodePatchSchema }),
+    answer,
+  },
+);
 export const nodePower = call('node.power', 'Change the power of a node; answers when the change is accepted.', {
   question: node.extend({ target: z.enum(['power on', 'power off', 'rebooting', 'soft power off', 'soft rebooting']) }),
   answer,

@@ -4,7 +4,10 @@ import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { NodeState, NodeView, powerStates } from '@anneal/contracts/provisioning.ts';
 import type { Condition } from '@anneal/contracts/scheduling.ts';
 import type { CollectionDefinition, Document } from '@anneal/store/port.ts';
+import type { Claims, Identity } from './identity.ts';
+import { identityFault } from './node-faults.ts';
 import type { Step } from './node-states.ts';
+import type { Trust } from './redfish/trust.ts';
 
 export type Power = (typeof powerStates)[number];
 export type PowerTarget = Power | 'rebooting' | 'soft power off' | 'soft rebooting';
@@ -53,7 +56,7 @@ export interface Boot {
 
 export interface OutboxEntry {
   readonly id: string;
-  readonly kind: 'enrolled' | 'state' | 'power' | 'boot refused' | 'removed';
+  readonly kind: 'enrolled' | 'state' | 'power' | 'fault' | 'boot refused' | 'removed';
   readonly data: JsonObject;
 }
 
@@ -65,6 +68,13 @@ export interface NodeDocument extends Document {
   readonly username: string | null;
   /** Sealed. */
   readonly password: Json;
+  /** Null: as the setting of the service says. */
+  readonly verify_ca: Trust | null;
+  /** The machine that was verified; null before. */
+  readonly identity: Identity | null;
+  /** Another machine, that the BMC reported instead. */
+  readonly foreign: Identity | null;
+  readonly claims: Claims;
   readonly resource_class: string;
   readonly traits: readonly string[];
   readonly properties: JsonObject;
@@ -93,7 +103,8 @@ export interface NodeDocument extends Document {
   readonly outbox: readonly OutboxEntry[];
 }
 
-export const nodesDefinition: CollectionDefinition = {
+/** As long as documents are there that have no claims: an absent claim would equal every other absent one. */
+export const unclaimedDefinition: CollectionDefinition = {
   name: 'provisioning_nodes',
   indexes: [
     { fields: ['name'], unique: true },
@@ -101,6 +112,16 @@ export const nodesDefinition: CollectionDefinition = {
     { fields: ['instance_id'] },
     { fields: ['boot.secret_hash'] },
     { fields: ['boot.token_hash'] },
+  ],
+};
+export const nodesDefinition: CollectionDefinition = {
+  ...unclaimedDefinition,
+  indexes: [
+    ...unclaimedDefinition.indexes,
+    { fields: ['claims.given'], unique: true },
+    { fields: ['claims.place'], unique: true },
+    { fields: ['claims.machine'], unique: true },
+    { fields: ['claims.serial'] },
   ],
 };
 
@@ -114,6 +135,7 @@ export function nodeView(node: NodeDocument): NodeView {
       ...(node.system_id !== null && { redfish_system_id: node.system_id }),
       ...(node.username !== null && { redfish_username: node.username }),
       ...(node.password !== null && { redfish_password: '******' }),
+      ...(node.verify_ca !== null && { redfish_verify_ca: node.verify_ca }),
     },
     provision_state: node.state,
     target_provision_state: node.target,
@@ -147,7 +169,15 @@ const endOf = (target: PowerTarget | null): Power | null =>
 
 function conditionsOf(node: NodeDocument): Condition[] {
   const stalled = node.work !== null && node.work.attempts > 0;
+  const isOther = node.fault === identityFault;
   return [
+    {
+      type: 'Identity',
+      status: isOther ? 'False' : node.identity === null ? 'Unknown' : 'True',
+      reason: isOther ? 'AnotherMachine' : node.identity === null ? 'NotVerified' : 'Verified',
+      message: isOther ? (node.last_error?.message ?? '') : '',
+      since: isOther ? (node.fault_since ?? node.created_at) : node.created_at,
+    },
     {
       type: 'Reachable',
       status: node.fault === 'power failure' ? 'False' : node.power === null ? 'Unknown' : 'True',

@@ -5,13 +5,16 @@
  * D2 Before a step begins, a durable timer is set beyond it: if this process dies, another comes by.
  * D3 An outcome is written only over the work it belongs to: after an abort, or in a second process, it is dropped.
  * D4 Work ends: each state has a deadline, after which it fails with the last error that it met.
+ * D5 A step whose work was taken away (an abort, here or in another process) is cut off, so that the controller is free.
  */
 import { AnnealError, toFailure, type Failure } from '@anneal/contracts/errors.ts';
 import { faultPoint } from '@anneal/runtime/fault.ts';
 import type { ServiceContext } from '@anneal/runtime/service.ts';
 import type { Timers } from '@anneal/store/timers.ts';
+import type { Bmcs } from './bmcs.ts';
 import type { Settled } from './boot-steps.ts';
 import { withoutWarning, withWarning, type NodeDocument } from './node-document.ts';
+import { identityChange } from './node-faults.ts';
 import { lateFailure, move, type Budgets, type Moment } from './node-moves.ts';
 import type { NodeChange, NodeRecords } from './node-records.ts';
 import { stepAfter, type Verb } from './node-states.ts';
@@ -22,13 +25,16 @@ export interface NodeDriverOptions {
   readonly context: ServiceContext;
   readonly records: NodeRecords;
   readonly steps: ReturnType<typeof createSteps>;
+  readonly bmcs: Bmcs;
   readonly timers: () => Timers;
   readonly budgets: Budgets;
 }
 
 export const timerOfNode = (id: string): string => `node:${id}`;
-/** Beyond the longest step: requests with their retries, and the wait for the power. */
-const watchMs = 90_000;
+/** Beyond the longest step: a few turns at the controller. */
+const watchMs = 150_000;
+/** D5. How often a step that takes long looks whether it is still wanted. */
+const lookMs = 2_000;
 
 export class NodeDriver {
   readonly #options: NodeDriverOptions;
@@ -46,6 +52,12 @@ export class NodeDriver {
   get moment(): Moment {
     const { context, budgets } = this.#options;
     return { now: context.now().getTime(), newId: context.newId, budgets };
+  }
+
+  /** The work in hand is no longer wanted; what a new document says is done at once. */
+  cut(id: string): void {
+    this.#options.bmcs.cut(id, new Unwanted());
+    this.kick(id);
   }
 
   /** Something may be to do for this node. */
@@ -67,7 +79,7 @@ export class NodeDriver {
       move(node, verb, { moment: this.moment, ...options }),
     );
     if (!told) throw new AnnealError('NotFound', `There is no node ${id}.`);
-    this.kick(id);
+    this.cut(id);
     return told;
   }
 
@@ -95,11 +107,12 @@ export class NodeDriver {
       await faultPoint(`provisioning.step.${work.step}`);
       let decide: (current: NodeDocument) => NodeChange;
       try {
-        const outcome = await steps[work.step](node);
+        const outcome = await this.#whileWanted(node, () => steps[work.step](node));
         decide = (current) => this.#after(current, outcome);
       } catch (error) {
         // Cut off by our own stop, which is nobody's fault: whoever starts next does the step again.
         if (this.#flights.stopping) return;
+        if (error instanceof Unwanted) continue;
         this.#options.context.log.warn(
           { err: error, node: node.name, step: work.step, attempt: work.attempts + 1 },
           'a step failed',
@@ -107,6 +120,23 @@ export class NodeDriver {
         decide = (current) => this.#afterError(current, error);
       }
       await this.#write(node, decide);
+    }
+  }
+
+  /** D5 */
+  async #whileWanted<T>(node: NodeDocument, step: () => Promise<T>): Promise<T> {
+    const { records, bmcs } = this.#options;
+    const look = setInterval(() => {
+      records
+        .get(node.id)
+        .then((current) => (current?.work?.id === node.work?.id ? undefined : bmcs.cut(node.id, new Unwanted())))
+        // The store is away for a moment: the step goes on.
+        .catch(() => undefined);
+    }, lookMs);
+    try {
+      return await step();
+    } finally {
+      clearInterval(look);
     }
   }
 
@@ -156,7 +186,8 @@ export class NodeDriver {
     const { work } = node;
     if (!work) return {};
     const failure = toFailure(error);
-    if (isHopeless(node, error)) return this.#failed(node, failure);
+    const other = identityChange(node, error, new Date(this.moment.now));
+    if (isHopeless(node, error)) return { ...this.#failed(node, failure), ...other };
     const attempts = work.attempts + 1;
     const pause = Math.min(30_000, 500 * 2 ** Math.min(attempts, 6)) * (0.75 + Math.random() / 2);
     return { work: { ...work, attempts, next_at: this.moment.now + pause }, last_error: failure };
@@ -170,6 +201,11 @@ export class NodeDriver {
   #setTimer(id: string, dueAt: number): Promise<void> {
     return this.#options.timers().set([{ id: timerOfNode(id), dueAt, data: { node: id } }]);
   }
+}
+
+/** The work of a step was taken away while it ran. */
+class Unwanted extends Error {
+  override readonly name = 'Unwanted';
 }
 
 function withNewerBoot(change: NodeChange, node: NodeDocument): NodeChange {

@@ -34,7 +34,7 @@ export function move(
   const state = nextState(node.state, verb);
   if (state === undefined) {
     const can = Object.keys(transitions[node.state]).filter(
-      (name) => name !== 'done' && name !== 'fail' && name !== 'keep',
+      (name) => name !== 'done' && name !== 'fail' && name !== 'keep' && name !== 'accept',
     );
     throw new AnnealError(
       'Conflict',
@@ -79,6 +79,25 @@ const work = (step: Step, budgetMs: number, { now, newId }: Moment): Work => ({
   next_at: 0,
   deadline: now + budgetMs,
 });
+
+/** The node's machine is from now on the one that answers. What was known of the other one goes. */
+export function acceptedMachine(node: NodeDocument): NodeChange {
+  const { inspected_at: _inspected, ...properties } = node.properties;
+  return {
+    identity: node.foreign ?? node.identity,
+    foreign: null,
+    fault: null,
+    fault_since: null,
+    power: null,
+    poll: { failures: 0, reading: null },
+    properties,
+    instance_id: null,
+    instance_info: {},
+    facts: {},
+    boot: null,
+    warnings: [],
+  };
+}
 
 export function changePower(target: PowerTarget, moment: Moment): NodeChange {
   const soft = target === 'soft power off' || target === 'soft rebooting';

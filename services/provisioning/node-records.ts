@@ -5,13 +5,15 @@
  * N2 The event of a change is in the document before it is on the bus, and leaves it after: a crash between the two
  *    publishes it again with the same id, in order.
  */
-import type { Failure } from '@anneal/contracts/errors.ts';
+import { AnnealError, type Failure } from '@anneal/contracts/errors.ts';
 import { nodeEvent, type NodeEventData } from '@anneal/contracts/events.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import { faultPoint } from '@anneal/runtime/fault.ts';
 import type { ServiceContext } from '@anneal/runtime/service.ts';
-import type { Collection, Draft } from '@anneal/store/port.ts';
-import { nodesDefinition, type NodeDocument, type OutboxEntry } from './node-document.ts';
+import { DuplicateError, type Collection, type Draft } from '@anneal/store/port.ts';
+import { claimsOf, merged as mergedIdentity, wordsFor, type Claims, type Identity } from './identity.ts';
+import { openNodes } from './node-claims.ts';
+import type { NodeDocument, OutboxEntry } from './node-document.ts';
 
 export type NodeChange = Partial<Omit<NodeDocument, 'id' | 'version' | 'outbox'>>;
 
@@ -20,6 +22,7 @@ const definitions = {
   state: nodeEvent.stateChanged,
   power: nodeEvent.powerChanged,
   'boot refused': nodeEvent.bootRefused,
+  fault: nodeEvent.faultChanged,
   removed: nodeEvent.removed,
 } as const;
 
@@ -36,7 +39,7 @@ export class NodeRecords {
   }
 
   static async open(context: ServiceContext): Promise<NodeRecords> {
-    return new NodeRecords(context, await context.store.collection<NodeDocument>(nodesDefinition));
+    return new NodeRecords(context, await openNodes(context));
   }
 
   onStateChange(watch: (after: NodeDocument, before: NodeDocument) => void): void {
@@ -89,6 +92,41 @@ export class NodeRecords {
     }
   }
 
+  /**
+   * Records which machine answers for the node, over the work in which that was read.
+   * @throws AnnealError AlreadyExists when it is the machine of another node.
+   */
+  async learn(seen: NodeDocument, found: Identity): Promise<void> {
+    const identity = mergedIdentity(seen.identity, found);
+    const claims = claimsOf({ ...seen, identity });
+    const same = await this.#sameSerial(seen.id, identity, claims);
+    if (same) throw sameMachine(seen.name, same, identity);
+    try {
+      await this.change(seen.id, (current) => (current.work?.id === seen.work?.id ? { identity, claims } : undefined));
+    } catch (error) {
+      if (!(error instanceof DuplicateError)) throw error;
+      throw sameMachine(seen.name, await this.holderOf(claims, seen.id), identity);
+    }
+  }
+
+  /** The other node that has one of these claims. */
+  async holderOf(claims: Claims, id: string): Promise<NodeDocument | undefined> {
+    for (const name of ['machine', 'place', 'given'] as const) {
+      const [holder] = await this.collection.find({ where: { [`claims.${name}`]: claims[name] }, limit: 1 });
+      if (holder && holder.id !== id) return holder;
+    }
+    return undefined;
+  }
+
+  /** A UUID decides where both have one; the serial number where one has none. */
+  async #sameSerial(id: string, identity: Identity, { serial }: Claims): Promise<NodeDocument | undefined> {
+    if (serial === null) return undefined;
+    const others = await this.collection.find({ where: { 'claims.serial': serial } });
+    return others.find(
+      (other) => other.id !== id && (identity.uuid === null || (other.identity?.uuid ?? null) === null),
+    );
+  }
+
   /** One attempt over the version given; undefined when it has moved on. */
   async replace(current: NodeDocument, change: NodeChange): Promise<NodeDocument | undefined> {
     const now = this.#context.now().toISOString();
@@ -105,6 +143,8 @@ export class NodeRecords {
     const refused = merged.boot?.refused_at;
     if (refused !== undefined && refused !== null && refused !== current.boot?.refused_at)
       entries.push(this.#entry('boot refused', { ...merged, reason: refusalIn(merged) }, null));
+    if (merged.fault !== current.fault)
+      entries.push(this.#entry('fault', merged, merged.fault === null ? null : merged.last_error));
     if (merged.power !== current.power) entries.push(this.#entry('power', merged, null));
     const { version: _version, ...draft } = merged;
     const replaced = await this.collection.replace({ ...draft, outbox: entries }, current.version);
@@ -133,6 +173,7 @@ export class NodeRecords {
       provision_state: node.state,
       power_state: node.power,
       instance_id: node.instance_id,
+      fault: node.fault,
       reason: node.reason,
       version: node.version,
       ...(failure && { failure }),
@@ -168,3 +209,14 @@ export class NodeRecords {
 
 const refusalIn = (node: NodeDocument): string =>
   node.warnings?.find(({ type }) => type === 'CredentialsSafe')?.message ?? node.reason;
+/** E.g. for a second address of one controller. */
+export function sameMachine(name: string, holder: NodeDocument | undefined, identity: Identity | null): AnnealError {
+  const other = holder ? `node ${holder.name} (${holder.address} ${holder.system_id ?? ''})` : 'another node';
+  const found = identity ? ` It reports ${wordsFor(identity)}.` : '';
+  return new AnnealError(
+    'AlreadyExists',
+    `Node ${name} is the same machine as ${other.replace(' )', ')')}, and a machine has one node.${found} ` +
+      'If these values are a placeholder that many machines report, name them in ANNEAL_PROVISIONING_PLACEHOLDER_IDS.',
+    { details: { node: name, ...(holder && { other: holder.id }) } },
+  );
+}

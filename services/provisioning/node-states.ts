@@ -18,32 +18,41 @@
  * | clean failed   | it may hold someone's data                    | `clean` again, or `manage` by someone who knows    |
  * | error          | it could not be taken from its server         | `deleted` again                                    |
  *
+ * `accept` is `manage` for a node with the fault `identity mismatch`: the operator takes the machine that is there for
+ * the node's. It is verified again, and its server, which was on another machine, is no longer its own.
+ *
  * Work in hand is a list of steps per state; a state without steps waits for a verb. `abort` leaves every working state.
  */
 import type { NodeState } from '@anneal/contracts/provisioning.ts';
 
 /** By people or programs, through the API or a resource. */
-export const requestVerbs = ['manage', 'inspect', 'provide', 'clean', 'deploy', 'deleted', 'abort'] as const;
+export const requestVerbs = ['manage', 'accept', 'inspect', 'provide', 'clean', 'deploy', 'deleted', 'abort'] as const;
 /** By the service, about the work in hand. `keep`: cleaned, and not to be made available. */
 export const outcomeVerbs = ['done', 'keep', 'fail'] as const;
 export type Verb = (typeof requestVerbs)[number] | (typeof outcomeVerbs)[number];
 export const verbs: readonly Verb[] = [...requestVerbs, ...outcomeVerbs];
 
 export const transitions: { readonly [S in NodeState]: { readonly [V in Verb]?: NodeState } } = {
-  enroll: { manage: 'verifying' },
+  enroll: { manage: 'verifying', accept: 'verifying' },
   verifying: { done: 'manageable', fail: 'enroll', abort: 'enroll' },
-  manageable: { inspect: 'inspecting', provide: 'available', clean: 'cleaning', manage: 'verifying' },
+  manageable: {
+    inspect: 'inspecting',
+    provide: 'available',
+    clean: 'cleaning',
+    manage: 'verifying',
+    accept: 'verifying',
+  },
   inspecting: { done: 'manageable', fail: 'inspect failed', abort: 'inspect failed' },
-  'inspect failed': { inspect: 'inspecting', manage: 'verifying' },
-  available: { deploy: 'deploying', manage: 'manageable' },
+  'inspect failed': { inspect: 'inspecting', manage: 'verifying', accept: 'verifying' },
+  available: { deploy: 'deploying', manage: 'manageable', accept: 'verifying' },
   deploying: { done: 'wait call-back', fail: 'deploy failed', abort: 'deploy failed', deleted: 'deleting' },
   'wait call-back': { done: 'active', fail: 'deploy failed', abort: 'deploy failed', deleted: 'deleting' },
   'deploy failed': { deleted: 'deleting' },
   active: { deleted: 'deleting' },
   deleting: { done: 'cleaning', fail: 'error', abort: 'error' },
   cleaning: { done: 'available', keep: 'manageable', fail: 'clean failed', abort: 'clean failed' },
-  'clean failed': { clean: 'cleaning', manage: 'manageable' },
-  error: { deleted: 'deleting' },
+  'clean failed': { clean: 'cleaning', manage: 'manageable', accept: 'verifying' },
+  error: { deleted: 'deleting', accept: 'verifying' },
 };
 
 export const nextState = (state: NodeState, verb: Verb): NodeState | undefined => transitions[state][verb];

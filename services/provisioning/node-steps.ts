@@ -61,12 +61,14 @@ export function createSteps(options: StepOptions): Readonly<Record<Step, (node: 
 
   return {
     verify: async (node) => {
-      const power = await bmcs.with(node, (machine) => machine.power());
+      const { power, identity } = await bmcs.with(node, (machine) => machine.verify());
+      await records.learn(node, identity);
       return { kind: 'next', change: { power }, reason: 'its BMC answers' };
     },
 
     inspect: async (node) => {
-      const inventory = await bmcs.with(node, (machine) => machine.inventory());
+      const { inventory, identity } = await bmcs.with(node, (machine) => machine.inventory());
+      await records.learn(node, identity);
       const properties = { ...inventory, inspected_at: context.now().toISOString() };
       return { kind: 'next', change: { properties }, reason: 'its inventory is read' };
     },
@@ -148,6 +150,8 @@ export function createSteps(options: StepOptions): Readonly<Record<Step, (node: 
 export function isHopeless(node: NodeDocument, error: unknown): boolean {
   if (!(error instanceof AnnealError)) return false;
   if (error.kind !== 'retry') return true;
-  const status = toFailure(error).details?.['status'];
-  return node.state === 'verifying' && (status === 401 || status === 403 || status === 404);
+  const { status, method, unfit } = toFailure(error).details ?? {};
+  // The final word of a request that is not to be repeated: once more, for a controller that was just busy.
+  if (method === 'POST' && status === 500) return (node.work?.attempts ?? 0) > 0;
+  return node.state === 'verifying' && (status === 404 || unfit === true);
 }

@@ -6,16 +6,21 @@ import type {
   nodeMaintenance,
   nodePower,
   nodeProvision,
+  nodeUpdate,
   NodeView,
 } from '@anneal/contracts/provisioning.ts';
 import type { ServiceContext } from '@anneal/runtime/service.ts';
 import { DuplicateError, type Draft } from '@anneal/store/port.ts';
+import { claimsOf } from './identity.ts';
 import type { z } from 'zod';
 import { nodeView, type NodeDocument } from './node-document.ts';
+import { identityFault, requireOwnMachine } from './node-faults.ts';
 import type { NodeDriver } from './node-driver.ts';
-import { changePower, move } from './node-moves.ts';
-import type { NodeRecords } from './node-records.ts';
+import { acceptedMachine, changePower, move } from './node-moves.ts';
+import { fieldsAfter, hiddenPassword, type Fields } from './node-patch.ts';
+import { sameMachine, type NodeChange, type NodeRecords } from './node-records.ts';
 import { removableStates } from './node-states.ts';
+import { normalTrust, trustProblem, type Trust } from './redfish/trust.ts';
 
 type Question<T extends { data: z.ZodType }> = z.output<T['data']>;
 
@@ -35,15 +40,23 @@ export class Nodes {
     // The asker chose the id: this is the same question again.
     if (known) return nodeView(known);
     const { driver_info: info } = question;
-    const now = this.#context.now().toISOString();
-    const draft: Draft<NodeDocument> = {
+    requireTrust(info.redfish_verify_ca);
+    const place = {
       id: question.id,
-      name: question.name,
-      driver: question.driver,
       address: info.redfish_address.replace(/\/+$/, ''),
       system_id: info.redfish_system_id ?? null,
+    };
+    const now = this.#context.now().toISOString();
+    const draft: Draft<NodeDocument> = {
+      ...place,
+      name: question.name,
+      driver: question.driver,
       username: info.redfish_username ?? null,
       password: info.redfish_password === undefined ? null : this.#context.secrets.seal(info.redfish_password),
+      verify_ca: info.redfish_verify_ca === undefined ? null : normalTrust(info.redfish_verify_ca),
+      identity: null,
+      foreign: null,
+      claims: claimsOf({ ...place, identity: null }),
       resource_class: question.resource_class,
       traits: question.traits,
       properties: {},
@@ -75,7 +88,7 @@ export class Nodes {
       if (!(error instanceof DuplicateError)) throw error;
       const again = await this.#records.get(question.id);
       if (again) return nodeView(again);
-      throw new AnnealError('AlreadyExists', `There is a node named ${question.name} already.`, { cause: error });
+      throw await this.#taken(error, draft);
     }
     if (!question.provide) return nodeView(node);
     return nodeView(
@@ -123,10 +136,11 @@ export class Nodes {
           `Node ${node.name} is ${node.state} (${node.work.step}); its power is changed by that work now.`,
         );
       }
+      requireOwnMachine(node, 'powered');
       return changePower(question.target, this.#driver.moment);
     });
     if (!told) throw new AnnealError('NotFound', `There is no node ${question.node}.`);
-    this.#driver.kick(id);
+    this.#driver.cut(id);
     return nodeView(told);
   }
 
@@ -135,6 +149,12 @@ export class Nodes {
     const verb = question.target;
     const told = await this.#records.change(id, (node) => {
       if (verb === 'abort' && node.work?.step === 'change power') return { work: null, power_target: null };
+      const isOther = node.fault === identityFault;
+      if (isOther && verb === 'manage') {
+        const reason = 'the machine that answers is accepted';
+        return move(node, 'accept', { moment: this.#driver.moment, reason, change: acceptedMachine(node) });
+      }
+      if (verb !== 'abort' && verb !== 'deleted') requireOwnMachine(node, `told "${verb}"`);
       const cleanFirst =
         verb === 'provide' && this.#driver.moment.budgets.cleanOnProvide && node.state === 'manageable';
       // Cleaning leads to where the node was going: a manageable one back, one that is provided on.
@@ -153,8 +173,65 @@ export class Nodes {
       });
     });
     if (!told) throw new AnnealError('NotFound', `There is no node ${question.node}.`);
-    this.#driver.kick(id);
+    this.#driver.cut(id);
     return nodeView(told);
+  }
+
+  /** @throws AnnealError InvalidRequest that names every operation that cannot be done; Conflict during work. */
+  async update(question: Question<typeof nodeUpdate>): Promise<NodeView> {
+    const { id } = await this.#find(question.node);
+    let wanted: Partial<NodeDocument> = {};
+    try {
+      const told = await this.#records.change(id, (node) => {
+        wanted = this.#changeFrom(node, fieldsAfter(fieldsOf(node), question.patch));
+        return wanted;
+      });
+      if (!told) throw new AnnealError('NotFound', `There is no node ${question.node}.`);
+      return nodeView(told);
+    } catch (error) {
+      if (!(error instanceof DuplicateError)) throw error;
+      const node = await this.#find(id);
+      throw await this.#taken(error, { ...node, ...wanted });
+    }
+  }
+
+  #changeFrom(node: NodeDocument, fields: Fields): NodeChange {
+    const { driver_info: info } = fields;
+    requireTrust(info.redfish_verify_ca);
+    const place = {
+      address: info.redfish_address.replace(/\/+$/, ''),
+      system_id: info.redfish_system_id ?? null,
+    };
+    const moved = place.address !== node.address || place.system_id !== node.system_id;
+    if (moved && node.work) {
+      throw new AnnealError(
+        'Conflict',
+        `Node ${node.name} is ${node.state} (${node.work.step}); its BMC is in use. Abort that, or wait for it.`,
+      );
+    }
+    // The path was found at the other address. The machine has to be the same, which every reading checks.
+    const identity = moved && node.identity ? { ...node.identity, path: null } : node.identity;
+    return {
+      ...place,
+      name: fields.name,
+      resource_class: fields.resource_class,
+      maintenance: fields.maintenance,
+      maintenance_reason: fields.maintenance ? (fields.maintenance_reason ?? null) : null,
+      username: info.redfish_username ?? null,
+      ...(info.redfish_password !== hiddenPassword && {
+        password: info.redfish_password === undefined ? null : this.#context.secrets.seal(info.redfish_password),
+      }),
+      verify_ca: info.redfish_verify_ca === undefined ? null : normalTrust(info.redfish_verify_ca),
+      ...(moved && { identity, claims: claimsOf({ id: node.id, ...place, identity }) }),
+    };
+  }
+
+  /** Which other node has the name, or is the machine. */
+  async #taken(error: DuplicateError, node: Pick<NodeDocument, 'id' | 'name' | 'claims'>): Promise<AnnealError> {
+    const [namesake] = await this.#records.collection.find({ where: { name: node.name }, limit: 1 });
+    if (namesake && namesake.id !== node.id)
+      return new AnnealError('AlreadyExists', `There is a node named ${node.name} already.`, { cause: error });
+    return sameMachine(node.name, await this.#records.holderOf(node.claims, node.id), null);
   }
 
   async maintenance(question: Question<typeof nodeMaintenance>): Promise<NodeView> {
@@ -174,3 +251,27 @@ export class Nodes {
     return node;
   }
 }
+
+function requireTrust(trust: Trust | undefined): void {
+  const problem = trust === undefined ? undefined : trustProblem(trust);
+  if (problem === undefined) return;
+  const path = 'driver_info.redfish_verify_ca';
+  throw new AnnealError('InvalidRequest', `The node cannot be as wanted: ${path}: ${problem}.`, {
+    mistakes: [{ code: 'invalid_value', path, message: problem }],
+  });
+}
+
+/** What of a node its operator may change. */
+const fieldsOf = (node: NodeDocument): Fields => ({
+  name: node.name,
+  resource_class: node.resource_class,
+  maintenance: node.maintenance,
+  maintenance_reason: node.maintenance_reason,
+  driver_info: {
+    redfish_address: node.address,
+    ...(node.system_id !== null && { redfish_system_id: node.system_id }),
+    ...(node.username !== null && { redfish_username: node.username }),
+    ...(node.password !== null && { redfish_password: hiddenPassword }),
+    ...(node.verify_ca !== null && { redfish_verify_ca: node.verify_ca }),
+  },
+});

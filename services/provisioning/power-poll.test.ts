@@ -1,6 +1,7 @@
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { describe, expect, it } from 'vitest';
 import type { NodeDocument } from './node-document.ts';
+import { identityFault } from './node-faults.ts';
 import { afterMiss, afterReading } from './power-poll.ts';
 
 const at = new Date(0);
@@ -34,5 +35,20 @@ describe('power poll', () => {
     expect(
       afterMiss(node({ fault: 'clean failure', poll: { failures: 2, reading: null } }), dead, at),
     ).not.toHaveProperty('fault');
+  });
+
+  it('L4: another machine is a fault at the first reading, kept until the right one answers', () => {
+    const reported = { uuid: 'u2', serial: null, manufacturer: null, model: null, path: null };
+    const other = new AnnealError('IdentityMismatch', 'another machine', { details: { reported } });
+    const seen = { ...node(), ...afterMiss(node(), other, at) };
+    expect(seen).toMatchObject({ fault: identityFault, power: null, foreign: reported, poll: { failures: 0 } });
+    expect(afterMiss(seen, other, at)).toBeUndefined();
+    expect(afterMiss(seen, dead, at)).not.toHaveProperty('fault');
+    expect(afterReading(seen, 'power on')).toMatchObject({ fault: null, foreign: null, power: 'power on' });
+  });
+
+  it('does not take the fault away from a node that is the same machine as another', () => {
+    const twin = node({ fault: identityFault, foreign: null });
+    expect(afterReading(twin, 'power off')).not.toHaveProperty('fault');
   });
 });

@@ -12,6 +12,7 @@ import {
   nodeProvision,
   nodeRemove,
   nodeShow,
+  nodeUpdate,
 } from '@anneal/contracts/provisioning.ts';
 import { requestsQueue } from '@anneal/contracts/queues.ts';
 import { provisioningTypes } from '@anneal/hot/types/provisioning.ts';
@@ -44,7 +45,12 @@ export const provisioningService = defineService({
       cleanOnProvide: values.cleanOnProvide,
     };
     const records = await NodeRecords.open(context);
-    const bmcs = new Bmcs({ secrets: context.secrets });
+    const bmcs = new Bmcs({
+      secrets: context.secrets,
+      trust: values.verifyCa,
+      placeholders: values.placeholderIds,
+      now: () => context.now().getTime(),
+    });
     const hosts = new Hosts(context);
     let opened: Timers | undefined;
     const timers = (): Timers => {
@@ -52,7 +58,7 @@ export const provisioningService = defineService({
       return opened;
     };
     const steps = createSteps({ context, records, bmcs, hosts, bootRetryMs: values.bootRetrySeconds * 1000 });
-    const driver = new NodeDriver({ context, records, steps, timers, budgets });
+    const driver = new NodeDriver({ context, records, bmcs, steps, timers, budgets });
     const families: Readonly<Record<string, Readonly<Record<string, Work>>>> = {
       'OS::Nova::Server': novaServer({ context, records, driver, bmcs, hosts, current: (id) => servers.get(id) }),
       'OS::Heat::DeployedServer': deployedServer({ context, hosts }),
@@ -121,6 +127,7 @@ export const provisioningService = defineService({
         }),
         answer(context, nodePower, ({ data }) => nodes.power(data)),
         answer(context, nodeProvision, ({ data }) => nodes.provision(data)),
+        answer(context, nodeUpdate, ({ data }) => nodes.update(data)),
         answer(context, nodeMaintenance, ({ data }) => nodes.maintenance(data)),
         answer(context, bootDocumentShow, ({ data }) => boots.document(data.secret)),
         answer(context, bootExchange, ({ data }) => boots.exchange(data)),

@@ -1,5 +1,6 @@
 import { defineSettings } from '@anneal/runtime/settings.ts';
 import { z } from 'zod';
+import { normalTrust, trustProblem } from './redfish/trust.ts';
 
 const seconds = (fallback: number) => z.coerce.number().positive().max(86_400).default(fallback);
 
@@ -36,6 +37,39 @@ export const settings = defineSettings({
     schema: z.stringbool().default(false),
     meaning: 'Clean a machine when it is first made available, besides after each use.',
     cost: 'True boots every new machine once and erases what it came with.',
+  },
+  verifyCa: {
+    env: 'ANNEAL_PROVISIONING_VERIFY_CA',
+    schema: z
+      .string()
+      .default('true')
+      .transform(normalTrust)
+      .superRefine((trust, context) => {
+        const problem = trustProblem(trust);
+        if (problem !== undefined) context.addIssue({ code: 'custom', message: problem });
+      }),
+    meaning:
+      'How the TLS certificates of management controllers are checked: true (authorities that the computer trusts), false (not at all), the path of a CA file, or sha256:… of one certificate. A node can differ (redfish_verify_ca).',
+    cost: 'False lets whoever is between service and controller read the credentials.',
+  },
+  placeholderIds: {
+    env: 'ANNEAL_PROVISIONING_PLACEHOLDER_IDS',
+    schema: z
+      .string()
+      .default('')
+      .transform(
+        (text) =>
+          new Set(
+            text
+              .toLowerCase()
+              .split(',')
+              .map((value) => value.trim())
+              .filter((value) => value !== ''),
+          ),
+      ),
+    meaning:
+      'System UUIDs and serial numbers, separated by commas, that many of the machines report and that identify none of them; besides those that are known (all zeros, all Fs, defaults of vendors).',
+    cost: 'A value that is named here no longer shows that two nodes are one machine.',
   },
   pollSeconds: {
     env: 'ANNEAL_PROVISIONING_POWER_POLL_SECONDS',

@@ -201,7 +201,7 @@ describe('provisioning with the lab', () => {
       message: expect.stringContaining(`127.0.0.1:${port}`) as string,
     });
     expect(await failed('machine-1')).toMatchObject({
-      code: 'BmcRefused',
+      code: 'BmcMisconfigured',
       message: expect.stringContaining('credentials') as string,
     });
     await w.ask(nodeRemove, { node: 'gone' });

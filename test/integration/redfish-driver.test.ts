@@ -2,8 +2,9 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startLab, type Lab } from '@anneal/lab/lab.ts';
-import { RedfishHttp, type Access } from '@anneal/provisioning/redfish/http.ts';
+import { RedfishHttp } from '@anneal/provisioning/redfish/http.ts';
 import { RedfishMachine } from '@anneal/provisioning/redfish/machine.ts';
+import type { Access } from '@anneal/provisioning/redfish/transport.ts';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
@@ -11,9 +12,16 @@ describe('the Redfish driver against the lab', () => {
   let directory: string;
   let lab: Lab;
   let http: RedfishHttp;
-  const access = (): Access => ({ node: 'n1', address: lab.url, username: lab.username, password: lab.password });
+  const access = (): Access => ({
+    node: 'n1',
+    address: lab.url,
+    username: lab.username,
+    password: lab.password,
+    trust: true,
+  });
   const machine = (name = 'machine-1'): RedfishMachine =>
-    new RedfishMachine(http, { access: access(), systemId: `/redfish/v1/Systems/${name}` });
+    new RedfishMachine(http, { access: access(), systemId: `/redfish/v1/Systems/${name}`, signal });
+  const { signal } = new AbortController();
   const sessions = async (): Promise<string[]> => {
     const authorization = `Basic ${Buffer.from(`${lab.username}:${lab.password}`).toString('base64')}`;
     const answer = await fetch(`${lab.url}/redfish/v1/SessionService/Sessions`, { headers: { authorization } });
@@ -117,10 +125,11 @@ describe('the Redfish driver against the lab', () => {
   });
 
   it('names node, address and answer of what is refused', async () => {
-    const lost = new RedfishMachine(http, { access: access(), systemId: 'nowhere' });
+    const lost = new RedfishMachine(http, { access: access(), systemId: 'nowhere', signal });
     await expect(lost.power()).rejects.toThrow(/node n1 .*no system nowhere; it has \/redfish\/v1\/Systems\/machine-1/);
     const refused = http.send(access(), 'PATCH', '/redfish/v1/Systems/machine-1', {
       body: { Boot: { BootSourceOverrideTarget: 'Tape' } },
+      signal,
     });
     await expect(refused).rejects.toThrow(/node n1: PATCH http:.* answered 400: .*Tape/);
   });

@@ -1,12 +1,20 @@
 /** `anneal node …` */
 import type { Node } from '@anneal/client/representation.ts';
+import { AnnealError } from '@anneal/contracts/errors.ts';
 import { Argument, Option, type Command } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';
 import { paintStatus } from '../print/status.ts';
 import { collect, examples, formatOption, readSecret } from './options.ts';
 
 const powerTargets = { on: 'power on', off: 'power off', reboot: 'rebooting', 'soft-off': 'soft power off' } as const;
+const addressOf = (node: Node): string => {
+  const info = node['driver_info'] as Record<string, unknown> | undefined;
+  return [info?.['redfish_address'], info?.['redfish_system_id']].filter((part) => typeof part === 'string').join(' ');
+};
+
 const verbs = ['manage', 'inspect', 'provide', 'clean', 'abort', 'deleted'] as const;
+
+const verifyCaMeaning = 'check of the TLS certificate: true, false, path of a CA file at the server, or sha256:…';
 
 const errorText = ({ last_error: error }: Node): string => {
   if (typeof error === 'string') return error;
@@ -54,6 +62,7 @@ export function addNodeCommands(program: Command, context: CliContext): void {
     .option('--system <path>', 'its system there, when there are several, e.g. /redfish/v1/Systems/1')
     .option('--username <name>', 'user of the BMC')
     .option('--password-file <file>', 'file that holds the password of that user')
+    .option('--verify-ca <check>', verifyCaMeaning)
     .option('--resource-class <class>', 'what kind of machine it is')
     .option('--trait <trait>', 'what it can do; may be given more than once', collect, [])
     .option('--no-provide', 'do not go on to available')
@@ -71,11 +80,57 @@ export function addNodeCommands(program: Command, context: CliContext): void {
         systemId: options.system,
         username: options.username,
         password: options.passwordFile === undefined ? undefined : await readSecret(options.passwordFile, context.cwd),
+        verifyCa: options.verifyCa,
         resourceClass: options.resourceClass,
         ...(options.trait.length > 0 && { traits: options.trait }),
         provide: options.provide,
       });
       output.one(options.output, enrolled, () => nodeFields(enrolled, context));
+    });
+  node
+    .command('set <node>')
+    .description('change how a node is reached, its name or its class')
+    .option('--name <name>', 'another name')
+    .option('--address <url>', 'of the BMC (Redfish)')
+    .option('--system <path>', 'its system there; empty for the only one')
+    .option('--username <name>', 'user of the BMC')
+    .option('--password-file <file>', 'file that holds the password of that user')
+    .option('--verify-ca <check>', `${verifyCaMeaning}; empty for the setting of the service`)
+    .option('--resource-class <class>', 'what kind of machine it is')
+    .addOption(formatOption())
+    .addHelpText(
+      'after',
+      examples('node set rack1-7 --password-file ~/new.txt', 'node set rack1-7 --verify-ca sha256:9f86d081…'),
+    )
+    .action(async (name, options) => {
+      const given = {
+        name: options.name,
+        resource_class: options.resourceClass,
+        'driver_info/redfish_address': options.address,
+        'driver_info/redfish_system_id': options.system,
+        'driver_info/redfish_username': options.username,
+        'driver_info/redfish_password':
+          options.passwordFile === undefined ? undefined : await readSecret(options.passwordFile, context.cwd),
+        'driver_info/redfish_verify_ca': options.verifyCa,
+      };
+      const client = await context.client();
+      const present = (await client.nodes.show({ node: name }))['driver_info'] as Record<string, unknown> | undefined;
+      const isAbsent = (path: string): boolean => !Object.hasOwn(present ?? {}, path.replace('driver_info/', ''));
+      const fields = Object.entries(given).flatMap(([path, value]): [string, string | null][] => {
+        if (value === undefined || (value === '' && isAbsent(path))) return [];
+        return [[path, value === '' ? null : value]];
+      });
+      if (fields.length === 0) throw new AnnealError('InvalidRequest', `Nothing to change in the node ${name}.`);
+      const changed = await client.nodes.set({ node: name, fields: Object.fromEntries(fields) });
+      output.one(options.output, changed, () => nodeFields(changed, context));
+    });
+  node
+    .command('remove <node>')
+    .description('forget a node that has no server; the machine is left as it is')
+    .addHelpText('after', examples('node remove rack1-7'))
+    .action(async (name) => {
+      await (await context.client()).nodes.remove({ node: name });
+      output.line(`${name} removed`);
     });
   node
     .command('power <node>')
@@ -135,6 +190,7 @@ function nodeFields(node: Node, { output: { colors } }: CliContext): (readonly [
     ['server', node.instance_uuid],
     ['maintenance', node.maintenance ? `yes: ${node.maintenance_reason ?? ''}` : 'no'],
     ['fault', node.fault],
+    ['BMC', addressOf(node)],
     ['last error', errorText(node)],
     ['properties', JSON.stringify(node['properties'] ?? {})],
   ];

@@ -78,6 +78,7 @@ describe('the commands', () => {
       'template graph',
       'template format',
       'template schema',
+      'node remove',
       'dead-letter replay',
       'dead-letter purge',
       'subscription delete',

@@ -20,6 +20,7 @@ export async function enrolMachines(parameters: { client: Client; lab: Lab }): P
           systemId: systemId.startsWith('/') ? systemId : `/redfish/v1/Systems/${systemId}`,
           username: lab.username,
           password: lab.password,
+          verifyCa: lab.fingerprint,
           provide: true,
         })
         .catch((error: unknown) => {

@@ -16,6 +16,7 @@ const labSchema = z.object({
   pid: z.number().int().positive(),
   username: z.string(),
   password: z.string(),
+  fingerprint: z.string().optional(),
   machines: z.array(z.object({ name: z.string(), system_id: z.string(), address: z.string() })),
 });
 type LabFile = z.infer<typeof labSchema>;

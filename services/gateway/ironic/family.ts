@@ -1,14 +1,17 @@
 /** Ironic's API for nodes: what the openstack command needs to enrol, show, power and provision them. */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import {
+  driverInfoSchema,
   nodeEnrol,
   nodeList,
   nodeMaintenance,
+  nodePatchSchema,
   nodePower,
   nodeProvision,
   nodeRemove,
   nodeShow,
   nodeStates,
+  nodeUpdate,
   type NodeView,
 } from '@anneal/contracts/provisioning.ts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
@@ -54,12 +57,7 @@ const enrolSchema = z.object({
   uuid: z.guid().optional(),
   name: z.string().min(1).max(255).optional(),
   driver: z.enum(['redfish']).default('redfish'),
-  driver_info: z.looseObject({
-    redfish_address: z.url(),
-    redfish_system_id: z.string().optional(),
-    redfish_username: z.string().optional(),
-    redfish_password: z.string().optional(),
-  }),
+  driver_info: driverInfoSchema.loose(),
   resource_class: z.string().min(1).max(80).default('baremetal'),
   traits: z.array(z.string().max(255)).default([]),
   /** Beyond Ironic: go on to available without being told each verb. */
@@ -164,18 +162,12 @@ export function ironicFamily(scope: FastifyInstance, { newId, authenticate, repo
   scope.post('/v1/nodes', async (request, reply) => {
     const wanted = parse(enrolSchema, request.body, 'The node');
     const id = wanted.uuid ?? newId();
-    const { redfish_address, redfish_system_id, redfish_username, redfish_password } = wanted.driver_info;
     const node = await ask('provisioning', nodeEnrol, {
       data: {
         id,
         name: wanted.name ?? id,
         driver: wanted.driver,
-        driver_info: {
-          redfish_address,
-          ...(redfish_system_id !== undefined && { redfish_system_id }),
-          ...(redfish_username !== undefined && { redfish_username }),
-          ...(redfish_password !== undefined && { redfish_password }),
-        },
+        driver_info: driverInfoSchema.parse(wanted.driver_info),
         resource_class: wanted.resource_class,
         traits: wanted.traits,
         provide: wanted.provide,
@@ -227,10 +219,11 @@ export function ironicFamily(scope: FastifyInstance, { newId, authenticate, repo
     return accepted(reply);
   });
 
-  scope.patch<NodePath>('/v1/nodes/:node', () => {
-    throw new AnnealError(
-      'NotSupported',
-      'A node cannot be patched: set maintenance at …/maintenance, states at …/states, or remove and enrol it again.',
+  scope.patch<NodePath>('/v1/nodes/:node', async (request) => {
+    const patch = parse(nodePatchSchema, request.body, 'The patch');
+    return nodeBody(
+      baseUrl(request),
+      await ask('provisioning', nodeUpdate, { data: { node: request.params.node, patch } }),
     );
   });
 }

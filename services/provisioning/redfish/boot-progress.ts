@@ -1,6 +1,6 @@
 /** How far a machine is in its boot, as its BMC reports it. Pure. */
 import type { Power } from '../node-document.ts';
-import { powerIn } from './machine.ts';
+import { powerIn } from './system.ts';
 
 type Body = Readonly<Record<string, unknown>>;
 

@@ -1,34 +1,17 @@
 /**
- * Redfish over HTTP: who we are (session, else Basic), what may be tried again, and errors that name node and answer.
+ * Redfish over HTTP: who we are (session, else Basic), what may be sent again, and errors that name node and answer.
  *
  * R1 Sessions are few on a controller: one per address and user, shared by its systems, opened once even when many ask.
  * R2 A 401 opens a new session once; the second 401 is the controller's answer.
- * R3 Broken connections, timeouts, 429 and 5xx are tried again with backoff and jitter, waiting as long as Retry-After says.
+ * R3 A request is sent again, with backoff and jitter, when it was not carried out (no connection, 429, 503), or when it
+ *    changes nothing twice (GET, PATCH of one version). What may have pushed a button is never sent again here.
+ * R4 The signal of a call ends it at once, in whatever it waits for.
  */
-import { isObject } from '@anneal/contracts/json.ts';
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { AnnealError } from '@anneal/contracts/errors.ts';
-import pRetry, { AbortError } from 'p-retry';
-import { Agent, request, type Dispatcher } from 'undici';
+import { BmcError, Transport, type Access, type Answer, type Method, type Repeat } from './transport.ts';
 
-export interface Access {
-  /** Named in every error. */
-  readonly node: string;
-  readonly address: string;
-  readonly username: string | null;
-  readonly password: string | null;
-}
-
-export interface Answer {
-  readonly status: number;
-  readonly body: Readonly<Record<string, unknown>>;
-  readonly etag: string | undefined;
-  readonly location: string | undefined;
-  readonly retryAfterMs: number | undefined;
-  /** Of an opened session. */
-  readonly token: string | undefined;
-}
+export type { Answer } from './transport.ts';
 
 export interface HttpOptions {
   readonly connectTimeoutMs?: number;
@@ -44,172 +27,115 @@ interface SessionState {
   opening: Promise<void> | undefined;
 }
 
-type Method = 'GET' | 'PATCH' | 'POST' | 'DELETE';
-interface Sending {
+export interface Sending {
   readonly body?: unknown;
   readonly etag?: string | undefined;
+  readonly signal: AbortSignal;
+  /** For those who ask again anyway. */
+  readonly tries?: number | undefined;
 }
 
 export class RedfishHttp {
-  readonly #dispatcher: Dispatcher;
-  readonly #sessions = new Map<string, SessionState>();
+  readonly #transport: Transport;
+  readonly #sessions = new Map<string, SessionState & { readonly access: Access }>();
   readonly #tries: number;
   readonly #closing = new AbortController();
 
   constructor({ connectTimeoutMs = 5_000, answerTimeoutMs = 15_000, tries = 4 }: HttpOptions = {}) {
     this.#tries = tries;
-    this.#dispatcher = new Agent({
-      connect: { timeout: connectTimeoutMs },
-      headersTimeout: answerTimeoutMs,
-      bodyTimeout: answerTimeoutMs,
-      connections: 16,
-    });
+    this.#transport = new Transport({ connectMs: connectTimeoutMs, answerMs: answerTimeoutMs });
   }
 
-  /** Gives the sessions back; what is under way fails at once and is not tried again. */
+  /** Gives the sessions back; what is under way fails at once and is not sent again. */
   async close(): Promise<void> {
     this.#closing.abort();
     await Promise.all(
-      [...this.#sessions].map(async ([key, { token, location }]) => {
+      [...this.#sessions.values()].map(async ({ token, location, access }) => {
         if (token === undefined || location === undefined) return;
-        const url = new URL(location, key.split(' ')[0]);
-        const answer = await request(url, {
-          method: 'DELETE',
-          headers: { 'x-auth-token': token },
-          dispatcher: this.#dispatcher,
-          signal: AbortSignal.timeout(2_000),
-        }).catch(() => undefined);
-        await answer?.body.dump().catch(() => undefined);
+        const url = new URL(location, access.address);
+        const headers = { 'x-auth-token': token };
+        const signal = AbortSignal.timeout(2_000);
+        await this.#transport.exchange(access, { method: 'DELETE', url, headers, signal }).catch(() => undefined);
       }),
     );
-    await this.#dispatcher.destroy();
+    await this.#transport.destroy();
   }
 
-  /** @throws AnnealError BmcUnreachable or BmcRefused. 412 and other refusals that the caller can mend have `details.status`. */
-  async send(access: Access, method: Method, path: string, sending: Sending = {}): Promise<Answer> {
+  /** @throws BmcError. Refusals that the caller can answer with another request have `details.status`. */
+  async send(access: Access, method: Method, path: string, sending: Sending): Promise<Answer> {
     const url = new URL(path, access.address);
-    return pRetry(() => this.#once(access, method, url, sending), {
-      retries: this.#tries - 1,
-      minTimeout: 150,
-      maxTimeout: 2_000,
-      factor: 2,
-      randomize: true,
-      signal: this.#closing.signal,
-    });
+    const signal = AbortSignal.any([sending.signal, this.#closing.signal]);
+    const tries = sending.tries ?? this.#tries;
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await this.#once(access, method, url, { ...sending, signal });
+      } catch (error) {
+        if (attempt >= tries || !mayRepeat(error, method)) throw error;
+        const pause = Math.min(2_000, 150 * 2 ** attempt) * (0.5 + Math.random() / 2);
+        await sleep(Math.min(error.retryAfterMs ?? pause, 5_000), undefined, { signal }).catch(() => {
+          throw error;
+        });
+      }
+    }
   }
 
   async #once(access: Access, method: Method, url: URL, sending: Sending): Promise<Answer> {
     let answer = await this.#exchange(access, method, url, sending);
-    if (answer.status === 401 && (await this.#session(access))?.token !== undefined) {
+    if (answer.status === 401 && (await this.#session(access, sending.signal))?.token !== undefined) {
       this.#forget(access);
       answer = await this.#exchange(access, method, url, sending);
     }
     if (answer.status < 300) return answer;
     const said = `node ${access.node}: ${method} ${url.href} answered ${answer.status}: ${reasonOf(answer.body)}`;
-    const details = { node: access.node, url: url.href, status: answer.status };
+    const details = { node: access.node, url: url.href, status: answer.status, method };
     if (answer.status === 401 || answer.status === 403) {
-      throw new AbortError(new AnnealError('BmcRefused', `The BMC refused the credentials; ${said}`, { details }));
+      const message = `The BMC refused the credentials; ${said}`;
+      throw new BmcError('BmcMisconfigured', message, { repeat: 'never', details });
     }
-    const error = new AnnealError('BmcRefused', `The BMC refused; ${said}`, { details });
-    if (answer.status !== 429 && answer.status < 500) throw new AbortError(error);
-    if (answer.status === 501) throw new AbortError(error);
-    if (answer.retryAfterMs !== undefined) await sleep(Math.min(answer.retryAfterMs, 5_000));
-    throw error;
+    throw new BmcError('BmcRefused', `The BMC refused; ${said}`, {
+      repeat: repeatOf(answer.status),
+      retryAfterMs: answer.retryAfterMs,
+      details,
+    });
   }
 
-  async #exchange(access: Access, method: Method, url: URL, sending: Sending): Promise<Answer> {
-    const session = await this.#session(access);
+  async #exchange(access: Access, method: Method, url: URL, { body, etag, signal }: Sending): Promise<Answer> {
+    const session = await this.#session(access, signal);
     const headers: Record<string, string> = {
       accept: 'application/json',
       'odata-version': '4.0',
-      ...(sending.body !== undefined && { 'content-type': 'application/json' }),
-      ...(sending.etag !== undefined && { 'if-match': sending.etag }),
+      ...(body !== undefined && { 'content-type': 'application/json' }),
+      ...(etag !== undefined && { 'if-match': etag }),
       ...(session?.token !== undefined ? { 'x-auth-token': session.token } : basic(access)),
     };
-    return this.#raw(access, method, url, headers, sending.body);
+    return this.#transport.exchange(access, { method, url, headers, body, signal });
   }
 
-  async #raw(
-    access: Access,
-    method: Method,
-    from: URL,
-    headers: Record<string, string>,
-    body: unknown,
-  ): Promise<Answer> {
-    let url = from;
-    for (let redirects = 0; ; redirects += 1) {
-      let answer: Dispatcher.ResponseData;
-      let text: string;
-      try {
-        answer = await request(url, {
-          method,
-          headers,
-          dispatcher: this.#dispatcher,
-          ...(body !== undefined && { body: JSON.stringify(body) }),
-        });
-        text = await answer.body.text();
-      } catch (error) {
-        const why = error instanceof Error ? error.message : String(error);
-        throw new AnnealError(
-          'BmcUnreachable',
-          `The BMC of node ${access.node} does not answer: ${method} ${url.href}: ${why}`,
-          {
-            cause: error,
-            details: { node: access.node, url: url.href },
-          },
-        );
-      }
-      const header = (name: string): string | undefined => {
-        const value = answer.headers[name];
-        return Array.isArray(value) ? value[0] : value;
-      };
-      const location = header('location');
-      if ([301, 302, 307, 308].includes(answer.statusCode) && location !== undefined && redirects < 5) {
-        const next = new URL(location, url);
-        // Credentials go to the controller that they were given for, and to no other.
-        if (next.host !== url.host) throw new AbortError(`node ${access.node}: ${url.href} leads away to ${next.href}`);
-        url = next;
-        continue;
-      }
-      return {
-        status: answer.statusCode,
-        body: parse(text),
-        etag: header('etag'),
-        location,
-        retryAfterMs: retryAfter(header('retry-after')),
-        token: header('x-auth-token'),
-      };
-    }
-  }
-
-  async #session(access: Access): Promise<SessionState | undefined> {
+  async #session(access: Access, signal: AbortSignal): Promise<SessionState | undefined> {
     if (access.username === null) return undefined;
     const state = this.#stateOf(access);
     if (state.token !== undefined || Date.now() < state.basicUntil) return state;
-    // R1: who comes while a session is being opened waits for that one.
+    // R1: a caller that comes while a session is being opened waits for that one, and each for as long as it may itself.
     state.opening ??= this.#open(access, state).finally(() => {
       state.opening = undefined;
     });
-    await state.opening;
+    await unlessAborted(state.opening, signal);
     return state;
   }
 
   async #open(access: Access, state: SessionState): Promise<void> {
-    const root = await this.#raw(
-      access,
-      'GET',
-      new URL('/redfish/v1/', access.address),
-      { accept: 'application/json' },
-      undefined,
-    );
+    const { signal } = this.#closing;
+    const headers = { accept: 'application/json' };
+    const at = (path: string): URL => new URL(path, access.address);
+    const root = await this.#transport.exchange(access, { method: 'GET', url: at('/redfish/v1/'), headers, signal });
     const path = linkIn(root.body, 'Links', 'Sessions') ?? '/redfish/v1/SessionService/Sessions';
-    const answer = await this.#raw(
-      access,
-      'POST',
-      new URL(path, access.address),
-      { accept: 'application/json', 'content-type': 'application/json' },
-      { UserName: access.username, Password: access.password ?? '' },
-    );
+    const answer = await this.#transport.exchange(access, {
+      method: 'POST',
+      url: at(path),
+      headers: { ...headers, 'content-type': 'application/json' },
+      body: { UserName: access.username, Password: access.password ?? '' },
+      signal,
+    });
     if (answer.status >= 300 || answer.token === undefined) {
       state.basicUntil = Date.now() + 60_000;
       return;
@@ -218,9 +144,10 @@ export class RedfishHttp {
     state.location = answer.location;
   }
 
-  #stateOf(access: Access): SessionState {
+  #stateOf(access: Access): SessionState & { readonly access: Access } {
     const key = keyOf(access);
     const state = this.#sessions.get(key) ?? {
+      access,
       token: undefined,
       location: undefined,
       basicUntil: 0,
@@ -237,9 +164,31 @@ export class RedfishHttp {
   }
 }
 
+function mayRepeat(error: unknown, method: Method): error is BmcError {
+  if (!(error instanceof BmcError)) return false;
+  return error.repeat === 'always' || (error.repeat === 'idempotent' && method !== 'POST');
+}
+
+/** 429 and 503 were not carried out; 501 and other refusals stay what they are. */
+function repeatOf(status: number): Repeat {
+  if (status === 429 || status === 503) return 'always';
+  return status >= 500 && status !== 501 ? 'idempotent' : 'never';
+}
+
+/** The result of `work`, or the reason of the signal as soon as that comes. `work` goes on for others. */
+function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  signal.throwIfAborted();
+  return new Promise((resolve, reject) => {
+    const abort = (): void => reject(signal.reason as Error);
+    signal.addEventListener('abort', abort, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
+  });
+}
+
+/** Nodes that trust differently share no session: each has its own proof of who answers. */
 const keyOf = (access: Access): string =>
   `${new URL(access.address).origin} ${createHash('sha256')
-    .update(JSON.stringify([access.username, access.password]))
+    .update(JSON.stringify([access.username, access.password, access.trust]))
     .digest('hex')}`;
 
 function basic(access: Access): { authorization: string } | object {
@@ -256,24 +205,9 @@ export function linkIn(body: unknown, ...path: string[]): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }
 
-function parse(text: string): Record<string, unknown> {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isObject(value) ? value : { value };
-  } catch {
-    return text === '' ? {} : { text: text.slice(0, 500) };
-  }
-}
-
 /** What a controller says of a refusal, in one line. */
-function reasonOf(body: Readonly<Record<string, unknown>>): string {
+export function reasonOf(body: Readonly<Record<string, unknown>>): string {
   const error = body['error'] as { message?: unknown; '@Message.ExtendedInfo'?: { Message?: unknown }[] } | undefined;
   const message = error?.['@Message.ExtendedInfo']?.[0]?.Message ?? error?.message ?? body['text'];
   return typeof message === 'string' ? message.slice(0, 500) : 'no reason given';
-}
-
-function retryAfter(header: string | undefined): number | undefined {
-  if (header === undefined) return undefined;
-  const ms = /^\d+$/.test(header) ? Number(header) * 1000 : Date.parse(header) - Date.now();
-  return Number.isFinite(ms) && ms > 0 ? ms : undefined;
 }

@@ -2,69 +2,121 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
+import { contradiction, identityIn, wordsFor, type Identity } from '../identity.ts';
 import type { Power } from '../node-document.ts';
 import { overridesToDisk, overrideTo } from './boot-override.ts';
-import { linkIn, type Access, type Answer, type RedfishHttp } from './http.ts';
+import { linkIn, reasonOf, type RedfishHttp } from './http.ts';
 import { readInventory } from './inventory.ts';
+import {
+  powerIn,
+  resetAction,
+  resetFor,
+  resetProblems,
+  resetsFor,
+  shown,
+  strangenessOf,
+  type Change,
+  type ResetAction,
+} from './system.ts';
+import { findSystem } from './system-path.ts';
+import type { Access, Answer } from './transport.ts';
 import { ejectAll, insertImage } from './virtual-media.ts';
 
 type Body = Readonly<Record<string, unknown>>;
 
-const resetsFor = {
-  'power on': ['On', 'ForceOn', 'PushPowerButton'],
-  'power off': ['ForceOff', 'PushPowerButton'],
-  'soft power off': ['GracefulShutdown', 'PushPowerButton'],
-} as const;
-export type Change = keyof typeof resetsFor;
+export interface MachineOptions {
+  readonly access: Access;
+  readonly systemId: string | null;
+  /** Ends every call. */
+  readonly signal: AbortSignal;
+  /** Where the system was found before. */
+  readonly path?: string | undefined;
+  /** The machine that must answer: another one is never read, powered or booted. */
+  readonly expected?: Identity | null;
+  readonly placeholders?: ReadonlySet<string>;
+  readonly tries?: number;
+}
 
 export class RedfishMachine {
   readonly #http: RedfishHttp;
-  readonly #access: Access;
-  readonly #systemId: string | null;
+  readonly #options: MachineOptions;
   #path: string | undefined;
 
-  constructor(http: RedfishHttp, options: { access: Access; systemId: string | null }) {
+  constructor(http: RedfishHttp, options: MachineOptions) {
     this.#http = http;
-    this.#access = options.access;
-    this.#systemId = options.systemId;
+    this.#options = options;
+    this.#path = options.path;
   }
 
-  get = (path: string): Promise<Answer> => this.#http.send(this.#access, 'GET', path);
-  post = (path: string, body: unknown): Promise<Answer> => this.#http.send(this.#access, 'POST', path, { body });
+  /** Of the system, once it was found. */
+  get path(): string | undefined {
+    return this.#path;
+  }
 
+  get = (path: string): Promise<Answer> => this.#send('GET', path);
+  post = (path: string, body: unknown): Promise<Answer> => this.#send('POST', path, { body });
+
+  /** @throws AnnealError IdentityMismatch when another machine answers; BmcRefused when it is no system at all. */
   async system(): Promise<Answer> {
-    this.#path ??= await this.#findSystem();
-    return this.get(this.#path);
+    const answer = await this.#readSystem();
+    const strange = strangenessOf(answer);
+    if (strange.length > 0) throw this.#unfit(strange);
+    const { expected } = this.#options;
+    const found = this.#identityIn(answer.body);
+    const contrary = expected ? contradiction(expected, found) : undefined;
+    if (contrary !== undefined) throw this.#mismatch(contrary, found);
+    return answer;
   }
 
   async power(): Promise<Power | null> {
     return powerIn((await this.system()).body);
   }
 
-  /** Asks for a change and does not wait for it: accepting a reset is not the state. */
-  async reset(change: Change): Promise<void> {
+  /** Power and identity of a machine that has all that is needed to drive it. @throws AnnealError that lists what is missing. */
+  async verify(): Promise<{ power: Power; identity: Identity }> {
     const { body } = await this.system();
-    const action = (body['Actions'] as Record<string, Body> | undefined)?.['#ComputerSystem.Reset'];
-    const target = action?.['target'];
-    if (typeof target !== 'string') throw this.#refused(`the system ${this.#path} has no reset action`);
-    const allowed = action?.['ResetType@Redfish.AllowableValues'];
-    const wanted = resetsFor[change];
-    const type = Array.isArray(allowed) ? wanted.find((name) => allowed.includes(name)) : wanted[0];
+    const problems = resetProblems(await this.#resetAction(body));
+    if (problems.length > 0) throw this.#unfit(problems);
+    const power = powerIn(body);
+    if (power === null) {
+      throw this.#refused(`the power of ${this.#path} is not known yet (PowerState is ${shown(body['PowerState'])})`);
+    }
+    return { power, identity: this.#identityIn(body) };
+  }
+
+  /** Asks for a change and does not wait for it: accepting a reset is not the state. */
+  async reset(change: Change): Promise<{ type: string; task: string | undefined }> {
+    const { body } = await this.system();
+    const action = await this.#resetAction(body);
+    if (typeof action === 'string') throw this.#refused(`the system ${this.#path}: ${action}`);
+    const type = resetFor(change, action);
     if (type === undefined)
-      throw this.#refused(`the system ${this.#path} allows none of the resets ${wanted.join(', ')}`);
-    await this.post(target, { ResetType: type });
+      throw this.#refused(`the system ${this.#path} allows none of the resets ${resetsFor[change].join(', ')}`);
+    const answer = await this.post(action.target, { ResetType: type });
+    return { type, task: answer.status === 202 ? (answer.location ?? linkIn(answer.body)) : undefined };
+  }
+
+  /** Which reset this change would be; undefined when there is none. */
+  async resetType(change: Change): Promise<string | undefined> {
+    const action = await this.#resetAction((await this.system()).body);
+    return typeof action === 'string' ? undefined : resetFor(change, action);
   }
 
   /**
    * Resolves when the power has been read to be so, or `proven` gives that it was; false when it is not within
-   * `withinMs`.
+   * `withinMs`. @throws AnnealError when the task of the reset has failed.
    */
-  async awaitPower(wanted: Power, withinMs: number, proven?: () => Promise<boolean>): Promise<boolean> {
+  async awaitPower(
+    wanted: Power,
+    withinMs: number,
+    { proven, task }: { proven?: (() => Promise<boolean>) | undefined; task?: string | undefined } = {},
+  ): Promise<boolean> {
     const end = Date.now() + withinMs;
     for (let pause = 100; ; pause = Math.min(1_000, pause * 1.5)) {
       if ((await this.power()) === wanted || (await proven?.())) return true;
+      if (task !== undefined) await this.#requireTask(task);
       if (Date.now() + pause > end) return false;
-      await sleep(pause);
+      await sleep(pause, undefined, { signal: this.#options.signal });
     }
   }
 
@@ -111,18 +163,17 @@ export class RedfishMachine {
     if (refusal !== undefined) throw refusal;
   }
 
-  async inventory(): Promise<JsonObject> {
+  async inventory(): Promise<{ inventory: JsonObject; identity: Identity }> {
     const { body } = await this.system();
-    return readInventory(this, body);
+    return { inventory: await readInventory(this, body), identity: this.#identityIn(body) };
   }
 
   /** Read, change that version, read back. A version that moved on meanwhile is read again. */
   async #setBoot(wanted: Readonly<Record<string, string>>): Promise<void> {
     for (let attempt = 1; ; attempt += 1) {
       const before = await this.system();
-      const path = this.#path ?? '';
       try {
-        await this.#http.send(this.#access, 'PATCH', path, { body: { Boot: wanted }, etag: before.etag });
+        await this.#send('PATCH', this.#path ?? '', { body: { Boot: wanted }, etag: before.etag });
         break;
       } catch (error) {
         const moved = error instanceof AnnealError && error.details?.['status'] === 412;
@@ -135,41 +186,87 @@ export class RedfishMachine {
       ([name, value]) => name !== 'BootSourceOverrideEnabled' && boot[name] !== value,
     );
     if (differs.length > 0) {
-      throw this.#refused(`the boot override was accepted but reads back ${JSON.stringify(boot)}`);
+      const found = differs.map(([name]) => `${name} ${shown(boot[name])}`).join(', ');
+      throw this.#refused(`the boot override was accepted but reads back ${found}`);
     }
   }
 
-  async #findSystem(): Promise<string> {
-    if (this.#systemId?.startsWith('/')) return this.#systemId;
-    const { body: root } = await this.get('/redfish/v1/');
-    const { body: systems } = await this.get(linkIn(root, 'Systems') ?? '/redfish/v1/Systems');
-    const members = (Array.isArray(systems['Members']) ? systems['Members'] : []).flatMap(
-      (member) => linkIn(member) ?? [],
+  /** The list of resets may be in a document of its own. */
+  async #resetAction(system: Body): Promise<ResetAction | string> {
+    const inline = resetAction(system);
+    if (typeof inline === 'string' || inline.allowed !== undefined) return inline;
+    const action = (system['Actions'] as Body)['#ComputerSystem.Reset'] as Body;
+    const info = action['@Redfish.ActionInfo'];
+    return typeof info === 'string' ? resetAction(system, (await this.get(info)).body) : inline;
+  }
+
+  /** A task that is gone has ended; how is read from the power. */
+  async #requireTask(path: string): Promise<void> {
+    let answer: Answer;
+    try {
+      answer = await this.get(path);
+    } catch (error) {
+      if (error instanceof AnnealError && error.details?.['status'] === 404) return;
+      throw error;
+    }
+    const { TaskState: state, Messages: messages } = answer.body;
+    if (!['Exception', 'Killed', 'Cancelled', 'Interrupted'].some((failed) => failed === state)) return;
+    const [first] = Array.isArray(messages) ? (messages as (Body | null)[]) : [];
+    const why = reasonOf({ error: { message: first?.['Message'] } });
+    throw this.#refused(`the task ${path} of the accepted reset ended as ${String(state)}: ${why}`);
+  }
+
+  async #readSystem(): Promise<Answer> {
+    const known = this.#path;
+    this.#path ??= await findSystem(this, this.#options.systemId, (why, fatal) =>
+      fatal ? this.#misconfigured(why) : this.#unfit([why]),
     );
-    const wanted = this.#systemId;
-    const found =
-      wanted === null
-        ? members.length === 1
-          ? members[0]
-          : undefined
-        : members.find((path) => path.endsWith(`/${wanted}`));
-    if (found !== undefined) return found;
-    throw this.#refused(
-      wanted === null
-        ? `it has ${members.length} systems; say which one with redfish_system_id: ${members.slice(0, 20).join(', ')}`
-        : `it has no system ${wanted}; it has ${members.slice(0, 20).join(', ')}`,
+    try {
+      return await this.get(this.#path);
+    } catch (error) {
+      const gone = error instanceof AnnealError && error.details?.['status'] === 404;
+      if (!gone || known === undefined || this.#options.systemId?.startsWith('/')) throw error;
+      // Firmware was renewed: the system may have another path now.
+      this.#path = undefined;
+      return this.#readSystem();
+    }
+  }
+
+  #send(method: 'GET' | 'POST' | 'PATCH', path: string, sending: { body?: unknown; etag?: string | undefined } = {}) {
+    const { access, signal, tries } = this.#options;
+    return this.#http.send(access, method, path, { ...sending, signal, tries });
+  }
+
+  #identityIn(body: Body): Identity {
+    return identityIn(body, this.#path ?? null, this.#options.placeholders);
+  }
+
+  #mismatch(contrary: string, found: Identity): AnnealError {
+    const { node, address } = this.#options.access;
+    return new AnnealError(
+      'IdentityMismatch',
+      `Another machine answers for node ${node} at ${address}: it reports ${contrary}. ` +
+        `It is not powered, erased or deployed. The node expects the machine with ${wordsFor(this.#options.expected ?? found)}.`,
+      { details: { node, url: address, reported: found } },
     );
   }
 
-  #refused(why: string): AnnealError {
-    const { node, address } = this.#access;
-    return new AnnealError('BmcRefused', `The BMC of node ${node} at ${address}: ${why}`, {
+  #unfit(problems: readonly string[]): AnnealError {
+    const where = this.#path ?? 'its list of systems';
+    return this.#refused(`${where} is no Redfish system that can be driven: ${problems.join('; ')}`, { unfit: true });
+  }
+
+  #misconfigured(why: string): AnnealError {
+    const { node, address } = this.#options.access;
+    return new AnnealError('BmcMisconfigured', `The BMC of node ${node} at ${address}: ${why}`, {
       details: { node, url: address },
     });
   }
-}
 
-/** On the way, or not known, is not known. */
-export function powerIn(system: Body): Power | null {
-  return system['PowerState'] === 'On' ? 'power on' : system['PowerState'] === 'Off' ? 'power off' : null;
+  #refused(why: string, details: object = {}): AnnealError {
+    const { node, address } = this.#options.access;
+    return new AnnealError('BmcRefused', `The BMC of node ${node} at ${address}: ${why}`, {
+      details: { node, url: address, ...details },
+    });
+  }
 }

@@ -1,0 +1,147 @@
+/**
+ * Which machine is behind a management controller. Pure.
+ *
+ * I1 Two nodes are the same machine when they have the same system path at the same address, or the same system UUID.
+ *    Where one of the two reports no UUID, the same manufacturer, model and serial number decide.
+ * I2 A machine has changed when its UUID, or its serial number, is another one than was recorded. What is missing in one
+ *    of the two readings says nothing: controllers forget values while they start.
+ * I3 Placeholders are no values: text that firmware writes where the vendor wrote nothing. Two machines with the same
+ *    placeholder stay two machines.
+ */
+import { createHash } from 'node:crypto';
+
+export interface Identity {
+  /** Lower case; null where it is a placeholder or absent. */
+  readonly uuid: string | null;
+  readonly serial: string | null;
+  readonly manufacturer: string | null;
+  readonly model: string | null;
+  /** Of the system at its controller. */
+  readonly path: string | null;
+}
+
+/** What a node holds so that no other node can: each is unique in the store, and never null. */
+export interface Claims {
+  /** Address and system as the operator gave them. */
+  readonly given: string;
+  /** Address and the system's own path. */
+  readonly place: string;
+  /** The machine itself. */
+  readonly machine: string;
+  /** Not unique: the fallback of I1. */
+  readonly serial: string | null;
+}
+
+/** In UUIDs that vendors of boards and hypervisors ship in every machine. */
+const sharedUuids = new Set([
+  '03000200-0400-0500-0006-000700080009',
+  '00020003-0004-0005-0006-000700080009',
+  '12345678-1234-5678-90ab-cddeefaabbcc',
+  '12345678-1234-1234-1234-123456789abc',
+  '12345678-1234-1234-1234-123456789012',
+  '12345678-9abc-def0-1234-56789abcdef0',
+  '01234567-89ab-cdef-0123-456789abcdef',
+  '01020304-0506-0708-090a-0b0c0d0e0f10',
+  '00010203-0405-0607-0809-0a0b0c0d0e0f',
+  '11111111-2222-3333-4444-555555555555',
+  '4c4c4544-0000-2010-8020-80c04f202020',
+  'fefefefe-fefe-fefe-fefe-fefefefefefe',
+  'deadbeef-dead-beef-dead-beefdeadbeef',
+]);
+
+const emptyWords =
+  /^(?:n\/?a|none|null|unknown|undefined|empty|default(?: string)?|not (?:specified|available|applicable|settable|present)|to be filled by o\.?e\.?m\.?|o\.?e\.?m\.?|system (?:serial number|product name|manufacturer)|(?:chassis|base ?board) serial number|serial(?: number)?|invalid|asset-?\d*|tbd|xx+)$/i;
+const countingUp = '01234567890123456789';
+
+function realText(value: unknown): string | null {
+  if (typeof value !== 'string') return null;
+  const text = value.trim();
+  if (text === '' || text.length > 255 || emptyWords.test(text)) return null;
+  return text;
+}
+
+export function realUuid(value: unknown, placeholders: ReadonlySet<string>): string | null {
+  const text = realText(value)?.toLowerCase();
+  if (text === undefined || !/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text)) return null;
+  const digits = text.replaceAll('-', '');
+  // All zeros, all Fs, and a byte that repeats.
+  if (new Set(digits).size === 1 || /^(..)\1{15}$/.test(digits)) return null;
+  return sharedUuids.has(text) || placeholders.has(text) ? null : text;
+}
+
+export function realSerial(value: unknown, placeholders: ReadonlySet<string>): string | null {
+  const text = realText(value);
+  if (text === null || placeholders.has(text.toLowerCase())) return null;
+  const plain = text.replaceAll(/[\s._-]/g, '');
+  if (plain === '' || new Set(plain.toLowerCase()).size === 1) return null;
+  return plain.length >= 4 && countingUp.includes(plain) ? null : text;
+}
+
+/** @param placeholders more values that say nothing, in lower case. */
+export function identityIn(
+  system: Readonly<Record<string, unknown>>,
+  path: string | null,
+  placeholders: ReadonlySet<string> = new Set(),
+): Identity {
+  return {
+    uuid: realUuid(system['UUID'], placeholders),
+    serial: realSerial(system['SerialNumber'], placeholders),
+    manufacturer: realText(system['Manufacturer']),
+    model: realText(system['Model']),
+    path,
+  };
+}
+
+/** I2. What contradicts the recorded identity, for people; undefined when nothing does. */
+export function contradiction(known: Identity, found: Identity): string | undefined {
+  const differing = (['uuid', 'serial'] as const).filter(
+    (name) => known[name] !== null && found[name] !== null && known[name] !== found[name],
+  );
+  if (differing.length === 0) return undefined;
+  const words = { uuid: 'system UUID', serial: 'serial number' } as const;
+  return differing.map((name) => `${words[name]} ${found[name]} instead of ${known[name]}`).join(' and ');
+}
+
+/** What is known after another reading: a value that is missing in it stays. */
+export function merged(known: Identity | null, found: Identity): Identity {
+  return {
+    uuid: found.uuid ?? known?.uuid ?? null,
+    serial: found.serial ?? known?.serial ?? null,
+    manufacturer: found.manufacturer ?? known?.manufacturer ?? null,
+    model: found.model ?? known?.model ?? null,
+    path: found.path ?? known?.path ?? null,
+  };
+}
+
+/** E.g. `system UUID 1b4e…, serial number 7XY2`. */
+export function wordsFor({ uuid, serial }: Identity): string {
+  const parts = [
+    ...(uuid === null ? [] : [`system UUID ${uuid}`]),
+    ...(serial === null ? [] : [`serial number ${serial}`]),
+  ];
+  return parts.length === 0 ? 'no UUID and no serial number' : parts.join(', ');
+}
+
+export function claimsOf(node: {
+  readonly id: string;
+  readonly address: string;
+  readonly system_id: string | null;
+  readonly identity: Identity | null;
+}): Claims {
+  const { origin } = new URL(node.address);
+  const given = trimmed(node.system_id ?? '');
+  const path = node.identity?.path ?? (given.startsWith('/') ? given : null);
+  const { uuid = null, serial = null, manufacturer = null, model = null } = node.identity ?? {};
+  const maker = JSON.stringify([manufacturer, model, serial]).toLowerCase();
+  return {
+    given: short(`${origin} ${given}`),
+    place: path === null ? `node:${node.id}` : short(`${origin} ${trimmed(path)}`),
+    machine: uuid === null ? (serial === null ? `node:${node.id}` : short(`serial:${maker}`)) : `uuid:${uuid}`,
+    serial: serial === null ? null : short(maker),
+  };
+}
+
+const trimmed = (path: string): string => path.trim().replace(/\/+$/, '');
+/** An index has a bound; a digest keeps long values apart. */
+const short = (text: string): string =>
+  text.length <= 200 ? text : `${text.slice(0, 100)}:${createHash('sha256').update(text).digest('hex')}`;

@@ -1,0 +1,28 @@
+/** Where the system of a node is, when the operator gave no path: found once, and remembered by the caller. */
+import type { AnnealError } from '@anneal/contracts/errors.ts';
+import { linkIn } from './http.ts';
+import type { Answer } from './transport.ts';
+
+/** @param refuse makes the error; `fatal` when asking again cannot change it. */
+export async function findSystem(
+  client: { get(path: string): Promise<Answer> },
+  wanted: string | null,
+  refuse: (why: string, fatal: boolean) => AnnealError,
+): Promise<string> {
+  if (wanted?.startsWith('/')) return wanted;
+  const { body: root } = await client.get('/redfish/v1/');
+  const path = linkIn(root, 'Systems') ?? '/redfish/v1/Systems';
+  const { body: systems, problem } = await client.get(path);
+  const { Members: listed } = systems;
+  if (!Array.isArray(listed)) throw refuse(problem ?? `${path} has no list of Members`, false);
+  const members = listed.flatMap((member) => linkIn(member) ?? []);
+  const some = members.slice(0, 20).join(', ') || 'none';
+  if (wanted !== null) {
+    const found = members.find((member) => member.replace(/\/+$/, '').endsWith(`/${wanted}`));
+    if (found !== undefined) return found;
+    throw refuse(`it has no system ${wanted}; it has ${some}`, false);
+  }
+  const [only] = members;
+  if (only !== undefined && members.length === 1) return only;
+  throw refuse(`it has ${members.length} systems; say which one with redfish_system_id: ${some}`, members.length > 1);
+}

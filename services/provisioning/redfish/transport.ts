@@ -1,0 +1,188 @@
+/**
+ * One exchange with a controller: redirects on the same host, one deadline for connecting, headers and the whole body,
+ * and a bound on what is read.
+ */
+import { isObject } from '@anneal/contracts/json.ts';
+import { AnnealError, type ErrorCode } from '@anneal/contracts/errors.ts';
+import { request, type Dispatcher } from 'undici';
+import { Pools, tlsRefusal, type Trust } from './trust.ts';
+
+export interface Access {
+  /** Named in every error. */
+  readonly node: string;
+  readonly address: string;
+  readonly username: string | null;
+  readonly password: string | null;
+  readonly trust: Trust;
+}
+
+export type Method = 'GET' | 'PATCH' | 'POST' | 'DELETE';
+
+export interface Answer {
+  readonly status: number;
+  readonly body: Readonly<Record<string, unknown>>;
+  /** Why the body is no JSON object. */
+  readonly problem: string | undefined;
+  readonly etag: string | undefined;
+  readonly location: string | undefined;
+  readonly retryAfterMs: number | undefined;
+  /** Of an opened session. */
+  readonly token: string | undefined;
+}
+
+export interface Exchange {
+  readonly method: Method;
+  readonly url: URL;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: unknown;
+  readonly signal: AbortSignal;
+}
+
+/** When the same request may be sent again: `idempotent` where it may have been carried out. */
+export type Repeat = 'always' | 'idempotent' | 'never';
+
+export class BmcError extends AnnealError {
+  readonly repeat: Repeat;
+  readonly retryAfterMs: number | undefined;
+
+  constructor(
+    code: Extract<ErrorCode, 'BmcUnreachable' | 'BmcRefused' | 'BmcMisconfigured'>,
+    message: string,
+    options: { repeat: Repeat; retryAfterMs?: number | undefined; cause?: unknown; details: Record<string, unknown> },
+  ) {
+    super(code, message, options);
+    this.repeat = options.repeat;
+    this.retryAfterMs = options.retryAfterMs;
+  }
+}
+
+const largestAnswer = 8_000_000;
+const neverSent = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH']);
+
+export class Transport {
+  readonly #pools: Pools;
+  readonly #answerMs: number;
+
+  constructor({ connectMs, answerMs }: { connectMs: number; answerMs: number }) {
+    this.#pools = new Pools(connectMs);
+    this.#answerMs = answerMs;
+  }
+
+  destroy(): Promise<void> {
+    return this.#pools.destroy();
+  }
+
+  /** @throws BmcError for no answer; the reason of the signal when that ended it. */
+  async exchange(access: Access, { method, url: from, headers, body, signal }: Exchange): Promise<Answer> {
+    const dispatcher = this.#pools.for(access.trust, access.node);
+    const late = AbortSignal.timeout(this.#answerMs);
+    let url = from;
+    for (let redirects = 0; ; redirects += 1) {
+      let answer: Dispatcher.ResponseData;
+      let text: string;
+      try {
+        answer = await request(url, {
+          method,
+          headers,
+          dispatcher,
+          signal: AbortSignal.any([signal, late]),
+          ...(body !== undefined && { body: JSON.stringify(body) }),
+        });
+        text = await readBounded(answer.body);
+      } catch (error) {
+        throw await this.#unanswered(error, { access, method, url, signal, late });
+      }
+      const header = (name: string): string | undefined => {
+        const value = answer.headers[name];
+        return Array.isArray(value) ? value[0] : value;
+      };
+      const location = header('location');
+      if ([301, 302, 307, 308].includes(answer.statusCode) && location !== undefined && redirects < 5) {
+        url = nextPlace(access, url, location);
+        continue;
+      }
+      return {
+        status: answer.statusCode,
+        ...parse(text),
+        etag: header('etag'),
+        location,
+        retryAfterMs: retryAfter(header('retry-after')),
+        token: header('x-auth-token'),
+      };
+    }
+  }
+
+  async #unanswered(
+    error: unknown,
+    {
+      access: { node },
+      method,
+      url,
+      signal,
+      late,
+    }: { access: Access; method: Method; url: URL; signal: AbortSignal; late: AbortSignal },
+  ): Promise<unknown> {
+    const details = { node, url: url.href, method };
+    const unreachable = (why: string, repeat: Repeat): BmcError =>
+      new BmcError('BmcUnreachable', `The BMC of node ${node} does not answer: ${method} ${url.href}: ${why}`, {
+        repeat,
+        cause: error,
+        details,
+      });
+    if (signal.aborted) {
+      const { reason } = signal as { reason: unknown };
+      return reason instanceof BmcError ? unreachable('no whole answer in the time that it had', 'never') : reason;
+    }
+    if (late.aborted) return unreachable(`no whole answer within ${this.#answerMs / 1000} s`, 'never');
+    const refusal = await tlsRefusal(error, url);
+    if (refusal !== undefined) {
+      const message = `The BMC of node ${node} at ${url.origin} cannot be trusted: ${refusal}`;
+      return new BmcError('BmcMisconfigured', message, { repeat: 'never', cause: error, details });
+    }
+    const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+    const sent = !neverSent.has(code) && code !== 'UND_ERR_CONNECT_TIMEOUT';
+    return unreachable(error instanceof Error ? error.message : String(error), sent ? 'idempotent' : 'always');
+  }
+}
+
+/** Credentials go to the controller that they were given for, and to no other. */
+function nextPlace({ node }: Access, url: URL, location: string): URL {
+  const next = URL.canParse(location, url.href) ? new URL(location, url) : undefined;
+  if (next?.host === url.host && next.protocol === url.protocol) return next;
+  throw new BmcError(
+    'BmcMisconfigured',
+    `The BMC of node ${node}: ${url.href} leads away to ${next?.href ?? location.slice(0, 200)}, which is not followed; set redfish_address to where it is.`,
+    { repeat: 'never', details: { node, url: url.href } },
+  );
+}
+
+async function readBounded(body: Dispatcher.ResponseData['body']): Promise<string> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of body as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size > largestAnswer) throw new Error(`its answer is larger than ${largestAnswer / 1_000_000} MB`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+function parse(text: string): Pick<Answer, 'body' | 'problem'> {
+  if (text === '') return { body: {}, problem: 'the answer is empty' };
+  try {
+    const value: unknown = JSON.parse(text);
+    if (isObject(value)) return { body: value, problem: undefined };
+    return { body: {}, problem: `the answer is no JSON object but begins with ${beginning(text)}` };
+  } catch {
+    return { body: { text: beginning(text) }, problem: `the answer is not JSON but begins with ${beginning(text)}` };
+  }
+}
+
+/** The first characters, without those that would harm a log or a terminal. */
+const beginning = (text: string): string => JSON.stringify(text.slice(0, 60).replaceAll(/[\p{Cc}\p{Cf}\ufffd]/gu, '.'));
+
+function retryAfter(header: string | undefined): number | undefined {
+  if (header === undefined) return undefined;
+  const ms = /^\d+$/.test(header) ? Number(header) * 1000 : Date.parse(header) - Date.now();
+  return Number.isFinite(ms) && ms > 0 ? ms : undefined;
+}
