@@ -23,8 +23,10 @@ import { evaluate, unknown, type Scope, type Unknown } from '@anneal/hot/evaluat
 import { opened } from '@anneal/hot/groups/open.ts';
 import { compareProperties, resolveProperties, type Resolved } from '@anneal/hot/properties.ts';
 import { walk } from '@anneal/hot/walk.ts';
-import { mostWork, Work } from '@anneal/hot/work.ts';
+import { Abandoned, Work } from '@anneal/hot/work.ts';
 import type { Secrets } from '@anneal/runtime/secrets.ts';
+import { createBounds, type Evaluated } from './bounds.ts';
+import type { Heavy, HeavyTask } from './heavy.ts';
 import { derivedId } from './ids.ts';
 import { nestedReference } from './nested/reference.ts';
 import { findRead, withoutReads } from './nested/reads.ts';
@@ -32,14 +34,16 @@ import { createSealing, type Peer } from './sealing.ts';
 
 export interface Evaluation {
   readonly sizes: SizeLimits;
-  toolsAt(parameters: { now: number; graceMs: number; limit: number }): Tools;
-  outputs(parameters: {
-    plan: Plan;
-    stack: StackDocument;
-    resources: readonly ResourceDocument[];
-  }): NonNullable<StackView['outputs']>;
-  /** By name, with what could show a secret sealed. What cannot be worked out is null. */
-  sealedOutputs(parameters: { plan: Plan; stack: StackDocument; peer: Peer }): JsonObject;
+  /** A step whose tools have unresolved tasks is void: they run in a worker, and the step is taken again. */
+  toolsAt(parameters: {
+    now: number;
+    graceMs: number;
+    limit: number;
+  }): Tools & { readonly unresolved: readonly HeavyTask[] };
+  /** @throws NeedsWorker */
+  outputs(parameters: Evaluated): NonNullable<StackView['outputs']>;
+  /** By name, with what could show a secret sealed. What cannot be worked out is null. @throws NeedsWorker */
+  sealedOutputs(parameters: Evaluated): JsonObject;
   /** What reading the resource by its name gives in a stack of the project, sealed where it is a secret. */
   referenceTo(resource: ResourceDocument, project: string): Json;
   /** The value of an attribute as it is kept, and how much of the path is still to be walked. */
@@ -52,9 +56,8 @@ export interface Evaluation {
   written(expression: Expression | undefined, parameters: { plan: Plan; stack: StackDocument }): Json;
 }
 
-/** Evaluating happens between the messages of everybody: what one resource, or one look at the outputs, may take of it. */
-const workOfResource = mostWork / 10;
-const workOfOutputs = mostWork / 5;
+/** What a preview of a stack may take, and for each of its resources besides. */
+const [workOfPreview, workAResource] = [500_000, 200];
 
 /** Types whose failed update is tried again in place: making a machine anew is for a person to decide. */
 const keptAfterFailure = new Set(['OS::Nova::Server', 'OS::Heat::DeployedServer', 'OS::Marconi::QueueServer']);
@@ -63,8 +66,10 @@ export function createEvaluation(parameters: {
   secrets: Secrets;
   typeOf: (type: string) => ResourceType | undefined;
   sizes: SizeLimits;
+  /** Where the results of workers are. Absent in a worker, which may take all the work there is. */
+  heavy?: Pick<Heavy, 'resultOf'>;
 }): Evaluation {
-  const { secrets, typeOf, sizes } = parameters;
+  const { secrets, typeOf, sizes, heavy } = parameters;
   const servedBy = (resource: Typed): ResourceType | undefined => {
     const type = servedType(resource);
     return type === undefined ? undefined : typeOf(type);
@@ -103,9 +108,12 @@ export function createEvaluation(parameters: {
   const typeFor = ({ type, nested }: PlanResource): ResourceType =>
     nested?.kind === 'template' ? openType(type) : definitionOf(type);
 
-  const resolve: Tools['resolve'] = ({ plan, resource, stack, peer }): Resolution => {
+  const resolve = (
+    { plan, resource, stack, peer }: Evaluated & { readonly resource: PlanResource },
+    work: Work,
+  ): Resolution => {
     try {
-      const scope = { ...scopeOf(plan, stack, peer), work: new Work(workOfResource) };
+      const scope = { ...scopeOf(plan, stack, peer), work };
       const resolved = resolveProperties({ resource, type: typeFor(resource), scope });
       const refusal = resource.external_id ? undefined : refusalOf(resource.name, resolved);
       if (refusal) return { ok: false, failure: refusal };
@@ -118,8 +126,40 @@ export function createEvaluation(parameters: {
       if (metadata === unknown) return { ok: true, properties };
       return { ok: true, properties, metadata: sealParts(resource.metadata, metadata, { plan, peer }) };
     } catch (error) {
+      if (error instanceof Abandoned) throw error;
       return { ok: false, failure: toFailure(error) };
     }
+  };
+
+  const { bounded, resolving } = createBounds({ heavy, typeOf, sizes, resolve });
+
+  const outputs = ({ plan, stack, peer }: Evaluated, work: Work): NonNullable<StackView['outputs']> => {
+    const read = outputsWithin(sizes, { ...scopeOf(plan, stack, peer), work });
+    return Object.values(plan.outputs).map(({ name, value, description = '' }) => {
+      try {
+        const found = read(name, value);
+        // What does not exist yet has no value, which is not a mistake.
+        return { key: name, description, value: found === unknown ? null : found };
+      } catch (error) {
+        if (error instanceof Abandoned) throw error;
+        return { key: name, description, value: null, error: toFailure(error).message };
+      }
+    });
+  };
+
+  const sealedOutputs = ({ plan, stack, peer }: Evaluated, work: Work): JsonObject => {
+    const read = outputsWithin(sizes, { ...scopeOf(plan, stack, peer), work });
+    return Object.fromEntries(
+      Object.values(plan.outputs).map(({ name, value }): [string, Json] => {
+        try {
+          const found = read(name, value);
+          return [name, found === unknown ? null : sealParts(value, found, { plan, peer })];
+        } catch (error) {
+          if (error instanceof AnnealError) return [name, null];
+          throw error;
+        }
+      }),
+    );
   };
 
   /** A type that nobody has described is taken as it comes; its provider may still refuse it. */
@@ -135,22 +175,10 @@ export function createEvaluation(parameters: {
     return { verdict: replace.length > 0 ? 'replace' : 'update', changed };
   };
 
-  return {
-    sizes,
-    toolsAt: ({ now, graceMs, limit }) => ({
-      now,
-      graceMs,
-      limit,
-      sizes,
-      wrongSignal,
-      serves: (resource, action) => servedBy(resource)?.actions?.includes(action) ?? false,
-      newId: derivedId,
-      resolve,
-      compare,
-      atOnce: (pending) => answerAtOnce(pending, secrets),
-      replaceFailed: (type) => !keptAfterFailure.has(type),
-    }),
-    previewTools: ({ plan, stack }) => ({
+  const previewTools = (plan: Plan, stack: StackDocument): PreviewTools => {
+    // A preview is shown, not kept: what takes more is refused.
+    const work = new Work(workOfPreview + workAResource * Object.keys(plan.resources).length);
+    return {
       compare,
       replaceFailed: (type) => !keptAfterFailure.has(type),
       replaces(resource, property) {
@@ -160,7 +188,7 @@ export function createEvaluation(parameters: {
       },
       resolve(resource, peer) {
         const whole: Peer = (name) => peer(name)?.resource;
-        const scope = scopeOf(plan, stack, whole);
+        const scope = { ...scopeOf(plan, stack, whole), work };
         const shows = (name: string): boolean => peer(name)?.attributes === true;
         const resolved = resolveProperties({
           resource,
@@ -180,7 +208,25 @@ export function createEvaluation(parameters: {
           open: seal(Object.fromEntries(open)),
         };
       },
+    };
+  };
+
+  return {
+    sizes,
+    toolsAt: ({ now, graceMs, limit }) => ({
+      now,
+      graceMs,
+      limit,
+      sizes,
+      wrongSignal,
+      serves: (resource, action) => servedBy(resource)?.actions?.includes(action) ?? false,
+      newId: derivedId,
+      ...resolving(),
+      compare,
+      atOnce: (pending) => answerAtOnce(pending, secrets),
+      replaceFailed: (type) => !keptAfterFailure.has(type),
     }),
+    previewTools: ({ plan, stack }) => previewTools(plan, stack),
     referenceTo,
     attributeOf(resource, path) {
       const found = findRead(resource, path);
@@ -189,21 +235,11 @@ export function createEvaluation(parameters: {
       const { attributes } = resource;
       return { value: typeof first === 'string' && Object.hasOwn(attributes, first) ? attributes[first] : null, rest };
     },
-    sealedOutputs({ plan, stack, peer }) {
-      const scope = scopeOf(plan, stack, peer);
-      const read = outputsWithin(sizes, scope);
-      return Object.fromEntries(
-        Object.values(plan.outputs).map(({ name, value }): [string, Json] => {
-          try {
-            const found = read(name, value);
-            return [name, found === unknown ? null : sealParts(value, found, { plan, peer })];
-          } catch (error) {
-            if (error instanceof AnnealError) return [name, null];
-            throw error;
-          }
-        }),
-      );
-    },
+    sealedOutputs: (about) =>
+      bounded('sealed outputs', about, {
+        run: (work) => sealedOutputs(about, work),
+        failed: () => Object.fromEntries(Object.keys(about.plan.outputs).map((name) => [name, null])),
+      }),
     written(expression, { plan, stack }) {
       if (!expression) return {};
       const value = evaluate(
@@ -212,39 +248,39 @@ export function createEvaluation(parameters: {
       );
       return value === unknown ? {} : sealParts(expression, value, { plan, peer: () => undefined });
     },
-    outputs({ plan, stack, resources }) {
-      const byName = new Map<string, ResourceDocument[]>();
-      for (const resource of resources) {
-        // What is not there yet has nothing to show; the original, while it is being replaced, has.
-        if (resource.action === 'CREATE' && resource.status !== 'COMPLETE') continue;
-        const list = byName.get(resource.name);
-        if (list) list.push(resource);
-        else byName.set(resource.name, [resource]);
-      }
-      const read = outputsWithin(
-        sizes,
-        scopeOf(plan, stack, (name) => representative(byName.get(name) ?? [])),
-      );
-      return Object.values(plan.outputs).map(({ name, value, description = '' }) => {
-        try {
-          const found = read(name, value);
-          // What does not exist yet has no value, which is not a mistake.
-          return { key: name, description, value: found === unknown ? null : found };
-        } catch (error) {
-          return { key: name, description, value: null, error: toFailure(error).message };
-        }
-      });
-    },
+    outputs: (about) =>
+      bounded('outputs', about, {
+        run: (work) => outputs(about, work),
+        failed: ({ message }) =>
+          Object.values(about.plan.outputs).map(({ name, description = '' }) => ({
+            key: name,
+            description,
+            value: null,
+            error: message,
+          })),
+      }),
   };
+}
+
+/** What stands for each name when outputs are shown. */
+export function shownPeers(resources: readonly ResourceDocument[]): Peer {
+  const byName = new Map<string, ResourceDocument[]>();
+  for (const resource of resources) {
+    // What is not there yet has nothing to show; the original, while it is being replaced, has.
+    if (resource.action === 'CREATE' && resource.status !== 'COMPLETE') continue;
+    const list = byName.get(resource.name);
+    if (list) list.push(resource);
+    else byName.set(resource.name, [resource]);
+  }
+  return (name) => representative(byName.get(name) ?? []);
 }
 
 /** Reads outputs, all out of one purse and within the limits. @throws AnnealError for one that does not fit. */
 function outputsWithin({ value: most, resource: all }: SizeLimits, scope: Scope) {
-  const shared = { ...scope, work: new Work(workOfOutputs) };
   let bytes = 0;
   return (name: string, expression: Expression): Json | Unknown => {
     const path = `outputs.${name}.value`;
-    const found = evaluate(expression, shared, path);
+    const found = evaluate(expression, scope, path);
     if (found === unknown) return found;
     const size = jsonBytes(found, all.bytes);
     bytes += size;

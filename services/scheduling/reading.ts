@@ -19,9 +19,10 @@ import { emptyPlan } from '@anneal/convergence/state.ts';
 import type { ServiceContext } from '@anneal/runtime/service.ts';
 import type { z } from 'zod';
 import type { Collections } from './collections.ts';
-import type { Evaluation } from './evaluation.ts';
+import { type Evaluation, shownPeers } from './evaluation.ts';
 import type { KeptEvent } from './event-runs.ts';
 import { createExporter } from './export.ts';
+import type { Heavy } from './heavy.ts';
 import { History } from './history.ts';
 import { liveName } from './live-name.ts';
 import { createTree } from './nested/tree.ts';
@@ -52,8 +53,9 @@ export function createReading(parameters: {
   plans: Plans;
   providers: Providers;
   evaluation: Evaluation;
+  heavy: Heavy;
 }): Reading {
-  const { context, plans, providers, evaluation } = parameters;
+  const { context, plans, providers, evaluation, heavy } = parameters;
   const { stacks, resources, snapshots } = parameters.collections;
   const history = new History(parameters.collections);
   const exporter = createExporter(parameters.collections, context.store.blobs);
@@ -82,7 +84,8 @@ export function createReading(parameters: {
       const view = await viewOf(stack);
       if (!question.outputs) return view;
       const [plan, found] = await Promise.all([headingFor(stack), resources.find({ where: { stack_id: stack.id } })]);
-      return { ...view, outputs: evaluation.outputs({ plan, stack, resources: found }) };
+      const peer = shownPeers(found);
+      return { ...view, outputs: await heavy.trying(async () => evaluation.outputs({ plan, stack, peer })) };
     },
     async list(question) {
       const limit = question.limit ?? 1000;

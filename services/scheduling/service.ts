@@ -7,9 +7,11 @@ import { provisioningTypes } from '@anneal/hot/types/provisioning.ts';
 import { schedulingTypes } from '@anneal/hot/types/scheduling.ts';
 import { announceTypes, providerRoutes } from '@anneal/runtime/provider.ts';
 import { defineService } from '@anneal/runtime/service.ts';
+import { createWorkerPool } from '@anneal/runtime/worker-pool.ts';
 import { createTimers, type Timers } from '@anneal/store/timers.ts';
 import { openCollections } from './collections.ts';
 import { createEvaluation } from './evaluation.ts';
+import { Heavy } from './heavy.ts';
 import { createAdjust } from './nested/adjust.ts';
 import { createChildCompiler } from './nested/compile.ts';
 import { createGate } from './gate.ts';
@@ -47,8 +49,18 @@ export const schedulingService = defineService({
       stack: { bytes: given.stackBytes, setting: settings.stackBytes.env },
     };
     const typeOf: Providers['typeOf'] = (type) => providers.typeOf(type);
-    const evaluation = createEvaluation({ secrets: context.secrets, typeOf, sizes });
-    const reading = createReading({ context, collections, plans, providers, evaluation });
+    const pool = createWorkerPool({
+      entry: new URL('evaluation-worker.ts', import.meta.url),
+      data: { keys: context.secrets.keys },
+      workers: 1,
+      memory: { most: given.workerMemory, setting: settings.workerMemory.env },
+      seconds: { most: given.evaluateSeconds, setting: settings.evaluateSeconds.env },
+      waiting: { most: given.waiting, setting: settings.waiting.env },
+      serve: async () => null,
+    });
+    const heavy = new Heavy(pool);
+    const evaluation = createEvaluation({ secrets: context.secrets, typeOf, sizes, heavy });
+    const reading = createReading({ context, collections, plans, providers, evaluation, heavy });
     const gate = createGate({
       context,
       held: collections.held,
@@ -106,6 +118,7 @@ export const schedulingService = defineService({
       Array.from({ length: shards }, (_, shard) =>
         openShard({
           ...shared,
+          heavy,
           intake,
           adjust,
           shard,
@@ -133,6 +146,7 @@ export const schedulingService = defineService({
       async stop() {
         await Promise.all([timers.stop(), waits?.stop(), requests.stop(), ...opened.map((shard) => shard.stop())]);
         gate.stop();
+        await pool.close();
       },
     };
   },

@@ -29,6 +29,24 @@ export const settings = defineSettings({
     meaning: 'How many stacks a shard keeps in memory between two steps.',
     cost: 'About two kilobytes per resource of each.',
   },
+  workerMemory: {
+    env: 'ANNEAL_SCHEDULING_WORKER_MEMORY_MIB',
+    schema: whole(256, 32),
+    meaning: 'The most MiB of heap that evaluating one resource, or the outputs of one stack, may take.',
+    cost: 'The worker thread, which runs only while something needs it, may take this much.',
+  },
+  evaluateSeconds: {
+    env: 'ANNEAL_SCHEDULING_EVALUATE_SECONDS',
+    schema: whole(10),
+    meaning: 'The most seconds that evaluating one resource, or the outputs of one stack, may take.',
+    cost: 'A slow expression keeps the worker from others for this long.',
+  },
+  waiting: {
+    env: 'ANNEAL_SCHEDULING_WAITING',
+    schema: whole(100),
+    meaning: 'How many evaluations of one project may wait for the worker; one more is refused and tried again later.',
+    cost: 'More holds more values in memory.',
+  },
   graceSeconds: {
     env: 'ANNEAL_SCHEDULING_DELETE_GRACE_SECONDS',
     schema: whole(5, 0),

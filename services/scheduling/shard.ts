@@ -21,13 +21,14 @@ import {
   stackSignal,
   stackUpdate,
 } from '@anneal/contracts/scheduling.ts';
-import type { Tools } from '@anneal/convergence/protocol.ts';
 import { loadState, type State } from '@anneal/convergence/state.ts';
 import { step } from '@anneal/convergence/step.ts';
 import { faultPoint } from '@anneal/runtime/fault.ts';
 import { admit } from './admit.ts';
+import type { Evaluation } from './evaluation.ts';
 import type { Held } from './gate.ts';
 import { takeTurns } from './gate-release.ts';
+import { type Heavy, NeedsWorker } from './heavy.ts';
 import { createInbox } from './inbox.ts';
 import { appendRecord, closeRecord, recordOf, type JournalDocument } from './journal.ts';
 import { performRecord, sendRequests, type PerformContext } from './perform.ts';
@@ -39,7 +40,8 @@ export interface ShardOptions extends PerformContext {
   readonly shard: number;
   readonly intake: Intake;
   readonly adjust: ToInput['adjust'];
-  readonly toolsAt: (now: number) => Tools;
+  readonly toolsAt: (now: number) => ReturnType<Evaluation['toolsAt']>;
+  readonly heavy: Heavy;
   readonly batch: number;
   readonly cachedStacks: number;
   readonly routeMs: number;
@@ -90,15 +92,16 @@ export async function openShard(options: ShardOptions): Promise<Consumer> {
     return loaded;
   };
 
-  const take = async (stackId: string, arrivals: readonly Arrival[]): Promise<void> => {
-    try {
-      await takeAll(stackId, arrivals);
-    } catch (error) {
-      // What was stepped may not have been recorded.
-      cache.delete(stackId);
-      throw error;
-    }
-  };
+  const take = (stackId: string, arrivals: readonly Arrival[]): Promise<void> =>
+    options.heavy.trying(async () => {
+      try {
+        await takeAll(stackId, arrivals);
+      } catch (error) {
+        // What was stepped may not have been recorded.
+        cache.delete(stackId);
+        throw error;
+      }
+    });
 
   const takeAll = async (stackId: string, arrivals: readonly Arrival[]): Promise<void> => {
     const refused = new Map<string, AnnealError>();
@@ -142,7 +145,9 @@ export async function openShard(options: ShardOptions): Promise<Consumer> {
         refused.set(message.id, error);
       }
     }
-    const { changes, refusals } = step(entry.state, inputs, options.toolsAt(now));
+    const tools = options.toolsAt(now);
+    const { changes, refusals } = step(entry.state, inputs, tools);
+    if (tools.unresolved.length > 0) throw new NeedsWorker(tools.unresolved);
     for (const [id, error] of refusals) refused.set(id, error);
     const [first] = messages;
     if (changes.dirty && first) {

@@ -60,6 +60,9 @@ export const testSettings = {
   valueBytes: 1_048_576,
   resourceBytes: 4_194_304,
   stackBytes: 33_554_432,
+  workerMemory: 256,
+  evaluateSeconds: 60,
+  waiting: 100,
 };
 
 export async function openHarness(

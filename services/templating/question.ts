@@ -21,9 +21,7 @@ export async function readQuestion(
   const question = {
     ...asked,
     environments: asked.environments.map((each) => secrets.open<string | JsonObject>(each)),
-    parameters: Object.fromEntries(
-      Object.entries(asked.parameters).map(([name, value]) => [name, secrets.open(value)]),
-    ),
+    parameters: secrets.open(asked.parameters),
   };
   const { existing } = question;
   const read = async (hash: string, what: string): Promise<JsonObject> => {

@@ -1,0 +1,109 @@
+/** What an evaluation may take on the event loop, and how it goes on in a worker when that is not enough. */
+import type { Failure } from '@anneal/contracts/errors.ts';
+import type { Plan, PlanResource } from '@anneal/contracts/plan.ts';
+import type { ResourceType } from '@anneal/contracts/resource-type.ts';
+import { servedType, type StackDocument } from '@anneal/convergence/documents.ts';
+import type { Resolution, Tools } from '@anneal/convergence/protocol.ts';
+import type { SizeLimits } from '@anneal/convergence/size.ts';
+import { referencesOf } from '@anneal/hot/references.ts';
+import { Abandoned, mostWork, Work } from '@anneal/hot/work.ts';
+import { type Heavy, type HeavyTask, NeedsWorker } from './heavy.ts';
+import type { Peer } from './sealing.ts';
+
+export interface Evaluated {
+  readonly plan: Plan;
+  readonly stack: StackDocument;
+  readonly peer: Peer;
+}
+
+/** What the event loop gives to the outputs of a stack, or to all resources of one step: a few milliseconds. */
+const workInLoop = 20_000;
+/** For each resource of a step besides: what one usually takes. */
+const workAResource = 200;
+/** What one resource, or one look at the outputs, may take in a worker. */
+const workOfResource = mostWork / 10;
+const workOfOutputs = mostWork / 5;
+
+interface Bounded<T> {
+  readonly run: (work: Work) => T;
+  /** When the worker has given up on it. */
+  readonly failed: (failure: Failure) => T;
+}
+
+export function createBounds({
+  heavy,
+  typeOf,
+  sizes,
+  resolve,
+}: {
+  /** Where the results of workers are. Absent in a worker, which may take all the work there is. */
+  heavy: Pick<Heavy, 'resultOf'> | undefined;
+  typeOf: (type: string) => ResourceType | undefined;
+  sizes: SizeLimits;
+  resolve: (about: Evaluated & { readonly resource: PlanResource }, work: Work) => Resolution;
+}) {
+  const taskOf = (kind: HeavyTask['kind'], about: Evaluated & { readonly resource?: PlanResource }): HeavyTask => {
+    const { plan, stack, peer, resource } = about;
+    const { id, name, project } = stack;
+    const expressions = resource
+      ? [...Object.values(resource.properties), resource.metadata, resource.external_id].filter(
+          (each) => each !== undefined,
+        )
+      : Object.values(plan.outputs).map(({ value }) => value);
+    const read = referencesOf(...expressions);
+    const peers = [...new Set([...read.resources, ...read.attributes.keys()])].flatMap((each) => peer(each) ?? []);
+    const names = new Set([...(resource ? [resource.type] : []), ...peers.map((each) => servedType(each) ?? '')]);
+    return {
+      kind,
+      plan: { ...plan, resources: {}, outputs: resource ? {} : plan.outputs },
+      stack: { id, name, project },
+      ...(resource && { resource }),
+      peers,
+      types: [...names].flatMap((each) => typeOf(each) ?? []),
+      sizes,
+    };
+  };
+
+  /** Under the bound of the event loop, else by a worker. */
+  const bounded = <T>(kind: HeavyTask['kind'], about: Evaluated, { run, failed }: Bounded<T>): T => {
+    if (!heavy) return run(new Work(workOfOutputs));
+    try {
+      return run(new Work(workInLoop, 'abandon'));
+    } catch (error) {
+      if (!(error instanceof Abandoned)) throw error;
+    }
+    const task = taskOf(kind, about);
+    const known = heavy.resultOf(task);
+    if (!known) throw new NeedsWorker([task]);
+    return 'value' in known ? (known.value as T) : failed(known.failure);
+  };
+
+  /** The resources of one step share what the event loop gives. */
+  const resolving = (): { resolve: Tools['resolve']; unresolved: HeavyTask[] } => {
+    const unresolved: HeavyTask[] = [];
+    let left = workInLoop;
+    return {
+      unresolved,
+      resolve(about) {
+        if (!heavy) return resolve(about, new Work(workOfResource));
+        left += workAResource;
+        const work = new Work(left, 'abandon');
+        try {
+          const found = resolve(about, work);
+          left -= work.spent;
+          return found;
+        } catch (error) {
+          if (!(error instanceof Abandoned)) throw error;
+          left = 0;
+        }
+        const task = taskOf('resolve', about);
+        const known = heavy.resultOf(task);
+        if (known) return 'value' in known ? (known.value as Resolution) : { ok: false, failure: known.failure };
+        unresolved.push(task);
+        return { ok: false, failure: { code: 'Unavailable', message: 'A worker has to evaluate it.' } };
+      },
+    };
+  };
+
+  return { bounded, resolving };
+}

@@ -1,0 +1,25 @@
+/** The program of a worker thread that evaluates what takes too long for the event loop. */
+import { workerData } from 'node:worker_threads';
+import type { StackDocument } from '@anneal/convergence/documents.ts';
+import { createSecrets } from '@anneal/runtime/secrets.ts';
+import { serveJobs } from '@anneal/runtime/worker-thread.ts';
+import { createEvaluation } from './evaluation.ts';
+import type { HeavyTask } from './heavy.ts';
+
+serveJobs(() => {
+  const { keys } = workerData as { keys: readonly Uint8Array[] };
+  const secrets = createSecrets(keys);
+  return async (given) => {
+    const { kind, plan, resource, types, sizes, ...task } = given as HeavyTask;
+    const typed = new Map(types.map((type) => [type.type, type]));
+    const evaluation = createEvaluation({ secrets, typeOf: (type) => typed.get(type), sizes });
+    const peers = new Map(task.peers.map((peer) => [peer.name, peer]));
+    const peer = (name: string) => peers.get(name);
+    // Only what identifies the stack is read of it.
+    const stack = task.stack as StackDocument;
+    if (kind === 'outputs') return evaluation.outputs({ plan, stack, peer });
+    if (kind === 'sealed outputs') return evaluation.sealedOutputs({ plan, stack, peer });
+    const tools = evaluation.toolsAt({ now: 0, graceMs: 0, limit: 0 });
+    return resource && tools.resolve({ plan, resource, stack, peer });
+  };
+});
