@@ -7,6 +7,25 @@ import { conditionSchema } from './scheduling.ts';
 
 // ---- hosts
 
+export const unexpectedAnswerSchema = z.object({
+  /**
+   * `late`: after the run had ended without an answer. `contradicting`: differs from the answer that was taken. `foreign`: for
+   * the run of another host. `replaced`: a newer run replaced it. `unknown`: no run has the id.
+   */
+  kind: z.enum(['late', 'contradicting', 'foreign', 'replaced', 'unknown']),
+  /** True where the host may be compromised: it answers what it was never asked. */
+  alarm: z.boolean(),
+  /** As the host gave it, at most 100 characters. */
+  request_id: z.string(),
+  deployment: z.string().nullable(),
+  deployment_id: z.string().nullable(),
+  reason: z.string(),
+  first_at: z.iso.datetime(),
+  last_at: z.iso.datetime(),
+  count: z.number().int(),
+});
+export type UnexpectedAnswer = z.infer<typeof unexpectedAnswerSchema>;
+
 export const hostViewSchema = z.object({
   id: z.string(),
   name: z.string(),
@@ -21,6 +40,10 @@ export const hostViewSchema = z.object({
   first_seen_at: z.iso.datetime().nullable(),
   last_seen_at: z.iso.datetime().nullable(),
   pending: z.number().int(),
+  /** Answers that changed nothing, the newest last: the last ten alarms and the last ten others. */
+  unexpected_answers: z.array(unexpectedAnswerSchema).optional(),
+  /** How many there were in all. */
+  unexpected_total: z.number().int().optional(),
   version: z.number().int(),
   conditions: z.array(conditionSchema),
 });

@@ -3,6 +3,7 @@
  * order per subject, and carries the version of its object: whoever then reads the object sees at least that.
  */
 import { z } from 'zod';
+import { unexpectedAnswerSchema } from './configuration.ts';
 import { event } from './define.ts';
 import { failureSchema } from './errors.ts';
 import { jsonObject } from './json.ts';
@@ -128,6 +129,22 @@ export const hostEvent = {
   up: event('host.up', 'The agent of a host asked for work, for the first time or again after silence.', hostData),
   silent: event('host.silent', 'A host stopped asking for work.', hostData),
   deleted: event('host.deleted', 'A host is no more.', hostData),
+  unexpected: event(
+    'host.answer.unexpected',
+    'A host answered what no run of it waits for; nothing changed. At most ten a minute for each host, and ten alarms.',
+    z.object({
+      host_id: z.string(),
+      name: z.string(),
+      kind: unexpectedAnswerSchema.shape.kind,
+      /** True for the run of another host: the host may be compromised. */
+      alarm: z.boolean(),
+      request_id: z.string(),
+      deployment: z.string().nullable(),
+      deployment_id: z.string().nullable(),
+      reason: z.string(),
+      version: z.number().int(),
+    }),
+  ),
 };
 
 const nodeData = z.object({

@@ -2,7 +2,7 @@
 import type { DeploymentView } from '@anneal/contracts/configuration.ts';
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import type { Failure } from '@anneal/contracts/errors.ts';
-import type { HostRequest } from '@anneal/contracts/configuration.ts';
+import type { HostRequest, UnexpectedAnswer } from '@anneal/contracts/configuration.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { ResourceAction, ResourceResponse } from '@anneal/contracts/resource.ts';
 import type { Collection, Document, Store } from '@anneal/store/port.ts';
@@ -62,6 +62,9 @@ export interface HostDocument extends WithOutbox {
   readonly created_at: string;
   readonly first_seen_at: string | null;
   readonly last_seen_at: string | null;
+  /** Answers that no run waits for: `unexpected.ts`. */
+  readonly unexpected?: readonly UnexpectedAnswer[];
+  readonly unexpected_total?: number;
 }
 
 /** The part of a request's envelope that its answers are made from. */

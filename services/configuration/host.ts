@@ -193,6 +193,8 @@ export async function viewHost(context: HostContext, host: HostDocument): Promis
     first_seen_at: host.first_seen_at,
     last_seen_at: host.last_seen_at,
     pending,
+    unexpected_answers: [...(host.unexpected ?? [])],
+    unexpected_total: host.unexpected_total ?? 0,
     version: host.version,
     conditions: conditionsOf(host, pending),
   };

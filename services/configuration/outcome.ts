@@ -51,7 +51,7 @@ export function outcomeOf(deployment: DeploymentState, response: HostResponse): 
   return { status: 'FAILED', reason, output_values, failure: toFailure(error) };
 }
 
-function keptOutputs(config: StoredConfig, outputs: JsonObject): JsonObject {
+export function keptOutputs(config: StoredConfig, outputs: JsonObject): JsonObject {
   if (config.open_outputs) return outputs;
   return Object.fromEntries(
     config.outputs.flatMap(({ name }) => {

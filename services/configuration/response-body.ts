@@ -26,7 +26,7 @@ const heatKeys = ['deploy_stdout', 'deploy_stderr', 'deploy_status_code'];
 
 export function readHostMessage(body: Json): ReadHostMessage {
   if (!isObject(body)) {
-    return refused([mistake('', `must be a JSON object, not ${body === null ? 'null' : typeof body}`)]);
+    return refused([mistake('', `must be a JSON object, not ${kindOf(body)}`)]);
   }
   if ('hello' in body) return read(hostHelloSchema, body, (hello) => ({ kind: 'hello', hello }));
   if ('progress' in body) return read(hostProgressSchema, body, (progress) => ({ kind: 'progress', progress }));
@@ -61,6 +61,7 @@ function read<T>(schema: z.ZodType<T>, body: Json, wrap: (value: T) => HostMessa
   return refused(parsed.error.issues.map((issue) => mistake(issue.path.join('.'), issue.message)));
 }
 
+const kindOf = (body: Json): string => (body === null ? 'null' : Array.isArray(body) ? 'an array' : `a ${typeof body}`);
 const refused = (mistakes: Mistake[]): ReadHostMessage => ({ ok: false, mistakes });
 const mistake = (path: string, message: string): Mistake => ({
   code: 'InvalidBody',

@@ -22,6 +22,7 @@ import { dropMessage, firstMessage, isClaimed, putMessages, type QueueContext } 
 import { hostQueue } from './queue-names.ts';
 import { deadlineTimer, limitAnswer, limitWait, timerOf, type RunTimerContext } from './run-timer.ts';
 import { respond, tell } from './say.ts';
+import { judge, noteUnexpected } from './unexpected.ts';
 import { answerDueAt } from './time-limit.ts';
 
 export interface RunContext extends RunTimerContext {
@@ -194,16 +195,32 @@ export async function answerRun(context: RunContext, host: HostDocument, respons
     };
   });
   // Also of a run that nobody waits for any more: the host is done with it, so it must not stay at the head.
-  if (!ended) await dropMessage(context.queues, hostQueue(host, 'requests'), response.id);
+  if (!ended) {
+    const document = await byRun(context, response.id);
+    const found = await judge(context, host, { id: response.id, response, document });
+    if (found) await noteUnexpected(context, host, { id: response.id, found });
+    await dropOwn(context, host, response.id);
+  }
   return ended;
+}
+
+/** What the host is done with must not stay first in its queue. The queue of another host is not its business. */
+async function dropOwn(context: RunContext, host: HostDocument, id: string): Promise<void> {
+  const queue = hostQueue(host, 'requests');
+  const message = await context.collections.messages.get(id);
+  if (message?.queue === queue.id) await dropMessage(context.queues, queue, id);
 }
 
 export async function noteProgress(context: RunContext, host: HostDocument, progress: HostProgress): Promise<void> {
   for (;;) {
     const document = await byRun(context, progress.id);
     const deployment = document?.deployment;
-    if (deployment?.status !== 'IN_PROGRESS' || deployment.host_id !== host.id || progress.progress !== 'started')
+    if (deployment?.status !== 'IN_PROGRESS' || deployment.host_id !== host.id) {
+      const found = await judge(context, host, { id: progress.id, document });
+      if (found) await noteUnexpected(context, host, { id: progress.id, found });
       return;
+    }
+    if (progress.progress !== 'started') return;
     if (!document || deployment.started_at !== null) return;
     const now = context.queues.now();
     const latest = Date.parse(deployment.deadline ?? '');

@@ -1,10 +1,16 @@
 /** `anneal host …` */
-import type { HostView } from '@anneal/contracts/configuration.ts';
+import type { HostView, UnexpectedAnswer } from '@anneal/contracts/configuration.ts';
 import type { Command } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';
 import { paintStatus } from '../print/status.ts';
 import { formatAge } from '../print/time.ts';
 import { examples, formatOption } from './options.ts';
+
+/** `2 × request abc of web-config, last at …: why` */
+function unexpectedLine({ count, request_id, deployment, last_at, reason }: UnexpectedAnswer): string {
+  const of = deployment === null ? '' : ` of ${deployment}`;
+  return `${count} × request ${request_id}${of}, last at ${last_at}: ${reason}`;
+}
 
 export function addHostCommands(program: Command, context: CliContext): void {
   const { output } = context;
@@ -17,6 +23,10 @@ export function addHostCommands(program: Command, context: CliContext): void {
     ['last seen', shown.last_seen_at],
     ['requests', shown.requests_queue],
     ['responses', shown.responses_queue],
+    ...(shown.unexpected_total ? [['unexpected answers', shown.unexpected_total] as const] : []),
+    ...(shown.unexpected_answers ?? []).map(
+      (answer) => [answer.alarm ? `ALARM ${answer.kind}` : answer.kind, unexpectedLine(answer)] as const,
+    ),
     ...Object.entries(shown.facts).map(
       ([key, value]) => [`fact ${key}`, typeof value === 'string' ? value : JSON.stringify(value)] as const,
     ),
