@@ -10,6 +10,7 @@
  */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { MessageDocument } from './collections.ts';
+import { claimBounds, moveToDeadLetters } from './dead-letter-queue.ts';
 import { dropMessage, firstMessage, isClaimed, messagesInOrder, type QueueContext } from './queue.ts';
 import type { ResolvedQueue } from './queue-names.ts';
 
@@ -53,8 +54,13 @@ async function claimHead(context: QueueContext, request: ClaimRequest): Promise<
 
 async function claimFree(context: QueueContext, request: ClaimRequest, limit: number): Promise<MessageDocument[]> {
   const taken: MessageDocument[] = [];
+  const bounds = claimBounds((await context.collections.queues.get(request.queue.id))?.metadata ?? {});
   for await (const message of messagesInOrder(context, request.queue)) {
     if (isClaimed(message, context.now())) continue;
+    if (bounds && message.claim_count >= bounds.most) {
+      await moveToDeadLetters(context, { from: request.queue, message, ...bounds });
+      continue;
+    }
     const claimed = await take(context, message, request);
     if (claimed) taken.push(claimed);
     if (taken.length >= limit) break;

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { answer, type Route } from '@anneal/bus/route.ts';
 import * as contract from '@anneal/contracts/configuration.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
+import { checkMetadata } from './dead-letter-queue.ts';
 import { claimMessages, liveClaim, releaseClaim, renewClaim } from './claim.ts';
 import { hearOf } from './host.ts';
 import { handlePosted, refuseInvalid, type HostMessageContext } from './host-message.ts';
@@ -44,6 +45,7 @@ export function queueRoutes(context: HostMessageContext & SetAsideContext & Hand
   return [
     answer(service, contract.queueCreate, async ({ data }) => {
       const queue = named(await resolve(data, 'read'));
+      if (data.metadata) checkMetadata(queue, data.metadata);
       const { created, queue: known } = await makeQueue(queues, queue, data.metadata ?? {});
       if (!created && data.metadata) await replaceMetadata(context, known.id, data.metadata);
       return { created };

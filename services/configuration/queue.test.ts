@@ -58,6 +58,42 @@ describe('a queue', () => {
     await expect(list({ marker: 'nonsense' })).rejects.toMatchObject({ code: 'InvalidRequest' });
   });
 
+  it('is read on from the id of a message; behind one that is gone there is nothing', async () => {
+    await post([1, 2, 3]);
+    const { messages } = await list();
+    expect(bodies(await list({ marker: messages[0]?.id }))).toEqual([2, 3]);
+    await rig.ask(contract.queueMessageDelete, { project, queue, ids: [messages[1]?.id ?? ''] });
+    expect(await list({ marker: messages[1]?.id })).toMatchObject({ messages: [] });
+  });
+
+  it('moves a message that was claimed too often to its dead-letter queue', async () => {
+    const metadata = { _max_claim_count: 2, _dead_letter_queue: 'DLQ', _dead_letter_queue_messages_ttl: 90 };
+    await rig.ask(contract.queueCreate, { project, queue, metadata });
+    await post([{ n: 1 }]);
+    for (let turn = 0; turn < 2; turn += 1) {
+      const { claim_id } = await claim();
+      await rig.ask(contract.queueClaimRelease, { project, queue, claim_id: claim_id ?? '' });
+    }
+    expect((await claim()).messages).toEqual([]);
+    expect((await list({ queue: 'DLQ' })).messages).toMatchObject([{ body: { n: 1 }, ttl: 90 }]);
+    expect(bodies(await list({ include_claimed: true }))).toEqual([]);
+  });
+
+  it('refuses metadata that name no queue or no number, and any for a host', async () => {
+    const { id } = await rig.host('web');
+    const create = (name: string, metadata: Record<string, Json>) =>
+      rig.ask(contract.queueCreate, { project, queue: name, metadata });
+    await expect(
+      create(queue, { _max_claim_count: 0, _dead_letter_queue: 'q1', _dead_letter_queue_messages_ttl: 'x' }),
+    ).rejects.toMatchObject({ code: 'InvalidRequest', mistakes: [{}, {}, {}] });
+    await expect(create(queue, { _dead_letter_queue: `host.${id}.requests` })).rejects.toMatchObject({
+      code: 'InvalidRequest',
+    });
+    await expect(create(`host.${id}.requests`, { _max_claim_count: 1 })).rejects.toMatchObject({
+      mistakes: [{ path: '_max_claim_count' }],
+    });
+  });
+
   it('shows a client its own messages only when asked to', async () => {
     await post([1], { client_id: 'me' });
     await post([2], { client_id: 'you' });

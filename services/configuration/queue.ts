@@ -168,12 +168,8 @@ export async function listMessages(
     const here = found.filter((message) => message.queue === queue.id && message.expires_at > now);
     return { messages: here.map((message) => shown(context, message, { isHidden })), marker: null };
   }
-  const after = marker === undefined ? 0 : Number(marker);
-  if (!Number.isSafeInteger(after) || after < 0) {
-    throw new AnnealError('InvalidRequest', `The marker ${marker} is not one that a list of messages gave.`, {
-      mistakes: [{ code: 'InvalidMarker', path: 'marker', message: 'use the marker of the page before' }],
-    });
-  }
+  const after = await positionOf(context, queue, marker);
+  if (after === undefined) return { messages: [], marker: marker ?? null };
   const messages: MessageDocument[] = [];
   for await (const message of messagesInOrder(context, queue, { after })) {
     if (!options.echo && message.client_id === options.client_id) continue;
@@ -186,6 +182,32 @@ export async function listMessages(
     // An empty page keeps its marker, so that a poller does not start from the beginning again.
     marker: messages.at(-1)?.sequence.toString() ?? marker ?? null,
   };
+}
+
+const messageId = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/** A marker is what a page gave, or the id of its last message; undefined for a message that is gone. */
+async function positionOf(
+  context: QueueContext,
+  queue: ResolvedQueue,
+  marker: string | undefined,
+): Promise<number | undefined> {
+  if (marker === undefined) return 0;
+  if (messageId.test(marker)) {
+    const message = await context.collections.messages.get(marker);
+    return message?.queue === queue.id ? message.sequence : undefined;
+  }
+  const after = Number(marker);
+  if (/^\d+$/.test(marker) && Number.isSafeInteger(after)) return after;
+  throw new AnnealError('InvalidRequest', `The marker ${marker} is not one that a list of messages gave.`, {
+    mistakes: [
+      {
+        code: 'InvalidMarker',
+        path: 'marker',
+        message: 'use the marker of the page before, or the id of its last message',
+      },
+    ],
+  });
 }
 
 /** @throws AnnealError Forbidden or InvalidRequest, as in Zaqar, for a message whose claim is not given. */

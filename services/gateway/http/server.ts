@@ -15,7 +15,8 @@ import { keystoneRoutes, keystoneWording, type KeystoneOptions } from '../identi
 import { ironicFamily, ironicPrefix } from '../ironic/family.ts';
 import type { gatewaySettings } from '../settings.ts';
 import type { Wakeups } from '../wakeups.ts';
-import { zaqarFamily, zaqarPrefix } from '../zaqar/family.ts';
+import { dialects } from '../zaqar/dialect.ts';
+import { zaqarFamily, zaqarPrefix, zaqarVersionFamily } from '../zaqar/family.ts';
 import { baseUrl } from './base-url.ts';
 import { readJsonBodies } from './body.ts';
 import { wordErrors } from './family.ts';
@@ -101,17 +102,17 @@ export function buildServer(options: ServerOptions): FastifyInstance {
       report,
     }),
   );
-  family(zaqarPrefix, (scope) =>
-    zaqarFamily(scope, {
-      ask,
-      wakeups,
-      stopping,
-      maxWaitSeconds: settings.maxWaitSeconds,
-      bodyLimit: settings.bodyLimit,
-      authenticate,
-      report,
-    }),
-  );
+  const zaqar = {
+    ask,
+    wakeups,
+    stopping,
+    maxWaitSeconds: settings.maxWaitSeconds,
+    bodyLimit: settings.bodyLimit,
+    authenticate,
+    report,
+  };
+  family(zaqarPrefix, (scope) => zaqarFamily(scope, zaqar));
+  for (const dialect of dialects) family(dialect.path, (scope) => zaqarVersionFamily(scope, zaqar, dialect));
   family(ironicPrefix, (scope) => ironicFamily(scope, { ask, newId, authenticate, report }));
   family(cfnPrefix, (scope) => cfnFamily(scope, { ask, secrets, wording: apiWording, report }));
   family('/boot/v1', (scope) => bootFamily(scope, { ask, now, wording: apiWording, report }));

@@ -24,6 +24,9 @@ export interface QueueAccess {
 
 const answerTo = new RegExp(`^${answerQueue('([0-9a-f-]{36})')}$`);
 const queueName = /^[A-Za-z0-9_.-]{1,255}$/;
+const longestName = 64;
+/** Names of hosts may be longer. */
+const hostSuffix = /\.(requests|responses)$/;
 
 /** @throws AnnealError InvalidRequest for what cannot be a name, Forbidden for what is not the host's. */
 export function queueFor(request: FastifyRequest, use: Use): QueueAccess {
@@ -34,6 +37,13 @@ export function queueFor(request: FastifyRequest, use: Use): QueueAccess {
       'InvalidRequest',
       'Invalid queue identification',
       `The name of a queue has 1 to 255 letters, digits, "_", "-" and "."; "${queue.slice(0, 255)}" has others.`,
+    );
+  }
+  if (queue.length > longestName && !hostSuffix.test(queue)) {
+    throw zaqarError(
+      'InvalidRequest',
+      'Invalid queue identification',
+      `The name of a queue has at most ${longestName} characters; "${queue.slice(0, 80)}…" has ${queue.length}.`,
     );
   }
   const caller = callerOf(request);

@@ -150,7 +150,7 @@ export function claimRoutes(
           : 'Only a host can take its requests as scripts; log in with the token of the host.',
       );
     }
-    const base = baseUrl(request);
+    const base = `${baseUrl(request)}/messaging`;
     const token = request.headers['x-auth-token'];
     const script = renderShellHost({
       request: parsed.data,

@@ -16,7 +16,7 @@ import { aliasOf } from './queue-alias.ts';
 
 export interface Dialect {
   readonly version: 'v1' | 'v1.1' | 'v2';
-  /** `/messaging/v2` */
+  /** `/v2`: clients join it to the endpoint of the catalog, or resolve it against the host; both are served. */
   readonly path: string;
   readonly clientIdRequired: boolean;
   /** v1 posts and answers bare lists. */
@@ -25,7 +25,7 @@ export interface Dialect {
 
 const dialect = (version: Dialect['version']): Dialect => ({
   version,
-  path: `/messaging/${version}`,
+  path: `/${version}`,
   clientIdRequired: version !== 'v1',
   lists: version === 'v1',
 });

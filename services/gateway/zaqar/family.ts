@@ -27,6 +27,34 @@ const versionEntry = (id: string, status: string, updated: string, type: string)
 });
 
 export function zaqarFamily(scope: FastifyInstance, options: ZaqarOptions): void {
+  prepare(scope, options);
+  scope.get('/', { config: { public: true } }, (_request, reply) =>
+    reply.code(300).send({
+      versions: [
+        versionEntry('1', 'DEPRECATED', '2014-9-11T17:47:05Z', 'v1'),
+        versionEntry('1.1', 'DEPRECATED', '2016-7-29T02:22:47Z', 'v1_1'),
+        versionEntry('2', 'CURRENT', '2014-9-24T04:06:47Z', 'v2'),
+      ],
+    }),
+  );
+  for (const dialect of dialects) {
+    scope.register(
+      (version, _options, done) => {
+        speak(version, options, dialect);
+        done();
+      },
+      { prefix: dialect.path },
+    );
+  }
+}
+
+/** One version by itself, where clients find it that resolve hrefs against the host. */
+export function zaqarVersionFamily(scope: FastifyInstance, options: ZaqarOptions, dialect: Dialect): void {
+  prepare(scope, options);
+  speak(scope, options, dialect);
+}
+
+function prepare(scope: FastifyInstance, options: ZaqarOptions): void {
   readJsonBodies(scope);
   scope.register(multipart, {
     limits: {
@@ -40,34 +68,18 @@ export function zaqarFamily(scope: FastifyInstance, options: ZaqarOptions): void
   });
   wordErrors(scope, zaqarWording, options.report);
   requireToken(scope, options.authenticate);
+}
 
-  scope.get('/', { config: { public: true } }, (_request, reply) =>
-    reply.code(300).send({
-      versions: [
-        versionEntry('1', 'DEPRECATED', '2014-9-11T17:47:05Z', 'v1'),
-        versionEntry('1.1', 'DEPRECATED', '2016-7-29T02:22:47Z', 'v1_1'),
-        versionEntry('2', 'CURRENT', '2014-9-24T04:06:47Z', 'v2'),
-      ],
-    }),
-  );
-
-  for (const dialect of dialects) {
-    scope.register(
-      (version, _options, done) => {
-        version.addHook('preHandler', async (request) => {
-          checkAccept(request);
-          checkContentType(request);
-          clientId(request, dialect.clientIdRequired && callerOf(request).kind === 'user');
-        });
-        homeRoutes(version, dialect);
-        queueRoutes(version, { ask: options.ask, dialect });
-        messageRoutes(version, { ask: options.ask, dialect });
-        claimRoutes(version, { ...options, dialect });
-        done();
-      },
-      { prefix: `/${dialect.version}` },
-    );
-  }
+function speak(version: FastifyInstance, options: ZaqarOptions, dialect: Dialect): void {
+  version.addHook('preHandler', async (request) => {
+    checkAccept(request);
+    checkContentType(request);
+    clientId(request, dialect.clientIdRequired && callerOf(request).kind === 'user');
+  });
+  homeRoutes(version, dialect);
+  queueRoutes(version, { ask: options.ask, dialect });
+  messageRoutes(version, { ask: options.ask, dialect });
+  claimRoutes(version, { ...options, dialect });
 }
 
 function homeRoutes(scope: FastifyInstance, dialect: Dialect): void {

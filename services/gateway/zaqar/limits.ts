@@ -7,6 +7,7 @@ import { zaqarError } from './wording.ts';
 const defaultLimit = 10;
 const mostInPage = 100;
 const mostPopped = 20;
+const mostIds = 20;
 
 const messageTtl = { least: 1, most: 1_209_600, fallback: 3600 } as const;
 const claimTtl = { least: 1, most: 43_200, fallback: 300 } as const;
@@ -21,6 +22,16 @@ export function limitOf(request: FastifyRequest): number {
     'InvalidRequest',
     'Invalid API request',
     `Limit must be at least 1 and no greater than ${mostInPage}.`,
+  );
+}
+
+export function idsOf(request: FastifyRequest): string[] | undefined {
+  const ids = queryValue(request, 'ids')?.split(',');
+  if (ids === undefined || ids.length <= mostIds) return ids;
+  throw zaqarError(
+    'InvalidRequest',
+    'Invalid API request',
+    `The parameter "ids" names ${ids.length} messages; it may name at most ${mostIds}.`,
   );
 }
 

@@ -10,7 +10,7 @@ import { signalByGrant } from '../heat/signal.ts';
 import { asHost, clientId, queueFor, signalQueueOf, type QueueAccess } from './access.ts';
 import { messageBody, postedMessages, queueHref, type Dialect } from './dialect.ts';
 import { isForm, readResponseForm } from './response-form.ts';
-import { limitOf, messageTtlOf, popOf } from './limits.ts';
+import { idsOf, limitOf, messageTtlOf, popOf } from './limits.ts';
 import { zaqarError } from './wording.ts';
 
 const hosts = { config: { hosts: true } } as const;
@@ -66,7 +66,7 @@ export function messageRoutes(scope: FastifyInstance, { ask, dialect }: { ask: A
   scope.get(all, hosts, async (request, reply) => {
     const access = queueFor(request, 'take');
     const client = clientId(request, dialect.clientIdRequired && callerOf(request).kind === 'user');
-    const ids = queryValue(request, 'ids')?.split(',');
+    const ids = idsOf(request);
     if (ids) {
       const { messages } = await look(access, {
         ...asHost(request),
@@ -75,6 +75,10 @@ export function messageRoutes(scope: FastifyInstance, { ask, dialect }: { ask: A
         echo: true,
         client_id: client,
       });
+      if (messages.length === 0) {
+        if (dialect.lists) return reply.code(204).send();
+        throw new AnnealError('NotFound', `Queue ${access.queue} has no message ${ids.join(', ')}.`);
+      }
       const bodies = messages.map((message) => messageBody(dialect, access.queue, { ...message, claim_id: null }));
       return reply.send(dialect.lists ? bodies : { messages: bodies });
     }
@@ -145,7 +149,7 @@ export function messageRoutes(scope: FastifyInstance, { ask, dialect }: { ask: A
 
   scope.delete(all, hosts, async (request, reply) => {
     const access = queueFor(request, 'take');
-    const ids = queryValue(request, 'ids')?.split(',');
+    const ids = idsOf(request);
     const pop = popOf(request);
     const invalid = (description: string) => zaqarError('InvalidRequest', 'Invalid API request', description);
     if (ids && pop !== undefined) {

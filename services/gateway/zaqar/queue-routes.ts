@@ -6,13 +6,14 @@ import {
   queueMessages,
   queueShow,
   type QueueMessage,
+  type QueueView,
 } from '@anneal/contracts/configuration.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { FastifyInstance } from 'fastify';
 import type { Ask } from '../ask.ts';
 import { objectBody, queryBoolean, queryValue } from '../http/body.ts';
 import { projectOf } from '../identity/caller.ts';
-import { queueFor } from './access.ts';
+import { queueFor, type QueueAccess } from './access.ts';
 import { messageHref, metadataBody, ownMetadata, queueBody, queueHref, type Dialect } from './dialect.ts';
 import { limitOf } from './limits.ts';
 import { patchMetadata } from './metadata-patch.ts';
@@ -21,6 +22,19 @@ import { zaqarError } from './wording.ts';
 
 export function queueRoutes(scope: FastifyInstance, { ask, dialect }: { ask: Ask; dialect: Dialect }): void {
   const one = '/queues/:queue';
+
+  /** A queue comes into being with its first message; before that it is an empty one. v1 knows no such queue. */
+  const showOrEmpty = async ({
+    project,
+    queue,
+  }: QueueAccess): Promise<Pick<QueueView, 'metadata' | 'claimed' | 'free' | 'total'>> => {
+    try {
+      return await ask('configuration', queueShow, { project, data: { project, queue } });
+    } catch (error) {
+      if (dialect.version === 'v1' || !(error instanceof AnnealError) || error.code !== 'NotFound') throw error;
+      return { metadata: {}, claimed: 0, free: 0, total: 0 };
+    }
+  };
 
   scope.put(one, async (request, reply) => {
     const { project, queue } = queueFor(request, 'manage');
@@ -38,7 +52,7 @@ export function queueRoutes(scope: FastifyInstance, { ask, dialect }: { ask: Ask
 
   scope.get(one, async (request, reply) => {
     const { project, queue } = queueFor(request, 'manage');
-    const view = await ask('configuration', queueShow, { project, data: { project, queue } });
+    const view = await showOrEmpty({ project, queue });
     return dialect.version === 'v1' ? reply.code(204).send() : metadataBody(dialect, view.metadata);
   });
 
@@ -82,7 +96,7 @@ export function queueRoutes(scope: FastifyInstance, { ask, dialect }: { ask: Ask
 
   scope.get(`${one}/stats`, async (request) => {
     const { project, queue } = queueFor(request, 'manage');
-    const view = await ask('configuration', queueShow, { project, data: { project, queue } });
+    const view = await showOrEmpty({ project, queue });
     const counts = { claimed: view.claimed, free: view.free, total: view.total };
     if (view.total === 0) return { messages: counts };
     const { messages } = await ask('configuration', queueMessages, {

@@ -16,7 +16,7 @@ const call = (method: string, path: string, body?: unknown, headers: Record<stri
 describe('v2', () => {
   it('makes, shows, changes, lists and deletes queues', async () => {
     const made = await call('PUT', '/v2/queues/q1');
-    expect([made.status, made.headers.get('location')]).toEqual([201, '/messaging/v2/queues/q1']);
+    expect([made.status, made.headers.get('location')]).toEqual([201, '/v2/queues/q1']);
     expect((await call('PUT', '/v2/queues/q1', { owner: 'me' })).status).toBe(204);
     expect((await call('GET', '/v2/queues/q1')).json).toEqual({
       owner: 'me',
@@ -52,8 +52,8 @@ describe('v2', () => {
     ).toEqual({ ...shown, _max_claim_count: 3 });
     expect((await patch([{ op: 'remove', path: '/metadata/_max_claim_count' }])).json).toEqual(shown);
     expect((await call('GET', '/v2/queues?detailed=true&limit=1')).json).toMatchObject({
-      queues: [{ name: 'q1', href: '/messaging/v2/queues/q1', metadata: { owner: 'you' } }],
-      links: [{ rel: 'next', href: '/messaging/v2/queues?limit=1&detailed=true&marker=q1' }],
+      queues: [{ name: 'q1', href: '/v2/queues/q1', metadata: { owner: 'you' } }],
+      links: [{ rel: 'next', href: '/v2/queues?limit=1&detailed=true&marker=q1' }],
     });
     expect((await call('GET', '/v2/queues/q1/stats')).json).toEqual({ messages: { claimed: 0, free: 0, total: 0 } });
     expect((await call('DELETE', '/v2/queues/q1')).status).toBe(204);
@@ -67,7 +67,7 @@ describe('v2', () => {
     expect(posted.status).toBe(201);
     const { resources } = posted.json as unknown as { resources: string[] };
     expect(resources).toHaveLength(3);
-    expect(posted.headers.get('location')).toMatch(/^\/messaging\/v2\/queues\/work\/messages\?ids=m\d+,m\d+,m\d+$/);
+    expect(posted.headers.get('location')).toMatch(/^\/v2\/queues\/work\/messages\?ids=m\d+,m\d+,m\d+$/);
     const id = resources[0]?.split('/').at(-1) ?? '';
     const one = await gateway.call('GET', resources[0] ?? '', undefined, client);
     expect(one.json).toEqual({ id, href: resources[0], ttl: 300, age: 0, body: { n: 1 } });
@@ -75,7 +75,7 @@ describe('v2', () => {
     const claimed = await call('POST', '/v2/queues/work/claims?limit=2', { ttl: 60, grace: 60 });
     expect(claimed.status).toBe(201);
     const claim = claimed.headers.get('location') ?? '';
-    expect(claim).toMatch(/^\/messaging\/v2\/queues\/work\/claims\/c\d+$/);
+    expect(claim).toMatch(/^\/v2\/queues\/work\/claims\/c\d+$/);
     const claimId = claim.split('/').at(-1) ?? '';
     expect(claimed.json['messages']).toHaveLength(2);
     expect(claimed.json).toMatchObject({
@@ -140,6 +140,50 @@ it('a purge takes every message away, and a body may say that it is not about me
   expect((await purge({ resource_types: ['all'] })).status).toBe(400);
   expect((await purge({ resource_types: ['messages'] })).status).toBe(204);
   expect(gateway.behind.messages('full')).toHaveLength(0);
+});
+
+it('every href works joined to the endpoint of the catalog, and resolved against the host', async () => {
+  for (const version of ['v1.1', 'v2']) {
+    const posted = await call('POST', `/${version}/queues/linked/messages`, {
+      messages: [{ body: version }, { body: 2 }],
+    });
+    const { resources } = posted.json as unknown as { resources: string[] };
+    const page = await call('GET', `/${version}/queues/linked/messages?echo=true&limit=1`);
+    const next = page.json['links']?.[0]?.['href'] ?? '';
+    const queues = await call('GET', `/${version}/queues?limit=1`);
+    for (const href of [resources[0] ?? '', next, queues.json['queues']?.[0]?.['href'] ?? '']) {
+      expect(href).toMatch(new RegExp(`^/${version}/`));
+      for (const base of ['/messaging', '']) {
+        expect((await gateway.call('GET', `${base}${href}`, undefined, client)).status).toBe(200);
+      }
+    }
+    expect((await gateway.call('PUT', `/${version}/ping`, undefined, client)).status).toBe(405);
+    expect((await gateway.call('GET', `/${version}/nothing`, undefined, client)).json).toMatchObject({
+      title: 'Not found',
+    });
+  }
+});
+
+it('an unknown queue is an empty one, in v1 it is unknown', async () => {
+  expect((await call('GET', '/v2/queues/nosuch')).json).toMatchObject({ _max_claim_count: null });
+  expect((await call('GET', '/v2/queues/nosuch/stats')).json).toEqual({ messages: { claimed: 0, free: 0, total: 0 } });
+  expect((await call('GET', '/v1.1/queues/nosuch')).json).toEqual({});
+  expect((await call('GET', '/v1/queues/nosuch')).status).toBe(404);
+});
+
+it('messages that are gone are not found; more ids than 20, and longer names than 64, are refused', async () => {
+  const gone = '3381af92-2b9e-81e3-b191-71861300734c';
+  expect((await call('GET', `/v2/queues/work/messages?ids=${gone}`)).status).toBe(404);
+  expect((await call('GET', `/v1/queues/work/messages?ids=${gone}`)).status).toBe(204);
+  const many = Array.from({ length: 21 }, () => gone).join(',');
+  for (const method of ['GET', 'DELETE']) {
+    const { status, json } = await call(method, `/v2/queues/work/messages?ids=${many}`);
+    expect([status, json['description']]).toEqual([400, expect.stringContaining('at most 20')]);
+  }
+  const long = 'q'.repeat(65);
+  expect((await call('PUT', `/v2/queues/${long}`)).status).toBe(400);
+  expect((await call('POST', `/v2/queues/${long}/messages`, { messages: [{ body: 1 }] })).status).toBe(400);
+  expect((await call('PUT', `/v2/queues/${'q'.repeat(64)}`)).status).toBe(201);
 });
 
 it('v1 speaks in lists, needs no Client-ID, and answers 204 where there is nothing', async () => {
