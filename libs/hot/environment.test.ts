@@ -31,6 +31,14 @@ describe('environments', () => {
     expect(values('deep_merge')).toMatchObject({ rendered: { parameters: { map: { a: { b: [1, 2] }, c: 3 } } } });
   });
 
+  it('are refused with event sinks, which nothing would serve, and taken with an empty list of them', () => {
+    const sink = { type: 'zaqar-queue', target: 'q', ttl: 120 };
+    expect(answer([{ event_sinks: [sink] }])).toMatchObject({
+      mistakes: [{ code: 'UnsupportedEventSink', path: 'event_sinks' }],
+    });
+    expect(answer([{ event_sinks: [] }])).toHaveProperty('rendered');
+  });
+
   it('may not name different strategies for one parameter, nor merge booleans', () => {
     const one = { parameters: { flag: 'a' }, parameter_merge_strategies: { flag: 'merge' } };
     const other = { parameters: { flag: 'b' }, parameter_merge_strategies: { flag: 'overwrite' } };

@@ -2,7 +2,7 @@
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { Source } from '@anneal/contracts/plan.ts';
 import { ParameterMerge, type StrategyContext } from './merge-strategy.ts';
-import { join, type Mistakes, nearestName } from './mistakes.ts';
+import { type Mistakes, nearestName } from './mistakes.ts';
 import { type Entry, isNull, isObject, kindOfNode, type MapNode, type Node, toJson, toRecord } from './node.ts';
 import { fromJson, parse } from './parse.ts';
 import { Registry } from './registry.ts';
@@ -155,27 +155,11 @@ function addList({
     merging.mistakes.add({ code: 'WrongType', message, path: section, at, expected: 'a list' });
     return;
   }
-  if (section === 'event_sinks') {
-    for (const [index, sink] of value.entries()) checkSink(sink, index, node, merging.mistakes);
+  if (section === 'event_sinks' && value.length > 0) {
+    // Nothing delivers to them, and an accepted environment must not lose its events silently.
+    const message =
+      'environment section "event_sinks" is not served; subscribe to the events of the stack instead (anneal subscription create)';
+    merging.mistakes.add({ code: 'UnsupportedEventSink', message, path: section, at });
   }
   merging.lists.set(section, [...(merging.lists.get(section) ?? []), ...value]);
-}
-
-function checkSink(sink: Json, index: number, node: Node, mistakes: Mistakes): void {
-  const at = node.kind === 'list' ? node.items[index]?.at : undefined;
-  const path = join('event_sinks', index);
-  const refuse = (message: string, found?: string): void =>
-    mistakes.add({ code: 'InvalidEventSink', message: `${path}: ${message}`, path, at, found });
-  if (!isObject(sink)) {
-    refuse('an event sink must be a map with type and target');
-    return;
-  }
-  const { type = null, target = null, ttl = 3600 } = sink;
-  if (type !== 'zaqar-queue') {
-    const found = typeof type === 'string' ? type : JSON.stringify(type);
-    refuse(`unknown event sink type "${found}"; it must be zaqar-queue`, found);
-  }
-  if (typeof target !== 'string' || target === '') refuse('an event sink needs a target, the name of a queue');
-  if (typeof ttl !== 'number' || !Number.isInteger(ttl) || ttl <= 0)
-    refuse('the ttl of an event sink is in whole seconds');
 }
