@@ -3,8 +3,8 @@
  * made from these definitions, and an unknown `ANNEAL_*` name is refused with the nearest known one.
  */
 import { AnnealError, type Mistake } from '@anneal/contracts/errors.ts';
-import { closest } from 'fastest-levenshtein';
 import type { z } from 'zod';
+import { nearestOf } from './nearest.ts';
 
 export interface SettingDefinition<S extends z.ZodType = z.ZodType> {
   /** `ANNEAL_…` */
@@ -58,7 +58,7 @@ export function refuseUnknown(known: readonly string[], environment: Environment
     Object.keys(environment)
       .filter((name) => name.startsWith('ANNEAL_') && !names.has(name))
       .map((name) => {
-        const nearest = closest(name, [...known]);
+        const nearest = nearestOf(name, [...known]) ?? '';
         return { code: 'UnknownSetting', path: name, message: `no such setting; the nearest is ${nearest}`, nearest };
       }),
   );

@@ -136,7 +136,23 @@ describe('queues', () => {
     });
   });
 
+  it('that do not exist are refused, with the nearest that does, instead of being watched for ever', async () => {
+    await gateway.behind.post('observed', { n: 0 });
+    for (const [name, nearest] of [
+      ['obsevred', 'observed'],
+      ['anneal.scheduling.request', 'anneal.scheduling.requests'],
+      [`${host.requests_queue}s`, host.requests_queue],
+    ] as const) {
+      for (const path of ['watch', 'messages']) {
+        const { status, text } = await gateway.call('GET', `/api/v1/queues/${name}/${path}`);
+        expect(status).toBe(404);
+        expect(text).toContain(`The nearest name is ${nearest}.`);
+      }
+    }
+  });
+
   it('can be watched, secrets masked', async () => {
+    await gateway.call('PUT', '/messaging/v1/queues/watched', undefined, {});
     const stream = follow('/api/v1/queues/watched/watch');
     await gateway.behind.post('watched', { password: gateway.context.secrets.seal('hush') });
     const again = follow('/api/v1/queues/watched/watch');

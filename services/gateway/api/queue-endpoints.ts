@@ -1,8 +1,9 @@
 /** Queues of every kind side by side, and the dead letters. */
 import type { Bus, DeadLetter, QueueMeasure } from '@anneal/bus/port.ts';
-import { queueList, queueMessages, type QueueView } from '@anneal/contracts/configuration.ts';
+import { queueList, queueMessages, queueShow, type QueueView } from '@anneal/contracts/configuration.ts';
 import { AnnealError, failureSchema } from '@anneal/contracts/errors.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+import { nearestOf } from '@anneal/runtime/nearest.ts';
 import type { Secrets } from '@anneal/runtime/secrets.ts';
 import { z } from 'zod';
 import type { Ask } from '../ask.ts';
@@ -63,8 +64,39 @@ export function queueEndpoints(options: QueueEndpointOptions): Endpoint[] {
   const { ask, bus, secrets, streams } = options;
   const mask = (value: unknown): Json => secrets.mask(value as Json);
 
-  const isBusQueue = async (name: string): Promise<boolean> =>
-    name.startsWith('anneal.') || (await bus.queues.list(name)).some((queue) => queue.name === name);
+  /** Every queue of the project, of the store. */
+  const storeQueues = async (project: string): Promise<QueueView[]> => {
+    const found: QueueView[] = [];
+    for (;;) {
+      const marker = found.at(-1)?.name;
+      const { queues } = await ask('configuration', queueList, {
+        project,
+        data: { project, limit: 1000, ...(marker !== undefined && { marker }) },
+      });
+      found.push(...queues);
+      if (queues.length < 1000) return found;
+    }
+  };
+
+  /** True for a queue of the bus. @throws AnnealError NotFound that names the nearest queue there is. */
+  const findQueue = async (project: string, name: string): Promise<boolean> => {
+    const onBus = (await bus.queues.list()).map((queue) => queue.name);
+    if (onBus.includes(name)) return true;
+    try {
+      await ask('configuration', queueShow, { project, data: { project, queue: name } });
+      return false;
+    } catch (error) {
+      if (!(error instanceof AnnealError) || error.code !== 'NotFound') throw error;
+    }
+    const known = [...onBus, ...(await storeQueues(project)).map((queue) => queue.name)];
+    const nearest = nearestOf(name, known);
+    const hint = nearest === undefined ? 'There is none yet.' : `The nearest name is ${nearest}.`;
+    throw new AnnealError('NotFound', `There is no queue ${name.slice(0, 255)}. ${hint}`, {
+      mistakes: [
+        { code: 'NotFound', path: 'queue', message: 'no such queue', ...(nearest !== undefined && { nearest }) },
+      ],
+    });
+  };
 
   const peekStore = async (project: string, queue: string, most: number, marker?: string) => {
     const { messages } = await ask('configuration', queueMessages, {
@@ -102,16 +134,7 @@ export function queueEndpoints(options: QueueEndpointOptions): Endpoint[] {
       answer: z.object({ queues: z.array(rowSchema) }),
       handle: async ({ request }) => {
         const project = projectOf(request);
-        const found: QueueView[] = [];
-        for (;;) {
-          const marker = found.at(-1)?.name;
-          const { queues } = await ask('configuration', queueList, {
-            project,
-            data: { project, limit: 1000, ...(marker !== undefined && { marker }) },
-          });
-          found.push(...queues);
-          if (queues.length < 1000) break;
-        }
+        const found = await storeQueues(project);
         return { queues: [...(await bus.queues.list()).map(busRow), ...found.map(storeRow)] };
       },
     }),
@@ -123,7 +146,7 @@ export function queueEndpoints(options: QueueEndpointOptions): Endpoint[] {
       answer: z.object({ messages: z.array(z.looseObject({ id: z.string() })) }),
       handle: async ({ request, params, query }) => {
         const queue = params['queue'] ?? '';
-        const messages = (await isBusQueue(queue))
+        const messages = (await findQueue(projectOf(request), queue))
           ? await bus.queues.peek(queue, query.limit)
           : await peekStore(projectOf(request), queue, query.limit);
         return { messages: messages.map(mask) };
@@ -138,9 +161,8 @@ export function queueEndpoints(options: QueueEndpointOptions): Endpoint[] {
       handle: async ({ request, reply, params }) => {
         const queue = params['queue'] ?? '';
         const project = projectOf(request);
-        const ofBus = await isBusQueue(queue);
         // Whatever is wrong with the question is answered before the stream stands.
-        if (!ofBus) await peekStore(project, queue, 1);
+        const ofBus = await findQueue(project, queue);
         await streams.open(reply, (stream) =>
           ofBus ? watch(stream, watchBusMs, () => bus.queues.peek(queue, 1000)) : watchStore(stream, project, queue),
         );
