@@ -1,4 +1,5 @@
 /** Nodes over Ironic's API. */
+import type { JsonObject } from '@anneal/contracts/json.ts';
 import type { Connection } from './connection.ts';
 import { read, readList } from './read.ts';
 import { nodeSchema, type Node } from './representation.ts';
@@ -15,6 +16,8 @@ export interface Nodes {
     verifyCa?: boolean | string | undefined;
     resourceClass?: string | undefined;
     traits?: readonly string[] | undefined;
+    /** What the operator declares, e.g. `{capabilities: {profile: 'control'}}`. */
+    properties?: JsonObject | undefined;
     /** Go on to available. */
     provide?: boolean | undefined;
   }): Promise<Node>;
@@ -52,7 +55,7 @@ export function nodesOf(connection: Connection): Nodes {
       const what = `show the node ${node}`;
       return read(nodeSchema, await connection.json({ service, path: pathOf(node), headers, what }), what);
     },
-    async enrol({ name, address, systemId, username, password, verifyCa, resourceClass, traits, provide }) {
+    async enrol({ name, address, systemId, username, password, verifyCa, resourceClass, traits, properties, provide }) {
       const what = `enrol the node ${name}`;
       const body = await connection.json({
         service,
@@ -71,6 +74,7 @@ export function nodesOf(connection: Connection): Nodes {
           },
           ...(resourceClass !== undefined && { resource_class: resourceClass }),
           ...(traits && { traits }),
+          ...(properties && { properties }),
           ...(provide && { provide }),
         },
         what,

@@ -71,6 +71,30 @@ export const driverInfoSchema = z.object({
   redfish_verify_ca: z.union([z.boolean(), z.string().min(1).max(4096)]).optional(),
 });
 
+const capabilityValue = z.union([z.string().max(255), z.number(), z.boolean()]);
+const interfaceSchema = z
+  .object({
+    mac_address: z
+      .string()
+      .regex(/^[0-9A-Fa-f]{2}(?:[:-][0-9A-Fa-f]{2}){5}$/, 'expected six pairs of digits, as 52:54:00:12:34:56'),
+    /** The network that it is plugged into, by the name that templates use. */
+    network: z.string().min(1).max(255).optional(),
+    addresses: z
+      .array(z.union([z.ipv4(), z.ipv6()], { error: 'expected an IP address' }))
+      .max(64)
+      .optional(),
+  })
+  .catchall(json);
+/** What an operator declares of a machine; the inspection adds what its BMC shows. */
+export const nodePropertiesSchema = z
+  .object({
+    /** `{"profile": "control"}`, or in Ironic's text form `profile:control,node:controller-0`. */
+    capabilities: z.union([z.string().max(4096), z.record(z.string().min(1).max(255), capabilityValue)]).optional(),
+    interfaces: z.array(interfaceSchema).max(64).optional(),
+  })
+  .catchall(json)
+  .refine((properties) => JSON.stringify(properties).length <= 65_536, 'expected at most 64 KiB');
+
 export const nodeEnrol = call('node.enrol', 'Make a machine known. With `provide`, take it to available.', {
   question: z.object({
     id: z.string(),
@@ -79,6 +103,7 @@ export const nodeEnrol = call('node.enrol', 'Make a machine known. With `provide
     driver_info: driverInfoSchema,
     resource_class: z.string().default('baremetal'),
     traits: z.array(z.string()).default([]),
+    properties: nodePropertiesSchema.default({}),
     /** Go on through manage, inspect and clean to available. */
     provide: z.boolean().default(false),
   }),

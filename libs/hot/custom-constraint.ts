@@ -4,6 +4,7 @@
  */
 import type { Json } from '@anneal/contracts/json.ts';
 import { pythonText } from './python.ts';
+import { wrongHints } from './types/scheduler-hints.ts';
 
 const isIPv4 = (text: string): boolean =>
   /^\d{1,3}(?:\.\d{1,3}){3}$/.test(text) && text.split('.').every((part) => Number(part) <= 255 && !/^0\d/.test(part));
@@ -128,6 +129,7 @@ const validators: Record<string, Validator> = {
 
 export function checkCustom(name: string, value: Json): string | undefined {
   if (value === null) return undefined;
+  if (name === 'anneal.scheduler_hints') return wrongHints(value);
   if (!Object.hasOwn(validators, name)) {
     return /^[a-z_]+\.[a-z0-9_.]+$/.test(name)
       ? undefined

@@ -193,7 +193,12 @@ function readValue(place: Place, given: Partial, schema: PropertySchema): Partia
   if (schema.constraints && !holdsUnknown(converted)) {
     const checked = Array.isArray(given) && given.includes(null) ? given : converted;
     for (const breach of checkConstraints(checked as Json, schema.constraints, { work: place.context.work })) {
-      refuse(place, 'ConstraintBroken', breach, { found: shown(converted as Json) });
+      const names = schema.constraints.flatMap(({ allowed_values: allowed = [] }) => allowed.map(String));
+      const nearest = typeof converted === 'string' ? nearestName(converted, names) : undefined;
+      refuse(place, 'ConstraintBroken', breach, {
+        found: shown(converted as Json),
+        ...(nearest !== undefined && { nearest }),
+      });
     }
   }
   return converted;

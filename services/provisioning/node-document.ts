@@ -77,7 +77,10 @@ export interface NodeDocument extends Document {
   readonly claims: Claims;
   readonly resource_class: string;
   readonly traits: readonly string[];
+  /** What the operator declared, completed by the inspection. */
   readonly properties: JsonObject;
+  /** Absent: nothing. */
+  readonly declared?: JsonObject;
   readonly state: NodeState;
   readonly target: NodeState | null;
   readonly power: Power | null;

@@ -7,6 +7,7 @@ import type { Json } from '@anneal/contracts/json.ts';
 import type { ServiceContext } from '@anneal/runtime/service.ts';
 import type { Bmcs } from './bmcs.ts';
 import { createBootSteps, type Settled } from './boot-steps.ts';
+import { inspectedProperties } from './declared-properties.ts';
 import type { Hosts } from './hosts.ts';
 import type { NodeDocument, Power } from './node-document.ts';
 import type { NodeChange, NodeRecords } from './node-records.ts';
@@ -69,7 +70,8 @@ export function createSteps(options: StepOptions): Readonly<Record<Step, (node: 
     inspect: async (node) => {
       const { inventory, identity } = await bmcs.with(node, (machine) => machine.inventory());
       await records.learn(node, identity);
-      const properties = { ...inventory, inspected_at: context.now().toISOString() };
+      const seen = { ...inventory, inspected_at: context.now().toISOString() };
+      const properties = inspectedProperties(node.declared ?? {}, seen);
       return { kind: 'next', change: { properties }, reason: 'its inventory is read' };
     },
 

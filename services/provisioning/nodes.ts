@@ -13,6 +13,7 @@ import type { ServiceContext } from '@anneal/runtime/service.ts';
 import { DuplicateError, type Draft } from '@anneal/store/port.ts';
 import { claimsOf } from './identity.ts';
 import type { z } from 'zod';
+import { checkDeclared } from './declared-properties.ts';
 import { nodeView, type NodeDocument } from './node-document.ts';
 import { identityFault, requireOwnMachine } from './node-faults.ts';
 import type { NodeDriver } from './node-driver.ts';
@@ -40,6 +41,7 @@ export class Nodes {
     // The asker chose the id: this is the same question again.
     if (known) return nodeView(known);
     const { driver_info: info } = question;
+    checkDeclared(question.properties);
     requireTrust(info.redfish_verify_ca);
     const place = {
       id: question.id,
@@ -59,7 +61,8 @@ export class Nodes {
       claims: claimsOf({ ...place, identity: null }),
       resource_class: question.resource_class,
       traits: question.traits,
-      properties: {},
+      properties: question.properties,
+      declared: question.properties,
       state: 'enroll',
       target: null,
       power: null,

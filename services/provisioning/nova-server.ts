@@ -2,6 +2,7 @@
 import { AnnealError, errorTable, fromFailure } from '@anneal/contracts/errors.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import type { ResourceUpdate } from '@anneal/contracts/resource.ts';
+import { readHints, supportedHints } from '@anneal/hot/types/scheduler-hints.ts';
 import type { ServiceContext } from '@anneal/runtime/service.ts';
 import { faultPoint } from '@anneal/runtime/fault.ts';
 import type { Bmcs } from './bmcs.ts';
@@ -10,7 +11,7 @@ import type { NodeDocument } from './node-document.ts';
 import type { NodeDriver } from './node-driver.ts';
 import { move } from './node-moves.ts';
 import type { NodeRecords } from './node-records.ts';
-import { classFor, place, type Wish } from './placement.ts';
+import { classFor, place, type Flavors, type Wish } from './placement.ts';
 import { serverAttributes } from './server-attributes.ts';
 import { serverPower } from './server-power.ts';
 import { objectOf, textOf, type ServerDocument } from './server-document.ts';
@@ -25,29 +26,37 @@ export interface NovaServerOptions {
   readonly driver: NodeDriver;
   readonly bmcs: Bmcs;
   readonly hosts: Hosts;
+  /** Names of the images that a server may ask for. */
+  readonly images: readonly string[];
+  readonly flavors: Flavors;
   readonly current: (id: string) => Promise<ServerDocument | undefined>;
 }
 
 export function novaServer(
   options: NovaServerOptions,
 ): Readonly<Record<'create' | 'update' | 'delete' | 'check' | 'suspend' | 'resume', Work>> {
-  const { context, records, driver, bmcs, hosts } = options;
+  const { context, records, driver, bmcs, hosts, images, flavors } = options;
   const { suspend, resume } = serverPower(options);
 
-  const wishOf = (properties: Parameters<typeof textOf>[0]): Wish => {
-    const traits = objectOf(properties, 'scheduler_hints')['traits'];
-    return {
-      flavor: textOf(properties, 'flavor'),
-      traits: (Array.isArray(traits) ? traits : [traits]).flatMap((trait) =>
-        typeof trait === 'string' ? [trait] : [],
-      ),
-    };
+  /** @throws AnnealError NotSupported for a constraint that cannot be kept, where its value was not known at create. */
+  const wishOf = (properties: JsonObject): Wish => {
+    const { mistakes, ...hints } = readHints(objectOf(properties, 'scheduler_hints'));
+    const image = textOf(properties, 'image');
+    const problems = [
+      ...mistakes.map((mistake) => `scheduler_hints: ${mistake}; supported are ${supportedHints}`),
+      ...(image === '' || images.includes(image)
+        ? []
+        : [`image: ${image} is not known; known are ${images.join(', ')}`]),
+    ];
+    if (problems.length > 0)
+      throw new AnnealError('NotSupported', `The server cannot be placed: ${problems.join('. ')}.`);
+    return { flavor: textOf(properties, 'flavor'), ...hints };
   };
 
   /** Undefined when others were faster everywhere; they are fewer the next time. */
   async function claim(server: ServerDocument, given: JsonObject): Promise<NodeDocument | Progress> {
-    const properties = context.secrets.open(given);
-    const placement = place(wishOf(properties), await records.all());
+    const wish = wishOf(context.secrets.open(given));
+    const placement = place(wish, { all: await records.all(), flavors });
     for (const candidate of placement.nodes) {
       const change = {
         instance_id: server.id,
@@ -61,9 +70,7 @@ export function novaServer(
       };
       const claimed = await records.change(candidate.id, (node) => {
         // Decided again over what is there now: of two servers, one finds it taken.
-        if (place(wishOf(properties), [node]).nodes.length === 0 && node.state !== 'available') return undefined;
-        if (node.instance_id !== null || node.work !== null || node.maintenance || node.fault !== null)
-          return undefined;
+        if (place(wish, { all: [node], flavors }).nodes.length === 0) return undefined;
         return move(node, 'deploy', { moment: driver.moment, reason: `claimed for ${server.hostname}`, change });
       });
       if (!claimed) continue;
@@ -79,17 +86,23 @@ export function novaServer(
     return { kind: 'waiting', message: `waiting for a node: ${why}`, ms: pause, error };
   }
 
-  const complete = (server: ServerDocument, node: NodeDocument, given: JsonObject, name: string) => ({
-    kind: 'complete' as const,
-    physical_id: server.id,
-    attributes: serverAttributes({
-      id: server.id,
-      name,
-      node,
-      metadata: objectOf(given, 'metadata'),
-      tags: given['tags'] ?? [],
-    }),
-  });
+  const complete = (server: ServerDocument, node: NodeDocument, given: JsonObject, name: string) => {
+    const { networks } = given;
+    const open = networks === undefined ? undefined : context.secrets.open(networks);
+    return {
+      kind: 'complete' as const,
+      physical_id: server.id,
+      attributes: serverAttributes({
+        id: server.id,
+        name,
+        node,
+        networks: open,
+        hide: (value) => (open === networks ? value : context.secrets.seal(value)),
+        metadata: objectOf(given, 'metadata'),
+        tags: given['tags'] ?? [],
+      }),
+    };
+  };
 
   return {
     create: async (server, request) => {
@@ -131,7 +144,8 @@ export function novaServer(
         };
       }
       const all = await records.all();
-      const other = changed.includes('flavor') && classFor(textOf(properties, 'flavor'), all) !== node.resource_class;
+      const other =
+        changed.includes('flavor') && classFor(textOf(properties, 'flavor'), { all, flavors }) !== node.resource_class;
       if (other || changed.includes('image')) {
         const what = other ? 'flavor' : 'image';
         return {

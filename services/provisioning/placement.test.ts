@@ -1,12 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { place, type Candidate } from './placement.ts';
+import { place, type Candidate, type Wish } from './placement.ts';
 
 const node = (name: string, change: Partial<Candidate> = {}): Candidate => ({
-  id: name,
+  id: `id-${name}`,
   name,
   state: 'available',
   resource_class: 'baremetal',
   traits: [],
+  properties: {},
   power: 'power off',
   maintenance: false,
   fault: null,
@@ -14,39 +15,71 @@ const node = (name: string, change: Partial<Candidate> = {}): Candidate => ({
   work: null,
   ...change,
 });
-const names = (nodes: readonly Candidate[]): string[] => nodes.map(({ name }) => name);
-const why = (placement: ReturnType<typeof place>): string => ('why' in placement ? placement.why : '');
+const flavors = { 'm1.small': 'baremetal' };
+const placed = (wish: Partial<Wish>, all: readonly Candidate[]) =>
+  place({ flavor: 'baremetal', traits: [], capabilities: {}, node: undefined, ...wish }, { all, flavors });
+const names = (wish: Partial<Wish>, all: readonly Candidate[]): string[] =>
+  placed(wish, all).nodes.map(({ name }) => name);
+const why = (wish: Partial<Wish>, all: readonly Candidate[]): string => {
+  const placement = placed(wish, all);
+  return 'why' in placement ? placement.why : '';
+};
 
 describe('placement', () => {
-  it('any flavor fits baremetal, unless there are nodes of a class with its name: then only those', () => {
-    const all = [node('a'), node('b', { resource_class: 'gpu' })];
-    expect(names(place({ flavor: 'm1.small', traits: [] }, all).nodes)).toEqual(['a']);
-    expect(names(place({ flavor: 'gpu', traits: [] }, all).nodes)).toEqual(['b']);
+  it('a flavor names a resource class, or an entry of the setting; any other fits no node, and the reason says why', () => {
+    const all = [node('a'), node('b', { resource_class: 'gpu' }), node('c', { resource_class: 'm1.small' })];
+    expect(names({ flavor: 'm1.small' }, all.slice(0, 2))).toEqual(['a']);
+    expect(names({ flavor: 'm1.small' }, all)).toEqual(['c']);
+    expect(names({ flavor: 'gpu' }, all)).toEqual(['b']);
+    expect(why({ flavor: 'm9.huge' }, all)).toBe(
+      'none of 3 nodes fits: resource class m9.huge 0 of 3 (there are 1 baremetal, 1 gpu, 1 m1.small)',
+    );
   });
 
   it('prefers machines that are off, then goes by name', () => {
     const all = [node('c'), node('a', { power: 'power on' }), node('b')];
-    expect(names(place({ flavor: 'x', traits: [] }, all).nodes)).toEqual(['b', 'c', 'a']);
+    expect(names({}, all)).toEqual(['b', 'c', 'a']);
   });
 
   it.each([
     ['no node is enrolled', []],
-    ['of resource class baremetal', [node('a', { resource_class: 'gpu' })]],
-    ['out of maintenance', [node('a', { maintenance: true })]],
-    ['without a fault', [node('a', { fault: 'power failure' })]],
+    ['resource class baremetal 0 of 1', [node('a', { resource_class: 'gpu' })]],
+    ['out of maintenance 0 of 1', [node('a', { maintenance: true })]],
+    ['without a fault 0 of 1', [node('a', { fault: 'power failure' })]],
     [
-      'in the state available (2 active, 1 cleaning)',
+      'in the state available 0 of 3 (2 active, 1 cleaning)',
       [node('a', { state: 'active' }), node('b', { state: 'active' }), node('c', { state: 'cleaning' })],
     ],
-    ['unclaimed', [node('a', { instance_id: 'i' })]],
-    ['whose power is known', [node('a', { power: null })]],
-  ])('says which filter left nothing: %s', (expected, all) => {
-    expect(why(place({ flavor: 'm1', traits: [] }, all))).toContain(expected);
+    ['unclaimed 0 of 1', [node('a', { instance_id: 'i' })]],
+    ['with known power 0 of 1', [node('a', { power: null })]],
+  ])('says which filter leaves nothing: %s', (expected, all) => {
+    expect(why({}, all)).toContain(expected);
   });
 
   it('wants all traits', () => {
     const all = [node('a', { traits: ['CUSTOM_A'] }), node('b', { traits: ['CUSTOM_A', 'CUSTOM_B'] })];
-    expect(names(place({ flavor: 'm1', traits: ['CUSTOM_A', 'CUSTOM_B'] }, all).nodes)).toEqual(['b']);
-    expect(why(place({ flavor: 'm1', traits: ['CUSTOM_C'] }, all))).toContain('with the traits CUSTOM_C');
+    expect(names({ traits: ['CUSTOM_A', 'CUSTOM_B'] }, all)).toEqual(['b']);
+    expect(why({ traits: ['CUSTOM_C'] }, all)).toContain('trait CUSTOM_C 0 of 2');
+  });
+
+  it('wants all capabilities, in the map and the text form, and a node by name, id or its capability', () => {
+    const all = [
+      node('a', { properties: { capabilities: 'profile:control,node:controller-0' } }),
+      node('b', { properties: { capabilities: { profile: 'compute', node: 'compute-0', slot: 3 } } }),
+    ];
+    expect(names({ capabilities: { profile: 'control', node: 'controller-0' } }, all)).toEqual(['a']);
+    expect(names({ capabilities: { slot: '3' } }, all)).toEqual(['b']);
+    for (const wanted of ['b', 'id-b', 'compute-0']) expect(names({ node: wanted }, all)).toEqual(['b']);
+  });
+
+  it('names every condition with the nodes that meet it, so that one reading shows which two exclude each other', () => {
+    const all = [
+      node('a', { properties: { capabilities: 'profile:control' }, state: 'active' }),
+      node('b', { traits: ['CUSTOM_A'] }),
+    ];
+    expect(why({ capabilities: { profile: 'control' }, traits: ['CUSTOM_A'], node: 'z' }, all)).toBe(
+      'none of 2 nodes fits: resource class baremetal 2 of 2, trait CUSTOM_A 1 of 2, capability profile:control 1 of 2, ' +
+        'node z 0 of 2, in the state available 1 of 2 (1 active)',
+    );
   });
 });

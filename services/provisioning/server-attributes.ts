@@ -1,59 +1,36 @@
 /** What templates may read of a server. Pure. */
-import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
+import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { HostAccess } from './hosts.ts';
 import type { NodeDocument } from './node-document.ts';
-
-const network = 'baremetal';
-
-/** Agents report `address`, or `addresses`; both forms are understood. */
-export function addressesIn(facts: JsonObject): string[] {
-  const list = Array.isArray(facts['addresses']) ? facts['addresses'] : [];
-  const all = [facts['address'], facts['ip_address'], facts['HOST_ADDRESS'], ...list].flatMap((value) =>
-    typeof value === 'string' ? [value] : isObject(value) && typeof value['addr'] === 'string' ? [value['addr']] : [],
-  );
-  return [...new Set(all.filter((address) => address !== ''))];
-}
+import { firstAddress, serverAddresses } from './server-addresses.ts';
 
 export function serverAttributes(options: {
   id: string;
   name: string;
   node: Pick<NodeDocument, 'id' | 'name' | 'facts' | 'properties'>;
+  /** The property of the server, open. */
+  networks: Json | undefined;
   metadata: JsonObject;
   tags: Json;
+  /** Seals what shows a sealed part of the networks. */
+  hide: (value: Json) => Json;
 }): JsonObject {
-  const { id, name, node, metadata, tags } = options;
-  const found = addressesIn(node.facts);
-  const mac = firstMac(node.properties);
-  const versionOf = (address: string): number => (address.includes(':') ? 6 : 4);
-  const addresses = {
-    [network]: found.map((addr) => ({
-      addr,
-      version: versionOf(addr),
-      type: 'fixed',
-      ...(mac !== undefined && { mac }),
-    })),
-  };
+  const { id, name, node, metadata, tags, hide } = options;
+  const found = serverAddresses({ networks: options.networks, properties: node.properties, facts: node.facts });
+  const addresses = hide(found.addresses);
   return {
     name,
     addresses,
-    networks: { [network]: found },
-    first_address: found[0] ?? '',
+    networks: hide(found.networks),
+    first_address: hide(firstAddress(found)),
     instance_name: node.name,
-    accessIPv4: found.find((address) => versionOf(address) === 4) ?? '',
-    accessIPv6: found.find((address) => versionOf(address) === 6) ?? '',
+    accessIPv4: hide(firstAddress(found, 4)),
+    accessIPv6: hide(firstAddress(found, 6)),
     console_urls: {},
     tags: Array.isArray(tags) ? tags : [],
     os_collect_config: {},
     show: { id, name, status: 'ACTIVE', node: node.name, node_id: node.id, metadata, addresses },
   };
-}
-
-function firstMac(properties: JsonObject): string | undefined {
-  const interfaces = Array.isArray(properties['interfaces']) ? properties['interfaces'] : [];
-  for (const entry of interfaces) {
-    if (isObject(entry) && typeof entry['mac_address'] === 'string') return entry['mac_address'];
-  }
-  return undefined;
 }
 
 /** `token` comes in sealed: whoever may only read the stack does not see it. */

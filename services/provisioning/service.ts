@@ -15,7 +15,7 @@ import {
   nodeUpdate,
 } from '@anneal/contracts/provisioning.ts';
 import { requestsQueue } from '@anneal/contracts/queues.ts';
-import { provisioningTypes } from '@anneal/hot/types/provisioning.ts';
+import { provisioningTypes, withImages } from '@anneal/hot/types/provisioning.ts';
 import { announceTypes, providerRoutes } from '@anneal/runtime/provider.ts';
 import { defineService } from '@anneal/runtime/service.ts';
 import { createTimers, type Timers } from '@anneal/store/timers.ts';
@@ -60,7 +60,16 @@ export const provisioningService = defineService({
     const steps = createSteps({ context, records, bmcs, hosts, bootRetryMs: values.bootRetrySeconds * 1000 });
     const driver = new NodeDriver({ context, records, bmcs, steps, timers, budgets });
     const families: Readonly<Record<string, Readonly<Record<string, Work>>>> = {
-      'OS::Nova::Server': novaServer({ context, records, driver, bmcs, hosts, current: (id) => servers.get(id) }),
+      'OS::Nova::Server': novaServer({
+        context,
+        records,
+        driver,
+        bmcs,
+        hosts,
+        images: values.images,
+        flavors: values.flavors,
+        current: (id) => servers.get(id),
+      }),
       'OS::Heat::DeployedServer': deployedServer({ context, hosts }),
     };
     const servers: Servers = await Servers.open({
@@ -138,7 +147,11 @@ export const provisioningService = defineService({
       ]),
       { concurrency: 64 },
     );
-    await announceTypes(context, { provider: 'anneal.provisioning', queue, types: provisioningTypes });
+    await announceTypes(context, {
+      provider: 'anneal.provisioning',
+      queue,
+      types: withImages(provisioningTypes, values.images),
+    });
     await records.publishLeft();
     await driver.resumeAll();
     await servers.resumeAll();

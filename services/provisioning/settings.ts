@@ -4,6 +4,19 @@ import { normalTrust, trustProblem } from './redfish/trust.ts';
 
 const seconds = (fallback: number) => z.coerce.number().positive().max(86_400).default(fallback);
 
+const names = z
+  .string()
+  .transform((text) => text.split(',').map((each) => each.trim()))
+  .refine((list) => list.every((each) => each !== ''), 'expected names with commas between them');
+const pairs = z
+  .string()
+  .transform((text) => text.split(',').map((each) => each.split('=').map((part) => part.trim())))
+  .refine(
+    (list) => list.every(({ length, 0: name, 1: value }) => length === 2 && name !== '' && value !== ''),
+    'expected name=value with commas between them',
+  )
+  .transform((list) => Object.fromEntries(list.map(([name = '', value = '']) => [name, value])));
+
 export const settings = defineSettings({
   bootSeconds: {
     env: 'ANNEAL_PROVISIONING_BOOT_SECONDS',
@@ -76,5 +89,41 @@ export const settings = defineSettings({
     schema: seconds(60),
     meaning: 'How often the power of each machine is read.',
     cost: 'Less loads the controllers (one request per machine); more notices a lost one later: after three failed reads.',
+  },
+  images: {
+    env: 'ANNEAL_PROVISIONING_IMAGES',
+    schema: names.default([
+      'any',
+      'cirros',
+      'centos',
+      'debian',
+      'debian-12',
+      'debian-13',
+      'fedora',
+      'fedora-19-i386-heat-cfntools',
+      'overcloud-full',
+      'rocky-9',
+      'ubuntu',
+      'ubuntu-22.04',
+      'ubuntu-24.04',
+    ]),
+    meaning:
+      'Names of the images that servers may ask for, with commas between them. A template that names another image is refused.',
+    cost: 'A name that the ramdisk of the machines cannot install fails at the boot and not at the create.',
+  },
+  flavors: {
+    env: 'ANNEAL_PROVISIONING_FLAVORS',
+    schema: pairs.default({
+      any: 'baremetal',
+      small: 'baremetal',
+      'm1.tiny': 'baremetal',
+      'm1.small': 'baremetal',
+      'm1.medium': 'baremetal',
+      'm1.large': 'baremetal',
+      'm1.xlarge': 'baremetal',
+    }),
+    meaning:
+      'Flavor to resource class, as `m1.small=baremetal,…`, for flavors that are not the name of a resource class. A server with any other flavor waits for a node of the class with that name.',
+    cost: 'Each entry gives servers that were written for other clouds machines of that class, whatever size they asked for.',
   },
 });

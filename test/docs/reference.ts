@@ -45,7 +45,16 @@ export const eventsPage = (): string =>
 /** The default of a setting, as it would be written in the environment. */
 function defaultOf(schema: z.ZodType): string {
   const parsed = schema.safeParse(undefined);
-  return parsed.success && parsed.data !== undefined ? `\`${JSON.stringify(parsed.data).replaceAll('"', '')}\`` : '';
+  return parsed.success && parsed.data !== undefined ? `\`${asWritten(parsed.data)}\`` : '';
+}
+
+/** Lists and maps are written with commas between their entries. */
+function asWritten(value: unknown): string {
+  if (Array.isArray(value)) return value.map(String).join(',');
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value).replaceAll('"', '');
+  return Object.entries(value)
+    .map(([name, entry]) => `${name}=${String(entry)}`)
+    .join(',');
 }
 
 export const settingsPage = (groups: readonly { name: string; settings: SettingDefinitions }[]): string =>

@@ -147,7 +147,10 @@ export class World {
     for (const { state } of this.lab.machines) await this.nodeIs(state.name, 'available');
   }
 
-  enrol(name: string, change: Partial<{ address: string; password: string }> = {}): Promise<NodeView> {
+  enrol(
+    name: string,
+    change: Partial<{ address: string; password: string; properties: JsonObject }> = {},
+  ): Promise<NodeView> {
     return this.ask(nodeEnrol, {
       id: this.context.newId(),
       name,
@@ -160,6 +163,7 @@ export class World {
       },
       resource_class: 'baremetal',
       traits: [],
+      properties: change.properties ?? {},
       provide: true,
     });
   }

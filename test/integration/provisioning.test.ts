@@ -115,7 +115,9 @@ describe('provisioning with the lab', () => {
       () => {
         const done = w.responses.filter(({ status }) => status === 'complete');
         const waits = w.responses.some(({ message }) =>
-          message?.startsWith('waiting for a node: none of 2 nodes is in the state available'),
+          message?.includes(
+            'none of 2 nodes fits: resource class baremetal (flavor m1.small) 2 of 2, in the state available 0',
+          ),
         );
         return done.length === 2 && waits ? done : undefined;
       },
@@ -126,6 +128,39 @@ describe('provisioning with the lab', () => {
     await w.request('delete', { id: given?.resource_id ?? '', fence: 2 });
     const last = ids.find((id) => !first.some(({ resource_id }) => resource_id === id)) ?? '';
     expect(await w.answered(last, 1)).toMatchObject({ status: 'complete' });
+  });
+
+  it('hints and capabilities choose the node, and the addresses stand under the networks of the template', async () => {
+    const w = await open({ machines: 2 });
+    await w.enrol('machine-1', { properties: { capabilities: 'profile:compute,node:compute-0' } });
+    await w.enrol('machine-2', { properties: { capabilities: { profile: 'control', node: 'controller-0' } } });
+    for (const name of ['machine-1', 'machine-2']) await w.nodeIs(name, 'available');
+    expect((await w.node('machine-2')).properties).toMatchObject({
+      cpus: 8,
+      capabilities: { profile: 'control', node: 'controller-0' },
+    });
+    const id = w.context.newId();
+    const scheduler_hints = { 'capabilities:node': 'controller-0', profile: 'control' };
+    const networks = [{ network: 'ctlplane' }, { network: 'storage', fixed_ip: '198.51.100.7' }];
+    await w.request('create', { id, fence: 1, properties: { flavor: 'baremetal', scheduler_hints, networks } });
+    const address = w.lab.machines[1]?.state.address;
+    expect((await w.answered(id, 1)).attributes).toMatchObject({
+      instance_name: 'machine-2',
+      first_address: address,
+      accessIPv4: address,
+      networks: { ctlplane: [address], storage: ['198.51.100.7'] },
+      addresses: { ctlplane: [{ addr: address, version: 4, 'OS-EXT-IPS:type': 'fixed' }] },
+    });
+
+    for (const [properties, reason] of [
+      [{ scheduler_hints: { different_host: 'x' } }, /hint different_host is not supported/],
+      [{ image: 'no-such-image' }, /image: no-such-image is not known; known are any, /],
+    ] as const) {
+      const refused = w.context.newId();
+      await w.request('create', { id: refused, fence: 1, properties: { flavor: 'baremetal', ...properties } });
+      const { error } = await w.answered(refused, 1);
+      expect(error).toMatchObject({ code: 'NotSupported', message: expect.stringMatching(reason) });
+    }
   });
 
   it('without any node that fits until the deadline, the failure says what was missing', async () => {
@@ -212,7 +247,7 @@ describe('provisioning with the lab', () => {
     const w = await open({ machines: 1, silent: true, settings: { ANNEAL_PROVISIONING_BOOT_SECONDS: '2' } });
     await w.enrolAll();
     const id = w.context.newId();
-    await w.request('create', { id, fence: 1, properties: { flavor: 'm1', name: 'mute' } });
+    await w.request('create', { id, fence: 1, properties: { flavor: 'm1.small', name: 'mute' } });
     const failed = await w.answered(id, 1);
     expect(failed).toMatchObject({ status: 'failed', error: { code: 'HostSilent' } });
     expect(failed.error?.message).toMatch(/Host mute on node machine-1 .*exchanged its boot secret/);

@@ -1,5 +1,6 @@
 /** The types that stand for machines. */
 import type { PropertySchema, ResourceType } from '@anneal/contracts/resource-type.ts';
+import { supportedHints } from './scheduler-hints.ts';
 
 const updatable = (type: PropertySchema['type'], description: string): PropertySchema => ({
   type,
@@ -137,8 +138,15 @@ const server: ResourceType = {
     },
     key_name: { ...text('Name of a key pair.'), constraints: [{ custom_constraint: 'nova.keypair' }] },
     networks,
-    availability_zone: text('Where to look for a node.'),
-    scheduler_hints: { type: 'Map', description: 'Capabilities or indexes of the node wanted.' },
+    availability_zone: {
+      ...text('Where to look for a node. There is one zone, `nova`, which holds every node.'),
+      constraints: [{ allowed_values: ['', 'nova'] }],
+    },
+    scheduler_hints: {
+      type: 'Map',
+      description: `Which node to take: ${supportedHints}.`,
+      constraints: [{ custom_constraint: 'anneal.scheduler_hints' }],
+    },
     metadata: updatable('Map', 'Names and values kept with the machine.'),
     // Elsewhere a change of user_data destroys the server by default. A machine is not thrown away for a comment.
     user_data: { ...updatable('String', 'What the machine does at its first boot.'), default: '' },
@@ -185,14 +193,17 @@ const server: ResourceType = {
       },
     }),
     tags: { ...updatable('List', 'Tags of the server.'), schema: { '*': { type: 'String' } } },
-    reservation_id: text('Id of a reservation.'),
+    reservation_id: {
+      ...text('Id of a reservation; there are none.'),
+      constraints: [{ allowed_values: [''], description: 'Reservations are not supported: leave reservation_id out.' }],
+    },
     diskConfig: { ...text('How the disk is partitioned.'), constraints: [{ allowed_values: ['AUTO', 'MANUAL'] }] },
     personality: { type: 'Map', default: {}, description: 'Files to put on the machine.' },
   },
   attributes: {
     name: { type: 'String', description: 'The host name.' },
-    addresses: { type: 'Map', description: 'Network to list of addresses with mac and version.' },
-    networks: { type: 'Map', description: 'Network to list of addresses.' },
+    addresses: { type: 'Map', description: 'Network of the template to its addresses, each in the form of Nova.' },
+    networks: { type: 'Map', description: 'Network of the template to its addresses.' },
     first_address: { type: 'String', description: 'One address of the machine.' },
     instance_name: { type: 'String', description: 'Its name at the node.' },
     accessIPv4: { type: 'String', description: 'The IPv4 address to reach it by.' },
@@ -202,7 +213,8 @@ const server: ResourceType = {
     os_collect_config: { type: 'Map', description: 'How its agent finds its queue.' },
     show: { type: 'Map', description: 'Everything that is known of it.' },
   },
-  budget_seconds: 900,
+  // As long as a machine may take to boot.
+  budget_seconds: 1800,
 };
 
 const deployedServer: ResourceType = {
@@ -224,3 +236,13 @@ const deployedServer: ResourceType = {
 };
 
 export const provisioningTypes: ResourceType[] = [server, deployedServer];
+
+/** The types as a server announces them that knows these images: others are refused when a template is compiled. */
+export function withImages(types: readonly ResourceType[], images: readonly string[]): ResourceType[] {
+  return types.map((type) => {
+    const { image } = type.properties;
+    if (type !== server || !image) return type;
+    const constrained: PropertySchema = { ...image, constraints: [{ allowed_values: ['', ...images] }] };
+    return { ...type, properties: { ...type.properties, image: constrained } };
+  });
+}

@@ -65,11 +65,15 @@ export function addNodeCommands(program: Command, context: CliContext): void {
     .option('--verify-ca <check>', verifyCaMeaning)
     .option('--resource-class <class>', 'what kind of machine it is')
     .option('--trait <trait>', 'what it can do; may be given more than once', collect, [])
+    .option('--capability <name:value>', 'what placement may ask for; may be given more than once', collect, [])
     .option('--no-provide', 'do not go on to available')
     .addOption(formatOption())
     .addHelpText(
       'after',
-      examples('node enrol rack1-7 --address https://10.0.0.7 --username admin --password-file ~/bmc.txt'),
+      examples(
+        'node enrol rack1-7 --address https://10.0.0.7 --username admin --password-file ~/bmc.txt',
+        'node enrol rack1-8 --address https://10.0.0.8 --capability profile:control --capability node:controller-0',
+      ),
     )
     .action(async (name, options) => {
       const enrolled = await (
@@ -83,6 +87,7 @@ export function addNodeCommands(program: Command, context: CliContext): void {
         verifyCa: options.verifyCa,
         resourceClass: options.resourceClass,
         ...(options.trait.length > 0 && { traits: options.trait }),
+        ...(options.capability.length > 0 && { properties: { capabilities: options.capability.join(',') } }),
         provide: options.provide,
       });
       output.one(options.output, enrolled, () => nodeFields(enrolled, context));

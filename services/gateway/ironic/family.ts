@@ -3,6 +3,7 @@ import { AnnealError } from '@anneal/contracts/errors.ts';
 import {
   driverInfoSchema,
   nodeEnrol,
+  nodePropertiesSchema,
   nodeList,
   nodeMaintenance,
   nodePatchSchema,
@@ -60,6 +61,7 @@ const enrolSchema = z.object({
   driver_info: driverInfoSchema.loose(),
   resource_class: z.string().min(1).max(80).default('baremetal'),
   traits: z.array(z.string().max(255)).default([]),
+  properties: nodePropertiesSchema.default({}),
   /** Beyond Ironic: go on to available without being told each verb. */
   provide: z.boolean().default(false),
 });
@@ -170,6 +172,7 @@ export function ironicFamily(scope: FastifyInstance, { newId, authenticate, repo
         driver_info: driverInfoSchema.parse(wanted.driver_info),
         resource_class: wanted.resource_class,
         traits: wanted.traits,
+        properties: wanted.properties,
         provide: wanted.provide,
       },
     });

@@ -31,9 +31,17 @@ export async function readInventory(client: Client, system: Body): Promise<JsonO
       mac_address: (text(nic['PermanentMACAddress']) ?? text(nic['MACAddress']) ?? '').toLowerCase(),
       speed_mbps: number(nic['SpeedMbps']),
       link: text(nic['LinkStatus']),
+      addresses: [...addressesIn(nic, 'IPv4Addresses'), ...addressesIn(nic, 'IPv6Addresses')],
     })),
     health: text(within(system, 'Status')['Health']),
   };
+}
+
+/** Link-local addresses reach nobody beyond the link. */
+function addressesIn(nic: Body, name: string): string[] {
+  const entries = Array.isArray(nic[name]) ? (nic[name] as readonly (Body | null)[]) : [];
+  const found = entries.flatMap((entry) => text(entry?.['Address']) ?? []);
+  return found.filter((address) => !/^(?:fe80:|169\.254\.|0\.0\.0\.0$|::$)/i.test(address));
 }
 
 /** Parts that a controller does not show are left out: an inventory with gaps is better than none. */

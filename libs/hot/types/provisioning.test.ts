@@ -1,0 +1,51 @@
+import { describe, expect, it } from 'vitest';
+import { mistakesOf, types } from '../testing.ts';
+import { withImages } from './provisioning.ts';
+
+const announced = withImages(types, ['debian-12', 'cirros']);
+const refusals = (properties: string, parameters: Record<string, string> = {}): (string | undefined)[][] =>
+  mistakesOf(
+    `heat_template_version: wallaby
+parameters: {p: {type: string, default: ''}}
+resources:
+  s: {type: OS::Nova::Server, properties: {flavor: baremetal, ${properties}}}
+`,
+    { types: announced, parameters },
+  ).map(({ path, message, nearest }) => [path, message, nearest]);
+
+describe('a server that cannot be placed as its template asks', () => {
+  it.each(['group: g', 'different_host: [a]', 'same_host: a', 'rack: r1', 'anything: 1'])(
+    'is refused at create for the hint {%s}, by its path, with the hints that are supported',
+    (hint) => {
+      const [[path, message] = []] = refusals(`scheduler_hints: {${hint}}`);
+      expect(path).toBe('resources.s.properties.scheduler_hints');
+      expect(message).toMatch(/is not supported. Supported are traits, capabilities, .*, profile, node/);
+    },
+  );
+
+  it('is refused for a hint, a zone or an image that a parameter names', () => {
+    expect(refusals('scheduler_hints: {profile: {get_param: p}}')[0]?.[1]).toMatch(/profile must be a text/);
+    expect(refusals('availability_zone: {get_param: p}', { p: 'az9' })[0]?.[0]).toBe(
+      'resources.s.properties.availability_zone',
+    );
+    expect(refusals('image: {get_param: p}', { p: 'no-such-image' })[0]?.[1]).toMatch(
+      /"no-such-image" is not an allowed value \["","debian-12","cirros"\]|"no-such-image" is not an allowed value/,
+    );
+    expect(refusals('reservation_id: r-1')[0]?.[1]).toMatch(/Reservations are not supported/);
+  });
+
+  it('gets the nearest name of an image', () => {
+    expect(refusals('image: debian-21')[0]?.[2]).toBe('debian-12');
+  });
+
+  it('is accepted with what placement honours', () => {
+    for (const properties of [
+      'image: debian-12',
+      'availability_zone: nova',
+      'scheduler_hints: {"capabilities:node": controller-0, profile: control, traits: [CUSTOM_A]}',
+      'scheduler_hints: {capabilities: {profile: control}, node: machine-1}',
+      'scheduler_hints: {}',
+    ])
+      expect(refusals(properties)).toEqual([]);
+  });
+});

@@ -1,0 +1,89 @@
+/**
+ * The scheduler hints of a server that placement honours: `traits`, `capabilities` in TripleO's forms, `profile` and `node`.
+ * Every other hint is a mistake, because a constraint that is not kept must not look as if it were.
+ */
+import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
+
+export interface SchedulerHints {
+  readonly traits: readonly string[];
+  /** Name to value, as nodes carry them in `properties.capabilities`. */
+  readonly capabilities: Readonly<Record<string, string>>;
+  /** The name or id of a node, or its capability `node`. */
+  readonly node: string | undefined;
+  readonly mistakes: readonly string[];
+}
+
+export const supportedHints = 'traits, capabilities, capabilities:NAME, profile, node';
+
+const prefix = 'capabilities:';
+/** Nova's comparisons (`s== x`, `<in> x`) belong to flavors; as a value they would match nothing. */
+const operator = /^(?:<\w+>|s?[=!<>]=?|s==)\s/;
+
+export function readHints(hints: JsonObject): SchedulerHints {
+  const traits: string[] = [];
+  const capabilities: Record<string, string> = {};
+  const mistakes: string[] = [];
+  let node: string | undefined;
+
+  const scalar = (name: string, value: Json | undefined): string | undefined => {
+    const text = scalarText(value).trim();
+    if (text === '') mistakes.push(`${name} must be a text that is not empty`);
+    else if (operator.test(text)) mistakes.push(`${name} must be the value itself, without the comparison "${text}"`);
+    else return text;
+    return undefined;
+  };
+  const require = (hint: string, name: string, value: Json | undefined): void => {
+    const wanted = scalar(hint, value);
+    if (wanted === undefined) return;
+    const known = capabilities[name];
+    if (known !== undefined && known !== wanted)
+      mistakes.push(`${hint} asks for the capability ${name}:${wanted}, and another hint for ${name}:${known}`);
+    capabilities[name] = wanted;
+  };
+
+  for (const [hint, value] of Object.entries(hints)) {
+    if (hint === 'traits') {
+      for (const trait of Array.isArray(value) ? value : [value]) {
+        if (typeof trait === 'string' && trait !== '') traits.push(trait);
+        else mistakes.push('traits must be a list of names');
+      }
+    } else if (hint === 'capabilities') {
+      const given = isObject(value) ? value : typeof value === 'string' ? capabilitiesInText(value) : undefined;
+      if (!given) mistakes.push('capabilities must be a map, or a text as "profile:control,node:controller-0"');
+      for (const [name, wanted] of Object.entries(given ?? {})) require(`capabilities.${name}`, name, wanted);
+    } else if (hint.startsWith(prefix) && hint.length > prefix.length) {
+      require(hint, hint.slice(prefix.length), value);
+    } else if (hint === 'profile') {
+      require(hint, 'profile', value);
+    } else if (hint === 'node') {
+      node = scalar(hint, value);
+    } else {
+      mistakes.push(`the hint ${hint} is not supported`);
+    }
+  }
+  return { traits, capabilities, node, mistakes };
+}
+
+/** Empty for what is no text, number or boolean. */
+export function scalarText(value: Json | undefined): string {
+  if (typeof value === 'string') return value;
+  return typeof value === 'number' || typeof value === 'boolean' ? String(value) : '';
+}
+
+/** Ironic's text form, e.g. `profile:control,boot_option:local`. Undefined when it is not in that form. */
+export function capabilitiesInText(text: string): Record<string, string> | undefined {
+  const found: Record<string, string> = {};
+  for (const part of text.split(',').map((each) => each.trim())) {
+    if (part === '') continue;
+    const [name = '', ...value] = part.split(':');
+    if (name.trim() === '' || value.length === 0) return undefined;
+    found[name.trim()] = value.join(':').trim();
+  }
+  return found;
+}
+
+/** What is wrong with the hints, for a person; undefined when nothing is. */
+export function wrongHints(value: Json): string | undefined {
+  const { mistakes } = isObject(value) ? readHints(value) : { mistakes: ['the hints must be a map'] };
+  return mistakes.length === 0 ? undefined : `${mistakes.join('; ')}. Supported are ${supportedHints}.`;
+}

@@ -1,0 +1,60 @@
+/** What an operator declares of a machine, and what its BMC shows of it. Pure. */
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
+import { capabilitiesInText, scalarText } from '@anneal/hot/types/scheduler-hints.ts';
+
+/** A network interface of a node, declared or inspected. */
+export interface Nic {
+  readonly mac_address: string | undefined;
+  /** The network that it is plugged into; only declared ones know. */
+  readonly network: string | undefined;
+  readonly addresses: readonly string[];
+}
+
+const text = (value: Json | undefined): string | undefined =>
+  typeof value === 'string' && value !== '' ? value : undefined;
+const objects = (value: Json | undefined): JsonObject[] => (Array.isArray(value) ? value.filter(isObject) : []);
+
+export function nicsOf(properties: JsonObject): Nic[] {
+  return objects(properties['interfaces']).map((entry) => ({
+    mac_address: text(entry['mac_address']),
+    network: text(entry['network']),
+    addresses: Array.isArray(entry['addresses']) ? entry['addresses'].flatMap((address) => text(address) ?? []) : [],
+  }));
+}
+
+/** From the map or the text form of `properties.capabilities`. */
+export function capabilitiesOf(properties: JsonObject): Readonly<Record<string, string>> {
+  const { capabilities } = properties;
+  if (typeof capabilities === 'string') return capabilitiesInText(capabilities) ?? {};
+  if (!isObject(capabilities)) return {};
+  return Object.fromEntries(Object.entries(capabilities).map(([name, value]) => [name, scalarText(value)]));
+}
+
+/** @throws AnnealError InvalidRequest for capabilities in no known form. The rest is checked by the schema of the request. */
+export function checkDeclared(properties: JsonObject): void {
+  const { capabilities } = properties;
+  if (typeof capabilities !== 'string' || capabilitiesInText(capabilities)) return;
+  const path = 'properties.capabilities';
+  const message = `expected "name:value,name:value", got ${JSON.stringify(capabilities)}`;
+  throw new AnnealError('InvalidRequest', `The node is not valid: ${path}: ${message}`, {
+    mistakes: [{ code: 'InvalidField', path, message }],
+  });
+}
+
+/** What was declared, completed by what the BMC shows. The BMC is right about the hardware, and knows no networks. */
+export function inspectedProperties(declared: JsonObject, inventory: JsonObject): JsonObject {
+  const found = objects(inventory['interfaces']);
+  const given = objects(declared['interfaces']);
+  const macOf = (nic: JsonObject): string | undefined => text(nic['mac_address'])?.toLowerCase();
+  const interfaces = [
+    ...found.map((nic) => {
+      const known = given.find((each) => macOf(each) === macOf(nic));
+      const addresses = known && Array.isArray(known['addresses']) ? known['addresses'] : nic['addresses'];
+      return { ...known, ...nic, ...(addresses !== undefined && { addresses }) };
+    }),
+    ...given.filter((nic) => !found.some((each) => macOf(each) === macOf(nic))),
+  ];
+  const shown = Object.entries(inventory).filter(([name, value]) => value !== null || !Object.hasOwn(declared, name));
+  return { ...declared, ...Object.fromEntries(shown), interfaces };
+}
