@@ -51,6 +51,15 @@ describe('a host', () => {
     });
   });
 
+  it('that greets is up with the facts of its greeting: who waits for it needs its addresses', async () => {
+    rig = await createRig();
+    const { id } = await rig.host('web');
+    const facts = { address: '192.0.2.7' };
+    const messages = [{ body: { hello: true, facts }, ttl: 60 }];
+    await rig.ask(contract.queuePost, { project, queue: `host.${id}.responses`, client_id: 'c', messages });
+    expect((await rig.event('host.up', id)).data).toMatchObject({ facts });
+  });
+
   it('is not taken for up because an operator looks into its queue', async () => {
     rig = await createRig();
     const { id } = await rig.host('web');

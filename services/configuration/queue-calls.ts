@@ -176,8 +176,9 @@ async function post(
   await refuseInvalid(context, queue.host, messages);
   const kept = messages.map((message) => ({ ...message, ttl: Math.max(message.ttl, context.responseKeepSeconds) }));
   const posted = await putMessages(context.queues, { queue, client_id, messages: kept });
-  await hearOf(context, queue.host);
+  // A hello first: the event of a host that is up carries its facts.
   await handlePosted(context, queue.host, posted);
+  await hearOf(context, queue.host);
   await context.queues.wake(queue);
 }
 
