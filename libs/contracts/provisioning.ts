@@ -98,7 +98,11 @@ export const nodePropertiesSchema = z
 export const nodeEnrol = call('node.enrol', 'Make a machine known. With `provide`, take it to available.', {
   question: z.object({
     id: z.string(),
-    name: z.string().min(1).max(255),
+    name: z
+      .string()
+      .min(1)
+      .max(255)
+      .refine((name) => name.isWellFormed(), 'must not hold half of a character (a lone surrogate)'),
     driver: z.enum(['redfish']),
     driver_info: driverInfoSchema,
     resource_class: z.string().default('baremetal'),

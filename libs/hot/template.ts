@@ -152,14 +152,19 @@ export function sectionEntries(template: Template, name: string, mistakes: Mista
     mistakes.add({ code: 'WrongType', message, path: name, at: node.at, expected: 'a map', found: kindOfNode(node) });
     return new Map();
   }
-  // An object in a program of this language reads `__proto__` as its ancestor; nobody needs the name.
-  const entry = node.entries.get('__proto__');
-  if (!entry) return node.entries;
-  mistakes.add({
-    code: 'InvalidName',
-    message: `The name __proto__ is not allowed in ${name}`,
-    path: `${name}.__proto__`,
-    at: entry.at,
-  });
-  return new Map([...node.entries].filter(([key]) => key !== '__proto__'));
+  const wrong = [...node.entries].filter(([key]) => isUnusable(key));
+  if (wrong.length === 0) return node.entries;
+  for (const [key, { at }] of wrong) {
+    const shown = key.toWellFormed();
+    const why = key === '__proto__' ? '' : ': it holds half of a character (a lone surrogate)';
+    const message = `The name ${shown} is not allowed in ${name}${why}`;
+    mistakes.add({ code: 'InvalidName', message, path: `${name}.${shown}`, at });
+  }
+  return new Map([...node.entries].filter(([key]) => !isUnusable(key)));
 }
+
+/**
+ * Names that no reader could give back: an object in JavaScript reads `__proto__` as its ancestor, and a lone surrogate
+ * stands in no URL.
+ */
+const isUnusable = (name: string): boolean => name === '__proto__' || !name.isWellFormed();

@@ -36,6 +36,7 @@ export function createAsk({
   const taken = <Q>(service: ServiceName, data: Q): Q =>
     service === 'templating' ? data : (secrets.fromOutside(data as Json) as Q);
   return async (service, call, { data, project, signal, compiles }) => {
+    requireValid(call, data);
     const [timeoutMs, setting] = compiles
       ? [compileTimeoutMs, 'ANNEAL_GATEWAY_COMPILE_TIMEOUT_MS']
       : [answerTimeoutMs, 'ANNEAL_GATEWAY_ANSWER_TIMEOUT_MS'];
@@ -67,4 +68,18 @@ export function createAsk({
       signal?.removeEventListener('abort', abandon);
     }
   };
+}
+
+/**
+ * What a question says comes from a request: where it does not fit the contract of the service, the client is at fault.
+ * @throws AnnealError InvalidRequest with every mistake.
+ */
+function requireValid<Q, A>(call: CallDefinition<Q, A>, data: Q): void {
+  const { error } = call.data.safeParse(data);
+  if (!error) return;
+  const mistakes = error.issues
+    .slice(0, 20)
+    .map(({ path, message }) => ({ code: 'InvalidField', path: path.join('.'), message }));
+  const listed = mistakes.map(({ path, message }) => `${path}: ${message}`).join('; ');
+  throw new AnnealError('InvalidRequest', `The request is not valid: ${listed}`, { mistakes });
 }

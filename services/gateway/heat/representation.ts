@@ -6,7 +6,8 @@ import type { ResourceView, StackEvent, StackView } from '@anneal/contracts/sche
 export type Root = string;
 
 const link = (href: string, rel: string) => ({ href, rel });
-const part = encodeURIComponent;
+/** Names that were stored before lone surrogates were refused have no encoding. */
+const part = (name: string): string => encodeURIComponent(name.toWellFormed());
 
 /** Heat's times have no fractions. */
 export const heatTime = (time: string): string => `${time.slice(0, 19)}Z`;

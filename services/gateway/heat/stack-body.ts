@@ -220,7 +220,7 @@ function readTags(value: Json | undefined, wrong: Wrong): string[] | undefined {
   if (typeof value !== 'string') return wrong('tags', 'must be a text with commas between the tags');
   const tags = value.split(',').map((tag) => tag.trim());
   if (value.trim() === '') return [];
-  if (tags.some((tag) => tag.length === 0 || tag.length > 80)) {
+  if (tags.some((tag) => tag.length === 0 || tag.length > 80 || !tag.isWellFormed())) {
     return wrong('tags', 'must each have 1 to 80 characters');
   }
   return tags;

@@ -16,9 +16,15 @@ export const isForm = (request: FastifyRequest): boolean =>
 /** @throws AnnealError InvalidRequest when the form lacks what an answer needs. */
 export async function readResponseForm(request: FastifyRequest): Promise<{ body: Json; ttl: number }> {
   const fields = new Map<string, string>();
-  for await (const part of request.parts()) {
-    const value = part.type === 'file' ? (await part.toBuffer()).toString('utf8') : String(part.value);
-    fields.set(part.fieldname, value);
+  try {
+    for await (const part of request.parts()) {
+      const value = part.type === 'file' ? (await part.toBuffer()).toString('utf8') : String(part.value);
+      fields.set(part.fieldname, value);
+    }
+  } catch (error) {
+    // The parser throws plain errors for a body that is no form; its limits carry a status of their own.
+    if (!(error instanceof Error) || 'statusCode' in error) throw error;
+    throw new AnnealError('InvalidRequest', `The multipart form cannot be read: ${error.message}.`, { cause: error });
   }
   return { body: toResponse(fields) as unknown as Json, ttl };
 }
