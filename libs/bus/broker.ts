@@ -30,7 +30,8 @@ export interface Offer {
 export type Verdict =
   | { readonly kind: 'done' }
   | { readonly kind: 'retry'; readonly delayMs: number; readonly error: string }
-  | { readonly kind: 'dead'; readonly failure: Failure; readonly error: string }
+  /** `id`: that of the dead letter, which those who wait for the message have been given already. */
+  | { readonly kind: 'dead'; readonly id: string; readonly failure: Failure; readonly error: string }
   /** Given back unfinished: offered again at once, and the attempt is not counted. */
   | { readonly kind: 'back' };
 

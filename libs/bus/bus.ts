@@ -7,6 +7,7 @@ import { Owners, soleOwner, type Ownership } from './active/owners.ts';
 import { Turn } from './active/turn.ts';
 import { groupQueue, type Broker, type BrokerConsumer, type BusLog, type Intake, type Packet } from './broker.ts';
 import { createCodec } from './codec.ts';
+import { createDeaths } from './death.ts';
 import { BusConsumer } from './consumer.ts';
 import type { Bus, Consumer } from './port.ts';
 import { failedAnswer, Questions } from './questions.ts';
@@ -21,6 +22,7 @@ export function createBus(options: {
 }): Bus {
   const { broker, log } = options;
   const codec = createCodec({ registry: options.registry, blobs: options.store.blobs });
+  const deaths = createDeaths({ broker, codec, log });
   const questions = new Questions();
   const consumers = new Set<Consumer>();
   const turns = new Map<string, Turn>();
@@ -88,7 +90,8 @@ export function createBus(options: {
     async consume(queue, handler, consumeOptions = {}) {
       const alone = consumeOptions.singleActive === true;
       const open = (intake: Intake): Promise<BrokerConsumer> => broker.consume(queue, { ...intake, alone });
-      const consumer = new BusConsumer({ codec, log, handler, options: consumeOptions, open });
+      const tellOfDeath = deaths(consumeOptions.onDeath);
+      const consumer = new BusConsumer({ codec, log, handler, options: consumeOptions, open, tellOfDeath });
       if (!alone) return take(consumer);
       await broker.queues.declare(queue);
       return takeAlone(queue, consumer);
@@ -127,7 +130,8 @@ export function createBus(options: {
       const alone = group !== undefined;
       const open = (intake: Intake): Promise<BrokerConsumer> =>
         broker.subscribe({ patterns, group }, { ...intake, alone });
-      const consumer = new BusConsumer({ codec, log, handler, options: consumeOptions, open });
+      const tellOfDeath = deaths(consumeOptions.onDeath);
+      const consumer = new BusConsumer({ codec, log, handler, options: consumeOptions, open, tellOfDeath });
       if (!alone) return take(consumer);
       await broker.declareGroup({ patterns, group });
       // Order by subject needs one that sees all events; the other members stand by.

@@ -18,6 +18,8 @@ export interface Codec {
   encode(message: Envelope): Packet | Promise<Packet>;
   /** @throws AnnealError InvalidMessage, or what the store of blobs throws. */
   decode(bytes: string | Uint8Array): Envelope | Promise<Envelope>;
+  /** The message as far as it can be read, its data not validated; undefined for what is no envelope. @throws what the store of blobs throws. */
+  salvage(bytes: string | Uint8Array): Promise<Envelope | undefined>;
   /** The envelope as it travelled, its data neither fetched nor validated; undefined for what is no envelope. */
   glance(bytes: string | Uint8Array): Envelope | undefined;
 }
@@ -65,6 +67,17 @@ export function createCodec(options: { registry: ReadonlyMap<string, Definition>
         const { dataref: _fetched, ...rest } = message;
         return { ...rest, data: validated({ ...rest, data: parseJson(text) }, 'InvalidMessage') };
       });
+    },
+
+    async salvage(bytes) {
+      const message = this.glance(bytes);
+      const text = message?.dataref === undefined ? undefined : await blobs.getText(message.dataref);
+      if (!message || text === undefined) return message;
+      try {
+        return { ...message, data: parseJson(text) };
+      } catch {
+        return message;
+      }
     },
 
     glance(bytes) {

@@ -2,6 +2,7 @@
 import type { Definition } from '@anneal/contracts/define.ts';
 import { call, event, message } from '@anneal/contracts/define.ts';
 import { createMint } from '@anneal/contracts/envelope.ts';
+import { requestDied } from '@anneal/contracts/resource.ts';
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 
@@ -14,7 +15,7 @@ export const happened = event('test.thing.happened', 'Something happened.', z.ob
 export const failed = event('test.other.thing.failed', 'Something else happened.', z.object({ n: z.number() }));
 
 export const testRegistry: ReadonlyMap<string, Definition> = new Map(
-  ([work, sum, happened, failed] as Definition[]).map((definition) => [definition.type, definition]),
+  ([work, sum, happened, failed, requestDied] as Definition[]).map((definition) => [definition.type, definition]),
 );
 
 export const mint = createMint({ source: 'anneal/test', newId: randomUUID, now: () => new Date() });

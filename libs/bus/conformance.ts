@@ -6,7 +6,7 @@ import { once } from 'node:events';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { StoreTrouble } from './conformance-store.ts';
 import { failed, happened, mint, sum, work } from './conformance-messages.ts';
-import type { Bus, ConsumeOptions, Delivery } from './port.ts';
+import type { Bus, ConsumeOptions, Death, Delivery } from './port.ts';
 import { answer, route } from './route.ts';
 
 export interface OpenedBus {
@@ -203,6 +203,49 @@ export function busConformance(name: string, harness: BusHarness): void {
       expect(letter?.history.map(({ error }) => error)).toEqual(Array(3).fill('Defect: broken wire'));
       expect(JSON.parse(letter?.bytes ?? '')).toEqual(message);
       expect(await bus.deadLetters.show(letter?.id ?? '')).toEqual(letter);
+    });
+
+    it('B7: whoever waits for a message learns of its death, with the id of the dead letter', async () => {
+      const deaths: Death[] = [];
+      const onDeath = async (death: Death): Promise<void> => void deaths.push(death);
+      await bus.consume(q, () => Promise.reject(new AnnealError('Defect', 'broken wire')), { ...prompt, onDeath });
+      const told: Envelope[] = [];
+      await bus.consume('asker', async ({ message }) => void told.push(message));
+      const large = mint(work, { data: { n: 1, text: 'x'.repeat(300_000) }, subject: 's', replyto: 'asker' });
+      await bus.send({ queue: q, messages: [large] });
+      await vi.waitFor(() => expect(told).toHaveLength(1), soon);
+      const [letter] = await theDead();
+      const failure = {
+        code: 'Defect',
+        message: expect.stringContaining(`broken wire The message is dead letter ${letter?.id} of ${q}.`) as string,
+        details: { dead_letter: letter?.id, queue: q },
+      };
+      expect(told[0]).toMatchObject({
+        type: 'request.died',
+        subject: 's',
+        causationid: large.id,
+        correlationid: large.correlationid,
+        data: {
+          dead_letter: letter?.id,
+          queue: q,
+          request: { id: large.id, type: 'test.work', subject: 's' },
+          failure,
+        },
+      });
+      expect(deaths).toMatchObject([{ letter: letter?.id, queue: q, message: { data: large.data }, failure }]);
+      const question = bus.request({ queue: q, call: sum, message: mint(sum, { data: { a: 1, b: 2 } }) });
+      await expect(question).rejects.toMatchObject({ code: 'Defect', details: { queue: q } });
+    });
+
+    it('B7: a message is tried again when its death cannot be told', async () => {
+      let fails = 2;
+      const onDeath = async (): Promise<void> => {
+        if ((fails -= 1) >= 0) throw new AnnealError('Unavailable', 'down');
+      };
+      await bus.consume(q, () => Promise.reject(new AnnealError('Defect', 'broken wire')), { ...prompt, onDeath });
+      await send(1);
+      await theDead();
+      expect(fails).toBe(-1);
     });
 
     it('B4: attempts go on counting after a restart', async () => {

@@ -4,9 +4,10 @@
  * H1 Handlers start in the order of the offers, also where one has to wait for its claim check.
  * H2 Every offer is settled exactly once: done, retry, dead, or back at the deadline of a stop.
  * H3 What follows an error is decided by its kind and nothing else.
+ * H4 Whoever waits for a message is told of its death before it is settled as dead.
  */
 import type { Envelope } from '@anneal/contracts/envelope.ts';
-import { AnnealError, kindOf, toFailure } from '@anneal/contracts/errors.ts';
+import { AnnealError, kindOf, toFailure, type Failure } from '@anneal/contracts/errors.ts';
 import { defaultBackoff } from './backoff.ts';
 import type { BrokerConsumer, BusLog, Intake, Offer, Verdict } from './broker.ts';
 import type { Codec } from './codec.ts';
@@ -15,6 +16,18 @@ import type { ConsumeOptions, Handler } from './port.ts';
 export const defaultConcurrency = 16;
 const defaultMaxAttempts = 8;
 const errorTextKept = 1000;
+/** How often it is tried to tell of a death, when that fails too, before the message is buried all the same. */
+const mostTellings = 8;
+
+/** Gives the id of the dead letter to be. */
+export type TellOfDeath = (death: {
+  readonly queue: string;
+  readonly bytes: string | Uint8Array;
+  readonly failure: Failure;
+}) => Promise<string>;
+
+/** What is to become of a message, before its death has been told. */
+type Decision = Exclude<Verdict, { kind: 'dead' }> | Omit<Extract<Verdict, { kind: 'dead' }>, 'id'>;
 
 export class BusConsumer {
   readonly onActive: ConsumeOptions['onActive'];
@@ -25,6 +38,7 @@ export class BusConsumer {
   readonly #handler: Handler;
   readonly #maxAttempts: number;
   readonly #backoff: (attempt: number) => number;
+  readonly #tellOfDeath: TellOfDeath;
   readonly #held = new Set<Offer>();
   #lost = new AbortController();
   /** Set while an earlier offer still waits for its data. */
@@ -38,12 +52,14 @@ export class BusConsumer {
     handler: Handler;
     options: ConsumeOptions;
     open: (intake: Intake) => Promise<BrokerConsumer>;
+    tellOfDeath: TellOfDeath;
   }) {
     const { options } = parameters;
     this.#codec = parameters.codec;
     this.#log = parameters.log;
     this.#handler = parameters.handler;
     this.#open = parameters.open;
+    this.#tellOfDeath = parameters.tellOfDeath;
     this.onActive = options.onActive;
     this.#maxAttempts = positive('maxAttempts', options.maxAttempts ?? defaultMaxAttempts);
     this.#backoff = options.backoff ?? ((attempt) => defaultBackoff(attempt));
@@ -114,7 +130,7 @@ export class BusConsumer {
   async #run(offer: Offer, message: Envelope): Promise<void> {
     // Stopped, or lost, while its data was fetched: the offer is back already.
     if (!this.#held.has(offer)) return;
-    let verdict: Verdict = { kind: 'done' };
+    let verdict: Decision = { kind: 'done' };
     try {
       const { queue, attempt } = offer;
       const last = attempt >= this.#maxAttempts;
@@ -125,14 +141,29 @@ export class BusConsumer {
     await this.#settle(offer, verdict);
   }
 
-  async #settle(offer: Offer, verdict: Verdict): Promise<void> {
+  async #settle(offer: Offer, decision: Decision): Promise<void> {
+    if (!this.#held.has(offer)) return;
+    const verdict = decision.kind === 'dead' ? await this.#die(offer, decision) : decision;
     if (!this.#held.has(offer)) return;
     await offer.settle(verdict);
     this.#held.delete(offer);
     if (this.#held.size === 0) this.#idle?.();
   }
 
-  #verdict(offer: Offer, error: unknown, message?: Envelope): Verdict {
+  async #die(offer: Offer, decision: Extract<Decision, { kind: 'dead' }>): Promise<Verdict> {
+    const { queue, bytes, attempt } = offer;
+    try {
+      return { ...decision, id: await this.#tellOfDeath({ queue, bytes, failure: decision.failure }) };
+    } catch (error) {
+      const delayMs = Math.max(0, this.#backoff(attempt));
+      this.#log.warn({ queue, attempt, err: error }, 'A dead letter was not announced; the message is tried again.');
+      const text = `Its death could not be told: ${toFailure(error).message}`.slice(0, errorTextKept);
+      if (attempt < this.#maxAttempts + mostTellings) return { kind: 'retry', delayMs, error: text };
+      return { ...decision, id: await this.#tellOfDeath({ queue, bytes: '', failure: decision.failure }) };
+    }
+  }
+
+  #verdict(offer: Offer, error: unknown, message?: Envelope): Decision {
     const failure = toFailure(error);
     const facts = {
       queue: offer.queue,
@@ -164,7 +195,7 @@ export class BusConsumer {
     return kind satisfies never;
   }
 
-  #diedInHand(offer: Offer): Verdict {
+  #diedInHand(offer: Offer): Decision {
     const error = new AnnealError(
       'Defect',
       `The consumer of ${offer.queue} died in attempt ${offer.attempt - 1} of ${this.#maxAttempts}, the last one.`,

@@ -9,6 +9,8 @@
  *    the error, the history and the bytes, even when the consumer died in that attempt.
  * B5 What does not parse or validate is a dead letter at once, never a crash.
  * B6 Events are delivered in order per subject; a named group is durable and catches up from where it stopped.
+ * B7 Nothing waits for a dead letter: before it is stored, whoever asked is told, with its id. A question is answered with
+ *    the failure, a request whose answer goes to a queue is followed there by `request.died`.
  */
 import type { CallDefinition } from '@anneal/contracts/define.ts';
 import type { Envelope } from '@anneal/contracts/envelope.ts';
@@ -27,6 +29,17 @@ export interface Delivery<T = unknown> {
 
 export type Handler = (delivery: Delivery) => Promise<void>;
 
+/** A message that is about to become a dead letter. */
+export interface Death {
+  /** The id of the dead letter. */
+  readonly letter: string;
+  readonly queue: string;
+  /** As far as it can be read; its data was not validated. */
+  readonly message: Envelope | undefined;
+  /** Names the dead letter in its text and in `details.dead_letter`. */
+  readonly failure: Failure;
+}
+
 export interface ConsumeOptions {
   /** Handlers in flight, and messages prefetched. Default 16. */
   readonly concurrency?: number;
@@ -39,6 +52,11 @@ export interface ConsumeOptions {
   readonly onActive?: (active: boolean) => void;
   /** Deliveries before it becomes a dead letter. Default 8. */
   readonly maxAttempts?: number;
+  /**
+   * Ends what waits for the message, besides its asker: that one the bus tells itself. It comes before the dead letter is
+   * stored, and again when the process dies between the two; when it throws, the message is tried again.
+   */
+  readonly onDeath?: (death: Death) => Promise<void>;
   /** Wait before attempt n+1, in milliseconds. Default: 100 ms doubling to 30 s, with jitter. */
   readonly backoff?: (attempt: number) => number;
 }

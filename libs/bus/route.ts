@@ -23,8 +23,8 @@ export function on<T>(
 
 /**
  * What is answered to one type of question. An error is the answer too: whoever asks decides whether to ask again, so a
- * question is never delivered twice because its answer is "no". What is not an AnnealError is a defect: answered, and
- * thrown for the log and the dead letters.
+ * question is never delivered twice because its answer is "no". What is not an AnnealError is a defect: the bus answers it
+ * with the dead letter that the question becomes.
  */
 export function answer<Q, A>(
   { bus, mint }: { bus: Bus; mint: Mint },
@@ -44,8 +44,10 @@ export function answer<Q, A>(
       try {
         value = await respond(question, delivery as Delivery<Q>);
       } catch (error) {
-        await reply(question, { ok: false, failure: toFailure(error) });
-        if (error instanceof AnnealError && error.kind !== 'defect') return;
+        if (error instanceof AnnealError && error.kind !== 'defect') {
+          await reply(question, { ok: false, failure: toFailure(error) });
+          return;
+        }
         throw new AnnealError('Defect', `${definition.type}: ${toFailure(error).message}`, { cause: error });
       }
       await reply(question, { ok: true, value: value as Json });

@@ -138,6 +138,24 @@ export const resourceResponse = message(
   resourceResponseSchema,
 );
 
+/** Sent by the bus to the `replyto` of a request, so that nothing waits for an answer that does not come. */
+export const requestDied = message(
+  'request.died',
+  'A request became a dead letter; this comes in place of its answer.',
+  z.object({
+    dead_letter: z.string(),
+    /** Where the request died. */
+    queue: z.string(),
+    request: z.object({
+      id: z.string(),
+      type: z.string(),
+      /** Of a request about a resource: the id of the resource. */
+      subject: z.string().optional(),
+    }),
+    failure: failureSchema,
+  }),
+);
+
 export const providerAnnouncementSchema = z.object({
   /** Unique name, e.g. `anneal.provisioning`. A later announcement of the same provider replaces the earlier one. */
   provider: z.string(),

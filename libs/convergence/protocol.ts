@@ -55,7 +55,14 @@ export type Input =
   | { readonly kind: 'retry'; readonly id: string }
   | { readonly kind: 'resource'; readonly id: string; readonly resource: string; readonly action: ResourceAct }
   | { readonly kind: 'response'; readonly id: string; readonly response: ResourceResponse }
-  | { readonly kind: 'timer'; readonly id: string; readonly timer: string; readonly traversal: string }
+  | {
+      readonly kind: 'timer';
+      readonly id: string;
+      readonly timer: string;
+      readonly traversal: string;
+      /** Of a deadline that comes early, because what the traversal waits for cannot come any more. */
+      readonly failure?: Failure | undefined;
+    }
   | {
       readonly kind: 'signal';
       readonly id: string;

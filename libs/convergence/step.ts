@@ -190,7 +190,8 @@ function take(transaction: Transaction, input: Input): void {
   }
 }
 
-function takeTimer(transaction: Transaction, { timer, traversal }: Extract<Input, { kind: 'timer' }>): void {
+function takeTimer(transaction: Transaction, input: Extract<Input, { kind: 'timer' }>): void {
+  const { timer, traversal, failure } = input;
   const { state } = transaction;
   // `retry:<resource>:<fence>` and `hook:<resource>:<token>`; ids hold no colon.
   const [kind, id = '', tail = ''] = timer.split(':');
@@ -205,7 +206,7 @@ function takeTimer(transaction: Transaction, { timer, traversal }: Extract<Input
     if (kind === 'deadline') failOverdue(transaction);
     return;
   }
-  if (kind === 'deadline') timeOut(transaction);
+  if (kind === 'deadline') timeOut(transaction, failure);
   if (kind === 'grace') endGrace(transaction);
   if (kind === 'batch') endPause(transaction);
 }

@@ -164,18 +164,21 @@ export function endGrace(transaction: Transaction): void {
   }
 }
 
-/** The deadline has passed. What still runs is marked as failed, so that each has an exit; a late answer is ignored. */
-export function timeOut(transaction: Transaction): void {
+/**
+ * The deadline has passed, or, with a failure, the traversal ends early because of that. What still runs is marked as
+ * failed, so that each has an exit; a late answer is ignored.
+ */
+export function timeOut(transaction: Transaction, failure?: Failure): void {
   const { state } = transaction;
   const { phase, status, deadline } = state.stack;
   if (phase === 'idle' || phase === 'paused') return;
   for (const id of state.inFlight) {
     const { request } = state.resources.get(id) ?? {};
     const traversal = status === 'FAILED' ? request?.traversal : undefined;
-    if (request) failUnanswered(transaction, id, { deadline, traversal });
+    if (request) failUnanswered(transaction, id, { deadline, traversal, failure });
   }
   // One that was cancelled has failed before; it ends as soon as nothing is in flight.
-  if (status === 'IN_PROGRESS') fail(transaction, 'Timed out');
+  if (status === 'IN_PROGRESS') fail(transaction, failure?.message ?? 'Timed out');
 }
 
 /** The deadline of a traversal that was overtaken. What it asked for is not awaited any longer; what runs now goes on with it. */
@@ -195,11 +198,12 @@ export function failOverdue(transaction: Transaction): void {
 function failUnanswered(
   transaction: Transaction,
   id: string,
-  { deadline, traversal }: { deadline: string | null; traversal: string | undefined },
+  given: { deadline: string | null; traversal: string | undefined; failure?: Failure | undefined },
 ): void {
   const resource = transaction.state.resources.get(id);
   if (!resource?.request) return;
-  const failure: Failure = {
+  const { deadline, traversal } = given;
+  const failure: Failure = given.failure ?? {
     code: 'DeadlineExceeded',
     message: `${resource.action} was not answered before the stack's deadline, ${deadline ?? ''}`,
     remedy: 'Look at what it waited for, or allow it more time.',

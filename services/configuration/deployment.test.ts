@@ -133,6 +133,16 @@ describe('what a host answers', () => {
     expect(letter?.failure.message).toContain('body.status_code');
     expect(letter?.bytes).toContain('"status_code":"no"');
   });
+
+  it('wrongly fails the deployment that it names, with the dead letter', async () => {
+    const { host, resource, request } = await begin();
+    await expect(rig.post(host.id, { id: request.id, status_code: 'no' })).rejects.toMatchObject({
+      code: 'InvalidRequest',
+    });
+    const answer = await rig.final(resource.id);
+    const [letter] = await rig.context.bus.deadLetters.list({ limit: 10 });
+    expect(answer).toMatchObject({ status: 'failed', error: { details: { dead_letter: letter?.id } } });
+  });
 });
 
 describe('a deadline', () => {

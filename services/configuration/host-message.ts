@@ -5,16 +5,17 @@
  * M2 Acting twice is acting once: each kind is idempotent by the id that it carries.
  * M3 What is none of the accepted forms is refused to the poster and kept as a dead letter.
  */
+import type { Death } from '@anneal/bus/port.ts';
 import { hostMessageRefused, type HostRequest } from '@anneal/contracts/configuration.ts';
 import { AnnealError, type Mistake } from '@anneal/contracts/errors.ts';
-import type { Json } from '@anneal/contracts/json.ts';
+import { isObject, type Json } from '@anneal/contracts/json.ts';
 import { responsesQueue } from '@anneal/contracts/queues.ts';
 import type { HostDocument, MessageDocument } from './collections.ts';
 import { hearOf, type HostContext } from './host.ts';
 import { messagesInOrder } from './queue.ts';
 import { hostQueue } from './queue-names.ts';
 import { readHostMessage, type HostMessage } from './response-body.ts';
-import { answerRun, noteProgress, type RunContext } from './run.ts';
+import { answerRun, end, noteProgress, type RunContext } from './run.ts';
 
 export type HostMessageContext = RunContext & HostContext & { readonly responseKeepSeconds: number };
 
@@ -67,6 +68,18 @@ export async function handleRefused(
   }
   const host = await context.collections.hosts.get(refused.host_id);
   if (host) await act(context, host, read.message);
+}
+
+/** What a host said cannot be acted on: a deployment that its message names has failed, instead of waiting for another. */
+export async function failNamed(context: HostMessageContext, { message, failure }: Death): Promise<void> {
+  const refused = isObject(message?.data) ? message.data : {};
+  const { host_id: hostId, body } = refused;
+  const host = typeof hostId === 'string' ? await context.collections.hosts.get(hostId) : undefined;
+  const id = isObject(body) && !('hello' in body) && !('progress' in body) ? body['id'] : undefined;
+  if (!host || typeof id !== 'string') return;
+  await end(context, id, (deployment) =>
+    deployment.host_id === host.id ? { status: 'FAILED', reason: failure.message, failure } : undefined,
+  );
 }
 
 /** Acts on the messages of a host that are not handled yet, in their order. */

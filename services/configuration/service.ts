@@ -25,7 +25,7 @@ import { listConfigs, showConfig } from './config-view.ts';
 import { listDeployments, showDeployment } from './deployment-view.ts';
 import { fire } from './due.ts';
 import { authenticateHost, createHost, deleteHost, forgetHost, renewToken, viewHost } from './host.ts';
-import { handleRefused, type HostMessageContext } from './host-message.ts';
+import { failNamed, handleRefused, type HostMessageContext } from './host-message.ts';
 import { createKeyedLock } from './keyed-lock.ts';
 import { handleRequest, type ProviderContext } from './provider.ts';
 import type { QueueContext } from './queue.ts';
@@ -84,6 +84,7 @@ export const configurationService = defineService({
     const refused = await service.bus.consume(
       own,
       route([on(hostMessageRefused, ({ data }) => handleRefused(context, data))]),
+      { onDeath: (death) => failNamed(context, death) },
     );
     const consumer = await service.bus.consume(
       requestsQueue('configuration'),

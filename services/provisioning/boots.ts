@@ -11,12 +11,14 @@ import { hostEvent } from '@anneal/contracts/events.ts';
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { HostEventData } from '@anneal/contracts/events.ts';
+import type { Death } from '@anneal/bus/port.ts';
 import { on, type Route } from '@anneal/bus/route.ts';
-import type { BootDocument, BootSeed } from '@anneal/contracts/provisioning.ts';
+import { bootReport, type BootDocument, type BootSeed } from '@anneal/contracts/provisioning.ts';
 import type { ServiceContext } from '@anneal/runtime/service.ts';
 import { hashOf } from './boot-steps.ts';
 import { withWarning, type Boot, type NodeDocument } from './node-document.ts';
 import type { NodeDriver } from './node-driver.ts';
+import { move } from './node-moves.ts';
 import type { NodeChange, NodeRecords } from './node-records.ts';
 import { seedStates } from './node-states.ts';
 import { objectOf, textOf } from './server-document.ts';
@@ -88,6 +90,24 @@ export class Boots {
         };
       });
       this.#driver.kick(node.id);
+    });
+  }
+
+  /** A message of a machine is a dead letter: the node that waits for it would wait until its deadline, and fails now. */
+  async unheard({ message, failure }: Death): Promise<void> {
+    const data = isObject(message?.data) ? message.data : {};
+    const { host_id: host, token } = data;
+    const node =
+      message?.type === hostEvent.up.type && typeof host === 'string'
+        ? await this.#records.ofInstance(host)
+        : message?.type === bootReport.type && typeof token === 'string'
+          ? await this.#records.ofReportToken(hashOf(token))
+          : undefined;
+    if (!node) return;
+    await this.#records.change(node.id, (current) => {
+      const waits = current.boot && seedStates[current.boot.purpose].includes(current.state);
+      if (!waits || current.boot.answered_at !== null) return undefined;
+      return move(current, 'fail', { moment: this.#driver.moment, reason: failure.message, failure });
     });
   }
 

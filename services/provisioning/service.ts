@@ -1,4 +1,5 @@
 /** Nodes and servers: wires the parts, announces the types, and goes on with what was in progress. */
+import type { Death } from '@anneal/bus/port.ts';
 import { answer, route } from '@anneal/bus/route.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import {
@@ -119,7 +120,8 @@ export const provisioningService = defineService({
     });
 
     const { bus } = context;
-    const up = await bus.subscribe(['host.up'], route([boots.hostUp()]), { group: 'provisioning' });
+    const onDeath = (death: Death): Promise<void> => boots.unheard(death);
+    const up = await bus.subscribe(['host.up'], route([boots.hostUp()]), { group: 'provisioning', onDeath });
     const requests = await bus.consume(
       queue,
       route([
@@ -145,7 +147,7 @@ export const provisioningService = defineService({
           return {};
         }),
       ]),
-      { concurrency: 64 },
+      { concurrency: 64, onDeath },
     );
     await announceTypes(context, {
       provider: 'anneal.provisioning',

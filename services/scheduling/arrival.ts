@@ -17,6 +17,7 @@ import type { Input } from '@anneal/convergence/protocol.ts';
 import type { State } from '@anneal/convergence/state.ts';
 import type { z } from 'zod';
 import { isNestedRequest, type Intake } from './nested/intake.ts';
+import type { Died } from './death.ts';
 import type { Held } from './gate.ts';
 import type { Plans } from './plans.ts';
 import { planHash } from './preview.ts';
@@ -27,6 +28,8 @@ import { findSnapshot, refuseTooMany, type Snapshots } from './snapshots.ts';
 export type Arrival =
   | { readonly kind: 'message'; readonly message: Envelope }
   | { readonly kind: 'recover' }
+  /** A message that the stack waits for is a dead letter. */
+  | { readonly kind: 'died'; readonly died: Died }
   /** Requests that were held back may be sent now. */
   | { readonly kind: 'turn'; readonly requests: readonly Held[] };
 

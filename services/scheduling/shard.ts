@@ -8,11 +8,12 @@
  *    record that it finds open.
  * H4 Input that changes nothing (a repeat, an answer that is too late) is acknowledged and leaves no record.
  */
-import type { Consumer, Delivery } from '@anneal/bus/port.ts';
+import type { Consumer, Death, Delivery } from '@anneal/bus/port.ts';
 import { AnnealError, toFailure } from '@anneal/contracts/errors.ts';
 import { answerSchema, answerType, type Envelope } from '@anneal/contracts/envelope.ts';
-import type { Json } from '@anneal/contracts/json.ts';
+import { isObject, type Json } from '@anneal/contracts/json.ts';
 import { shardQueue } from '@anneal/contracts/queues.ts';
+import { requestDied } from '@anneal/contracts/resource.ts';
 import {
   resourceAct,
   stackAct,
@@ -25,6 +26,7 @@ import { loadState, type State } from '@anneal/convergence/state.ts';
 import { step } from '@anneal/convergence/step.ts';
 import { faultPoint } from '@anneal/runtime/fault.ts';
 import { admit } from './admit.ts';
+import { diedOf, failStack, inputOfDeath, mayPass, stackBehind } from './death.ts';
 import type { Evaluation } from './evaluation.ts';
 import type { Held } from './gate.ts';
 import { takeTurns } from './gate-release.ts';
@@ -51,6 +53,8 @@ interface Entry {
   readonly state: State;
   journal: JournalDocument | undefined;
 }
+
+type Cause = Pick<Envelope, 'id' | 'correlationid' | 'traceparent'>;
 
 export async function openShard(options: ShardOptions): Promise<Consumer> {
   const { context, collections, shard, plans } = options;
@@ -114,6 +118,7 @@ export async function openShard(options: ShardOptions): Promise<Consumer> {
     }
     const entry = await load(stackId);
     const messages = arrivals.flatMap((arrival) => (arrival.kind === 'message' ? [arrival.message] : []));
+    const deaths = arrivals.flatMap((arrival) => (arrival.kind === 'died' ? [arrival.died] : []));
     const turns = arrivals.flatMap((arrival) => (arrival.kind === 'turn' ? arrival.requests : []));
     if (turns.length > 0) await takeTurns(options, { state: entry?.state, requests: turns, shard });
     if (!entry) {
@@ -145,11 +150,15 @@ export async function openShard(options: ShardOptions): Promise<Consumer> {
         refused.set(message.id, error);
       }
     }
+    for (const died of deaths) {
+      const input = inputOfDeath(died, entry.state);
+      if (input) inputs.push(input);
+    }
     const tools = options.toolsAt(now);
     const { changes, refusals } = step(entry.state, inputs, tools);
     if (tools.unresolved.length > 0) throw new NeedsWorker(tools.unresolved);
     for (const [id, error] of refusals) refused.set(id, error);
-    const [first] = messages;
+    const first: Cause | undefined = messages[0] ?? deaths[0]?.message;
     if (changes.dirty && first) {
       const record = recordOf(changes, {
         time: new Date(now).toISOString(),
@@ -219,20 +228,49 @@ export async function openShard(options: ShardOptions): Promise<Consumer> {
     if (open.length > 0) log.info({ shard, stacks: open.length }, 'carried out the records that were left open');
   };
 
+  const bury = async ({ letter, message, failure }: Death): Promise<void> => {
+    if (!message) return;
+    const died = message.type === requestDied.type ? diedOf(message) : { letter, message, failure };
+    const { subject } = died.message;
+    const stackId = readStackId(message) ?? (await stackBehind(collections, subject));
+    if (stackId === undefined) return;
+    try {
+      // It was stepped without success, message by message, before it died.
+      if (message.type !== requestDied.type) await inbox.put(stackId, { kind: 'died', died });
+      const stack = await collections.stacks.get(stackId);
+      // The core knows nothing of a stack whose first message died.
+      const began = stack?.phase !== 'idle';
+      if (began && message.type !== requestDied.type) return;
+      cache.delete(stackId);
+      await failStack(collections, context, { stackId, failure });
+    } catch (error) {
+      if (mayPass(error)) throw error;
+      cache.delete(stackId);
+      await failStack(collections, context, { stackId, failure });
+    }
+  };
+
   const consumer = await bus.consume(
     shardQueue(shard),
     async (delivery: Delivery) => {
-      const stackId = stackIdOf(delivery.message);
-      if (stackId === undefined) {
-        throw new AnnealError('InvalidMessage', `A shard does not take messages of type ${delivery.message.type}.`);
+      const { message } = delivery;
+      if (message.type === requestDied.type) {
+        const stackId = await stackBehind(collections, diedOf(message).message.subject);
+        if (stackId !== undefined) await inbox.put(stackId, { kind: 'died', died: diedOf(message) });
+        return;
       }
-      await inbox.put(stackId, { kind: 'message', message: delivery.message });
+      const stackId = stackIdOf(message);
+      if (stackId === undefined) {
+        throw new AnnealError('InvalidMessage', `A shard does not take messages of type ${message.type}.`);
+      }
+      await inbox.put(stackId, { kind: 'message', message });
     },
     {
       singleActive: true,
       concurrency: options.batch,
       // The answers of providers must not be given up on while the store is away for a while.
       maxAttempts: 40,
+      onDeath: bury,
       onActive: (active) => {
         cache.clear();
         if (!active) {
@@ -258,6 +296,12 @@ export async function openShard(options: ShardOptions): Promise<Consumer> {
       await inbox.idle();
     },
   };
+}
+
+/** Of a message that may have anything in it. */
+function readStackId(message: Envelope): string | undefined {
+  const id: unknown = isObject(message.data) ? stackIdOf(message) : undefined;
+  return typeof id === 'string' ? id : undefined;
 }
 
 const aboutResource = new Set([stackSignal.type, resourceAct.type]);

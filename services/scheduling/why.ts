@@ -3,7 +3,7 @@
  * Read-only, and as old as what is stored; who asks while things move gets what held a moment ago.
  */
 import type { DeadLetter } from '@anneal/bus/port.ts';
-import { AnnealError } from '@anneal/contracts/errors.ts';
+import { AnnealError, type Failure } from '@anneal/contracts/errors.ts';
 import { shardQueue } from '@anneal/contracts/queues.ts';
 import type { stackWhy } from '@anneal/contracts/scheduling.ts';
 import { isNested, representative, type ResourceDocument, type StackDocument } from '@anneal/convergence/documents.ts';
@@ -57,9 +57,12 @@ export function createWhy(parameters: {
     if (stack.status === 'FAILED') {
       const [failed] = stack.failures;
       if (failed) chain.push(linkOfFailure(failed, stack.updated_at));
+      const letter = failed && linkOfDeath(failed.failure);
+      if (letter) chain.push(letter);
       return {
         summary: `${stack.name} has failed and does nothing more by itself: ${stack.reason}`,
         exits: [
+          ...(failed ? exitsOfDeath(failed.failure) : []),
           `anneal stack failures ${name}`,
           `anneal stack retry ${name}`,
           `anneal stack rollback ${name}`,
@@ -120,10 +123,16 @@ export function createWhy(parameters: {
     }
     if (!resource.request) {
       const failure = resource.failure;
+      const letter = failure && linkOfDeath(failure);
+      if (letter) chain.push(letter);
       return failure
         ? {
             summary: `${resource.name} has failed: ${failure.message.split('\n', 1)[0] ?? ''}`,
-            exits: [`anneal resource show ${name} ${resource.name}`, `anneal stack retry ${name}`],
+            exits: [
+              ...exitsOfDeath(failure),
+              `anneal resource show ${name} ${resource.name}`,
+              `anneal stack retry ${name}`,
+            ],
           }
         : { summary: `${resource.name} has nothing to do: it is ${resource.action}_${resource.status}.`, exits: [] };
     }
@@ -238,6 +247,22 @@ const linkOfFailure = ({ resource, type, failure }: StackDocument['failures'][nu
   reason: failure.message,
   since,
 });
+
+const letterOf = ({ details }: Failure): string | undefined =>
+  typeof details?.['dead_letter'] === 'string' ? details['dead_letter'] : undefined;
+
+const linkOfDeath = (failure: Failure): Link | undefined => {
+  const letter = letterOf(failure);
+  if (letter === undefined) return undefined;
+  const queue = failure.details?.['queue'];
+  const where = typeof queue === 'string' ? ` of ${queue}` : '';
+  return { object: `dead letter ${letter}${where}`, state: 'given up on', reason: failure.message, since: null };
+};
+
+const exitsOfDeath = (failure: Failure): string[] => {
+  const letter = letterOf(failure);
+  return letter === undefined ? [] : [`anneal dead-letter show ${letter}`];
+};
 
 /** An update goes back when it is cancelled; from anything else there is only stopping where it is. */
 function cancelOf({ action, phase }: StackDocument, name: string): string[] {

@@ -43,7 +43,6 @@ export class EmbeddedBroker implements Broker {
   readonly queues: Broker['queues'];
   readonly deadLetters: DeadLetters;
   readonly #database: Database;
-  readonly #newId: () => string;
   readonly #now: () => Date;
   readonly #log: BusLog;
   readonly #lanes: Lanes;
@@ -56,9 +55,8 @@ export class EmbeddedBroker implements Broker {
   #takeAnswer: (bytes: string | Uint8Array) => void = () => undefined;
   #closed = false;
 
-  constructor(parameters: { database: Database; newId: () => string; now: () => Date; log: BusLog }) {
+  constructor(parameters: { database: Database; now: () => Date; log: BusLog }) {
     this.#database = parameters.database;
-    this.#newId = parameters.newId;
     this.#now = parameters.now;
     this.#log = parameters.log;
     const recovered = this.#database.recover(this.#now());
@@ -334,7 +332,7 @@ export class EmbeddedBroker implements Broker {
     const at = now.toISOString();
     const bytes = item.bytes ?? '';
     this.#database.bury({
-      id: this.#newId(),
+      id: verdict.id,
       queue: lane.name,
       grouped: lane.ordered,
       subject: item.subject,

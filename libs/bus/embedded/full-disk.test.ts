@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Offer } from '../broker.ts';
 import { silent } from '../conformance-messages.ts';
@@ -19,7 +18,7 @@ describe('the embedded broker on a full disk', () => {
 
   beforeEach(() => {
     database = new Database({ file: ':memory:', synchronous: 'normal' });
-    broker = new EmbeddedBroker({ database, newId: randomUUID, now: () => new Date(), log: silent });
+    broker = new EmbeddedBroker({ database, now: () => new Date(), log: silent });
   });
   afterEach(async () => {
     free();

@@ -5,6 +5,6 @@ import { EmbeddedBroker } from './broker.ts';
 import { Database } from './database.ts';
 
 /** @throws AnnealError InvalidRequest for a wrong URL, Unavailable when another process has the file open. */
-export async function openEmbeddedBroker({ url, newId, now, log }: OpenBrokerOptions): Promise<EmbeddedBroker> {
-  return new EmbeddedBroker({ database: new Database(readSqliteUrl(url)), newId, now, log });
+export async function openEmbeddedBroker({ url, now, log }: OpenBrokerOptions): Promise<EmbeddedBroker> {
+  return new EmbeddedBroker({ database: new Database(readSqliteUrl(url)), now, log });
 }

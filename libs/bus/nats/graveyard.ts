@@ -35,14 +35,16 @@ export class Graveyard implements DeadLetters {
 
   /** Durable on return; the same origin twice is one letter. */
   async bury(parameters: {
+    /** Absent: a new one. */
+    id?: string;
     letter: Letter;
     bytes: Uint8Array;
     subject: string | undefined;
     origin: string;
   }): Promise<void> {
-    const { letter, bytes, subject, origin } = parameters;
+    const { letter, bytes, subject, origin, id = this.#newId() } = parameters;
     await this.#publisher.publish({
-      subject: this.#link.names.dead(letter.queue, this.#newId()),
+      subject: this.#link.names.dead(letter.queue, id),
       bytes,
       headers: {
         [letterHeader]: Buffer.from(JSON.stringify(bounded(letter))).toString('base64'),

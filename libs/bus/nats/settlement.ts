@@ -73,6 +73,7 @@ export class Settlement {
     while (isOurs() && !link.closed) {
       try {
         await graveyard.bury({
+          id: verdict.id,
           letter: { queue, diedAt: at.toISOString(), attempts: held.attempt, failure, history },
           bytes: held.message.data,
           subject: held.message.headers?.get(subjectHeader),

@@ -34,6 +34,7 @@ export function createAfterlife(parts: {
       if (!durable) return;
       await certainly(queue, alive, () =>
         graveyard.bury({
+          id: verdict.id,
           queue,
           key: arrival.grave,
           subject: arrival.subject,

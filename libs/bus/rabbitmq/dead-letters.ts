@@ -2,7 +2,6 @@
  * Dead letters are documents: they are listed, shown and replayed by id, which no queue can. A message is acknowledged only
  * after its document is durable, so that it is in the queue or among the dead, and at worst in both.
  */
-import { randomBytes } from 'node:crypto';
 import type { Failure } from '@anneal/contracts/errors.ts';
 import type { Collection, Document, IndexValue, Store } from '@anneal/store/port.ts';
 import type { DeadLetter, DeadLetters } from '../port.ts';
@@ -24,6 +23,8 @@ interface Dead extends Document {
 }
 
 export interface Burial {
+  /** In the order of death. */
+  readonly id: string;
   readonly queue: string;
   readonly key: string | undefined;
   readonly subject: string | undefined;
@@ -41,7 +42,6 @@ export class Graveyard implements DeadLetters {
   readonly #letters: Collection<Dead>;
   readonly #now: () => Date;
   readonly #resend: Resend;
-  #count = 0;
 
   private constructor(parameters: { letters: Collection<Dead>; now: () => Date; resend: Resend }) {
     this.#letters = parameters.letters;
@@ -57,12 +57,8 @@ export class Graveyard implements DeadLetters {
     return new Graveyard({ letters, ...rest });
   }
 
-  async bury({ queue, key, subject, attempts, failure, history, content }: Burial): Promise<void> {
+  async bury({ id, queue, key, subject, attempts, failure, history, content }: Burial): Promise<void> {
     const diedAt = this.#now();
-    // In the order of death, also between those of one millisecond.
-    this.#count = (this.#count + 1) % 1_000_000;
-    const order = `${String(diedAt.getTime()).padStart(15, '0')}-${String(this.#count).padStart(6, '0')}`;
-    const id = `${order}-${randomBytes(4).toString('hex')}`;
     await this.#letters.bulk([
       {
         kind: 'insert',

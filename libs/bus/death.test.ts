@@ -1,0 +1,80 @@
+import type { Envelope } from '@anneal/contracts/envelope.ts';
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import { registry } from '@anneal/contracts/registry.ts';
+import { openStore } from '@anneal/store/open.ts';
+import { randomUUID } from 'node:crypto';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { createBus } from './bus.ts';
+import { silent } from './conformance-messages.ts';
+import { openEmbeddedBroker } from './embedded/open.ts';
+import type { Bus, Death } from './port.ts';
+
+const about = { source: 'anneal/test', newId: randomUUID, now: () => new Date(), log: silent };
+let bus: Bus;
+let close: () => Promise<void>;
+let sendRaw: (queue: string, message: object) => Promise<void>;
+
+beforeEach(async () => {
+  const store = await openStore({ url: 'sqlite::memory:' });
+  const broker = await openEmbeddedBroker({ ...about, url: 'sqlite::memory:' });
+  bus = createBus({ broker, store, registry, log: silent });
+  sendRaw = (queue, message) =>
+    broker.send({ queue, packets: [{ type: '', bytes: Buffer.from(JSON.stringify(message)) }] });
+  close = async () => {
+    await bus.close();
+    await store.close();
+  };
+});
+afterEach(() => close());
+
+/**
+ * Whose state each request keeps in progress, besides that of its asker. The test beside the service that is named proves
+ * that a death ends it.
+ */
+const waits: Readonly<Record<string, string>> = {
+  'resource.create': 'resource: services/scheduling/death.test.ts',
+  'resource.update': 'resource: services/scheduling/death.test.ts',
+  'resource.delete': 'resource: services/scheduling/death.test.ts',
+  'resource.check': 'resource: services/scheduling/death.test.ts',
+  'resource.suspend': 'resource: services/scheduling/death.test.ts',
+  'resource.resume': 'resource: services/scheduling/death.test.ts',
+  'resource.snapshot': 'resource: services/scheduling/death.test.ts',
+  'resource.signal': 'none; the signal is announced as failed: services/scheduling/death.test.ts',
+  'resource.cancel': 'resource, as its pending request: services/scheduling/death.test.ts',
+  'resource.response': 'resource: services/scheduling/death.test.ts',
+  'request.died': 'stack: services/scheduling/death.test.ts',
+  'timer.fired': 'stack: services/scheduling/death.test.ts',
+  'stack.create': 'stack: services/scheduling/death.test.ts',
+  'boot.report': 'node: services/provisioning/boots.test.ts',
+  'host.message.refused': 'deployment: services/configuration/deployment.test.ts',
+  'group.adjust': 'none: the group keeps its size',
+  'provider.announced': 'none: the types are those of before, and the next start announces them again',
+};
+
+it('lists every message that is no question: what its death ends is known', () => {
+  const others = [...registry.values()].filter(({ kind }) => kind === 'message').map(({ type }) => type);
+  expect(others.filter((type) => !Object.hasOwn(waits, type))).toEqual([]);
+  expect(Object.keys(waits).filter((type) => !registry.has(type))).toEqual([]);
+});
+
+const requests = [...registry.values()].filter(({ kind }) => kind !== 'event').map(({ type }) => type);
+
+it('tells whoever asked, for every type of request, whether it failed in its handler or could not be read', async () => {
+  const deaths: Death[] = [];
+  const handler = (): Promise<void> => Promise.reject(new AnnealError('Defect', 'broken'));
+  await bus.consume('work', handler, { onDeath: async (death) => void deaths.push(death) });
+  const told: Envelope[] = [];
+  await bus.consume('asker', async ({ message }) => void told.push(message));
+  for (const type of requests) {
+    const time = new Date().toISOString();
+    const rest = { specversion: '1.0', source: 'test', time, correlationid: 'c', replyto: 'asker', subject: 'thing' };
+    await sendRaw('work', { ...rest, id: type, type, data: {} });
+  }
+  await vi.waitFor(() => expect(told).toHaveLength(requests.length), { timeout: 30_000, interval: 20 });
+  const letters = await bus.deadLetters.list({ limit: 500 });
+  const byRequest = new Map(letters.map(({ id, bytes }) => [(JSON.parse(bytes) as Envelope).type, id]));
+  const named = told.map(({ data }) => data as { dead_letter: string; request: { id: string; subject: string } });
+  expect(new Map(named.map(({ request, dead_letter: letter }) => [request.id, letter]))).toEqual(byRequest);
+  expect(named.every(({ request }) => request.subject === 'thing')).toBe(true);
+  expect(new Set(deaths.map(({ message }) => message?.type))).toEqual(new Set(requests));
+});

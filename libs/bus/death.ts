@@ -1,0 +1,88 @@
+/**
+ * The end of a message: whoever waits for it is told before it is stored as a dead letter (B7), so that a process that dies
+ * between the two tells again, and nothing waits for ever.
+ */
+import { answerSchema, answerType, type Envelope } from '@anneal/contracts/envelope.ts';
+import type { Failure } from '@anneal/contracts/errors.ts';
+import { requestDied } from '@anneal/contracts/resource.ts';
+import { randomBytes } from 'node:crypto';
+import type { Broker, BusLog } from './broker.ts';
+import type { Codec } from './codec.ts';
+import type { TellOfDeath } from './consumer.ts';
+import type { ConsumeOptions, Death } from './port.ts';
+
+export function createDeaths(options: { broker: Broker; codec: Codec; log: BusLog }) {
+  const { broker, codec, log } = options;
+  const newLetter = createLetterIds();
+
+  const tellAsker = async ({ letter, queue, message, failure }: Death): Promise<void> => {
+    const { replyto } = message ?? {};
+    if (!message || replyto === undefined) return;
+    if (!broker.isInbox(replyto)) {
+      const { id, type, subject } = message;
+      const request = { id, type, ...(subject !== undefined && { subject }) };
+      const data = { dead_letter: letter, queue, request, failure };
+      const packet = await codec.encode(inPlaceOf(message, { type: requestDied.type, id: `${letter}:died`, data }));
+      await broker.send({ queue: replyto, packets: [packet] });
+      return;
+    }
+    const data = answerSchema.parse({ ok: false, failure });
+    const packet = await codec.encode(
+      inPlaceOf(message, { type: answerType(message.type), id: `${letter}:answer`, data }),
+    );
+    // Neither questions nor answers are durable: an asker that hears nothing has its deadline.
+    await broker.answer({ inbox: replyto, packet }).catch((error: unknown) => {
+      log.warn(
+        { queue, letter, err: error },
+        'The asker of a dead letter was not answered; its deadline ends the wait.',
+      );
+    });
+  };
+
+  return (onDeath: ConsumeOptions['onDeath']): TellOfDeath =>
+    async ({ queue, bytes, failure }) => {
+      const letter = newLetter();
+      // Without bytes there is nobody left to tell.
+      if (bytes.length === 0) return letter;
+      const message = await codec.salvage(bytes);
+      const death: Death = { letter, queue, message, failure: naming(failure, letter, queue) };
+      await tellAsker(death);
+      await onDeath?.(death);
+      return letter;
+    };
+}
+
+/** The failure, with the dead letter for people and for programs. */
+const naming = (failure: Failure, letter: string, queue: string): Failure => ({
+  ...failure,
+  message: `${failure.message} The message is dead letter ${letter} of ${queue}.`,
+  remedy: `Read \`anneal dead-letter show ${letter}\`; once the cause is gone, try the action again.`,
+  details: { ...failure.details, dead_letter: letter, queue },
+});
+
+/** What is sent instead of an answer: everything but type, id and data follows from the question. */
+const inPlaceOf = (
+  { project, traceparent, subject, correlationid, id: causationid }: Envelope,
+  given: { type: string; id: string; data: unknown },
+): Envelope => ({
+  specversion: '1.0',
+  source: 'anneal/bus',
+  time: new Date().toISOString(),
+  datacontenttype: 'application/json',
+  correlationid,
+  causationid,
+  ...given,
+  ...(subject !== undefined && { subject }),
+  ...(project !== undefined && { project }),
+  ...(traceparent !== undefined && { traceparent }),
+});
+
+/** In the order of death, also between those of one millisecond. */
+function createLetterIds(): () => string {
+  let count = 0;
+  return () => {
+    count = (count + 1) % 1_000_000;
+    const order = `${String(Date.now()).padStart(15, '0')}-${String(count).padStart(6, '0')}`;
+    return `${order}-${randomBytes(4).toString('hex')}`;
+  };
+}
