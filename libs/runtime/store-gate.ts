@@ -88,6 +88,7 @@ export function createStoreGate(options: {
       put: (content) => store.blobs.put(content),
       get: (hash) => patiently(() => store.blobs.get(hash)),
       getText: (hash) => patiently(() => store.blobs.getText(hash)),
+      remove: (hashes, putBefore) => store.blobs.remove(hashes, putBefore),
     },
     close: () => closing.abort(),
   };

@@ -367,6 +367,15 @@ export function storeConformance(name: string, harness: StoreHarness): void {
       expect(await store.blobs.getText(await store.blobs.put(''))).toBe('');
     });
 
+    it('removes blobs that were not put again since, also those that no database takes in one document', async () => {
+      const [small, large] = [await store.blobs.put('small'), await store.blobs.put(randomBytes(9 * 1024 * 1024))];
+      expect(await store.blobs.remove([small, large], Date.now() - 600_000)).toBe(0);
+      expect(await store.blobs.remove([small, large, '0'.repeat(64)], Date.now() + 600_000)).toBe(2);
+      expect([await store.blobs.get(small), await store.blobs.get(large)]).toEqual([undefined, undefined]);
+      expect(await store.blobs.put('small')).toBe(small);
+      expect(await store.blobs.getText(small)).toBe('small');
+    });
+
     it('says that it can be used, and after closing that it cannot', async () => {
       await store.check();
       await store.close();

@@ -85,6 +85,8 @@ export interface Blobs {
   put(content: string | Uint8Array): Promise<string>;
   get(hash: string): Promise<Uint8Array | undefined>;
   getText(hash: string): Promise<string | undefined>;
+  /** Removes those that were last put before that time (milliseconds since the epoch); gives how many. */
+  remove(hashes: readonly string[], putBefore: number): Promise<number>;
 }
 
 export interface Store {

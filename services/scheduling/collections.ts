@@ -3,6 +3,7 @@ import type { ResourceDocument, StackDocument } from '@anneal/convergence/docume
 import type { ProviderAnnouncement } from '@anneal/contracts/resource.ts';
 import type { Collection, Document, Store } from '@anneal/store/port.ts';
 import type { EventRun, EventShelf } from './event-runs.ts';
+import type { GarbageDocument } from './garbage.ts';
 import type { HeldDocument } from './gate.ts';
 import type { JournalDocument } from './journal.ts';
 import type { SnapshotDocument, Snapshots } from './snapshots.ts';
@@ -22,10 +23,11 @@ export interface Collections {
   readonly snapshots: Snapshots;
   readonly work: Collection<WorkDocument>;
   readonly held: Collection<HeldDocument>;
+  readonly garbage: Collection<GarbageDocument>;
 }
 
 export async function openCollections(store: Store): Promise<Collections> {
-  const [stacks, resources, events, shelves, journal, providers, work, snapshots, held] = await Promise.all([
+  const [stacks, resources, events, shelves, journal, providers, work, snapshots, held, garbage] = await Promise.all([
     store.collection<StackDocument>({
       name: 'scheduling_stacks',
       indexes: [
@@ -54,6 +56,7 @@ export async function openCollections(store: Store): Promise<Collections> {
       indexes: [{ fields: ['stack_id', 'created_at'] }],
     }),
     store.collection<HeldDocument>({ name: 'scheduling_held', indexes: [{ fields: ['shard'] }] }),
+    store.collection<GarbageDocument>({ name: 'scheduling_garbage', indexes: [{ fields: ['since'] }] }),
   ]);
-  return { stacks, resources, events, shelves, journal, providers, work, snapshots, held };
+  return { stacks, resources, events, shelves, journal, providers, work, snapshots, held, garbage };
 }

@@ -80,7 +80,7 @@ const created = async (): Promise<string> => {
 const pending = async (): Promise<string> => {
   silent.add('create');
   const { id } = await harness.create('s', planOf(1));
-  await eventually(() => requests.length > 0, { what: 'the request to create r' });
+  await eventually(() => requests[0], { what: 'the request to create r' });
   return id;
 };
 const letters = () => harness.context.bus.deadLetters.list({ limit: 10 });
@@ -126,7 +126,7 @@ describe('a request that becomes a dead letter', () => {
     deadly.clear();
     const before = requests.length;
     expect(await harness.context.bus.deadLetters.replay(letter)).toBe(true);
-    await eventually(() => requests.length > before, { what: 'the replayed request' });
+    await eventually(() => requests[before], { what: 'the replayed request' });
     await harness.remove(id);
     expect(await harness.settled(id)).toMatchObject({ action: 'DELETE', status: 'COMPLETE' });
   });

@@ -28,6 +28,8 @@ export interface JournalRecord {
   readonly removed: readonly { readonly id: string; readonly version: number }[];
   readonly events: readonly EventRecord[];
   readonly effects: readonly Effect[];
+  /** Hashes of contents that the step let go of. */
+  readonly let_go?: readonly string[];
 }
 
 export interface JournalDocument extends Document {
@@ -37,7 +39,10 @@ export interface JournalDocument extends Document {
   readonly record: JournalRecord | null;
 }
 
-export function recordOf(changes: Changes, of: Pick<JournalRecord, 'time' | 'inputs' | 'cause'>): JournalRecord {
+export function recordOf(
+  changes: Changes,
+  of: Pick<JournalRecord, 'time' | 'inputs' | 'cause' | 'let_go'>,
+): JournalRecord {
   return {
     time: of.time,
     inputs: of.inputs,
@@ -47,6 +52,7 @@ export function recordOf(changes: Changes, of: Pick<JournalRecord, 'time' | 'inp
     removed: [...changes.removed].map(([id, version]) => ({ id, version })),
     events: changes.events,
     effects: changes.effects,
+    ...(of.let_go && of.let_go.length > 0 && { let_go: of.let_go }),
   };
 }
 

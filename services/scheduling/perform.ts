@@ -53,6 +53,7 @@ export async function performRecord(shared: PerformContext, performance: Perform
   await faultPoint('scheduling.sent');
   const events = runsOf(record);
   await writeDocuments(shared.collections, record, events);
+  await noteGarbage(shared, record);
   await faultPoint('scheduling.written');
   await publishEvents(shared.context, record, events);
   await faultPoint('scheduling.published');
@@ -125,7 +126,7 @@ async function sendAnswer(
   const data = responseTo({
     effect,
     stack,
-    plan: await plans.get(stack.target.plan),
+    plan: await plans.of(stack),
     resources: resourcesAfter(performance),
     evaluation,
     secrets: context.secrets,
@@ -240,6 +241,13 @@ async function writeDocuments(
   ]);
   // Last: who sees that the stack is complete must find its resources so.
   await stacks.bulk([writing(record.stack)]);
+}
+
+/** After the stack is written, which names what it needs. */
+async function noteGarbage({ collections, context }: PerformContext, { let_go: hashes = [] }: JournalRecord) {
+  if (hashes.length === 0) return;
+  const since = context.now().getTime();
+  await collections.garbage.bulk(hashes.map((id) => ({ kind: 'put', document: { id, since } })));
 }
 
 async function publishEvents(

@@ -1,15 +1,24 @@
 /** Plans by content hash. They never change, so the most recently used ones are simply kept. */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Plan } from '@anneal/contracts/plan.ts';
+import type { StackDocument } from '@anneal/convergence/documents.ts';
+import { emptyPlan } from '@anneal/convergence/state.ts';
 import type { Store } from '@anneal/store/port.ts';
 
 export interface Plans {
   get(hash: string): Promise<Plan>;
+  /** That of a stack; the plan of a deleted one is empty once it was removed. */
+  of(stack: Pick<StackDocument, 'target' | 'deleted_at'>): Promise<Plan>;
 }
 
 export function createPlans({ store, size = 64 }: { store: Store; size?: number }): Plans {
   const kept = new Map<string, Plan>();
-  return {
+  const plans: Plans = {
+    of: (stack) =>
+      plans.get(stack.target.plan).catch((error: unknown) => {
+        if (stack.deleted_at !== null && error instanceof AnnealError && error.code === 'NotFound') return emptyPlan();
+        throw error;
+      }),
     async get(hash) {
       let plan = kept.get(hash);
       if (plan) kept.delete(hash);
@@ -28,6 +37,7 @@ export function createPlans({ store, size = 64 }: { store: Store; size?: number 
       return plan;
     },
   };
+  return plans;
 }
 
 /**

@@ -63,11 +63,11 @@ export function createReading(parameters: {
   const now = (): number => context.now().getTime();
 
   const viewOf = async (stack: StackDocument): Promise<StackView> =>
-    stackView({ stack, plan: await plans.get(stack.target.plan), now: now() });
+    stackView({ stack, plan: await plans.of(stack), now: now() });
 
   /** What it goes towards, or has come to; after a rollback to nothing that is not what it was asked for. */
   const headingFor = async (stack: StackDocument): Promise<Plan> =>
-    goesToNothing(stack) ? emptyPlan() : plans.get(stack.target.plan);
+    goesToNothing(stack) ? emptyPlan() : plans.of(stack);
 
   const find: Reading['find'] = async ({ project, stack: which }) => {
     const [named] = await stacks.find({ where: { live_name: liveName(project, which) }, limit: 1 });

@@ -14,6 +14,7 @@ import { createEvaluation } from './evaluation.ts';
 import { Heavy } from './heavy.ts';
 import { createAdjust } from './nested/adjust.ts';
 import { createChildCompiler } from './nested/compile.ts';
+import { createGarbage } from './garbage.ts';
 import { createGate } from './gate.ts';
 import { createIntake } from './nested/intake.ts';
 import { createPlans } from './plans.ts';
@@ -140,11 +141,18 @@ export const schedulingService = defineService({
       { concurrency: 256 },
     );
     await announceTypes(context, announcement);
+    const garbage = createGarbage({ context, collections, graceMs: given.garbageSeconds * 1000 });
     log.info({ shards }, 'scheduling takes work');
 
     return {
       async stop() {
-        await Promise.all([timers.stop(), waits?.stop(), requests.stop(), ...opened.map((shard) => shard.stop())]);
+        await Promise.all([
+          timers.stop(),
+          waits?.stop(),
+          requests.stop(),
+          garbage.stop(),
+          ...opened.map((shard) => shard.stop()),
+        ]);
         gate.stop();
         await pool.close();
       },

@@ -94,6 +94,13 @@ export const settings = defineSettings({
       'The most bytes that the resources of one stack hold together; a nested stack counts by itself. More fails the resource that would exceed it.',
     cost: 'A stack is read into memory as a whole, and one step may write all of it.',
   },
+  garbageSeconds: {
+    env: 'ANNEAL_SCHEDULING_GARBAGE_SECONDS',
+    schema: whole(3600, 1),
+    meaning:
+      'How long the template, environment, files and plan that no stack needs any more stay in the store. Longer than a request takes from its compilation to its stack.',
+    cost: 'Longer keeps more in the store; the template of a deleted stack can be read for as long.',
+  },
   routeSeconds: {
     env: 'ANNEAL_SCHEDULING_ROUTE_SECONDS',
     schema: whole(30),

@@ -28,6 +28,7 @@ import { faultPoint } from '@anneal/runtime/fault.ts';
 import { admit } from './admit.ts';
 import { diedOf, failStack, inputOfDeath, mayPass, stackBehind } from './death.ts';
 import type { Evaluation } from './evaluation.ts';
+import { letGo } from './garbage.ts';
 import type { Held } from './gate.ts';
 import { takeTurns } from './gate-release.ts';
 import { type Heavy, NeedsWorker } from './heavy.ts';
@@ -82,8 +83,8 @@ export async function openShard(options: ShardOptions): Promise<Consumer> {
     if (!stack) return undefined;
     const [resources, plan, complete] = await Promise.all([
       collections.resources.find({ where: { stack_id: stackId } }),
-      plans.get(stack.target.plan),
-      stack.complete && plans.get(stack.complete.plan),
+      plans.of(stack),
+      stack.complete && plans.of({ ...stack, target: stack.complete }),
     ]);
     const state = loadState({ stack, resources, plan, complete: complete ?? undefined });
     const loaded: Entry = { state, journal: entry.journal };
@@ -154,6 +155,7 @@ export async function openShard(options: ShardOptions): Promise<Consumer> {
       const input = inputOfDeath(died, entry.state);
       if (input) inputs.push(input);
     }
+    const { stack: before } = entry.state;
     const tools = options.toolsAt(now);
     const { changes, refusals } = step(entry.state, inputs, tools);
     if (tools.unresolved.length > 0) throw new NeedsWorker(tools.unresolved);
@@ -163,6 +165,7 @@ export async function openShard(options: ShardOptions): Promise<Consumer> {
       const record = recordOf(changes, {
         time: new Date(now).toISOString(),
         inputs: inputs.map(({ id }) => id),
+        let_go: letGo(before, changes.stack),
         cause: {
           id: first.id,
           correlationid: first.correlationid,
@@ -180,7 +183,7 @@ export async function openShard(options: ShardOptions): Promise<Consumer> {
     if (messages.some(isQuestion)) {
       const view = stackView({
         stack: entry.state.stack,
-        plan: await plans.get(entry.state.stack.target.plan),
+        plan: await plans.of(entry.state.stack),
         now,
       });
       await Promise.all(

@@ -57,6 +57,7 @@ export const testSettings = {
   stackRequests: 1000,
   projectRequests: 2000,
   providerRequests: 2000,
+  garbageSeconds: 3600,
   valueBytes: 1_048_576,
   resourceBytes: 4_194_304,
   stackBytes: 33_554_432,

@@ -7,6 +7,7 @@
  * all of them; what is offered out of order (retries, and queues ordered by subject) is marked row by row (`leased`).
  */
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { makeReclaimable, reclaimable, Reclaimer } from '@anneal/store/sqlite/reclaim.ts';
 import { AnnealError, type Failure } from '@anneal/contracts/errors.ts';
 import { makePrivate } from '@anneal/store/sqlite/private-file.ts';
 
@@ -73,6 +74,7 @@ const lockPatienceMs = 1000;
 
 export class Database {
   readonly #db: DatabaseSync;
+  readonly #reclaimer: Reclaimer;
   readonly #statements = new Map<string, StatementSync>();
 
   constructor(parameters: { file: string; synchronous: 'normal' | 'full' }) {
@@ -82,7 +84,9 @@ export class Database {
       makePrivate(file);
       db = new DatabaseSync(file, { timeout: lockPatienceMs });
       db.exec('PRAGMA locking_mode=EXCLUSIVE');
-      db.exec(`PRAGMA journal_mode=WAL; PRAGMA synchronous=${synchronous}; PRAGMA cache_size=-32000;`);
+      db.exec(
+        `${reclaimable}; PRAGMA journal_mode=WAL; PRAGMA journal_size_limit=33554432; PRAGMA synchronous=${synchronous}; PRAGMA cache_size=-32000;`,
+      );
       db.exec('BEGIN EXCLUSIVE');
       const { user_version: found } = db.prepare('PRAGMA user_version').get() as { user_version: number };
       if (found > layout) throw new Error(`its layout is ${found}, and this program reads up to ${layout}`);
@@ -95,7 +99,9 @@ export class Database {
         : reason;
       throw new AnnealError('Unavailable', `The bus ${file} cannot be opened: ${why}.`, { cause });
     }
+    makeReclaimable(db);
     this.#db = db;
+    this.#reclaimer = new Reclaimer(db, { patienceMs: lockPatienceMs });
   }
 
   /** B4: what was in hand when the last process died counts as an attempt, and is offered again before the rest. */
@@ -201,7 +207,9 @@ export class Database {
   }
 
   commit(): void {
-    if (this.#db.isTransaction) this.#db.exec('COMMIT');
+    if (!this.#db.isTransaction) return;
+    this.#db.exec('COMMIT');
+    this.#reclaimer.look();
   }
 
   rollback(): void {
@@ -209,6 +217,7 @@ export class Database {
   }
 
   close(): void {
+    this.#reclaimer.stop();
     this.#statements.clear();
     this.#db.close();
   }

@@ -9,6 +9,7 @@ interface Blob {
   size: number;
   content?: Binary;
   pieces?: number;
+  put_at?: number;
 }
 
 export function blobsOn(parameters: {
@@ -34,16 +35,31 @@ export function blobsOn(parameters: {
       const hash = createHash('sha256').update(bytes).digest('hex');
       const size = bytes.length;
       await guard(async () => {
+        const put_at = Date.now();
+        // Putting it again says that it is needed.
+        const { matchedCount } = await heads.updateOne({ _id: hash }, { $set: { put_at } });
+        if (matchedCount > 0) return undefined;
         if (size <= pieceSize) {
-          return once(() => heads.insertOne({ _id: hash, size, content: new Binary(bytes) }), patienceMs);
+          return once(() => heads.insertOne({ _id: hash, size, put_at, content: new Binary(bytes) }), patienceMs);
         }
-        if (await heads.findOne({ _id: hash }, { projection: { _id: 1 } })) return undefined;
         const count = await pieces.put(hash, bytes);
-        return once(() => heads.insertOne({ _id: hash, size, pieces: count }), patienceMs);
+        return once(() => heads.insertOne({ _id: hash, size, put_at, pieces: count }), patienceMs);
       });
       return hash;
     },
     get,
+    remove: (hashes, putBefore) =>
+      guard(async () => {
+        let removed = 0;
+        for (const hash of hashes) {
+          const old = { _id: hash, $or: [{ put_at: { $lt: putBefore } }, { put_at: { $exists: false } }] };
+          const head = await heads.findOneAndDelete(old, { projection: { content: 0 } });
+          if (!head) continue;
+          if (head.pieces !== undefined) await pieces.remove(hash, head.pieces);
+          removed += 1;
+        }
+        return removed;
+      }),
     async getText(hash) {
       const bytes = await get(hash);
       return bytes && new TextDecoder().decode(bytes);

@@ -9,6 +9,7 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { makePrivate } from './private-file.ts';
+import { makeReclaimable, reclaimable, Reclaimer } from './reclaim.ts';
 import type { SqliteLocation } from './url.ts';
 
 type Outcome = { readonly value: unknown } | { readonly error: unknown };
@@ -26,6 +27,7 @@ const layout = 2;
 const pagesInLog = 8000;
 /** How long a commit waits for other processes before its writers are told. */
 const patienceMs = 10_000;
+const lockMs = 2000;
 const statementsKept = 300;
 
 const codeOf = (error: unknown): number =>
@@ -37,6 +39,7 @@ export const isConstraint = (error: unknown): boolean => (codeOf(error) & 0xff) 
 export class Connection {
   readonly #db: DatabaseSync;
   readonly #file: string;
+  readonly #reclaimer: Reclaimer;
   readonly #statements = new Map<string, StatementSync>();
   #work: Work[] = [];
   #scheduled = false;
@@ -48,16 +51,18 @@ export class Connection {
     try {
       makePrivate(file);
       // The wait inside a call stops the whole process, so it is short; the patience is in `#flush`.
-      this.#db = new DatabaseSync(file, { timeout: 2000 });
+      this.#db = new DatabaseSync(file, { timeout: lockMs });
       this.#db.exec(
-        `PRAGMA journal_mode=WAL; PRAGMA synchronous=${synchronous}; PRAGMA cache_size=-32000;
-         PRAGMA wal_autocheckpoint=${pagesInLog};`,
+        `${reclaimable}; PRAGMA journal_mode=WAL; PRAGMA synchronous=${synchronous}; PRAGMA cache_size=-32000;
+         PRAGMA wal_autocheckpoint=${pagesInLog}; PRAGMA journal_size_limit=${pagesInLog * 4096};`,
       );
       const { user_version: found } = this.#db.prepare('PRAGMA user_version').get() as { user_version: number };
       if (found !== 0 && found !== layout) {
         throw new Error(`its layout is ${found}, and this program reads ${layout}`);
       }
       if (found === 0) this.#db.exec(`PRAGMA user_version=${layout}`);
+      makeReclaimable(this.#db);
+      this.#reclaimer = new Reclaimer(this.#db, { patienceMs: lockMs });
     } catch (error) {
       throw unavailable(file, 'opened', error);
     }
@@ -98,6 +103,7 @@ export class Connection {
     // What was written before is still committed: the queue is in order.
     await this.#enqueue(false, () => undefined);
     this.#closed = true;
+    this.#reclaimer.stop();
     this.#statements.clear();
     this.#db.close();
   }
@@ -129,6 +135,7 @@ export class Connection {
       if (writes) this.#db.exec('BEGIN IMMEDIATE');
       for (const item of work) outcomes.push(this.#outcome(item));
       if (writes) this.#db.exec('COMMIT');
+      if (writes) this.#reclaimer.look();
     } catch (error) {
       if (this.#db.isTransaction) this.#db.exec('ROLLBACK');
       if (isBusy(error) && this.#stillPatient()) return;

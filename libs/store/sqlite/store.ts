@@ -14,6 +14,10 @@ export async function openSqliteStore(url: string): Promise<Store> {
   const connection = new Connection(readSqliteUrl(url));
   await connection.write(() => {
     connection.exec('CREATE TABLE IF NOT EXISTS blobs (hash TEXT PRIMARY KEY NOT NULL, content BLOB NOT NULL)');
+    const columns = connection.prepare(`SELECT name FROM pragma_table_info('blobs')`).all();
+    if (!columns.some((column) => column['name'] === 'put_at')) {
+      connection.exec('ALTER TABLE blobs ADD COLUMN put_at INTEGER NOT NULL DEFAULT 0');
+    }
     connection.exec('CREATE TABLE IF NOT EXISTS checks (id INTEGER PRIMARY KEY, at TEXT NOT NULL)');
   });
   /** By collection: a second caller with other indexes must not drop those of the first. */
@@ -41,6 +45,10 @@ export async function openSqliteStore(url: string): Promise<Store> {
   };
 }
 
+/** Putting it again says that it is needed; to the minute, so that it is seldom written. */
+const putSql = `INSERT INTO blobs (hash, content, put_at) VALUES (?, ?, ?) ON CONFLICT (hash)
+  DO UPDATE SET put_at = excluded.put_at WHERE excluded.put_at > put_at + 60000`;
+
 function blobsOn(connection: Connection): Blobs {
   const get = (hash: string): Promise<Uint8Array | undefined> =>
     connection.read(() => {
@@ -52,7 +60,7 @@ function blobsOn(connection: Connection): Blobs {
       const bytes = typeof content === 'string' ? Buffer.from(content) : Uint8Array.from(content);
       const hash = createHash('sha256').update(bytes).digest('hex');
       await connection.write(() => {
-        connection.prepare('INSERT INTO blobs (hash, content) VALUES (?, ?) ON CONFLICT DO NOTHING').run(hash, bytes);
+        connection.prepare(putSql).run(hash, bytes, Date.now());
       });
       return hash;
     },
@@ -60,6 +68,17 @@ function blobsOn(connection: Connection): Blobs {
     async getText(hash) {
       const bytes = await get(hash);
       return bytes && new TextDecoder().decode(bytes);
+    },
+    async remove(hashes, putBefore) {
+      let removed = 0;
+      // One by one: what frees many pages at once would hold up everything else.
+      for (const hash of hashes) {
+        const { changes } = await connection.write(() =>
+          connection.prepare('DELETE FROM blobs WHERE hash = ? AND put_at < ?').run(hash, putBefore),
+        );
+        removed += Number(changes);
+      }
+      return removed;
     },
   };
 }

@@ -1,0 +1,61 @@
+import { eventually } from '@anneal/runtime/testing.ts';
+import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import type { Document, Store } from '../port.ts';
+import { openSqliteStore } from './store.ts';
+
+interface Thing extends Document {
+  readonly text: string;
+}
+const things = { name: 'test_things', indexes: [] };
+const text = 'x'.repeat(1_000_000);
+let folder: string;
+let file: string;
+let store: Store | undefined;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'anneal-store-'));
+  file = join(folder, 'store.db');
+});
+afterEach(async () => {
+  await store?.close();
+  rmSync(folder, { recursive: true });
+});
+
+const open = async () => {
+  store = await openSqliteStore(`sqlite:${file}`);
+  return store.collection<Thing>(things);
+};
+const size = (): number => statSync(file).size + statSync(`${file}-wal`).size;
+async function fill(count: number): Promise<string[]> {
+  const collection = await open();
+  const ids = Array.from({ length: count }, (_, index) => `t${index}`);
+  for (const id of ids) await collection.insert({ id, text });
+  return ids;
+}
+
+it('the file shrinks after a deletion, by itself, and stays readable meanwhile', async () => {
+  const ids = await fill(60);
+  const collection = await (store as Store).collection<Thing>(things);
+  await collection.bulk(ids.slice(1).map((id) => ({ kind: 'remove' as const, id })));
+  await eventually(() => size() < 8_000_000 || undefined, { what: 'a small file', last: size, within: 30_000 });
+  expect(await collection.get('t0')).toMatchObject({ text });
+});
+
+it('a file of an older version shrinks from its next opening on', async () => {
+  const older = new DatabaseSync(file);
+  older.exec(
+    'PRAGMA auto_vacuum=NONE; PRAGMA journal_mode=WAL; CREATE TABLE filler (text TEXT); PRAGMA user_version=2',
+  );
+  const insert = older.prepare('INSERT INTO filler VALUES (?)');
+  for (let index = 0; index < 30; index += 1) insert.run(text);
+  older.exec('DELETE FROM filler');
+  older.close();
+  expect(statSync(file).size).toBeGreaterThan(20_000_000);
+  const ids = await fill(30);
+  const collection = await (store as Store).collection<Thing>(things);
+  await collection.bulk(ids.map((id) => ({ kind: 'remove' as const, id })));
+  await eventually(() => size() < 8_000_000 || undefined, { what: 'a small file', last: size, within: 30_000 });
+});

@@ -1,0 +1,51 @@
+import { afterEach, expect, it } from 'vitest';
+import { stackAct, stackList } from '@anneal/contracts/scheduling.ts';
+import { eventually } from '@anneal/runtime/testing.ts';
+import { literal, openHarness, planWith, project, resource, type Harness } from './testing.ts';
+
+let harness: Harness;
+afterEach(() => harness.dispose());
+
+const planOf = (value: string) => planWith([resource('r', { value: literal(value) })]);
+const isThere = async (hash: string): Promise<boolean> => (await harness.context.store.blobs.get(hash)) !== undefined;
+/** Removed, looking at most a second after it may be. */
+const gone = (hash: string) =>
+  eventually(async () => !(await isThere(hash)) || undefined, { what: `the end of ${hash}` });
+const hashOf = (value: string) => harness.context.store.blobs.put(JSON.stringify(planOf(value)));
+
+it('removes what a deleted stack needed, and keeps what another stack or a snapshot needs', async () => {
+  harness = await openHarness({ settings: { garbageSeconds: 1 } });
+  const [own, shared, kept] = await Promise.all(['own', 'shared', 'kept'].map(hashOf));
+  const one = await harness.create('one', planOf('own'));
+  const two = await harness.create('two', planOf('shared'));
+  const three = await harness.create('three', planOf('shared'));
+  const four = await harness.create('four', planOf('kept'));
+  for (const { id } of [one, two, three, four]) await harness.settled(id);
+  await harness.ask(stackAct, { project, stack: four.id, action: { kind: 'snapshot', id: 'snap', name: 'snap' } });
+  await harness.settled(four.id);
+  await harness.update(four.id, planOf('later'));
+  await harness.settled(four.id);
+  await Promise.all([harness.remove(one.id), harness.remove(two.id)]);
+  await gone(own as string);
+  expect(await isThere(shared as string)).toBe(true);
+  expect(await isThere(kept as string)).toBe(true);
+  // What is left of the deleted one can still be read, and the one with the snapshot goes back.
+  const { stacks } = await harness.ask(stackList, { project, deleted: true });
+  expect(stacks.map(({ name }) => name).toSorted()).toEqual(['four', 'one', 'three', 'two']);
+  expect(await harness.settled(one.id)).toMatchObject({ action: 'DELETE', status: 'COMPLETE' });
+  await harness.ask(stackAct, { project, stack: four.id, action: { kind: 'restore', snapshot: 'snap' } });
+  expect(await harness.settled(four.id)).toMatchObject({ action: 'RESTORE', status: 'COMPLETE' });
+  await harness.remove(three.id);
+  await gone(shared as string);
+});
+
+it('removes the plan that an update left behind', async () => {
+  harness = await openHarness({ settings: { garbageSeconds: 1 } });
+  const before = await hashOf('before');
+  const { id } = await harness.create('one', planOf('before'));
+  await harness.settled(id);
+  await harness.update(id, planOf('after'));
+  await harness.settled(id);
+  await gone(before);
+  expect(await harness.settled(id)).toMatchObject({ status: 'COMPLETE' });
+});

@@ -1,0 +1,122 @@
+/**
+ * Removes the contents (templates, environments, files, plans) that no stack needs any more.
+ *
+ * K1 What a stack lets go of is written into the record of the step that did it, so that no crash forgets it.
+ * K2 Contents are shared by their hash: before one is removed, all stacks and snapshots are read, and none names it.
+ * K3 Who is about to use a content has put it just now, and what was put recently is never removed: between its writing and
+ *    the stack that names it there is no gap.
+ */
+import type { StackDocument, Target } from '@anneal/convergence/documents.ts';
+import type { ServiceContext } from '@anneal/runtime/service.ts';
+import type { Collection, Document } from '@anneal/store/port.ts';
+import type { Collections } from './collections.ts';
+import { fromKept } from './nested/kept.ts';
+import type { SnapshotDocument } from './snapshots.ts';
+
+/** A content, by its hash, that a stack let go of. */
+export interface GarbageDocument extends Document {
+  /** In milliseconds since the epoch. */
+  readonly since: number;
+}
+
+const page = 200;
+const mostAtOnce = 500;
+
+const hashesOf = ({
+  plan,
+  template,
+  environment,
+  files,
+}: Pick<Target, 'plan' | 'template' | 'environment' | 'files'>) => [plan, template, environment, files];
+
+/** What a stack needs. One that is deleted needs nothing. */
+function neededBy({ target, complete, group, deleted_at: deleted }: StackDocument): string[] {
+  if (deleted !== null) return [];
+  const kept = fromKept(group);
+  return [
+    ...hashesOf(target),
+    ...(complete ? hashesOf(complete) : []),
+    ...(kept ? [kept.environment, kept.files] : []),
+  ];
+}
+
+/** What a step lets go of. */
+export function letGo(before: StackDocument, after: StackDocument): string[] {
+  if (before.target === after.target && before.complete === after.complete && before.deleted_at === after.deleted_at)
+    return [];
+  const needed = new Set(neededBy(after));
+  return [...new Set(neededBy(before))].filter((hash) => hash !== '' && !needed.has(hash));
+}
+
+export interface Garbage {
+  /** Looks once; gives how many contents were removed. */
+  sweep(): Promise<number>;
+  stop(): Promise<void>;
+}
+
+export function createGarbage(parameters: {
+  context: Pick<ServiceContext, 'store' | 'log' | 'now'>;
+  collections: Collections;
+  graceMs: number;
+}): Garbage {
+  const { context, collections, graceMs } = parameters;
+  const { garbage, stacks, snapshots } = collections;
+
+  /** Takes from `hashes` those that are needed. */
+  const spare = async <T extends Document>(
+    collection: Collection<T>,
+    needs: (document: T) => readonly string[],
+    hashes: Set<string>,
+  ): Promise<Set<string>> => {
+    const spared = new Set<string>();
+    for (let after = ''; hashes.size > spared.size;) {
+      const found = await collection.find({ where: { id: { gt: after } }, orderBy: ['id'], limit: page });
+      for (const document of found) for (const hash of needs(document)) if (hashes.has(hash)) spared.add(hash);
+      const last = found.at(-1);
+      if (!last || found.length < page) break;
+      after = last.id;
+      // Pages are read between other work.
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    return spared;
+  };
+
+  const sweep = async (): Promise<number> => {
+    const before = context.now().getTime() - graceMs;
+    const due = await garbage.find({ where: { since: { lte: before } }, orderBy: ['since'], limit: mostAtOnce });
+    if (due.length === 0) return 0;
+    const hashes = new Set(due.map(({ id }) => id));
+    const used = await spare(stacks, neededBy, hashes);
+    for (const hash of used) hashes.delete(hash);
+    const inSnapshots = await spare<SnapshotDocument>(snapshots, ({ target }) => hashesOf(target), hashes);
+    for (const hash of inSnapshots) hashes.delete(hash);
+    const removed = await context.store.blobs.remove([...hashes], before);
+    const now = context.now().getTime();
+    await garbage.bulk(
+      due.map(({ id, version }) =>
+        // A snapshot does not say when it lets go: it is looked at again.
+        inSnapshots.has(id)
+          ? { kind: 'replace', document: { id, since: now }, version }
+          : { kind: 'remove', id, version },
+      ),
+    );
+    return removed;
+  };
+
+  let running: Promise<unknown> = Promise.resolve();
+  const timer = setInterval(
+    () => {
+      running = running
+        .then(sweep)
+        .catch((error: unknown) => context.log.warn({ err: error }, 'contents not removed; tried again in a minute'));
+    },
+    Math.min(60_000, Math.max(100, graceMs)),
+  ).unref();
+  return {
+    sweep,
+    async stop() {
+      clearInterval(timer);
+      await running;
+    },
+  };
+}
