@@ -4,6 +4,7 @@ import { createTestContext, type TestContext } from '@anneal/runtime/testing.ts'
 import type { Draft } from '@anneal/store/port.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { hashOf } from './boot-steps.ts';
+import type { Bmcs } from './bmcs.ts';
 import { Boots } from './boots.ts';
 import type { Boot, NodeDocument } from './node-document.ts';
 import { NodeDriver } from './node-driver.ts';
@@ -17,12 +18,13 @@ beforeEach(async () => {
   context = await createTestContext({ name: 'provisioning' });
   records = await NodeRecords.open(context);
   const budgets = { bmcMs: 1000, bootMs: 1000, cleanMs: 1000, cleanOnProvide: false };
+  const bmcs = {} as Bmcs;
   // Nothing is driven here: no step runs, and no timer is set.
   const steps = {} as ReturnType<typeof createSteps>;
   const timers = (): never => {
     throw new Error('no timers');
   };
-  boots = new Boots({ context, records, driver: new NodeDriver({ context, records, steps, timers, budgets }) });
+  boots = new Boots({ context, records, driver: new NodeDriver({ context, records, bmcs, steps, timers, budgets }) });
 });
 afterEach(() => context.dispose());
 
