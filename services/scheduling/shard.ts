@@ -97,18 +97,21 @@ export async function openShard(options: ShardOptions): Promise<Consumer> {
     return loaded;
   };
 
-  const take = (stackId: string, arrivals: readonly Arrival[]): Promise<void> =>
-    options.heavy.trying(async () => {
+  const take = (stackId: string, arrivals: readonly Arrival[]): Promise<void> => {
+    // One moment for all tries: a worker's result is found by all that the evaluation read, times of documents included.
+    const now = context.now().getTime();
+    return options.heavy.trying(async () => {
       try {
-        await takeAll(stackId, arrivals);
+        await takeAll(stackId, arrivals, now);
       } catch (error) {
         // What was stepped may not have been recorded.
         cache.delete(stackId);
         throw error;
       }
     });
+  };
 
-  const takeAll = async (stackId: string, arrivals: readonly Arrival[]): Promise<void> => {
+  const takeAll = async (stackId: string, arrivals: readonly Arrival[], now: number): Promise<void> => {
     const refused = new Map<string, AnnealError>();
     for (const arrival of arrivals) {
       if (arrival.kind !== 'message') continue;
@@ -127,7 +130,6 @@ export async function openShard(options: ShardOptions): Promise<Consumer> {
       await Promise.all(messages.map((message) => reply(message, { error: refused.get(message.id) ?? missing })));
       return;
     }
-    const now = context.now().getTime();
     const inputs = [];
     for (const message of messages) {
       if (refused.has(message.id)) continue;
