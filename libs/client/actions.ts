@@ -1,4 +1,5 @@
 /** What can be asked of a stack besides create, update, delete and read. */
+import { type Mistake, mistakeSchema } from '@anneal/contracts/errors.ts';
 import { json, jsonObject, type JsonObject } from '@anneal/contracts/json.ts';
 import {
   plannedChangeSchema,
@@ -31,8 +32,13 @@ const snapshotSchema = z.looseObject({
 });
 export type SnapshotRow = z.infer<typeof snapshotSchema>;
 
-const planSchema = z.object({ hash: z.string(), changes: z.array(plannedChangeSchema) });
+const planSchema = z.object({
+  hash: z.string(),
+  changes: z.array(plannedChangeSchema),
+  warnings: z.array(mistakeSchema).optional(),
+});
 export interface ShownPlan {
+  readonly warnings?: readonly Mistake[] | undefined;
   readonly hash: string;
   readonly changes: readonly PlannedChange[];
 }
@@ -121,7 +127,8 @@ export function actionsOf(connection: Connection, stacks: Stacks): Actions {
             body,
             what,
           });
-      return read(z.object({ plan: planSchema }), answer, what).plan;
+      const { plan, warnings } = read(planSchema.pick({ warnings: true }).extend({ plan: planSchema }), answer, what);
+      return { ...plan, ...(warnings && { warnings }) };
     },
     async snapshots({ stack }) {
       const what = `list the snapshots of ${stack}`;

@@ -1,5 +1,5 @@
 /** Stacks over Heat's API. */
-import { AnnealError } from '@anneal/contracts/errors.ts';
+import { AnnealError, type Mistake, mistakeSchema } from '@anneal/contracts/errors.ts';
 import type { Json } from '@anneal/contracts/json.ts';
 import type { FailurePolicy } from '@anneal/contracts/scheduling.ts';
 import { z } from 'zod';
@@ -43,8 +43,15 @@ export interface StackRef {
   name: string;
 }
 
+/** What was accepted, with what in its template is probably meant otherwise. */
+export interface Accepted extends StackRef {
+  warnings?: readonly Mistake[] | undefined;
+}
+
+const warned = z.object({ warnings: z.array(mistakeSchema).optional() });
+
 export interface Stacks {
-  create(parameters: { name: string; bundle: TemplateBundle } & StackOptions): Promise<StackRef>;
+  create(parameters: { name: string; bundle: TemplateBundle } & StackOptions): Promise<Accepted>;
   /** Without a bundle, the current template again with other parameters (PATCH). */
   update(
     parameters: {
@@ -54,7 +61,7 @@ export interface Stacks {
       existing?: boolean | undefined;
       clearParameters?: readonly string[] | undefined;
     } & StackOptions,
-  ): Promise<StackRef>;
+  ): Promise<Accepted>;
   delete(parameters: { stack: string }): Promise<StackRef>;
   show(parameters: { stack: string; outputs?: boolean; signal?: AbortSignal }): Promise<Stack>;
   /** Name and id of what a person named either way. */
@@ -156,7 +163,8 @@ export function stacksOf(connection: Connection): Stacks {
         body: { stack_name: name, ...bundleBody(bundle), ...optionsBody(options) },
         what,
       });
-      return { id: read(z.object({ stack: z.object({ id: z.string() }) }), body, what).stack.id, name };
+      const { stack, warnings } = read(warned.extend({ stack: z.object({ id: z.string() }) }), body, what);
+      return { id: stack.id, name, warnings };
     },
     async update({ stack, bundle, existing, clearParameters, ...options }) {
       if (!bundle && !existing) {
@@ -166,7 +174,8 @@ export function stacksOf(connection: Connection): Stacks {
         );
       }
       const ref = await find({ stack });
-      await connection.call({
+      const what = `update the stack ${stack}`;
+      const body = await connection.json({
         service,
         path: pathOf(ref),
         method: existing ? 'PATCH' : 'PUT',
@@ -175,9 +184,9 @@ export function stacksOf(connection: Connection): Stacks {
           ...optionsBody(options),
           ...(clearParameters && { clear_parameters: clearParameters }),
         },
-        what: `update the stack ${stack}`,
+        what,
       });
-      return ref;
+      return { ...ref, ...read(warned, body, what) };
     },
     async delete({ stack }) {
       const ref = await find({ stack });

@@ -1,6 +1,7 @@
 /** Questions to the templating service. */
 import { z } from 'zod';
 import { call, event } from './define.ts';
+import { mistakeSchema } from './errors.ts';
 import { json, jsonObject } from './json.ts';
 import { planNestedSchema, planRollingSchema } from './plan.ts';
 import { resourceTypeSchema } from './resource-type.ts';
@@ -36,6 +37,8 @@ export const compileAnswerSchema = z.object({
   files: z.string(),
   description: z.string(),
   resource_count: z.number().int(),
+  /** What is accepted, and probably meant otherwise. */
+  warnings: z.array(mistakeSchema).optional(),
 });
 export type CompileAnswer = z.infer<typeof compileAnswerSchema>;
 

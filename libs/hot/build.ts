@@ -46,10 +46,6 @@ export interface BuildOptions {
   readonly calls?: ReadonlySet<Node> | undefined;
   /** Knows parameters only. */
   readonly scope: Scope;
-  /** What is nearly the name of a function is a mistake; to Heat it is data. */
-  readonly refusesMisspelt: boolean;
-  /** What an `if` comes to whose condition nobody knows yet is a value that is not known; elsewhere it is left out. */
-  readonly keepsUndecided: boolean;
   /** Names that get_param may read. */
   readonly parameters: ReadonlySet<string>;
   /** Those whose values stand in no message. */
@@ -101,7 +97,7 @@ export class Build {
       const known = lookUp(name, this.#options.version);
       if (known === 'function') return this.#call(name, entry, place);
       if (known !== 'literal') return this.#refuseFunction(name, entry, place);
-      if (this.#looksMisspelt(name, entry, place)) return undefined;
+      if (this.#looksMisspelt(name, entry, place) && this.#options.scope.strict) return undefined;
     }
     return this.#map(node.entries, place);
   }
@@ -188,10 +184,10 @@ export class Build {
       node ? this.part(node, { ...place, path: join(path, index) }) : vanished;
     if (verdict === true) return branch(yes, 1);
     if (verdict === false) return branch(no, 2);
-    // Nobody knows which it will be, so both must be right.
+    // Nobody knows which it will be, so both must be right, and the value is not known either.
     branch(yes, 1);
     branch(no, 2);
-    return this.#options.keepsUndecided ? openExpression : undefined;
+    return openExpression;
   }
 
   #call(name: string, entry: Entry, place: Place): Expression | undefined {
@@ -305,7 +301,10 @@ export class Build {
     const nearest = nearestName(name, this.#options.parameters);
     const message = `The Parameter (${name}) was not provided. (in ${path})`;
     const expected = listed(this.#options.parameters);
-    this.#options.mistakes.add({ code: 'UnknownParameter', message, path, at, found: name, nearest, expected });
+    const draft = { code: 'UnknownParameter', message, path, at, found: name, nearest, expected };
+    // To Heat a condition is what nothing looks at until something uses it.
+    if (path.startsWith('conditions.') && !this.#options.scope.strict) this.conditions.hold(draft);
+    else this.#options.mistakes.add(draft);
     return false;
   }
 
@@ -334,10 +333,13 @@ export class Build {
     return this.#refuse('UnknownFunction', message, path, entry.at);
   }
 
-  /** Data may look like anything; only what is very near to a function's name is taken for one. */
+  /**
+   * Data may look like anything, and to Heat it is data; only what is very near to a function's name is taken for one, and
+   * warned of. Who asks for strictness has it refused.
+   */
   #looksMisspelt(name: string, entry: Entry, place: Place): boolean {
     // `get_input` marks inputs in the configs of structured deployments.
-    if (!this.#options.refusesMisspelt || everyName.has(name) || name === 'get_input' || name.length > 40) return false;
+    if (everyName.has(name) || name === 'get_input' || name.length > 40) return false;
     const candidates = [...everyName].filter((known) => known.length >= 8 && /[_:]/.test(known));
     const nearest = nearestName(name, candidates);
     const prefixed = /^(?:get_|str_|list_|Fn::)/.test(name);
@@ -345,7 +347,10 @@ export class Build {
     if (!prefixed && !close) return false;
     const path = join(place.path, name);
     const message = `${path}: The function ${name} is not known${nearest === undefined ? '' : `; the nearest is ${nearest}`}`;
-    this.#options.mistakes.add({ code: 'UnknownFunction', message, path, at: entry.at, found: name, nearest });
+    const draft = { code: 'UnknownFunction', path, at: entry.at, found: name, nearest };
+    const { mistakes, scope } = this.#options;
+    if (scope.strict) mistakes.add({ ...draft, message });
+    else mistakes.warn({ ...draft, message: `${message}. It is taken for data.` });
     return true;
   }
 

@@ -56,7 +56,6 @@ outputs:
       ['UnknownParameterType', 4, 13, 'string'],
       ['MissingParameter', 5, 3, undefined],
       ['UnknownType', 8, 11, 'OS::Heat::Value'],
-      ['UnknownFunction', 9, 26, 'get_param'],
       ['UnknownProperty', 13, 7, 'value'],
       ['UnknownAttribute', 13, 14, 'output'],
       ['WrongPropertyType', 14, 18, undefined],

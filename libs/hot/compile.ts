@@ -8,13 +8,14 @@ import type { Plan, PlanParameter } from '@anneal/contracts/plan.ts';
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
 import type { Environment, EnvironmentDocument } from './environment.ts';
 import { type Front, readFront } from './front.ts';
+import { defaultDepth } from './limits.ts';
 import { Mistakes } from './mistakes.ts';
 import { Digests } from './nested/digest.ts';
 import type { TemplateLibrary } from './nested/library.ts';
 import { toJson } from './node.ts';
 import { compileStack } from './stack.ts';
 import { StackScope } from './stack-scope.ts';
-import type { Body, Tree } from './tree.ts';
+import type { Body } from './tree.ts';
 import { withinWork, Work } from './work.ts';
 
 export interface CompileParameters {
@@ -33,6 +34,8 @@ export interface CompileParameters {
   readonly previousParameters?: Readonly<Record<string, PlanParameter>>;
   /** In the stack and all that are nested in it. Default 1000; -1 is no limit. */
   readonly maxResources?: number;
+  /** How many levels may be nested below the stack. Default 5. */
+  readonly maxDepth?: number | undefined;
   /** Names of stored parameters that the template may have lost since (PATCH); they are dropped in silence. */
   readonly droppable?: ReadonlySet<string>;
   /**
@@ -55,6 +58,8 @@ export type Compiled =
       readonly template: JsonObject;
       /** Parameters that a template among the files hides: the environment may hold their defaults. */
       readonly hiddenInside: ReadonlySet<string>;
+      /** What is probably meant otherwise. */
+      readonly warnings: Mistake[];
     }
   | { readonly mistakes: Mistake[] };
 
@@ -67,7 +72,13 @@ export function compile({ work = new Work(), ...options }: CompileParameters): C
     if (!front || !body) return undefined;
     const template = toJson(front.read.source) as JsonObject;
     const hiddenInside = hasDefaults(front.environment) ? front.library.hiddenParameters(work) : new Set<string>();
-    return { plan: body.plan, environment: front.environment.merged, template, hiddenInside };
+    return {
+      plan: body.plan,
+      environment: front.environment.merged,
+      template,
+      hiddenInside,
+      warnings: mistakes.warnings(),
+    };
   });
   return compiled && !mistakes.any ? compiled : { mistakes: mistakes.all() };
 }
@@ -76,10 +87,9 @@ export const hasDefaults = ({ defaults }: Environment): boolean => defaults.size
 
 /** The root stack and all that are nested in it. */
 export function compileBody(
-  options: CompileParameters &
-    Pick<Tree, 'misspeltFunctions'> & { front: Front; mistakes: Mistakes; work: Work; attributes?: JsonObject },
+  options: CompileParameters & { front: Front; mistakes: Mistakes; work: Work; attributes?: JsonObject },
 ): Body | undefined {
-  const { front, mistakes, attributes, maxResources = 1000 } = options;
+  const { front, mistakes, attributes, maxResources = 1000, maxDepth = defaultDepth } = options;
   const { read, schemas, values, environment, library } = front;
   const files = new Map(Object.entries(options.files ?? {}));
   const types = new Map(options.types.map((type) => [type.type, type]));
@@ -101,8 +111,8 @@ export function compileBody(
     tree: {
       library,
       nestedStacks: 'compiled',
-      misspeltFunctions: options.strict ? undefined : options.misspeltFunctions,
       maxResources,
+      maxDepth,
       files,
       types,
       work: options.work,

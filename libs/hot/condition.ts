@@ -3,7 +3,7 @@ import type { Json } from '@anneal/contracts/json.ts';
 import type { Expression } from '@anneal/contracts/plan.ts';
 import { evaluate, type Scope, unknown } from './evaluate.ts';
 import { conditionFunctions } from './functions/table.ts';
-import { join, type Mistakes, nearestName } from './mistakes.ts';
+import { join, type MistakeDraft, type Mistakes, nearestName } from './mistakes.ts';
 import { type Entry, isNull, kindOfNode, type Node, toJson } from './node.ts';
 import { pythonEqual } from './python.ts';
 import type { Version } from './version.ts';
@@ -24,6 +24,10 @@ export class Conditions {
   readonly #options: ConditionOptions;
   readonly #verdicts = new Map<string, Verdict>();
   readonly #running: string[] = [];
+  /** By name, what is wrong only once it is used, and the other conditions that it uses. */
+  readonly #held = new Map<string, MistakeDraft[]>();
+  readonly #uses = new Map<string, Set<string>>();
+  readonly #used = new Set<string>();
 
   constructor(options: ConditionOptions) {
     this.#options = options;
@@ -37,13 +41,43 @@ export class Conditions {
   use(node: Node, path: string): Verdict {
     if (node.kind === 'scalar' && typeof node.value === 'string') {
       const name = node.value;
-      if (this.#options.section.has(name)) return this.#named(name);
+      if (this.#options.section.has(name)) {
+        const user = this.#running.at(-1);
+        if (user === undefined) this.#isUsed(name);
+        else this.#uses.set(user, (this.#uses.get(user) ?? new Set()).add(name));
+        return this.#named(name);
+      }
       const nearest = nearestName(name, this.#options.section.keys());
       const message = `Invalid condition "${name}" (in ${path})`;
       this.#options.mistakes.add({ code: 'UnknownCondition', message, path, at: node.at, found: name, nearest });
       return undefined;
     }
     return this.#definition(node, path, false);
+  }
+
+  /** Keeps a mistake in the condition that is being worked out until something uses that condition. */
+  hold(draft: MistakeDraft): void {
+    const name = this.#running.at(-1);
+    if (name === undefined || this.#used.has(name)) this.#options.mistakes.add(draft);
+    else this.#held.set(name, [...(this.#held.get(name) ?? []), draft]);
+  }
+
+  /** To be called when all uses are known. */
+  warnOfUnused(): void {
+    for (const [name, drafts] of this.#held) {
+      for (const { message, ...draft } of drafts) {
+        this.#options.mistakes.warn({ ...draft, message: `${message} Nothing uses the condition "${name}".` });
+      }
+    }
+    this.#held.clear();
+  }
+
+  #isUsed(name: string): void {
+    if (this.#used.has(name)) return;
+    this.#used.add(name);
+    for (const draft of this.#held.get(name) ?? []) this.#options.mistakes.add(draft);
+    this.#held.delete(name);
+    for (const other of this.#uses.get(name) ?? []) this.#isUsed(other);
   }
 
   #named(name: string): Verdict {

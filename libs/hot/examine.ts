@@ -10,6 +10,7 @@ import type { Body } from './tree.ts';
 export interface Examined {
   readonly body: Body;
   readonly outline: Outline;
+  readonly warnings: Mistake[];
 }
 
 export function examine({
@@ -22,5 +23,7 @@ export function examine({
     const front = readFront({ ...options, mistakes, missingAllowed: true });
     return front && compileBody({ ...options, front, mistakes });
   });
-  return body && !mistakes.any ? { body, outline: outline(body.plan) } : { mistakes: mistakes.all() };
+  return body && !mistakes.any
+    ? { body, outline: outline(body.plan), warnings: mistakes.warnings() }
+    : { mistakes: mistakes.all() };
 }

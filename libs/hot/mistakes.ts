@@ -18,19 +18,15 @@ const most = 200;
 
 export class Mistakes {
   readonly #list: Mistake[] = [];
+  readonly #warnings: Mistake[] = [];
 
-  add({ at, code, message, path, expected, found, nearest }: MistakeDraft): void {
-    if (this.#list.length >= most) return;
-    this.#list.push({
-      code,
-      message,
-      path,
-      ...(at?.file !== undefined && { file: at.file }),
-      ...(at && { line: at.line, column: at.column }),
-      ...(expected !== undefined && { expected }),
-      ...(found !== undefined && { found }),
-      ...(nearest !== undefined && { nearest }),
-    });
+  add(draft: MistakeDraft): void {
+    if (this.#list.length < most) this.#list.push(written(draft));
+  }
+
+  /** What is probably meant otherwise, and means something all the same: it refuses nothing. */
+  warn(draft: MistakeDraft): void {
+    if (this.#warnings.length < most) this.#warnings.push(written(draft));
   }
 
   get any(): boolean {
@@ -44,6 +40,23 @@ export class Mistakes {
   all(): Mistake[] {
     return [...this.#list];
   }
+
+  warnings(): Mistake[] {
+    return [...this.#warnings];
+  }
+}
+
+function written({ at, code, message, path, expected, found, nearest }: MistakeDraft): Mistake {
+  return {
+    code,
+    message,
+    path,
+    ...(at?.file !== undefined && { file: at.file }),
+    ...(at && { line: at.line, column: at.column }),
+    ...(expected !== undefined && { expected }),
+    ...(found !== undefined && { found }),
+    ...(nearest !== undefined && { nearest }),
+  };
 }
 
 /** Thousands of wrong names among thousands of known ones would be compared with each other. */

@@ -39,15 +39,15 @@ export interface Rendered {
 export function render({
   work = new Work(),
   ...given
-}: RenderParameters): { readonly rendered: Rendered } | { readonly mistakes: Mistake[] } {
+}: RenderParameters): { readonly rendered: Rendered; readonly warnings: Mistake[] } | { readonly mistakes: Mistake[] } {
   const options = { ...given, work };
   const mistakes = new Mistakes();
   const rendered = withinWork(mistakes, () => {
     const front = readFront({ ...options, mistakes, missingAllowed: false });
-    const body = front && compileBody({ misspeltFunctions: 'kept', ...options, front, mistakes });
+    const body = front && compileBody({ ...options, front, mistakes });
     return body && !mistakes.any ? renderBody(body, mistakes) : undefined;
   });
-  return rendered && !mistakes.any ? { rendered } : { mistakes: mistakes.all() };
+  return rendered && !mistakes.any ? { rendered, warnings: mistakes.warnings() } : { mistakes: mistakes.all() };
 }
 
 function renderBody(body: Body, mistakes: Mistakes): Rendered {

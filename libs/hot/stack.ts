@@ -4,6 +4,7 @@ import type { Plan, PlanParameter, PlanResource } from '@anneal/contracts/plan.t
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
 import { Build } from './build.ts';
 import { findCycles } from './cycle.ts';
+import { bySetting } from './limits.ts';
 import { join, type Mistakes } from './mistakes.ts';
 import { describeResources, withReads } from './nested/describe.ts';
 import { expandNested } from './nested/expand.ts';
@@ -39,8 +40,6 @@ export function compileStack(input: StackInput): Body | undefined {
     scope,
     parameters: new Set([...schemas.keys(), ...Object.keys(values)]),
     hidden,
-    refusesMisspelt: tree.misspeltFunctions !== 'kept',
-    keepsUndecided: tree.nestedStacks === 'described',
     files: tree.files,
     conditions,
     mappings: sectionEntries(read, 'mappings', mistakes),
@@ -67,6 +66,7 @@ export function compileStack(input: StackInput): Body | undefined {
   const outputs = Array.from(sectionEntries(read, 'outputs', mistakes)).flatMap(
     ([name, entry]) => compileOutput(name, entry, context) ?? [],
   );
+  build.conditions.warnOfUnused();
   if (mistakes.any) return undefined;
   const resources = describeResources(compiled, { ...types, writtenTypes, stack: input }).map((resource) =>
     verdictOf.get(resource.name) === undefined ? { ...resource, undecided: true as const } : resource,
@@ -130,7 +130,7 @@ function refuseTooMany(more: number, { tree, depth, mistakes }: StackInput): voi
   if (maxResources < 0 || count.resources <= maxResources) return;
   const isAlone = depth === 0 && count.resources === more;
   const here = isAlone ? `the template has ${more}` : `with its nested stacks it has ${count.resources}`;
-  const message = `You have reached the maximum resources per stack, ${maxResources}: ${here}.`;
+  const message = `You have reached the maximum resources per stack, ${maxResources} ${bySetting('maxResources')}: ${here}.`;
   const expected = `at most ${maxResources}`;
   const found = String(count.resources);
   mistakes.add({ code: 'TooManyResources', message, path: 'resources', at: undefined, expected, found });

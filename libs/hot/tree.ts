@@ -21,9 +21,8 @@ export interface Tree {
   /** `compiled`: all the way down. `described`: one stack of a tree is compiled; those in it follow when they are made. */
   readonly nestedStacks: 'compiled' | 'described';
   readonly digests: Digests;
-  /** `{get_parm: x}` is data to Heat. Otherwise refused: before anything is made of it, somebody should look at it. */
-  readonly misspeltFunctions?: 'kept' | undefined;
   readonly maxResources: number;
+  readonly maxDepth: number;
   readonly count: { resources: number };
   /** What all of it may cost. */
   readonly work: Work;

@@ -13,7 +13,9 @@ import { withinWork, Work } from './work.ts';
 export function validate({
   work = new Work(),
   ...options
-}: CompileParameters): { readonly answer: JsonObject } | { readonly mistakes: Mistake[] } {
+}: CompileParameters):
+  | { readonly answer: JsonObject; readonly warnings: Mistake[] }
+  | { readonly mistakes: Mistake[] } {
   const parameters = { ...options, work };
   const mistakes = new Mistakes();
   const front = withinWork(mistakes, () => {
@@ -34,6 +36,7 @@ export function validate({
       ...(!isNull(groups) && { ParameterGroups: toJson(groups) }),
       Environment: maskHidden(front.environment.merged, front.schemas),
     },
+    warnings: mistakes.warnings(),
   };
 }
 

@@ -1,6 +1,6 @@
 /** Answers the questions about templates: compiles, stores what came of it by content hash, and seals what is hidden. */
 import { AnnealError, type Mistake } from '@anneal/contracts/errors.ts';
-import type { JsonObject } from '@anneal/contracts/json.ts';
+import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { Plan, PlanParameter } from '@anneal/contracts/plan.ts';
 import type { CompileAnswer } from '@anneal/contracts/templating.ts';
 import { compile, type Compiled, type CompileParameters } from '@anneal/hot/compile.ts';
@@ -14,12 +14,15 @@ import type { Sources } from './question.ts';
 export async function compileAndStore(
   parameters: CompileParameters,
   { blobs, secrets }: Sources,
-): Promise<CompileAnswer> {
+): Promise<CompileAnswer & JsonObject> {
   return keep(compile(parameters), parameters.files ?? {}, { blobs, secrets });
 }
 
 /** @throws AnnealError InvalidTemplate with every mistake; then nothing is stored. */
-export async function compileNestedAndStore(parameters: CompileNested, sources: Sources): Promise<CompileAnswer> {
+export async function compileNestedAndStore(
+  parameters: CompileNested,
+  sources: Sources,
+): Promise<CompileAnswer & JsonObject> {
   return keep(compileNested(parameters), parameters.files, sources);
 }
 
@@ -27,7 +30,7 @@ async function keep(
   compiled: Compiled,
   files: Readonly<Record<string, string>>,
   { blobs, secrets }: Sources,
-): Promise<CompileAnswer> {
+): Promise<CompileAnswer & JsonObject> {
   if ('mistakes' in compiled) throw refused(compiled.mistakes);
   const sealed = sealHidden({ ...compiled, secrets });
   const { environment } = sealed;
@@ -46,14 +49,19 @@ async function keep(
     files: filesHash,
     description: plan.description,
     resource_count: Object.keys(plan.resources).length,
+    ...(compiled.warnings.length > 0 && { warnings: asJson(compiled.warnings) }),
   };
 }
 
 export function validateTemplate(parameters: CompileParameters): JsonObject {
   const validated = validate(parameters);
   if ('mistakes' in validated) throw refused(validated.mistakes);
-  return validated.answer;
+  const { answer, warnings } = validated;
+  return warnings.length > 0 ? { ...answer, Warnings: asJson(warnings) } : answer;
 }
+
+const asJson = (warnings: readonly Mistake[]): Mistake[] & Json =>
+  warnings.map((each) => ({ ...each })) as Mistake[] & Json;
 
 /** The first mistake speaks for all, since old clients show the message only. */
 function refused(mistakes: readonly Mistake[]): AnnealError {

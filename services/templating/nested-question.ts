@@ -4,19 +4,15 @@
  */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
-import type { ResourceType } from '@anneal/contracts/resource-type.ts';
 import type { CompileNestedQuestion } from '@anneal/contracts/templating.ts';
 import type { CompileNested } from '@anneal/hot/nested/compile-nested.ts';
 import { TemplateLibrary } from '@anneal/hot/nested/library.ts';
 import type { Secrets } from '@anneal/runtime/secrets.ts';
-import { readParameters, type Sources } from './question.ts';
+import { readParameters, type Rules, type Sources } from './question.ts';
 import { hideSecrets } from './secret-members.ts';
 
 export interface NestedQuestions {
-  read(
-    question: CompileNestedQuestion,
-    about: { types: readonly ResourceType[]; maxResources: number },
-  ): Promise<CompileNested>;
+  read(question: CompileNestedQuestion, rules: Rules): Promise<CompileNested>;
 }
 
 /** The files of so many trees, and the environments of so many stacks. */
@@ -34,7 +30,7 @@ export function createNestedQuestions({ blobs, secrets }: Sources): NestedQuesti
   };
 
   return {
-    async read(question, { types, maxResources }) {
+    async read(question, { types, maxResources, maxDepth }) {
       const { environment, hiddenDefaults } = await environments.get(question.environment, async () => {
         const stored = await read(question.environment, 'environment');
         return { environment: secrets.open(stored), hiddenDefaults: sealedDefaults(stored, secrets) };
@@ -77,6 +73,7 @@ export function createNestedQuestions({ blobs, secrets }: Sources): NestedQuesti
         projectId: question.project,
         depth: question.depth,
         maxResources,
+        maxDepth,
         resourcesOutside: question.resources_outside,
       };
     },

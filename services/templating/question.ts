@@ -13,9 +13,16 @@ export interface Sources {
   readonly secrets: Secrets;
 }
 
+/** What holds for every template: the types there are, and what an operator allows. */
+export interface Rules {
+  readonly types: readonly ResourceType[];
+  readonly maxResources: number;
+  readonly maxDepth: number;
+}
+
 export async function readQuestion(
   asked: CompileQuestion,
-  { blobs, secrets, types, maxResources }: Sources & { types: readonly ResourceType[]; maxResources: number },
+  { blobs, secrets, types, maxResources, maxDepth }: Sources & Rules,
 ): Promise<CompileParameters> {
   // What was given travels sealed, as any of it may be secret.
   const question = {
@@ -49,6 +56,7 @@ export async function readQuestion(
     projectId: question.project,
     types,
     maxResources,
+    maxDepth,
     ...(previous && { previousParameters: previous }),
     // What was stored for a parameter that the new template has no more is dropped; what is given now must exist.
     ...(environment && {

@@ -1,10 +1,7 @@
 /** Which resource types there are: the built-in ones, always, and those that providers have announced. */
 import type { ProviderAnnouncement } from '@anneal/contracts/resource.ts';
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
-import { configurationTypes } from '@anneal/hot/types/configuration.ts';
-import { nestedTypes, scalingTypes } from '@anneal/hot/types/nested.ts';
-import { provisioningTypes } from '@anneal/hot/types/provisioning.ts';
-import { schedulingTypes } from '@anneal/hot/types/scheduling.ts';
+import { servedTypes } from '@anneal/hot/types/served.ts';
 import type { Collection, Document, Store } from '@anneal/store/port.ts';
 
 interface ProviderDocument extends Document {
@@ -21,14 +18,9 @@ export interface ResourceTypes {
   list(): Promise<ServedType[]>;
 }
 
-const served = (types: readonly ResourceType[], provider: string): ServedType[] =>
-  types.map((type) => ({ ...type, provider }));
-
-const builtIn: readonly ServedType[] = [
-  ...served([...schedulingTypes, ...nestedTypes, ...scalingTypes], 'anneal.scheduling'),
-  ...served(provisioningTypes, 'anneal.provisioning'),
-  ...served(configurationTypes, 'anneal.configuration'),
-];
+const builtIn: readonly ServedType[] = Object.entries(servedTypes).flatMap(([provider, types]) =>
+  types.map((type: ResourceType) => ({ ...type, provider })),
+);
 
 export async function openResourceTypes(store: Store): Promise<ResourceTypes> {
   const providers: Collection<ProviderDocument> = await store.collection({

@@ -83,6 +83,11 @@ describe('the templating service', () => {
     expect(await ask(question)).toEqual(await ask(question));
   });
 
+  it('warns of what is accepted and probably meant otherwise', async () => {
+    const unused = 'heat_template_version: 2018-08-31\nconditions: {c: {equals: [{get_param: no}, 1]}}\n';
+    expect((await ask({ template: unused })).warnings).toMatchObject([{ code: 'UnknownParameter', line: 2 }]);
+  });
+
   it('starts a PATCH from what the stack has', async () => {
     const first = await ask({ template, parameters: { secret: 'hush' }, files: { a: 'A' } });
     const existing = {
@@ -398,7 +403,8 @@ resources:
   g: {type: OS::Heat::ResourceGroup, properties: {count: 100000, resource_def: {type: OS::Heat::None}}}`;
     await expect(ask({ template: large })).rejects.toMatchObject({
       code: 'InvalidTemplate',
-      message: 'You have reached the maximum resources per stack, 20000: with the 100000 members of g it has 100001.',
+      message:
+        'You have reached the maximum resources per stack, 20000 (the limit is ANNEAL_TEMPLATING_MAX_RESOURCES): with the 100000 members of g it has 100001.',
     });
   });
 

@@ -47,7 +47,8 @@ export const templatingService = defineService({
     const askers = new Askers();
     const work = (asked: Asked, delivery: Delivery): Promise<Json> =>
       askers.whileWaiting(delivery, async (signal) => {
-        const task = { ...asked, types: await types.list(), maxResources: settings.maxResources } as Task;
+        const { maxResources, maxDepth } = settings;
+        const task = { ...asked, types: await types.list(), maxResources, maxDepth } as Task;
         const small = await runInline(task);
         if (small) return small.answer;
         // What the engine asks for and what clients ask for take turns.

@@ -8,6 +8,12 @@ export const templatingSettings = defineSettings({
     meaning: 'The most resources that a stack and all that are nested in it may have; -1 is no limit.',
     cost: 'More lets one stack take more of the memory and time of every service.',
   },
+  maxDepth: {
+    env: 'ANNEAL_TEMPLATING_MAX_DEPTH',
+    schema: z.coerce.number().int().min(0).max(50).default(5),
+    meaning: 'How many levels of nested stacks a stack may have; TripleO needs 7.',
+    cost: 'Each level multiplies what a few small templates can ask for.',
+  },
   concurrency: {
     env: 'ANNEAL_TEMPLATING_CONCURRENCY',
     schema: z.coerce.number().int().positive().default(64),

@@ -1,16 +1,16 @@
 /** What is done with user templates. The same code runs in a worker and, for what is small, in the service's thread. */
 import type { Json } from '@anneal/contracts/json.ts';
-import type { ResourceType } from '@anneal/contracts/resource-type.ts';
 import type { CompileNestedQuestion, CompileQuestion } from '@anneal/contracts/templating.ts';
 import type { Work } from '@anneal/hot/work.ts';
 import { compileAndStore, compileNestedAndStore, validateTemplate } from './compile.ts';
 import { createNestedQuestions } from './nested-question.ts';
-import { readQuestion, type Sources } from './question.ts';
+import { readQuestion, type Rules, type Sources } from './question.ts';
 
-export type Task = { readonly types: readonly ResourceType[]; readonly maxResources: number } & (
-  | { readonly kind: 'compile' | 'validate'; readonly question: CompileQuestion }
-  | { readonly kind: 'compile nested'; readonly question: CompileNestedQuestion }
-);
+export type Task = Rules &
+  (
+    | { readonly kind: 'compile' | 'validate'; readonly question: CompileQuestion }
+    | { readonly kind: 'compile nested'; readonly question: CompileNestedQuestion }
+  );
 
 export function createTasks(sources: Sources): (task: Task, work: Work) => Promise<Json> {
   const nested = createNestedQuestions(sources);
@@ -18,8 +18,7 @@ export function createTasks(sources: Sources): (task: Task, work: Work) => Promi
     if (task.kind === 'compile nested') {
       return compileNestedAndStore({ ...(await nested.read(task.question, task)), work }, sources);
     }
-    const { types, maxResources } = task;
-    const read = await readQuestion(task.question, { ...sources, types, maxResources });
+    const read = await readQuestion(task.question, { ...task, ...sources });
     return task.kind === 'compile' ? compileAndStore({ ...read, work }, sources) : validateTemplate({ ...read, work });
   };
 }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { unknown } from '../evaluate.ts';
+import { compile } from '../compile.ts';
 import { mistakesOf, valueOf } from '../testing.ts';
 
 const cases: [string, unknown][] = [
@@ -113,8 +114,6 @@ describe('the functions of the language', () => {
     ['{make_url: {port: 0}}', 'rocky', 'range 1-65535'],
     ["{'Fn::Join': ['', []]}", 'rocky', 'The function Fn::Join is not supported in this version of HOT.'],
     ['{get_file: b}', 'rocky', 'No content found in the "files" section for get_file path: b'],
-    ['{get_atrt: [a, b]}', 'rocky', 'the nearest is get_attr'],
-    ['{str_replce: {}}', 'rocky', 'the nearest is str_replace'],
     ['{if: [c, a]}', 'rocky', 'Arguments to "if"'],
   ];
   it.each(refused)('%s is refused in %s', (yaml, version, message) => {
@@ -123,6 +122,17 @@ describe('the functions of the language', () => {
     expect(mistakes).toHaveLength(1);
     expect(mistakes[0]?.message).toContain(message);
     expect(mistakes[0]?.line).toBe(4);
+  });
+
+  it.each([
+    ['{get_atrt: [a, b]}', 'the nearest is get_attr'],
+    ['{str_replce: {}}', 'the nearest is str_replace'],
+  ])('%s is data, and warned of', (yaml, message) => {
+    const template = `heat_template_version: rocky\noutputs:\n  o:\n    value: ${yaml}`;
+    const found = compile({ template, stackName: 's', stackId: '', projectId: 'p', types: [] });
+    expect('warnings' in found && found.warnings).toMatchObject([
+      { line: 4, message: expect.stringContaining(message) as string },
+    ]);
   });
 
   it('do not exist before their version', () => {

@@ -13,6 +13,7 @@ import { withMemberCalls } from '../groups/calls.ts';
 import { groupKind } from '../groups/kind.ts';
 import { openName } from '../groups/open.ts';
 import { scaledResource, scaledResourceTarget } from '../groups/scaling.ts';
+import { defaultDepth, tooDeep } from '../limits.ts';
 import { join, listed, Mistakes, nearestName } from '../mistakes.ts';
 import { isObject, toJson, toRecord } from '../node.ts';
 import type { ParameterSchema } from '../parameter-schema.ts';
@@ -66,13 +67,12 @@ export interface CompileNested {
   readonly depth: number;
   /** Of the tree; -1 is no limit. */
   readonly maxResources: number;
+  /** Default 5. */
+  readonly maxDepth?: number | undefined;
   readonly resourcesOutside: number;
   /** What compiling may cost. */
   readonly work?: Work;
 }
-
-/** As Heat: the root, and five levels below it. */
-const deepest = 5;
 
 interface Source {
   readonly template: NestedTemplate;
@@ -90,8 +90,8 @@ export function compileNested(given: CompileNested): Compiled {
 }
 
 function compileWithin(options: WithWork, mistakes: Mistakes): Compiled {
-  const { library, stackName, stackId, projectId, depth, facade } = options;
-  const source = depth > deepest ? refuseDepth(options, mistakes) : sourceOf(options, mistakes);
+  const { library, stackName, stackId, projectId, depth, maxDepth = defaultDepth, facade } = options;
+  const source = depth > maxDepth ? refuseDepth(options.resource, maxDepth, mistakes) : sourceOf(options, mistakes);
   if (!source || mistakes.any) return { mistakes: mistakes.all() };
   const { template, parameters } = source;
   const { read } = template;
@@ -129,6 +129,7 @@ function compileWithin(options: WithWork, mistakes: Mistakes): Compiled {
       library,
       nestedStacks: 'described',
       maxResources: options.maxResources,
+      maxDepth,
       files,
       types,
       work: options.work,
@@ -141,6 +142,7 @@ function compileWithin(options: WithWork, mistakes: Mistakes): Compiled {
   const { [openName]: ___, ...given } = body.plan.parameters;
   const registry = environment.registry.toJson();
   return {
+    warnings: mistakes.warnings(),
     plan: {
       ...foldFacade({ ...body.plan, parameters: given }, facade, options.hiddenFacade),
       ...(options.members?.rolling && { rolling: options.members.rolling }),
@@ -269,10 +271,9 @@ function hide(
   );
 }
 
-function refuseDepth({ resource }: CompileNested, mistakes: Mistakes): undefined {
+function refuseDepth(resource: string, maxDepth: number, mistakes: Mistakes): undefined {
   const path = `resources.${resource}`;
-  const message = `RequestLimitExceeded: ${path}: Request limit exceeded: Recursion depth exceeds ${deepest}.`;
-  mistakes.add({ code: 'TooDeep', message, path, at: undefined });
+  mistakes.add({ code: 'TooDeep', message: tooDeep(path, maxDepth), path, at: undefined });
 }
 
 function refuseFile(file: string, { files, resource }: CompileNested, mistakes: Mistakes): undefined {

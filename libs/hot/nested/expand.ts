@@ -7,7 +7,8 @@ import type { Json } from '@anneal/contracts/json.ts';
 import type { Expression, PlanParameter, PlanResource } from '@anneal/contracts/plan.ts';
 import { evaluateParts } from '../evaluate.ts';
 import { groupKind } from '../groups/kind.ts';
-import { join, Mistakes } from '../mistakes.ts';
+import { tooDeep } from '../limits.ts';
+import { join, type MistakeDraft, Mistakes } from '../mistakes.ts';
 import { levelsOf } from '../order.ts';
 import { StackScope } from '../stack-scope.ts';
 import type { Body, NestedStack, ResolvedTypes, StackInput } from '../tree.ts';
@@ -15,9 +16,6 @@ import { settled, unknown } from '../unknown.ts';
 import type { Child } from './child.ts';
 import { groupChild } from './group.ts';
 import { templateChild } from './template.ts';
-
-/** As Heat: the root, and five levels below it. */
-const deepest = 5;
 
 interface Expansion extends ResolvedTypes {
   readonly resources: readonly PlanResource[];
@@ -45,9 +43,9 @@ function expand(resource: PlanResource, expansion: Expansion): NestedStack | und
   const { tree, depth, mistakes } = stack;
   const { name } = resource;
   const template = templateOf.get(name);
-  if (depth >= deepest) {
+  if (depth >= tree.maxDepth) {
     const path = `resources.${name}`;
-    const message = `RequestLimitExceeded: ${path}<${template?.file ?? name}>: Request limit exceeded: Recursion depth exceeds ${deepest}.`;
+    const message = tooDeep(`${path}<${template?.file ?? name}>`, tree.maxDepth);
     mistakes.add({ code: 'TooDeep', message, path, at: resource.source });
     return undefined;
   }
@@ -61,7 +59,9 @@ function expand(resource: PlanResource, expansion: Expansion): NestedStack | und
   else if (type) child = groupChild({ resource, type, resources: expansion.resources, typeOf, stack, inner });
   if (!child) return undefined;
   const compiled = inner.any ? undefined : compileChild(resource, child, expansion, inner);
-  for (const mistake of child.report(inner.all())) addTo(mistakes, inside(mistake, name, child.file), resource);
+  for (const mistake of child.report(inner.all())) mistakes.add(draftOf(inside(mistake, name, child.file), resource));
+  for (const warning of child.report(inner.warnings()))
+    mistakes.warn(draftOf(inside(warning, name, child.file), resource));
   if (!compiled) return undefined;
   stack.scope.addNested(name, child.show(compiled));
   return { file: child.file, parameters: child.parameters, body: compiled };
@@ -117,7 +117,8 @@ function inside(mistake: Mistake, name: string, file: string): Mistake {
   return { ...mistake, message: `${place}: ${mistake.message}`, path: join(place, mistake.path) };
 }
 
-function addTo(mistakes: Mistakes, { line, column, file, ...mistake }: Mistake, resource: PlanResource): void {
+/** A mistake without a place of its own stands where its resource does. */
+function draftOf({ line, column, file, ...mistake }: Mistake, resource: PlanResource): MistakeDraft {
   const at = line === undefined || column === undefined ? resource.source : { line, column, ...(file && { file }) };
-  mistakes.add({ ...mistake, at });
+  return { ...mistake, at };
 }

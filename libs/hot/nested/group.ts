@@ -10,6 +10,7 @@ import { groupKind } from '../groups/kind.ts';
 import { memberTemplate } from '../groups/member.ts';
 import { isUndecided, opened, openName } from '../groups/open.ts';
 import { scaledResource, scaledResourceTarget } from '../groups/scaling.ts';
+import { bySetting } from '../limits.ts';
 import { join, type Mistakes } from '../mistakes.ts';
 import { isObject, type Node, toRecord } from '../node.ts';
 import { resolveProperties } from '../properties.ts';
@@ -88,7 +89,7 @@ function isWithinLimit(count: number, { resource, stack: { tree, mistakes } }: G
   const { maxResources } = tree;
   if (maxResources < 0 || tree.count.resources + count <= maxResources) return true;
   const found = String(tree.count.resources + count);
-  const message = `You have reached the maximum resources per stack, ${maxResources}: with the ${count} members of ${resource.name} it has ${found}.`;
+  const message = `You have reached the maximum resources per stack, ${maxResources} ${bySetting('maxResources')}: with the ${count} members of ${resource.name} it has ${found}.`;
   const [path, expected] = [join('resources', resource.name), `at most ${maxResources}`];
   mistakes.add({ code: 'TooManyResources', message, path, at: resource.source, expected, found });
   return false;

@@ -6,6 +6,7 @@ import type { JsonObject } from '@anneal/contracts/json.ts';
 import type { StackAct } from '@anneal/contracts/scheduling.ts';
 import type { Command } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';
+import { printWarnings } from '../print/warning.ts';
 import { planLines } from '../print/plan.ts';
 import {
   clearParameterOption,
@@ -69,6 +70,7 @@ function addPlan(stack: Command, context: CliContext): void {
         fresh: !exists,
         ...(options.clearParameter.length > 0 && { clearParameters: options.clearParameter }),
       });
+      printWarnings(output, plan.warnings, options.template);
       if (options.output !== 'table') {
         output.value(options.output, plan);
         return;

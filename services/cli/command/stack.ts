@@ -3,6 +3,7 @@ import type { Stack } from '@anneal/client/representation.ts';
 import type { Command } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';
 import { describeFailedStack } from '../print/failed-stack.ts';
+import { printWarnings } from '../print/warning.ts';
 import { paintStatus } from '../print/status.ts';
 import { formatAge } from '../print/time.ts';
 import { followStack } from '../progress/follow.ts';
@@ -72,6 +73,7 @@ function addCreate(stack: Command, context: CliContext): void {
         onFailure: options.onFailure ?? (options.rollback ? 'rollback' : undefined),
         ...(options.tag.length > 0 && { tags: options.tag }),
       });
+      printWarnings(context.output, ref.warnings, options.template);
       const begun = `Creating ${name}`;
       await settle({ context, client, ref, wait: options.wait, format: options.output, begun });
     });
@@ -121,6 +123,7 @@ function addUpdate(stack: Command, context: CliContext): void {
         planHash: options.plan,
         ...(options.clearParameter.length > 0 && { clearParameters: options.clearParameter }),
       });
+      printWarnings(context.output, ref.warnings, options.template);
       const begun = `Updating ${ref.name}`;
       await settle({ context, client, ref, wait: options.wait, format: options.output, after, begun });
     });

@@ -1,13 +1,20 @@
-/** `anneal template …`: all of it works without a server. */
+/** `anneal template …`: all of it works without a server; validate asks one if it can. */
 import { isObject } from '@anneal/contracts/json.ts';
+import { defaultDepth } from '@anneal/hot/limits.ts';
 import { unknownMark } from '@anneal/hot/render.ts';
-import { type Command, Option } from '@commander-js/extra-typings';
+import { type Command, InvalidArgumentError, Option } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';
 import { formatTemplate } from '../template/format.ts';
-import { graphTemplate, planTemplate, showTemplate, validateOffline } from '../template/inspect.ts';
+import { graphTemplate, planTemplate, showTemplate } from '../template/inspect.ts';
 import { listFunctions, listVersions, printSchema } from '../template/language.ts';
+import { validateTemplate } from '../template/validate.ts';
 import { renderTemplate } from '../template/render.ts';
 import { collect, examples, formatOption } from './options.ts';
+
+function wholeNumber(text: string): number {
+  if (!/^\d{1,2}$/.test(text)) throw new InvalidArgumentError('It must be a number from 0 to 99.');
+  return Number(text);
+}
 
 const plainFormat = () =>
   new Option('-o, --output <format>', 'how to print').choices(['json', 'yaml'] as const).default('yaml' as const);
@@ -17,7 +24,9 @@ const text = (value: unknown): string =>
   value === undefined || value === null ? '' : typeof value === 'string' ? value : JSON.stringify(value);
 
 export function addTemplateCommands(program: Command, context: CliContext): void {
-  const noun = program.command('template').description('Templates; nothing here needs a server');
+  const noun = program
+    .command('template')
+    .description('Templates; nothing here needs a server, and validate asks one if it can');
   const { output } = context;
   const withInputs = <const Usage extends string>(name: Usage, description: string) =>
     noun
@@ -26,15 +35,24 @@ export function addTemplateCommands(program: Command, context: CliContext): void
       .option('-e, --environment <file>', 'environment; may be given more than once', collect, [])
       .option('-P, --parameter <name=json>', 'value of a parameter; may be given more than once', collect, [])
       .option('--files <file>', 'contents of the files that the template names, by name, as JSON')
-      .option('--stack-name <name>', 'what OS::stack_name gives', 'stack');
+      .option('--stack-name <name>', 'what OS::stack_name gives', 'stack')
+      .option('--max-depth <levels>', 'how many levels of nested stacks there may be', wholeNumber, defaultDepth);
   const strictly = () =>
     new Option('--strict', 'also refuse what is passed over: paths that lead nowhere, nulls that become empty texts');
   withInputs('validate <file>', 'check a template; every mistake is told, with its line and column')
     .addOption(strictly())
+    .option('--offline', 'ask no server which types are served')
     .addOption(formatOption())
-    .addHelpText('after', examples('template validate web.yaml', 'template validate web.yaml -e prod.yaml -o json'))
+    .addHelpText(
+      'after',
+      examples(
+        'template validate web.yaml',
+        'template validate web.yaml --offline',
+        'template validate web.yaml -e prod.yaml -o json',
+      ),
+    )
     .action(async (file, options) => {
-      const answer = await validateOffline(file, options, context);
+      const answer = await validateTemplate(file, options, context);
       if (options.output !== 'table') {
         output.value(options.output, answer);
         return;

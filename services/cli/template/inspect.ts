@@ -3,9 +3,9 @@ import { writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { drawMermaid, drawSvg } from '@anneal/hot/draw.ts';
 import { examine, type Examined } from '@anneal/hot/examine.ts';
-import { validate } from '@anneal/hot/validate.ts';
 import type { CliContext } from '../context.ts';
 import type { Format } from '../output.ts';
+import { printWarnings } from '../print/warning.ts';
 import { loadTemplate, type OfflineOptions } from './load.ts';
 import { refuse } from './render.ts';
 
@@ -15,14 +15,9 @@ export interface InspectOptions extends OfflineOptions {
 
 async function load(file: string, options: InspectOptions, context: CliContext): Promise<Examined> {
   const examined = examine(await loadTemplate(file, options, context.cwd));
-  return 'mistakes' in examined ? refuse(examined.mistakes, options.output, context) : examined;
-}
-
-/** In Heat's form. */
-export async function validateOffline(file: string, options: InspectOptions, context: CliContext) {
-  const loaded = await loadTemplate(file, options, context.cwd);
-  const validated = validate(loaded);
-  return 'mistakes' in validated ? refuse(validated.mistakes, options.output, context) : validated.answer;
+  if ('mistakes' in examined) return refuse(examined.mistakes, options.output, context);
+  printWarnings(context.output, examined.warnings, file);
+  return examined;
 }
 
 export async function showTemplate(file: string, options: InspectOptions, context: CliContext): Promise<void> {

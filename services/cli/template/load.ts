@@ -17,6 +17,7 @@ export interface OfflineOptions {
   readonly stackName?: string | undefined;
   /** What Heat passes over is a mistake. */
   readonly strict?: boolean | undefined;
+  readonly maxDepth?: number | undefined;
 }
 
 /** What every offline command says of the stack that the template would become. */
@@ -24,12 +25,13 @@ export const offlineStack = { stackName: 'stack', stackId: '', projectId: 'proje
 
 /** @throws AnnealError InvalidRequest, when something cannot be read. */
 export async function loadTemplate(file: string, options: OfflineOptions, cwd: string): Promise<RenderParameters> {
-  const { environment, files, attributes, stackName, strict } = options;
+  const { environment, files, attributes, stackName, strict, maxDepth } = options;
   const read = files === undefined ? await readAround(file, environment, cwd) : await readAlone(file, environment, cwd);
   return {
     ...offlineStack,
     ...(stackName !== undefined && { stackName }),
     ...(strict && { strict }),
+    maxDepth,
     ...read,
     ...(files !== undefined && { files: await readTexts(files, cwd) }),
     ...(attributes !== undefined && { attributes: await readObject(attributes, cwd) }),

@@ -6,6 +6,7 @@ import { render } from '@anneal/hot/render.ts';
 import { CommanderError } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';
 import { exitCodes } from '../exit.ts';
+import { printWarnings } from '../print/warning.ts';
 import { renderLine } from './batch.ts';
 import { loadTemplate, type OfflineOptions } from './load.ts';
 
@@ -26,8 +27,9 @@ export async function renderTemplate(
     if (output !== 'json' || !(error instanceof AnnealError)) throw error;
     return { mistakes: error.mistakes ?? [{ code: error.code, message: error.message, path: '' }] };
   });
-  if ('rendered' in answer) context.output.value(output, answer.rendered);
-  else refuse(answer.mistakes, output, context);
+  if (!('rendered' in answer)) return refuse(answer.mistakes, output, context);
+  printWarnings(context.output, answer.warnings, file);
+  context.output.value(output, answer.rendered);
 }
 
 /** For programs as JSON, for people in the words that all commands share. */

@@ -16,7 +16,11 @@ export interface CompilerOptions {
   secrets: Secrets;
 }
 
-type Accepted = Omit<CompileAnswer, 'resource_count'>;
+interface Accepted {
+  readonly target: Omit<CompileAnswer, 'resource_count' | 'warnings'>;
+  /** For the answer to the client; empty when there is nothing to say. */
+  readonly said: Pick<CompileAnswer, 'warnings'>;
+}
 
 export interface Compiler {
   /** `gone`, here and below: aborted when the client has gone. */
@@ -37,8 +41,9 @@ export function createCompiler({ ask, secrets }: CompilerOptions): Compiler {
     signal,
   });
   const compile = async (question: CompileQuestion, gone: AbortSignal): Promise<Accepted> => {
-    const { resource_count: _, ...accepted } = await ask('templating', templateCompile, about(question, gone));
-    return accepted;
+    const asked = about(question, gone);
+    const { resource_count: _, warnings, ...target } = await ask('templating', templateCompile, asked);
+    return { target, said: warnings ? { warnings } : {} };
   };
   return {
     fresh: (wanted, where) => compile(toQuestion(wanted, where), where.gone),

@@ -22,14 +22,19 @@ export function previewRoutes(scope: FastifyInstance, { ask, compiler }: { ask: 
     const { name, wanted } = readNewStack(objectBody(request));
     const project = projectOf(request);
     const id = randomUUID();
-    const accepted = await compiler.fresh(wanted, { project, stackName: name, stackId: id, gone: clientGone(reply) });
-    const plan = await ask('scheduling', stackPreview, { project, data: { project, ...accepted }, compiles: true });
+    const { target, said } = await compiler.fresh(wanted, {
+      project,
+      stackName: name,
+      stackId: id,
+      gone: clientGone(reply),
+    });
+    const plan = await ask('scheduling', stackPreview, { project, data: { project, ...target }, compiles: true });
     return {
       stack: {
         id,
         stack_name: name,
-        description: accepted.description,
-        template_description: accepted.description,
+        description: target.description,
+        template_description: target.description,
         stack_owner: callerOf(request).name,
         parameters: wanted.parameters,
         disable_rollback: wanted.onFailure !== 'rollback',
@@ -41,6 +46,7 @@ export function previewRoutes(scope: FastifyInstance, { ask, compiler }: { ask: 
         resources: nestedRows(plan.changes, { id, name, project }),
       },
       plan,
+      ...said,
     };
   });
 
@@ -54,11 +60,11 @@ export function previewRoutes(scope: FastifyInstance, { ask, compiler }: { ask: 
         const wanted = readStackBody(objectBody(request));
         if (!keeps) requireTemplate(wanted);
         const stack = await stackAt(ask, request);
-        const accepted = await compiler.again(wanted, { stack, keeps, gone: clientGone(reply) });
+        const { target, said } = await compiler.again(wanted, { stack, keeps, gone: clientGone(reply) });
         const { project, id } = stack;
         const plan = await ask('scheduling', stackPreview, {
           project,
-          data: { project, id, ...accepted },
+          data: { project, id, ...target },
           compiles: true,
         });
         const shown = plan.changes.filter(({ resource }) => nested || !resource.includes('.resources.'));
@@ -79,6 +85,7 @@ export function previewRoutes(scope: FastifyInstance, { ask, compiler }: { ask: 
             deleted: listed('delete', 'maybe delete'),
           },
           plan,
+          ...said,
         };
       },
     });

@@ -20,7 +20,12 @@ export function stackRoutes(scope: FastifyInstance, { ask, compiler }: { ask: As
     const { name, wanted } = readNewStack(objectBody(request));
     const project = projectOf(request);
     const id = randomUUID();
-    const accepted = await compiler.fresh(wanted, { project, stackName: name, stackId: id, gone: clientGone(reply) });
+    const { target, said } = await compiler.fresh(wanted, {
+      project,
+      stackName: name,
+      stackId: id,
+      gone: clientGone(reply),
+    });
     const stack = await ask('scheduling', stackCreate, {
       project,
       data: {
@@ -32,7 +37,7 @@ export function stackRoutes(scope: FastifyInstance, { ask, compiler }: { ask: As
         on_failure: wanted.onFailure ?? 'keep',
         tags: wanted.tags ?? [],
         ...(wanted.adopt && { adopt: wanted.adopt }),
-        ...accepted,
+        ...target,
       },
     }).catch((error: unknown) => {
       if (!(error instanceof AnnealError) || error.code !== 'AlreadyExists') throw error;
@@ -42,7 +47,7 @@ export function stackRoutes(scope: FastifyInstance, { ask, compiler }: { ask: As
     return reply
       .code(201)
       .header('location', href)
-      .send({ stack: { id: stack.id, links: [{ href, rel: 'self' }] } });
+      .send({ stack: { id: stack.id, links: [{ href, rel: 'self' }] }, ...said });
   });
 
   // PUT replaces everything that the client can say; PATCH keeps what it does not say.
@@ -55,7 +60,7 @@ export function stackRoutes(scope: FastifyInstance, { ask, compiler }: { ask: As
         const wanted = readStackBody(objectBody(request));
         if (!keeps) requireTemplate(wanted);
         const stack = await stackAt(ask, request);
-        const accepted = await compiler.again(wanted, { stack, keeps, gone: clientGone(reply) });
+        const { target, said } = await compiler.again(wanted, { stack, keeps, gone: clientGone(reply) });
         await ask('scheduling', stackUpdate, {
           project: stack.project,
           data: {
@@ -66,10 +71,11 @@ export function stackRoutes(scope: FastifyInstance, { ask, compiler }: { ask: As
             ...(wanted.converge && { converge: true }),
             ...(wanted.planHash !== undefined && { plan_hash: wanted.planHash }),
             ...(wanted.tags === undefined ? !keeps && { tags: [] } : { tags: wanted.tags }),
-            ...accepted,
+            ...target,
           },
         });
-        return reply.code(202).send(plainBody(202, 'Accepted', 'The request is accepted for processing.'));
+        const body = plainBody(202, 'Accepted', 'The request is accepted for processing.');
+        return reply.code(202).send({ ...body, ...said });
       },
     });
   }

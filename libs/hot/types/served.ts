@@ -1,0 +1,14 @@
+/** The types that the providers of Anneal's own services serve. */
+import type { ResourceType } from '@anneal/contracts/resource-type.ts';
+import { configurationTypes } from './configuration.ts';
+import { nestedTypes, scalingTypes } from './nested.ts';
+import { provisioningTypes } from './provisioning.ts';
+import { schedulingTypes } from './scheduling.ts';
+
+export const servedTypes = {
+  'anneal.scheduling': [...schedulingTypes, ...nestedTypes, ...scalingTypes],
+  'anneal.provisioning': provisioningTypes,
+  'anneal.configuration': configurationTypes,
+} as const satisfies Readonly<Record<string, readonly ResourceType[]>>;
+
+export const builtInTypes: readonly ResourceType[] = Object.values(servedTypes).flat();

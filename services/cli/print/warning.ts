@@ -1,0 +1,11 @@
+/** What a template says that is accepted, and probably meant otherwise: to people, beside the answer. */
+import type { Mistake } from '@anneal/contracts/errors.ts';
+import type { Output } from '../output.ts';
+import { describeMistake } from './failure.ts';
+
+export function printWarnings(output: Output, warnings: readonly Mistake[] | undefined, file?: string): void {
+  const { colors } = output;
+  for (const warning of warnings ?? []) {
+    output.note(`${colors.yellow('Warning:')} ${describeMistake(warning, { colors, file })}`);
+  }
+}

@@ -1,0 +1,51 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import type { CliContext } from '../context.ts';
+import { createOutput } from '../output.ts';
+import { validateTemplate } from './validate.ts';
+
+let folder: string;
+let notes: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'anneal-validate-'));
+  notes = '';
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+const template = `heat_template_version: 2018-08-31
+conditions:
+  unused: {equals: [{get_param: NotDeclared}, true]}
+resources:
+  n: {type: OS::Neutron::Net}
+`;
+const options = { environment: [], parameter: [], output: 'json' } as const;
+
+function contextWith(client: CliContext['client']): CliContext {
+  const write = (text: string | Uint8Array): boolean => {
+    notes += text.toString();
+    return true;
+  };
+  const stream = { write, isTTY: false } as unknown as NodeJS.WriteStream;
+  const output = createOutput({ stdout: stream, stderr: stream, environment: {} });
+  const interrupt = new AbortController().signal;
+  return { output, environment: {}, cwd: folder, interrupt, terminal: stream, now: Date.now, client };
+}
+
+it('checks the template here when no server is reached, and warns of types that may not be served', async () => {
+  await writeFile(join(folder, 't.yaml'), template);
+  const context = contextWith(() => Promise.reject(new AnnealError('InvalidRequest', 'No Anneal to talk to')));
+  expect(await validateTemplate('t.yaml', options, context)).toMatchObject({ Parameters: {} });
+  expect(notes).toContain('No server was asked');
+  expect(notes).toContain('t.yaml:3:');
+  expect(notes).toContain('serves the type OS::Neutron::Net');
+});
+
+it('asks nobody when it is called offline', async () => {
+  await writeFile(join(folder, 't.yaml'), template);
+  const context = contextWith(() => Promise.reject(new Error('it was asked')));
+  expect(await validateTemplate('t.yaml', { ...options, offline: true }, context)).toMatchObject({ Parameters: {} });
+  expect(notes).not.toContain('No server');
+});

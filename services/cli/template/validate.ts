@@ -1,0 +1,90 @@
+/**
+ * `anneal template validate`: asks the server, when one can be reached, since only it knows which types are served. Without
+ * one the template is checked here, and types that come with no provider of Anneal's own are warned of.
+ */
+import { AnnealError, type Mistake, mistakeSchema } from '@anneal/contracts/errors.ts';
+import type { Client } from '@anneal/client/connect.ts';
+import { validate } from '@anneal/hot/validate.ts';
+import { builtInTypes } from '@anneal/hot/types/served.ts';
+import { examine } from '@anneal/hot/examine.ts';
+import type { CompileParameters } from '@anneal/hot/compile.ts';
+import type { Body } from '@anneal/hot/tree.ts';
+import { z } from 'zod';
+import type { CliContext } from '../context.ts';
+import { printWarnings } from '../print/warning.ts';
+import type { InspectOptions } from './inspect.ts';
+import { loadTemplate } from './load.ts';
+import { refuse } from './render.ts';
+
+export interface ValidateOptions extends InspectOptions {
+  /** Ask no server. */
+  readonly offline?: boolean | undefined;
+}
+
+/** In Heat's form. */
+export async function validateTemplate(file: string, options: ValidateOptions, context: CliContext) {
+  const loaded = await loadTemplate(file, options, context.cwd);
+  const client = options.offline ? undefined : await reachable(context);
+  // What only this command asks for (strictness) no server knows.
+  if (!client || options.strict) {
+    const validated = validate(loaded);
+    if ('mistakes' in validated) return refuse(validated.mistakes, options.output, context);
+    printWarnings(context.output, [...validated.warnings, ...(client ? [] : notServed(loaded))], file);
+    if (!client) return validated.answer;
+  }
+  const given = { bundle: bundleOf(loaded), parameters: loaded.parameters ?? {} };
+  const answer = await client.stacks.validate(given).catch((error: unknown) => {
+    if (!(error instanceof AnnealError) || !error.mistakes) throw error;
+    return refuse(error.mistakes, options.output, context);
+  });
+  const { Warnings: warnings, ...shown } = answer;
+  if (!options.strict) printWarnings(context.output, z.array(mistakeSchema).optional().parse(warnings), file);
+  return shown;
+}
+
+/** Undefined: nobody said where a server is, or none answers there. */
+async function reachable(context: CliContext): Promise<Client | undefined> {
+  try {
+    return await context.client();
+  } catch (error) {
+    const isMissing = error instanceof AnnealError && (error.code === 'InvalidRequest' || error.code === 'Unavailable');
+    if (!isMissing) throw error;
+    context.output.note('No server was asked, so types of other providers are not known (--offline leaves this out).');
+    return undefined;
+  }
+}
+
+function bundleOf({ template, environments = [], files = {} }: CompileParameters) {
+  const named = environments.map((each, index) => {
+    const isNamed = typeof each === 'object' && 'file' in each && typeof each['file'] === 'string';
+    const content = isNamed && 'content' in each ? each['content'] : each;
+    const text = typeof content === 'string' ? content : JSON.stringify(content);
+    return [isNamed ? each['file'] : `environment ${index + 1}`, text] as const;
+  });
+  return {
+    template: typeof template === 'string' ? template : JSON.stringify(template),
+    environmentFiles: named.map(([name]) => name),
+    files: { ...files, ...Object.fromEntries(named) },
+  };
+}
+
+const served = new Set(builtInTypes.map(({ type }) => type));
+
+/** Once for each type, at the first resource that has it. */
+function notServed(loaded: CompileParameters): Mistake[] {
+  const examined = examine(loaded);
+  if ('mistakes' in examined) return [];
+  const found = new Map<string, Mistake>();
+  const visit = ({ plan, nested }: Body, place: string): void => {
+    for (const { name, type, nested: inside, source } of Object.values(plan.resources)) {
+      const path = `${place}resources.${name}`;
+      const child = nested.get(name);
+      if (child) visit(child.body, `${path}<${child.file}>.`);
+      if (inside?.kind === 'template' || served.has(type) || found.has(type)) continue;
+      const message = `No provider that comes with Anneal serves the type ${type}; a create is refused unless another does.`;
+      found.set(type, { code: 'UnknownType', message, path: `${path}.type`, ...source });
+    }
+  };
+  visit(examined.body, '');
+  return [...found.values()];
+}
