@@ -84,7 +84,7 @@ describe('the templating service', () => {
   });
 
   it('warns of what is accepted and probably meant otherwise', async () => {
-    const unused = 'heat_template_version: 2018-08-31\nconditions: {c: {equals: [{get_param: no}, 1]}}\n';
+    const unused = 'heat_template_version: 2018-08-31\nconditions: {c: {equals: [{get_param: missing}, 1]}}\n';
     expect((await ask({ template: unused })).warnings).toMatchObject([{ code: 'UnknownParameter', line: 2 }]);
   });
 

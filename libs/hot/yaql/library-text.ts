@@ -3,6 +3,7 @@ import { lengthOf, pythonQuoted } from '../python.ts';
 import type { Call, Definition } from './call.ts';
 import { characters, define, listing, map, text, whole } from './define.ts';
 import { fault } from './fault.ts';
+import { formatText } from './format.ts';
 import { Moment, Span } from './moment.ts';
 import { changeable, representation, type Value } from './value.ts';
 
@@ -160,6 +161,9 @@ export const textFunctions: Definition[] = [
       (at, [old, by]) => replace(at, toText(old), toText(by), whole(count)),
       text(a),
     ),
+  ),
+  define('format', 'method', 'string:string, *args:any, **', ([a, ...places], { named, machine }) =>
+    formatText(text(a), { places, named }, machine),
   ),
   define('substring', 'method', 'string:string, start:int, length:int=-1', ([a, start, length]) => {
     const all = characters(text(a));
