@@ -4,6 +4,7 @@
  */
 import { pythonQuoted } from '../python.ts';
 import type { Machine } from './call.ts';
+import { characters } from './define.ts';
 import { fault } from './fault.ts';
 import { Moment, Span } from './moment.ts';
 import { representation, type Value } from './value.ts';
@@ -78,8 +79,7 @@ function formatted(value: Value, text: string, machine: Machine): string {
   if ((spec.type !== '' && spec.type !== 's') || spec.sign !== '' || spec.grouping !== '' || spec.align === '=') {
     return fault(`The format "${text}" is not one of a text`);
   }
-  const characters = [...plainText(value)];
-  return padded('', characters.slice(0, spec.precision).join(''), spec, '<');
+  return padded('', characters(plainText(value)).slice(0, spec.precision).join(''), spec, '<');
 }
 
 function specOf(text: string): Spec {
@@ -168,7 +168,7 @@ function grouped(body: string, { grouping }: Spec): string {
 }
 
 function padded(prefix: string, body: string, { fill, align, width }: Spec, natural: string): string {
-  const room = Math.max(0, width - [...prefix, ...body].length);
+  const room = Math.max(0, width - characters(prefix + body).length);
   const side = align === '' ? natural : align;
   if (side === '=') return prefix + fill.repeat(room) + body;
   const left = side === '<' ? 0 : side === '>' ? room : Math.floor(room / 2);
