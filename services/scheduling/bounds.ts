@@ -2,7 +2,7 @@
 import type { Failure } from '@anneal/contracts/errors.ts';
 import type { Plan, PlanResource } from '@anneal/contracts/plan.ts';
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
-import { servedType, type StackDocument } from '@anneal/convergence/documents.ts';
+import { type ResourceDocument, servedType, type StackDocument } from '@anneal/convergence/documents.ts';
 import type { Resolution, Tools } from '@anneal/convergence/protocol.ts';
 import type { SizeLimits } from '@anneal/convergence/size.ts';
 import { referencesOf } from '@anneal/hot/references.ts';
@@ -23,6 +23,12 @@ const workAResource = 200;
 /** What one resource, or one look at the outputs, may take in a worker. */
 const workOfResource = mostWork / 10;
 const workOfOutputs = mostWork / 5;
+
+/** Without times and versions, which differ in the second try of a step. */
+const readable = (peer: ResourceDocument): ResourceDocument => {
+  const { name, type, nested, physical_id, physical_name, attributes } = peer;
+  return { name, type, nested, physical_id, physical_name, attributes } as ResourceDocument;
+};
 
 interface Bounded<T> {
   readonly run: (work: Work) => T;
@@ -58,7 +64,7 @@ export function createBounds({
       plan: { ...plan, resources: {}, outputs: resource ? {} : plan.outputs },
       stack: { id, name, project },
       ...(resource && { resource }),
-      peers,
+      peers: peers.map(readable),
       types: [...names].flatMap((each) => typeOf(each) ?? []),
       sizes,
     };

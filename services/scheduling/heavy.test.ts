@@ -31,7 +31,11 @@ describe('an evaluation that takes much', () => {
         resource('first', { value: heavy }),
         resource('second', { value: heavy }),
         resource('light', { value: literal('x') }),
-        resource('third', { value: callOf('get_attr', 'first', 'value') }, { requires: ['first'] }),
+        resource(
+          'third',
+          { value: { kind: 'list', items: [callOf('get_attr', 'first', 'value'), heavy] } },
+          { requires: ['first'] },
+        ),
       ],
       { outputs: outputs([callOf('get_attr', 'third', 'value')]) },
     );
@@ -39,7 +43,7 @@ describe('an evaluation that takes much', () => {
     const view = await harness.settled(id);
     expect(view).toMatchObject({ action: 'CREATE', status: 'COMPLETE' });
     const { outputs: shown } = await harness.ask(stackShow, { project, stack: id, outputs: true });
-    expect(shown).toMatchObject([{ key: 'o0', value: sum }]);
+    expect(shown).toMatchObject([{ key: 'o0', value: [sum, sum] }]);
   });
 
   it('of properties without end fails its resource', async () => {
