@@ -36,7 +36,9 @@ export const eventsPage = (): string =>
     'Types of events, in alphabetical order. The data of each is in [asyncapi.yaml](../../asyncapi.yaml).',
     table(
       ['type', 'when'],
-      (definitionsByFile['events'] ?? [])
+      Object.values(definitionsByFile)
+        .flat()
+        .filter(({ kind }) => kind === 'event')
         .map(({ type, description }) => [`\`${type}\``, description] as const)
         .toSorted(([a], [b]) => (a < b ? -1 : 1)),
     ),
