@@ -19,6 +19,8 @@ export const faultSchema = z.strictObject({
   answer: z.enum(falseAnswers).nullable().optional(),
   /** The next n resets are accepted and not carried out. */
   ignore_resets: count.optional(),
+  /** The next n resets are accepted and fail; those that are answered with a task say so there. */
+  fail_resets: count.optional(),
   /** The next n images are accepted and not mounted. */
   ignore_media: count.optional(),
   /** A mounted image is lost at the next reset. */
@@ -48,6 +50,7 @@ const none: Lasting = {
   drip: 0,
   answer: null,
   ignore_resets: 0,
+  fail_resets: 0,
   ignore_media: 0,
   drop_media: false,
   power: null,
@@ -96,6 +99,9 @@ export class Faults {
   takeIgnoredReset(): boolean {
     return this.#take('ignore_resets');
   }
+  takeFailedReset(): boolean {
+    return this.#take('fail_resets');
+  }
   takeIgnoredMedia(): boolean {
     return this.#take('ignore_media');
   }
@@ -114,7 +120,7 @@ export class Faults {
     return { ...this.#fault, dark: this.isDark };
   }
 
-  #take(name: 'busy' | 'ignore_resets' | 'ignore_media'): boolean {
+  #take(name: 'busy' | 'ignore_resets' | 'fail_resets' | 'ignore_media'): boolean {
     const left = this.#fault[name];
     if (left === 0) return false;
     this.#fault = { ...this.#fault, [name]: left - 1 };

@@ -48,6 +48,8 @@ export interface WorldOptions {
   readonly bootSeconds?: number;
   /** Hosts whose agents never speak. */
   readonly silent?: boolean;
+  /** The lab speaks HTTPS. */
+  readonly tls?: boolean;
 }
 
 export class World {
@@ -58,7 +60,8 @@ export class World {
   readonly responses: ResourceResponse[] = [];
   readonly events: { type: string; data: JsonObject }[] = [];
   readonly #door: Server;
-  readonly #settings: Record<string, string>;
+  /** For the next start. */
+  readonly settings: Record<string, string>;
   #services: RunningService[] = [];
 
   static async open(options: WorldOptions): Promise<World> {
@@ -89,6 +92,7 @@ export class World {
       environment: process.env,
       startAgent,
       log: pino({ level: 'silent' }),
+      tls: options.tls ?? false,
     });
     const world = new World({ directory, context, lab, door, settings: options.settings ?? {} });
     await world.#openDoors();
@@ -107,7 +111,7 @@ export class World {
     this.context = parts.context;
     this.lab = parts.lab;
     this.#door = parts.door;
-    this.#settings = parts.settings;
+    this.settings = parts.settings;
   }
 
   get bus(): Bus {
@@ -117,7 +121,7 @@ export class World {
   /** One more, when one is running: a replica. */
   async start(): Promise<void> {
     this.#services.push(
-      await provisioningService.start(this.context, readSettings(provisioningService.settings, this.#settings)),
+      await provisioningService.start(this.context, readSettings(provisioningService.settings, this.settings)),
     );
   }
   async stop(): Promise<void> {
@@ -149,7 +153,7 @@ export class World {
 
   enrol(
     name: string,
-    change: Partial<{ address: string; password: string; properties: JsonObject }> = {},
+    change: Partial<{ address: string; password: string; system: string; properties: JsonObject }> = {},
   ): Promise<NodeView> {
     return this.ask(nodeEnrol, {
       id: this.context.newId(),
@@ -157,7 +161,7 @@ export class World {
       driver: 'redfish',
       driver_info: {
         redfish_address: change.address ?? this.lab.url,
-        redfish_system_id: `/redfish/v1/Systems/${name}`,
+        redfish_system_id: change.system ?? `/redfish/v1/Systems/${name}`,
         redfish_username: this.lab.username,
         redfish_password: change.password ?? this.lab.password,
       },

@@ -50,10 +50,12 @@ export function machineRoutes(endpoint: Endpoint): void {
     const type = resetTypeOf(bodyOf(request.body ?? {}));
     const ignored = faultsOf(machine)?.takeIgnoredReset() ?? false;
     if (!ignored && faultsOf(machine)?.dropsMedia) machine.setMedia(null);
-    const done = ignored ? Promise.resolve() : machine.reset(type);
+    const fails = faultsOf(machine)?.takeFailedReset() ?? false;
+    const done = ignored || fails ? Promise.resolve() : machine.reset(type);
     // Real controllers differ; every third of ours answers with a task.
     if (names.indexOf(machine.state.name) % 3 !== 2) return reply.code(204).send();
-    const task = tasks.start(`Reset ${type} of ${machine.state.name}`, done);
+    const name = `Reset ${type} of ${machine.state.name}`;
+    const task = tasks.start(name, fails ? Promise.reject(new Error('The power supply did not follow.')) : done);
     return reply
       .code(202)
       .headers({ location: `${monitorsPath}/${task.id}`, 'retry-after': '1' })

@@ -97,7 +97,7 @@ export function serviceRoutes({ app, machines, sessions, tasks }: Endpoint): voi
   app.get<ById>(`${monitorsPath}/:id`, (request, reply) => {
     const task = tasks.get(request.params.id);
     if (!task) throw notFound(pathOf(request));
-    if (task.endedAt) return reply.code(204).send();
+    if (task.endedAt) return task.failed === undefined ? reply.code(204).send() : reply.send(tasks.show(task));
     return reply
       .code(202)
       .headers({ location: pathOf(request), 'retry-after': '1' })

@@ -6,6 +6,8 @@ interface Task {
   readonly name: string;
   readonly startedAt: Date;
   endedAt: Date | undefined;
+  /** Why it did not do what it was to do. */
+  failed: string | undefined;
 }
 
 export const tasksPath = '/redfish/v1/TaskService/Tasks';
@@ -16,13 +18,16 @@ export class Tasks {
   #next = 1;
 
   start(name: string, work: Promise<unknown>): Task {
-    const task: Task = { id: String(this.#next), name, startedAt: new Date(), endedAt: undefined };
+    const task: Task = { id: String(this.#next), name, startedAt: new Date(), endedAt: undefined, failed: undefined };
     this.#next += 1;
     this.#tasks.set(task.id, task);
     const end = (): void => {
       task.endedAt = new Date();
     };
-    work.then(end, end);
+    work.then(end, (error: unknown) => {
+      task.failed = error instanceof Error ? error.message : String(error);
+      end();
+    });
     // Controllers keep a short history; the oldest goes first.
     const [oldest] = this.#tasks.keys();
     if (this.#tasks.size > 200 && oldest !== undefined) this.#tasks.delete(oldest);
@@ -41,13 +46,13 @@ export class Tasks {
     return resource(`${tasksPath}/${task.id}`, 'Task', 'v1_7_3', {
       Id: task.id,
       Name: task.name,
-      TaskState: task.endedAt ? 'Completed' : 'Running',
-      TaskStatus: 'OK',
+      TaskState: task.failed !== undefined ? 'Exception' : task.endedAt ? 'Completed' : 'Running',
+      TaskStatus: task.failed === undefined ? 'OK' : 'Critical',
       PercentComplete: task.endedAt ? 100 : 50,
       StartTime: task.startedAt.toISOString(),
       ...(task.endedAt && { EndTime: task.endedAt.toISOString() }),
       TaskMonitor: `${monitorsPath}/${task.id}`,
-      Messages: [],
+      Messages: task.failed === undefined ? [] : [{ MessageId: 'Base.1.18.InternalError', Message: task.failed }],
     });
   }
 }

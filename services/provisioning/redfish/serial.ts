@@ -1,12 +1,18 @@
 /** One thing at a time per controller: they are slow and fall over, and a dead one must only delay itself. */
+
+/** For work that was cut off to say what it was at. */
+const graceMs = 1_000;
+
 export class SerialQueues {
   readonly #tails = new Map<string, Promise<unknown>>();
 
-  /** A signal that comes while the work waits for its turn gives the turn to the next. */
+  /** A signal that comes while the work waits for its turn takes it out of the queue; work in its turn ends by itself. */
   run<T>(key: string, work: () => Promise<T>, signal: AbortSignal): Promise<T> {
     const before = this.#tails.get(key) ?? Promise.resolve();
+    let started = false;
     const start = (): Promise<T> => {
       signal.throwIfAborted();
+      started = true;
       return work();
     };
     const turn = before.then(start, start);
@@ -16,9 +22,16 @@ export class SerialQueues {
     const tail = turn.then(settled, settled);
     this.#tails.set(key, tail);
     return new Promise((resolve, reject) => {
-      const abort = (): void => reject(signal.reason as Error);
+      let grace: NodeJS.Timeout | undefined;
+      const abort = (): void => {
+        grace = setTimeout(() => reject(signal.reason as Error), started ? graceMs : 0);
+      };
       signal.addEventListener('abort', abort, { once: true });
-      turn.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
+      const end = (): void => {
+        signal.removeEventListener('abort', abort);
+        clearTimeout(grace);
+      };
+      turn.finally(end).then(resolve, reject);
     });
   }
 
