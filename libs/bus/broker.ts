@@ -2,12 +2,19 @@
  * What a broker's adapter has to do; everything that is the same on all of them (validation, claim checks, attempts,
  * verdicts, questions and answers) stands above it in `bus.ts`. An adapter moves bytes and never looks into them.
  */
-import type { Failure } from '@anneal/contracts/errors.ts';
+import { AnnealError, type Failure } from '@anneal/contracts/errors.ts';
 import type { Members } from './active/members.ts';
 import type { DeadLetters, Queues } from './port.ts';
 
 /** The durable queue of a group of listeners. */
 export const groupQueue = (group: string): string => `events.${group}`;
+
+/** The broker was away for too long. A handler that fails for this reason has not used up an attempt. */
+export class BrokerAway extends AnnealError {
+  constructor(message: string, options: { cause?: unknown } = {}) {
+    super('Unavailable', message, options);
+  }
+}
 
 export interface Packet {
   /** The topic of an event. */

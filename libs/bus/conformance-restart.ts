@@ -176,6 +176,29 @@ export function busRestartConformance(name: string, harness: BusHarness, broker:
       ]);
     });
 
+    it('B4: what was in hand when the broker died comes back, and that was no attempt', limit, async () => {
+      const attempts: number[] = [];
+      const begun: AbortSignal[] = [];
+      const handler = async ({ attempt, signal }: Delivery): Promise<void> => {
+        attempts.push(attempt);
+        begun.push(signal);
+        if (begun.length <= 2) await new Promise(() => undefined);
+      };
+      await bus.consume(q, handler, { maxAttempts: 2 });
+      for (const lives of [1, 2]) {
+        if (lives === 1) await send(q, 1);
+        await vi.waitFor(() => expect(begun).toHaveLength(lives), soon);
+        await broker.kill();
+        // A broker that is away for long: what is in hand is given up.
+        await vi.waitFor(() => expect(begun.at(-1)?.aborted).toBe(true), soon);
+        await broker.start();
+      }
+      await vi.waitFor(() => expect(begun).toHaveLength(3), soon);
+      await empty(q);
+      expect(attempts).toEqual([1, 1, 1]);
+      expect(await bus.deadLetters.list({ limit: 1 })).toEqual([]);
+    });
+
     it('says that it takes no messages while the broker is away, and where that should be', limit, async () => {
       await bus.check();
       await broker.kill();

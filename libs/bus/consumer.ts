@@ -3,13 +3,13 @@
  *
  * H1 Handlers start in the order of the offers, also where one has to wait for its claim check.
  * H2 Every offer is settled exactly once: done, retry, dead, or back at the deadline of a stop.
- * H3 What follows an error is decided by its kind and nothing else.
+ * H3 What follows an error is decided by its kind and nothing else; a broker that was away costs no attempt.
  * H4 Whoever waits for a message is told of its death before it is settled as dead.
  */
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import { AnnealError, kindOf, toFailure, type Failure } from '@anneal/contracts/errors.ts';
 import { defaultBackoff } from './backoff.ts';
-import type { BrokerConsumer, BusLog, Intake, Offer, Verdict } from './broker.ts';
+import { BrokerAway, type BrokerConsumer, type BusLog, type Intake, type Offer, type Verdict } from './broker.ts';
 import type { Codec } from './codec.ts';
 import type { ConsumeOptions, Handler } from './port.ts';
 
@@ -173,6 +173,10 @@ export class BusConsumer {
     };
     const text = `${failure.code}: ${failure.message}`.slice(0, errorTextKept);
     const kind = kindOf(error);
+    if (error instanceof BrokerAway) {
+      this.#log.info({ ...facts, error: failure.message }, 'The broker was away; offered again, no attempt counted.');
+      return { kind: 'back' };
+    }
     switch (kind) {
       case 'retry': {
         if (offer.attempt >= this.#maxAttempts) {
@@ -180,7 +184,7 @@ export class BusConsumer {
           return { kind: 'dead', failure, error: text };
         }
         const delayMs = Math.max(0, this.#backoff(offer.attempt));
-        this.#log.warn({ ...facts, delayMs, error: failure.message }, 'An attempt failed; it is tried again.');
+        this.#log.warn({ ...facts, delayMs, error: failure.message }, 'An attempt failed; retrying.');
         return { kind: 'retry', delayMs, error: text };
       }
       case 'defect':

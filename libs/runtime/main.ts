@@ -1,4 +1,5 @@
 /** The main program of a process that runs one service. The only file of the runtime that touches the process. */
+import { AnnealError } from '@anneal/contracts/errors.ts';
 import { startServices, type RunningServices } from './serve.ts';
 import type { Service } from './service.ts';
 import { explainStart } from './start-failure.ts';
@@ -12,9 +13,14 @@ export async function runMain(service: Service): Promise<void> {
     stopOnSignals(await startServices({ services: [service], environment: process.env }));
   } catch (error) {
     process.stderr.write(`anneal ${service.name} could not start: ${explainStart(error)}`);
-    process.exitCode = 1;
+    process.exitCode = isMisconfigured(error) ? misconfiguredExitCode : 1;
   }
 }
+
+/** Wrong settings or credentials (EX_CONFIG): a supervisor that starts it again gets the same answer. */
+export const misconfiguredExitCode = 78;
+const isMisconfigured = (error: unknown): boolean =>
+  error instanceof AnnealError && (error.code === 'InvalidRequest' || error.code === 'Unauthorized');
 
 export function stopOnSignals(
   running: Pick<RunningServices, 'log' | 'stop'>,

@@ -3,16 +3,15 @@
  * stops them in two stages. The services of one process share the connection, but still speak in messages only.
  */
 import { join, resolve } from 'node:path';
-import { openBus } from '@anneal/bus/open.ts';
 import { createMint } from '@anneal/contracts/envelope.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { serviceNames, type ServiceName } from '@anneal/contracts/queues.ts';
 import { registry } from '@anneal/contracts/registry.ts';
-import { openStore } from '@anneal/store/open.ts';
 import type { Logger } from 'pino';
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import { v7 } from 'uuid';
 import { openDataFolder } from './data-folder.ts';
+import { createDependencies } from './dependencies.ts';
 import { armFromText } from './fault.ts';
 import { lockDataFolder } from './folder-lock.ts';
 import { serveHealth } from './health.ts';
@@ -28,9 +27,6 @@ import { sharedSettings } from './shared-settings.ts';
 import { startFailure } from './start-failure.ts';
 import { createStoreGate } from './store-gate.ts';
 import { startTracing } from './trace.ts';
-
-/** One writes the sign of life, the other reads those of others. */
-const presenceConnections = 2;
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -50,15 +46,13 @@ export interface ServeOptions {
   log?: Logger;
   /** The caller holds the lock of the data folder already. */
   isLocked?: boolean;
+  /** Ends the wait for a database or a broker that is not there yet. */
+  signal?: AbortSignal;
 }
 
 /** @throws AnnealError InvalidRequest naming every wrong setting. Whatever was started before a failure is stopped. */
-export async function startServices({
-  services,
-  environment,
-  log: givenLog,
-  isLocked = false,
-}: ServeOptions): Promise<RunningServices> {
+export async function startServices(options: ServeOptions): Promise<RunningServices> {
+  const { services, environment, log: givenLog, isLocked = false, signal } = options;
   refuseUnknownNames(services, environment);
   const settings = readSettings(sharedSettings, environment);
   const own = services.map((service) => ({ service, values: readSettings(service.settings, environment) }));
@@ -100,9 +94,34 @@ export async function startServices({
     const secrets = createSecrets(await loadKeys({ setting: settings.keys, dataDirectory }));
     const newId = (): string => v7();
 
-    const storeUrl = settings.storeUrl ?? `sqlite:${dataDirectory}/store.db`;
-    const busUrl = settings.busUrl ?? `sqlite:${dataDirectory}/bus.db`;
-    const store = await openStore({ url: storeUrl });
+    const dependencies = createDependencies({
+      storeUrl: settings.storeUrl ?? `sqlite:${dataDirectory}/store.db`,
+      busUrl: settings.busUrl ?? `sqlite:${dataDirectory}/bus.db`,
+      log,
+      signal,
+    });
+    const running: Partial<Record<ServiceName, RunningService>> = {};
+    const health = await serveHealth({
+      host: settings.healthHost,
+      port: settings.healthPort,
+      metrics,
+      checks: {
+        ...dependencies.checks,
+        ...Object.fromEntries(
+          services.map(({ name }) => [
+            name,
+            async () => {
+              const service = running[name];
+              if (!service) throw new AnnealError('Unavailable', `${name} has not started yet`);
+              await service.check?.();
+            },
+          ]),
+        ),
+      },
+    });
+    undo.push(() => health.stop());
+
+    const store = await dependencies.openStore();
     undo.push(() => store.close());
     const source = settings.keys === undefined ? join(dataDirectory, 'keys') : 'ANNEAL_KEYS';
     await requireSealingKeys({ store, secrets, source });
@@ -118,15 +137,12 @@ export async function startServices({
         },
       }),
     );
-    const presence = busUrl.startsWith('sqlite:')
-      ? undefined
-      : await openStore({ url: storeUrl, connections: presenceConnections });
+    const presence = await dependencies.openPresence();
     undo.push(() => presence?.close() ?? Promise.resolve());
     const gate = createStoreGate({ store, log });
     stopping.signal.addEventListener('abort', () => gate.close());
-    const openedBus = await openBus({
-      url: busUrl,
-      source: 'anneal',
+    const openedBus = await dependencies.openBus({
+      source: services.length === 1 ? `anneal.${services[0]?.name}` : 'anneal',
       store: { ...store, blobs: gate.blobs },
       presence,
       registry,
@@ -137,28 +153,6 @@ export async function startServices({
     undo.push(() => openedBus.close());
     await folder.opened();
     const bus = instrumentBus(openedBus, metrics, gate);
-
-    const running: Partial<Record<ServiceName, RunningService>> = {};
-    const health = await serveHealth({
-      host: settings.healthHost,
-      port: settings.healthPort,
-      metrics,
-      checks: {
-        bus: () => bus.check(),
-        store: () => store.check(),
-        ...Object.fromEntries(
-          services.map(({ name }) => [
-            name,
-            async () => {
-              const service = running[name];
-              if (!service) throw new AnnealError('Unavailable', `${name} has not started yet`);
-              await service.check?.();
-            },
-          ]),
-        ),
-      },
-    });
-    undo.push(() => health.stop());
 
     for (const { service, values } of own) {
       const started = await service.start(

@@ -52,7 +52,7 @@ describe.skipIf(server === undefined)('a bus on a NATS server of its own', () =>
   it('what a foreign consumer terminates, or the server gives up, is a dead letter', async () => {
     const bus = await open();
     await bus.send({ queue: q, messages: [todo(1)] });
-    const link = await Link.open({ url, source: 'stranger', id: 'stranger', log: silent });
+    const link = await Link.open({ url, name: 'stranger', id: 'stranger', log: silent });
     const address = link.names.address(q);
     const message = await link.nc.request(`$JS.API.CONSUMER.MSG.NEXT.${address.stream}.${address.durable}`, '', {
       timeout: 5000,

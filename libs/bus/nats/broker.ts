@@ -8,13 +8,13 @@
  */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Msg } from '@nats-io/transport-node';
-import { randomUUID } from 'node:crypto';
 import type { Store } from '@anneal/store/port.ts';
 import { NoRespondersError, RequestError } from '@nats-io/transport-node';
 import { Members } from '../active/members.ts';
 import { groupQueue, type Broker, type BrokerConsumer, type BusLog, type Intake, type Packet } from '../broker.ts';
 import { matcherOf } from '../pattern.ts';
 import type { DeadLetters } from '../port.ts';
+import { nameProcess } from '../process-name.ts';
 import { bringForward } from '../topology.ts';
 import { consumeAdvisories } from './advisories.ts';
 import { Consumption } from './consumption.ts';
@@ -33,7 +33,7 @@ import { ackWaitMs, Topology, topologySteps } from './topology.ts';
 const tickMs = 1_000;
 const checkMs = 3_000;
 const aliveMs = 1_000;
-const inboxRoot = '_INBOX.anneal.';
+const inboxRoot = '_INBOX.anneal.replies.';
 
 export class NatsBroker implements Broker {
   readonly inbox: string;
@@ -82,8 +82,8 @@ export class NatsBroker implements Broker {
     now: () => Date;
     log: BusLog;
   }): Promise<NatsBroker> {
-    const id = randomUUID();
-    const link = await Link.open({ url: options.url, source: options.source, id, log: options.log });
+    const { connection, replica: id } = nameProcess(options.source);
+    const link = await Link.open({ url: options.url, name: connection, id, log: options.log });
     link.nc.subscribe(link.names.alive(id), {
       callback: (error, message) => {
         if (!error) message.respond();
@@ -189,7 +189,7 @@ export class NatsBroker implements Broker {
     return this.#join(queue, consumption, intake);
   }
 
-  readonly isInbox = (address: string): boolean => address.startsWith(inboxRoot);
+  readonly isInbox = (address: string): boolean => address.startsWith('_INBOX.anneal.');
 
   onAnswer(take: (bytes: string | Uint8Array) => void): void {
     this.#takeAnswer = take;

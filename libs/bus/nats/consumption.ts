@@ -43,6 +43,8 @@ export class Consumption implements BrokerConsumer {
   /** What belongs to an earlier one was lost. */
   #epoch = 0;
   #gate: Promise<void> | undefined;
+  /** In hand when the connection was lost for too long: no attempt at them has ended. */
+  #uncounted: Held[] = [];
   #puller: Puller | undefined;
   #draining = false;
 
@@ -88,6 +90,7 @@ export class Consumption implements BrokerConsumer {
   lose(): void {
     if (this.#held.size === 0) return;
     for (const held of this.#held) clearTimeout(held.timer);
+    this.#uncounted.push(...this.#held);
     this.#epoch += 1;
     this.#held.clear();
     this.#lanes.clear();
@@ -109,8 +112,13 @@ export class Consumption implements BrokerConsumer {
     await Promise.all([...this.#held].map((held) => this.#settle(held, { kind: 'back' }, this.#epoch)));
   }
 
+  /** The connection is back. */
   reset(): void {
-    this.#puller?.reset();
+    const uncounted = this.#uncounted.splice(0);
+    const noted = Promise.all(uncounted.map((held) => this.#settlement.untried(held)));
+    // Each delivery counts unless a record says otherwise, so the records are there first.
+    if (uncounted.length === 0) this.#puller?.reset();
+    else void noted.finally(() => this.#puller?.reset());
   }
 
   /** Every second or so. */

@@ -3,7 +3,7 @@ import type { BusLog } from '../broker.ts';
 import { Link } from './link.ts';
 
 export async function dropNatsPrefix({ url, log }: { url: string; log: BusLog }): Promise<void> {
-  const link = await Link.open({ url, source: 'anneal/drop', id: 'drop', log });
+  const link = await Link.open({ url, name: 'anneal/drop', id: 'drop', log });
   const names = new Set(Object.values(link.names.stream));
   for await (const name of link.jsm.streams.names()) if (names.has(name)) await link.jsm.streams.delete(name);
   await link.close();

@@ -2,7 +2,7 @@
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { JetStreamApiError, jetstreamManager, type JetStreamManager, type StoredMsg } from '@nats-io/jetstream';
 import { AuthorizationError, connect, type NatsConnection } from '@nats-io/transport-node';
-import type { BusLog } from '../broker.ts';
+import { BrokerAway, type BusLog } from '../broker.ts';
 import { isUnproved } from '../certificate.ts';
 import { createNames, type Names } from './names.ts';
 import { readNatsUrl } from './url.ts';
@@ -49,14 +49,14 @@ export class Link {
   }
 
   /** @throws AnnealError InvalidRequest for a wrong URL, Unauthorized, Unavailable when nobody answers there. */
-  static async open(options: { url: string; source: string; id: string; log: BusLog }): Promise<Link> {
+  static async open(options: { url: string; name: string; id: string; log: BusLog }): Promise<Link> {
     const { connection, prefix, replicas } = await readNatsUrl(options.url);
     const at = `NATS at ${String(connection.servers)}`;
     let nc: NatsConnection;
     try {
       nc = await connect({
         ...connection,
-        name: options.source,
+        name: options.name,
         maxReconnectAttempts: -1,
         reconnectTimeWait: 250,
         reconnectJitter: 100,
@@ -163,7 +163,8 @@ export class Link {
       } catch (error) {
         if (error instanceof AnnealError) throw error;
         const refused = error instanceof JetStreamApiError && error.status !== notReady;
-        if (refused || this.closed || performance.now() > end) throw unavailable(what, error);
+        if (refused || this.closed) throw unavailable(what, error);
+        if (performance.now() > end) throw new BrokerAway(`${what}: ${textOf(error)}.`, { cause: error });
         await new Promise((resolve) => setTimeout(resolve, againMs));
       }
     }
@@ -205,13 +206,17 @@ export class Link {
 }
 
 function unauthorized(what: string, cause: Error): AnnealError {
-  return new AnnealError('Unauthorized', `${what}: ${cause.message}.`, { cause });
+  return new AnnealError('Unauthorized', `${what}: ${cause.message}.`, {
+    cause,
+    details: { remedy: 'Correct the user, the password, the token or the authority (ca=FILE) in ANNEAL_BUS_URL.' },
+  });
 }
 
 export function unavailable(what: string, cause: unknown): AnnealError {
-  const reason = cause instanceof Error ? cause.message : String(cause);
-  return new AnnealError('Unavailable', `${what}: ${reason}.`, { cause });
+  return new AnnealError('Unavailable', `${what}: ${textOf(cause)}.`, { cause });
 }
+
+const textOf = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause));
 
 export function isAbsent(error: unknown): boolean {
   return error instanceof JetStreamApiError && (error.status === 404 || error.code === lostInput);

@@ -8,6 +8,7 @@
  */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { createInbox, headers, type Msg, type MsgHdrs, type Subscription } from '@nats-io/transport-node';
+import { BrokerAway } from '../broker.ts';
 import type { Link } from './link.ts';
 
 const windowSize = 1_024;
@@ -137,7 +138,7 @@ export class Publisher {
     for (const [token, pending] of this.#pending) {
       if (now > pending.deadline) {
         const reason = this.#link.trouble ?? 'JetStream did not confirm it';
-        this.#end(token)?.reject(new AnnealError('Unavailable', `A message was not sent in time. ${reason}.`));
+        this.#end(token)?.reject(new BrokerAway(`A message was not sent in time. ${reason}.`));
       } else if (this.#link.connected && now - pending.sentAt > olderThanMs) {
         this.#send(token, pending);
       }

@@ -9,6 +9,7 @@ import { Members } from '../active/members.ts';
 import { groupQueue, type Broker, type BrokerConsumer, type BusLog, type Intake, type Packet } from '../broker.ts';
 import { matcherOf } from '../pattern.ts';
 import type { DeadLetters } from '../port.ts';
+import { nameProcess } from '../process-name.ts';
 import { bringForward } from '../topology.ts';
 import { createAfterlife } from './afterlife.ts';
 import { Asker, isMissing } from './channel.ts';
@@ -31,6 +32,7 @@ import { Written } from './written.ts';
 interface Parts {
   readonly endpoint: Endpoint;
   readonly names: Names;
+  readonly replica: string;
   readonly sending: Link;
   readonly consuming: Link;
   readonly registry: Registry;
@@ -97,7 +99,8 @@ export class RabbitmqBroker implements Broker {
     now: () => Date;
     log: BusLog;
   }): Promise<RabbitmqBroker> {
-    const { endpoint, source, store, presence, newId, now, log } = options;
+    const { endpoint, source, store, newId, now, log } = options;
+    const { connection, replica } = nameProcess(source);
     const names = new Names(endpoint);
     const system = `rabbitmq:${endpoint.prefix}`;
     await bringForward({ store, id: system, by: newId(), steps: topologySteps, log });
@@ -105,24 +108,33 @@ export class RabbitmqBroker implements Broker {
     const notes = await Notes.open({ store, log });
     const written = await Written.open({ store, log });
     await notes.sweep(new Date(now().getTime() - notesKeptMs).toISOString());
-    const sending = await Link.open({ endpoint, name: `${source} sends`, log });
-    const consuming = await Link.open({ endpoint, name: `${source} consumes`, log }).catch(async (error: unknown) => {
-      await sending.close();
+    const sending = await Link.open({ endpoint, name: `${connection} sends`, log });
+    const links = [sending];
+    try {
+      const consuming = await Link.open({ endpoint, name: `${connection} consumes`, log });
+      links.push(consuming);
+      const parts = { endpoint, names, replica, sending, consuming, registry, notes, written, store, newId, now, log };
+      return await RabbitmqBroker.#join(parts, options.presence);
+    } catch (error) {
+      await Promise.all(links.map((link) => link.close()));
       throw error;
-    });
+    }
+  }
+
+  static async #join(parts: Parts, presence: Store): Promise<RabbitmqBroker> {
+    const { endpoint, names, sending, consuming, store, now, log } = parts;
     const publisher = new Publisher({
       link: sending,
       timeoutMs: endpoint.sendTimeoutMs,
       prepare: (channel) => channel.assertExchange(names.events, 'topic', { durable: true }),
     });
-    const inbox = new Inbox({ link: consuming, prefix: names.queue('anneal.replies.') });
+    const inbox = new Inbox({ link: consuming, name: names.replies(parts.replica) });
     await inbox.ready;
     const graveyard = await Graveyard.open({
       store,
       now,
       resend: ({ queue, subject, content }) => broker.#resend({ queue, subject, content }),
     });
-    const parts: Parts = { endpoint, names, sending, consuming, registry, notes, written, store, newId, now, log };
     const asker = new Asker(consuming);
     // The inbox goes with its connection: the broker knows which of them are left.
     const isGone = (id: string): Promise<boolean> =>
@@ -169,12 +181,13 @@ export class RabbitmqBroker implements Broker {
     intake: Intake,
   ): Promise<BrokerConsumer> {
     matcherOf(patterns);
-    const { names } = this.#parts;
+    const { names, newId } = this.#parts;
     if (group === undefined) {
       const queue = `listener of ${patterns.join(', ')}`;
       const prepare = async (channel: Channel): Promise<string> => {
         await channel.assertExchange(names.events, 'topic', { durable: true });
-        const made = await channel.assertQueue('', { exclusive: true, durable: false, autoDelete: true });
+        const name = names.listener(this.#parts.replica, newId());
+        const made = await channel.assertQueue(name, { exclusive: true, durable: false, autoDelete: true });
         for (const pattern of patterns) await channel.bindQueue(made.queue, names.events, pattern);
         return made.queue;
       };

@@ -4,6 +4,7 @@
  */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Channel } from 'amqplib';
+import { BrokerAway } from '../broker.ts';
 import { reasonOf, type Link } from './link.ts';
 
 const answerMs = 15_000;
@@ -43,13 +44,9 @@ export class Asker {
         if (code === 404 || code === 405 || code === 406) throw error;
         this.#channel = undefined;
         if (performance.now() + pollMs > deadline) {
-          throw new AnnealError(
-            'Unavailable',
-            `The broker does not answer. ${this.#link.trouble ?? reasonOf(error)}.`,
-            {
-              cause: error,
-            },
-          );
+          throw new BrokerAway(`The broker does not answer. ${this.#link.trouble ?? reasonOf(error)}.`, {
+            cause: error,
+          });
         }
         await new Promise((resolve) => void setTimeout(resolve, pollMs));
       }

@@ -1,5 +1,4 @@
 /** Where the answers to this process arrive: a queue that is its own and goes with its connection. */
-import { randomUUID } from 'node:crypto';
 import type { ChannelModel } from 'amqplib';
 import type { Link, LinkUser } from './link.ts';
 
@@ -11,9 +10,9 @@ export class Inbox implements LinkUser {
   readonly #ready = Promise.withResolvers<void>();
   #take: (bytes: Uint8Array) => void = () => undefined;
 
-  constructor({ link, prefix }: { link: Link; prefix: string }) {
+  constructor({ link, name }: { link: Link; name: string }) {
     this.#link = link;
-    this.name = `${prefix}${randomUUID()}`;
+    this.name = name;
     link.use(this);
   }
 

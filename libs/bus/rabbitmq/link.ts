@@ -20,8 +20,8 @@ export interface LinkUser {
 
 const firstWaitMs = 50;
 const longestWaitMs = 2000;
-/** A broker that starts together with us is waited for; one that is not there is told. */
-const patienceMs = 15_000;
+/** For a broker that has just been started; a process waits longer by opening again. */
+const patienceMs = 2_000;
 
 export class Link {
   model: ChannelModel | undefined;
@@ -56,11 +56,13 @@ export class Link {
         if (/ACCESS[_-]REFUSED|403/.test(reason)) {
           throw new AnnealError('Unauthorized', `${shown} refuses the credentials or the virtual host: ${reason}.`, {
             cause,
+            details: { remedy: 'Correct the user, the password or the virtual host in ANNEAL_BUS_URL.' },
           });
         }
         if (isUnproved(cause)) {
           throw new AnnealError('Unauthorized', `${shown} cannot prove by its certificate who it is: ${reason}.`, {
             cause,
+            details: { remedy: 'Name the authority that signed its certificate: ca=FILE in ANNEAL_BUS_URL.' },
           });
         }
         if (performance.now() + waitMs > deadline) {

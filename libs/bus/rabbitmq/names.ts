@@ -53,6 +53,16 @@ export class Names {
     return this.#prefix + name;
   }
 
+  /** The answers to the questions of one process. */
+  replies(replica: string): string {
+    return this.queue(`anneal.replies.${replica}`);
+  }
+
+  /** What one process hears without a group. */
+  listener(replica: string, id: string): string {
+    return this.queue(`anneal.listeners.${replica}.${id}`);
+  }
+
   get events(): string {
     return `${this.#prefix}anneal.events`;
   }

@@ -10,6 +10,7 @@
  */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Channel, ChannelModel, ConfirmChannel, Options } from 'amqplib';
+import { BrokerAway } from '../broker.ts';
 import { reasonOf, type Link, type LinkUser } from './link.ts';
 
 export interface Letter {
@@ -275,7 +276,7 @@ export class Publisher implements LinkUser {
       // In the order of the calls, all with the same time to live.
       if (batch.deadline > now) break;
       const trouble = this.#link.trouble ?? 'The broker did not confirm it';
-      this.#fail(batch, new AnnealError('Unavailable', `Not sent within ${this.#timeoutMs} ms. ${trouble}.`));
+      this.#fail(batch, new BrokerAway(`Not sent within ${this.#timeoutMs} ms. ${trouble}.`));
     }
     if (this.#batches.size > 0) return;
     clearInterval(this.#sweeper);

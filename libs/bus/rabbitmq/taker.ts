@@ -5,7 +5,8 @@
  *    gives the messages out again.
  * T2 Offers are made in the order of delivery, also where one waits for its note.
  * T3 In an ordered queue one event of a subject is offered at a time, retries included; it keeps its place at the broker.
- * T4 What goes back without having been tried is noted before, so that it is not counted.
+ * T4 What goes back without having been tried is noted, so that it is not counted: before it is given back, or when the
+ *    connection is lost.
  */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Channel, ChannelModel, ConsumeMessage } from 'amqplib';
@@ -103,7 +104,9 @@ export class Taker implements BrokerConsumer, LinkUser {
   }
 
   down(): void {
+    const held = [...this.#held];
     this.#lost();
+    this.#uncount(held);
   }
 
   drain(): void {
@@ -169,7 +172,10 @@ export class Taker implements BrokerConsumer, LinkUser {
         });
         opened.on('close', () => {
           if (this.#channel !== opened) return;
+          const held = [...this.#held];
           this.#lost();
+          // The connection says a moment later that it is lost. A channel that ends alone may end because of a message.
+          setImmediate(() => link.model !== model && this.#uncount(held));
           setTimeout(() => alive() && void this.#open(model), reopenMs);
         });
         await this.#consume(opened, intake);
@@ -309,6 +315,11 @@ export class Taker implements BrokerConsumer, LinkUser {
     );
     for (const item of items) item.noted = true;
     await this.#options.notes?.write(notes);
+  }
+
+  /** T4: this process lives, so the loss of the connection was no attempt at what it had in hand. */
+  #uncount(items: readonly Item[]): void {
+    if (items.length > 0 && !this.#closed) void this.#note(items);
   }
 
   #lost(): void {

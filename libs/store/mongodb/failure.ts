@@ -67,6 +67,10 @@ export async function patiently<R>(run: () => Promise<R>, patienceMs: number): P
   }
 }
 
+/** AuthenticationFailed, as MongoDB and as its service says it. */
+export const isRefusedLogin = (error: unknown): error is MongoServerError =>
+  error instanceof MongoServerError && (error.code === 18 || error.code === 8000);
+
 /** `place` is the server's address without credentials. */
 export function asAnneal(place: string, error: unknown): unknown {
   if (error instanceof AnnealError || !(error instanceof Error)) return error;

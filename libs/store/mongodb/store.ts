@@ -11,7 +11,7 @@ import type { OpenStoreOptions } from '../open.ts';
 import { blobsOn } from './blobs.ts';
 import { Bodies } from './bodies.ts';
 import { MongoCollection, type Shared } from './collection.ts';
-import { asAnneal } from './failure.ts';
+import { asAnneal, isRefusedLogin } from './failure.ts';
 import { fieldsOf, makeIndexes } from './indexes.ts';
 import { runStep } from './step.ts';
 import type { Stored } from './stored.ts';
@@ -27,10 +27,19 @@ interface Known {
   ready: Promise<void>;
 }
 
+/** Servers that refuse every connection for this long are not there. */
+const refusedMs = 1_500;
+
 export async function openMongoStore({ url, connections }: OpenStoreOptions): Promise<Store> {
   const place = placeOf(url);
   const failure = (error: unknown): unknown => asAnneal(place, error);
   const { client, majority } = await connect({ url, connections }).catch((error: unknown) => {
+    if (isRefusedLogin(error)) {
+      throw new AnnealError('Unauthorized', `The store at ${place} refuses the credentials: ${error.message}.`, {
+        cause: error,
+        details: { remedy: 'Correct the user, the password or authSource in ANNEAL_STORE_URL.' },
+      });
+    }
     throw failure(error);
   });
   // A read at the primary then sees what was acknowledged and never what a failover takes back.
@@ -110,7 +119,7 @@ async function connect(options: {
 }): Promise<{ client: MongoClient; majority: boolean }> {
   const client = clientFor(options);
   try {
-    await client.connect();
+    await Promise.race([client.connect(), refusal(client)]);
     const hello = await client.db('admin').command({ hello: 1 });
     // A single server has no majority to read from, and some refuse to be asked.
     return { client, majority: typeof hello['setName'] === 'string' || hello['msg'] === 'isdbgrid' };
@@ -118,6 +127,18 @@ async function connect(options: {
     await client.close();
     throw error;
   }
+}
+
+/** Rejects with the reason when no server answers at all, long before the driver gives up looking for one. */
+function refusal(client: MongoClient): Promise<never> {
+  const since = performance.now();
+  let answered = false;
+  client.once('serverHeartbeatSucceeded', () => (answered = true));
+  return new Promise((_resolve, reject) => {
+    client.on('serverHeartbeatFailed', ({ failure }) => {
+      if (!answered && performance.now() - since > refusedMs) reject(failure);
+    });
+  });
 }
 
 /** @throws AnnealError InvalidRequest for a URL that the driver does not understand. */

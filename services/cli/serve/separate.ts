@@ -3,14 +3,16 @@
  *
  * P1. A process is started again until it is told to stop, with growing pauses while it keeps dying.
  * P2. None outlives this process, however that ends: each has a pipe to it and ends when the pipe closes (orphan.mjs).
+ * P3. A process that waits for its broker or database is waited for without a limit; one with wrong settings ends all.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
-import { mkdir, open, rename, writeFile } from 'node:fs/promises';
+import { mkdir, open, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { serviceNames, type ServiceName } from '@anneal/contracts/queues.ts';
+import { misconfiguredExitCode } from '@anneal/runtime/main.ts';
 import { freePort } from './port.ts';
 
 export type Replicas = Readonly<Partial<Record<ServiceName, number>>>;
@@ -20,10 +22,12 @@ export interface SeparateServices {
 }
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
+const misconfigured = `exit status ${misconfiguredExitCode}`;
 const orphan = new URL('../orphan.mjs', import.meta.url).href;
-/** For a machine that is slow: what ends is started again and told, and only what hangs is waited for so long. */
+/** For a slow machine: what ends is started again, and only what hangs is waited for so long. */
 const readySeconds = 180;
 const progressSeconds = 5;
+const repeatSeconds = 60;
 
 interface Slot {
   readonly name: string;
@@ -38,8 +42,8 @@ export async function startSeparately(parameters: {
   environment: Readonly<Record<string, string | undefined>>;
   dataDirectory: string;
   onDeath: (death: { name: string; reason: string }) => void;
-  /** Every few seconds while it takes long. */
-  onWaiting: (waiting: { names: readonly string[]; seconds: number }) => void;
+  /** While it takes long: when what is waited for changes, and every minute. `reason`: the dependency that is missing. */
+  onWaiting: (waiting: { names: readonly string[]; seconds: number; reason: string | undefined }) => void;
   signal: AbortSignal;
 }): Promise<SeparateServices> {
   const { replicas, environment, dataDirectory, onDeath, onWaiting, signal } = parameters;
@@ -54,6 +58,8 @@ export async function startSeparately(parameters: {
     }
   }
   const stopping = new AbortController();
+  /** Ended by wrong settings. */
+  const refused = new Set<Slot>();
 
   /** Who runs where, for those who look, and for tests that kill. One at a time, so that the last one stays. */
   let told = Promise.resolve();
@@ -101,6 +107,10 @@ export async function startSeparately(parameters: {
       const started = performance.now();
       const reason = await run(slot);
       if (stopping.signal.aborted) return;
+      if (reason === misconfigured) {
+        refused.add(slot);
+        return;
+      }
       onDeath({ name: slot.name, reason });
       pauseMs = performance.now() - started > 10_000 ? 100 : Math.min(pauseMs * 2, 10_000); // P1
       await delay(pauseMs, undefined, { signal: stopping.signal }).catch(() => undefined);
@@ -117,35 +127,48 @@ export async function startSeparately(parameters: {
   const waiting = new Set(slots);
   const began = performance.now();
   const elapsed = (): number => (performance.now() - began) / 1000;
-  let toldAt = 0;
-  while (waiting.size > 0 && elapsed() < readySeconds && !signal.aborted) {
+  let report = { at: 0, text: '' };
+  let aloneSince = 0;
+  while (waiting.size > 0 && refused.size === 0 && elapsed() - aloneSince < readySeconds && !signal.aborted) {
+    let reason: string | undefined;
     await Promise.all(
       [...waiting].map(async (slot) => {
-        if (await isReady(slot.healthPort)) waiting.delete(slot);
+        const readiness = await readinessOf(slot.healthPort);
+        if (readiness.ready) waiting.delete(slot);
+        reason ??= readiness.missing;
       }),
     );
     if (waiting.size === 0) break;
-    if (elapsed() - toldAt >= progressSeconds) {
-      toldAt = elapsed();
-      onWaiting({ names: [...waiting].map(({ name }) => name), seconds: Math.round(toldAt) });
+    if (reason !== undefined) aloneSince = elapsed(); // P3
+    const text = reason ?? [...waiting].map(({ name }) => name).join(' ');
+    const silent = elapsed() - report.at;
+    if (silent >= repeatSeconds || (silent >= progressSeconds && text !== report.text)) {
+      report = { at: elapsed(), text };
+      onWaiting({ names: [...waiting].map(({ name }) => name), seconds: Math.round(report.at), reason });
     }
     await delay(100);
   }
   if (waiting.size > 0) {
     await stop();
     signal.throwIfAborted();
+    for (const { name } of refused) {
+      const log = (await readFile(join(logs, `${name}.log`), 'utf8')).trimEnd().split('\n').slice(-2).join('\n');
+      throw new AnnealError('InvalidRequest', log);
+    }
     const names = [...waiting].map(({ name }) => join(logs, `${name}.log`));
     throw new AnnealError('Unavailable', `Not ready after ${readySeconds} seconds; see ${names.join(', ')}.`);
   }
   return { stop };
 }
 
-async function isReady(port: number): Promise<boolean> {
+/** `missing`: the broker or database that it waits for. */
+async function readinessOf(port: number): Promise<{ ready: boolean; missing: string | undefined }> {
   try {
     const response = await fetch(`http://127.0.0.1:${port}/health/ready`, { signal: AbortSignal.timeout(3000) });
-    await response.body?.cancel();
-    return response.ok;
+    const { checks } = (await response.json()) as { checks: Readonly<Record<string, string>> };
+    const missing = [checks['store'], checks['bus']].find((check) => check?.startsWith('waiting for'));
+    return { ready: response.ok, missing };
   } catch {
-    return false;
+    return { ready: false, missing: undefined };
   }
 }

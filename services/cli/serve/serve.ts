@@ -125,11 +125,15 @@ async function runServices(
         environment: settings,
         dataDirectory,
         onDeath: ({ name, reason }) => context.output.note(`${name} died (${reason}) and is started again.`),
-        onWaiting: ({ names, seconds }) =>
-          context.output.note(`Waiting for ${names.join(', ')} to be ready, ${seconds} s so far.`),
+        onWaiting: ({ names, seconds, reason }) =>
+          context.output.note(
+            reason === undefined
+              ? `Waiting for ${names.join(', ')} to be ready, ${seconds} s so far.`
+              : `The services are ${reason} (${seconds} s so far)`,
+          ),
         signal: interrupt,
       })
-    : await startServices({ services, environment: settings, isLocked: true });
+    : await startServices({ services, environment: settings, isLocked: true, signal: interrupt });
   try {
     const client = await connect({ authUrl, username, password, project });
     const greet = async (lab: Lab | undefined): Promise<void> => {
@@ -219,6 +223,7 @@ export async function serveOne(parameters: {
   }
   const running = await startServices({
     services: [service],
+    signal: context.interrupt,
     environment: {
       ...context.environment,
       ANNEAL_DATA: resolve(context.cwd, data),

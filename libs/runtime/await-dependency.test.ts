@@ -1,0 +1,52 @@
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import { describe, expect, it } from 'vitest';
+import { awaitDependency } from './await-dependency.ts';
+
+function scene(outcomes: readonly (string | AnnealError)[]) {
+  const lines: string[] = [];
+  const reasons: string[] = [];
+  const left = [...outcomes];
+  const log = {
+    warn: (_facts: object, text: string) => void lines.push(`warn ${text}`),
+    info: (_facts: object, text: string) => void lines.push(`info ${text}`),
+  };
+  const open = (): Promise<string> => {
+    const outcome = left.shift() ?? 'open';
+    return outcome instanceof AnnealError ? Promise.reject(outcome) : Promise.resolve(outcome);
+  };
+  const start = (signal?: AbortSignal) =>
+    awaitDependency({ what: 'the broker', open, onWaiting: (reason) => void reasons.push(reason), log, signal });
+  return { lines, reasons, start };
+}
+const refused = new AnnealError('Unavailable', 'amqp://b cannot be reached: ECONNREFUSED.');
+
+describe('a dependency that is opened', () => {
+  it('at once costs no line in the log', async () => {
+    const { lines, start } = scene(['it']);
+    expect(await start()).toBe('it');
+    expect(lines).toEqual([]);
+  });
+
+  it('D2: late is waited for, with one line that says why and one when it is there', async () => {
+    const { lines, reasons, start } = scene([refused, refused, 'it']);
+    expect(await start()).toBe('it');
+    expect(lines).toEqual([
+      'warn waiting for the broker; not ready until it answers: amqp://b cannot be reached: ECONNREFUSED.',
+      'info the broker is there; starting',
+    ]);
+    expect(reasons).toEqual(Array(2).fill('waiting for the broker: amqp://b cannot be reached: ECONNREFUSED.'));
+  });
+
+  it.each(['Unauthorized', 'InvalidRequest', 'NotSupported'] as const)('D1: %s ends the wait', async (code) => {
+    const { start } = scene([refused, new AnnealError(code, 'no')]);
+    await expect(start()).rejects.toMatchObject({ code });
+  });
+
+  it('is not waited for any longer when the process stops', async () => {
+    const { start } = scene(Array<AnnealError>(1000).fill(refused));
+    const stopping = new AbortController();
+    const waiting = start(stopping.signal);
+    stopping.abort(new Error('stopped'));
+    await expect(waiting).rejects.toThrow('stopped');
+  });
+});

@@ -1,0 +1,44 @@
+/**
+ * Opens what a process depends on, and waits while it is not there: a broker or a database that starts later than its
+ * services is no reason to end.
+ *
+ * D1 Only Unavailable is waited for. A wrong URL or wrong credentials are an error at once.
+ * D2 One line in the log says what the process waits for and why; one more says when it is there.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import { AnnealError, toFailure } from '@anneal/contracts/errors.ts';
+
+const firstWaitMs = 250;
+const longestWaitMs = 2_000;
+
+export interface AwaitedDependency<T> {
+  /** As the log and /health/ready call it, e.g. `the broker`. */
+  readonly what: string;
+  readonly open: () => Promise<T>;
+  /** Why the process is not ready, for /health/ready. */
+  readonly onWaiting: (reason: string) => void;
+  readonly log: { warn(facts: object, text: string): void; info(facts: object, text: string): void };
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** @throws AnnealError of any kind but Unavailable; the reason of the signal. */
+export async function awaitDependency<T>(parameters: AwaitedDependency<T>): Promise<T> {
+  const { what, open, onWaiting, log, signal } = parameters;
+  const since = performance.now();
+  let waits = false;
+  for (let waitMs = firstWaitMs; ; waitMs = Math.min(longestWaitMs, waitMs * 2)) {
+    signal?.throwIfAborted();
+    try {
+      const opened = await open();
+      if (waits) log.info({ seconds: Math.round((performance.now() - since) / 1000) }, `${what} is there; starting`);
+      return opened;
+    } catch (error) {
+      if (!(error instanceof AnnealError) || error.code !== 'Unavailable') throw error;
+      const reason = toFailure(error).message;
+      onWaiting(`waiting for ${what}: ${reason}`);
+      if (!waits) log.warn({}, `waiting for ${what}; not ready until it answers: ${reason}`);
+      waits = true;
+      await delay(waitMs, undefined, { ...(signal && { signal }) }).catch(() => undefined);
+    }
+  }
+}
