@@ -16,7 +16,12 @@ export class BrokerAway extends AnnealError {
   }
 }
 
+/** What an envelope is on the wire: a CloudEvent in structured mode, on every broker. */
+export const contentType = 'application/cloudevents+json';
+
 export interface Packet {
+  /** Of the CloudEvent; absent where an operator sends bytes again as they were. */
+  readonly id?: string;
   /** The topic of an event. */
   readonly type: string;
   /** Events of one subject are delivered in order. */

@@ -46,13 +46,13 @@ export function createCodec(options: { registry: ReadonlyMap<string, Definition>
       if (!parsed.success) throw refused('Defect', `The envelope of ${message.type}`, parsed.error);
       validated(message, 'Defect');
       const bytes = JSON.stringify(message);
-      const { type, subject } = message;
-      if (!isOver(bytes)) return { type, subject, bytes };
+      const { id, type, subject } = message;
+      if (!isOver(bytes)) return { id, type, subject, bytes };
       const data = JSON.stringify(message.data);
-      if (!isOver(data)) return { type, subject, bytes };
+      if (!isOver(data)) return { id, type, subject, bytes };
       return blobs.put(data).then((dataref) => {
         const { data: _travelsInTheStore, ...rest } = message;
-        return { type, subject, bytes: JSON.stringify({ ...rest, dataref }) };
+        return { id, type, subject, bytes: JSON.stringify({ ...rest, dataref }) };
       });
     },
 

@@ -16,7 +16,7 @@ export interface BrokerOfOurs {
 const q = 'test.q';
 const soon = { timeout: 30_000, interval: 10 };
 /** A broker takes its time to start where others work too. */
-const limit = { timeout: 180_000 };
+const limit = { timeout: 600_000 };
 const numbers = (n: number): number[] => Array.from({ length: n }, (_, index) => index);
 const nOf = ({ message }: Delivery): number => (message.data as { n: number }).n;
 const pause = (): Promise<void> => new Promise((resolve) => void setTimeout(resolve, 1));

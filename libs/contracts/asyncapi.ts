@@ -1,8 +1,12 @@
-/** The AsyncAPI 3 document and the JSON Schemas of what is on the wire, made from the zod schemas. Pure. */
+/**
+ * The AsyncAPI 3 document and the JSON Schemas of what is on the wire, made from the zod schemas. Pure. The document is
+ * complete in itself: all schemas are in it.
+ */
 import { z } from 'zod';
 import type { Definition } from './define.ts';
 import { answerSchema, answerType, envelopeSchema } from './envelope.ts';
 import type { Json, JsonObject } from './json.ts';
+import { bindingsOf, natsAddress, operationBindings, servers, type Route } from './asyncapi-bindings.ts';
 import { requestsQueue, serviceNames, type ServiceName } from './queues.ts';
 
 const schemaOf = (schema: z.ZodType, io: 'input' | 'output'): JsonObject =>
@@ -24,13 +28,32 @@ export function jsonSchemas(definitions: Iterable<Definition>): Record<string, J
 }
 
 const idOf = (type: string): string => type.replaceAll(/[^A-Za-z0-9]/g, '_');
+const schemaReference = (name: string): JsonObject => ({ $ref: `#/components/schemas/${idOf(name)}` });
+
+/** A schema as a part of the document: what refers to its own root refers to its place there. */
+function placed(name: string, value: Json): Json {
+  if (Array.isArray(value)) return value.map((each) => placed(name, each));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .filter(([key]) => key !== '$schema' && key !== '$id')
+      .map(([key, each]) => [
+        key,
+        key === '$ref' && typeof each === 'string' && each.startsWith('#')
+          ? `#/components/schemas/${idOf(name)}${each.slice(1)}`
+          : placed(name, each),
+      ]),
+  );
+}
+
 const messageReference = (type: string): JsonObject => ({ $ref: `#/components/messages/${idOf(type)}` });
 
 interface Channel {
   address: string;
+  route: Route;
   description: string;
   types: string[];
-  /** Who takes from it; without one, whoever likes. */
+  /** The service that takes from it; an event has none, and any listener may. */
   receiver?: string;
 }
 
@@ -42,6 +65,7 @@ function channelsOf(byFile: Readonly<Record<string, readonly Definition[]>>): Ch
     if (calls.length === 0) continue;
     channels.push({
       address: requestsQueue(service satisfies ServiceName),
+      route: 'queue',
       description: `Questions to the ${service} service. Answers go to the question’s replyto.`,
       types: calls.map(({ type }) => type),
       receiver: service,
@@ -52,99 +76,109 @@ function channelsOf(byFile: Readonly<Record<string, readonly Definition[]>>): Ch
   channels.push(
     {
       address: 'anneal.{provider}.requests',
+      route: 'queue',
       description: 'Requests to the provider of a resource type, on the queue that it announced.',
       types: toProvider,
       receiver: 'provider',
     },
     {
       address: 'anneal.scheduling.shard.{shard}',
+      route: 'queue',
       description: 'What concerns the stacks of one shard. It has one active consumer.',
       types: ['resource.response', 'timer.fired', 'stack.create', 'stack.update', 'stack.delete', 'stack.signal'],
       receiver: 'scheduling',
     },
     {
       address: 'anneal.announcements',
+      route: 'queue',
       description: 'Sent to anneal.templating.requests and to anneal.scheduling.requests at each start of a provider.',
       types: ['provider.announced'],
       receiver: 'templating and scheduling',
     },
   );
   for (const { type, description } of byFile['events'] ?? [])
-    channels.push({ address: type, description, types: [type] });
+    channels.push({ address: type, route: 'event', description, types: [type] });
   return channels;
+}
+
+function messageOf(type: string, summary: string, data: JsonObject): JsonObject {
+  return {
+    name: type,
+    summary,
+    contentType: 'application/cloudevents+json',
+    bindings: { amqp: { contentEncoding: 'utf-8', messageType: type, bindingVersion: '0.3.0' } },
+    payload: {
+      allOf: [schemaReference('envelope'), { properties: { type: { const: type }, data }, required: ['data'] }],
+    },
+  };
+}
+
+function channelOf({ address, route, description, types }: Channel): JsonObject {
+  return {
+    address,
+    description,
+    ...(address.includes('{') && {
+      parameters: Object.fromEntries([...address.matchAll(/\{(\w+)\}/g)].map(([, name]) => [name, {}])),
+    }),
+    messages: Object.fromEntries(types.map((type) => [idOf(type), messageReference(type)])),
+    bindings: bindingsOf(route, address),
+    'x-nats': natsAddress(route, address),
+  };
+}
+
+function componentsOf(definitions: readonly Definition[]): JsonObject {
+  const messages: Record<string, Json> = {};
+  for (const { type, description, kind } of definitions) {
+    messages[idOf(type)] = messageOf(type, description, schemaReference(type));
+    if (kind !== 'call') continue;
+    const answer = answerType(type);
+    messages[idOf(answer)] = messageOf(answer, `The answer to ${type}: a value, or the failure.`, {
+      allOf: [schemaReference('answer'), { properties: { value: schemaReference(answer) } }],
+    });
+  }
+  const schemas = Object.entries({
+    ...Object.fromEntries(
+      Object.entries(jsonSchemas(definitions)).map(([file, schema]) => [file.replace(/\.json$/, ''), schema]),
+    ),
+    answer: schemaOf(answerSchema, 'output'),
+  });
+  return {
+    messages,
+    schemas: Object.fromEntries(schemas.map(([name, schema]) => [idOf(name), placed(name, schema)])),
+  };
 }
 
 export function asyncApi(options: {
   version: string;
   byFile: Readonly<Record<string, readonly Definition[]>>;
 }): JsonObject {
-  const definitions = Object.values(options.byFile).flat();
   const channels = channelsOf(options.byFile);
-  const messages: Record<string, Json> = {};
-  for (const { type, description, kind } of definitions) {
-    const payload = (name: string): JsonObject => ({
-      allOf: [
-        { $ref: './libs/contracts/schemas/envelope.json' },
-        {
-          properties: { type: { const: name }, data: { $ref: `./libs/contracts/schemas/${name}.json` } },
-          required: ['data'],
-        },
-      ],
-    });
-    messages[idOf(type)] = {
-      name: type,
-      summary: description,
-      contentType: 'application/cloudevents+json',
-      payload: payload(type),
-    };
-    if (kind === 'call') {
-      const answer = answerType(type);
-      messages[idOf(answer)] = {
-        name: answer,
-        summary: `The answer to ${type}: a value, or the failure.`,
-        contentType: 'application/cloudevents+json',
-        payload: {
-          allOf: [
-            { $ref: './libs/contracts/schemas/envelope.json' },
-            { properties: { type: { const: answer }, data: schemaOf(answerSchema, 'output') }, required: ['data'] },
-          ],
-        },
-      };
-    }
-  }
   return {
     asyncapi: '3.0.0',
     info: {
       title: 'Anneal',
       version: options.version,
-      description: 'Every message and event, as CloudEvents 1.0 in JSON. Generated by `npm run contracts`.',
+      description:
+        'Every message and event, as CloudEvents 1.0 in JSON, structured mode, on RabbitMQ and NATS JetStream. ' +
+        'Events are for every listener; queues belong to the services. Generated by `npm run contracts`; ' +
+        'the gateway serves it as /api/v1/asyncapi.json and /api/v1/asyncapi.yaml.',
       license: { name: 'Apache-2.0' },
     },
+    servers,
     defaultContentType: 'application/cloudevents+json',
-    channels: Object.fromEntries(
-      channels.map(({ address, description, types }) => [
-        idOf(address),
-        {
-          address,
-          description,
-          ...(address.includes('{') && {
-            parameters: Object.fromEntries([...address.matchAll(/\{(\w+)\}/g)].map(([, name]) => [name, {}])),
-          }),
-          messages: Object.fromEntries(types.map((type) => [idOf(type), messageReference(type)])),
-        },
-      ]),
-    ),
+    channels: Object.fromEntries(channels.map((channel) => [idOf(channel.address), channelOf(channel)])),
     operations: Object.fromEntries(
-      channels.map(({ address, description, receiver, types }) => [
+      channels.map(({ address, route, description, receiver, types }) => [
         `${receiver ? 'receive' : 'subscribe'}_${idOf(address)}`,
         {
           action: receiver ? 'receive' : 'send',
           channel: { $ref: `#/channels/${idOf(address)}` },
           summary: receiver ? `Taken by ${receiver}.` : description,
+          bindings: operationBindings(route),
           messages: types.map((type) => ({ $ref: `#/channels/${idOf(address)}/messages/${idOf(type)}` })),
         },
       ]),
     ),
-    components: { messages },
+    components: componentsOf(Object.values(options.byFile).flat()),
   };
 }

@@ -31,13 +31,46 @@ describe('the registry', () => {
 
   it('refers, in the AsyncAPI document, only to what the document has', () => {
     const document = asyncApi({ version: '0.0.0', byFile: definitionsByFile });
-    const references = [...JSON.stringify(document).matchAll(/"\$ref":"#\/([^"]+)"/g)].map(([, path]) => path ?? '');
+    const text = JSON.stringify(document);
+    expect(text, 'a reference outside of the document').not.toMatch(/"\$ref":"(?!#\/)/);
+    const references = [...text.matchAll(/"\$ref":"#\/([^"]+)"/g)].map(([, path]) => path ?? '');
     expect(references.length).toBeGreaterThan(100);
     for (const reference of references) {
       const found = reference
         .split('/')
         .reduce<unknown>((at, key) => (at as Record<string, unknown> | undefined)?.[key], document);
       expect(found, reference).toBeDefined();
+    }
+  });
+});
+
+describe('the AsyncAPI document', () => {
+  const document = asyncApi({ version: '0.0.0', byFile: definitionsByFile }) as {
+    servers: Record<string, { protocol: string }>;
+    channels: Record<string, object>;
+    components: { messages: Record<string, object> };
+  };
+
+  it('says at which address of each broker an event and a queue are', () => {
+    expect(Object.values(document.servers).map(({ protocol }) => protocol)).toEqual(['amqp', 'nats']);
+    expect(document.channels['stack_create_completed']).toMatchObject({
+      address: 'stack.create.completed',
+      bindings: { amqp: { is: 'routingKey', exchange: { name: 'anneal.events', type: 'topic', durable: true } } },
+      'x-nats': { stream: 'anneal-events', subject: 'anneal.e.stack.create.completed' },
+    });
+    expect(document.channels['anneal_templating_requests']).toMatchObject({
+      bindings: { amqp: { is: 'queue', queue: { name: 'anneal.templating.requests', durable: true } } },
+      'x-nats': { stream: 'anneal-requests', subject: 'anneal.q.anneal.templating.requests' },
+    });
+    for (const channel of Object.values(document.channels)) expect(channel).toHaveProperty('bindings.amqp');
+  });
+
+  it('gives each message as the CloudEvent that it is', () => {
+    for (const message of Object.values(document.components.messages)) {
+      expect(message).toMatchObject({
+        contentType: 'application/cloudevents+json',
+        payload: { allOf: expect.any(Array) },
+      });
     }
   });
 });

@@ -15,7 +15,8 @@ import { findProgram } from './program.ts';
 import type { BackendServer, MissingBackend } from './backend.ts';
 import type { Certificates } from './certificates.ts';
 
-const startMs = 60_000;
+/** Erlang takes over a minute to start where all processors are busy. */
+const startMs = 240_000;
 /** First the script itself: the one in /usr/sbin changes the user, and then knows nothing of our environment. */
 const scriptFolders = ['/usr/lib/rabbitmq/bin', '/usr/local/lib/rabbitmq/bin', '/opt/rabbitmq/sbin'];
 

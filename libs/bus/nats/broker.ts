@@ -9,16 +9,24 @@
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Msg } from '@nats-io/transport-node';
 import type { Store } from '@anneal/store/port.ts';
-import { NoRespondersError, RequestError } from '@nats-io/transport-node';
+import { headers, NoRespondersError, RequestError } from '@nats-io/transport-node';
 import { Members } from '../active/members.ts';
-import { groupQueue, type Broker, type BrokerConsumer, type BusLog, type Intake, type Packet } from '../broker.ts';
+import {
+  contentType,
+  groupQueue,
+  type Broker,
+  type BrokerConsumer,
+  type BusLog,
+  type Intake,
+  type Packet,
+} from '../broker.ts';
 import { matcherOf } from '../pattern.ts';
 import type { DeadLetters } from '../port.ts';
 import { nameProcess } from '../process-name.ts';
 import { bringForward } from '../topology.ts';
 import { consumeAdvisories } from './advisories.ts';
 import { Consumption } from './consumption.ts';
-import { subjectHeader, ttlHeader } from './delivery.ts';
+import { contentTypeHeader, subjectHeader, ttlHeader } from './delivery.ts';
 import type { ConsumptionParts } from './settlement.ts';
 import { filtersFor } from './filters.ts';
 import { Graveyard } from './graveyard.ts';
@@ -33,6 +41,7 @@ import { ackWaitMs, Topology, topologySteps } from './topology.ts';
 const tickMs = 1_000;
 const checkMs = 3_000;
 const aliveMs = 1_000;
+const structured = { [contentTypeHeader]: contentType };
 const inboxRoot = '_INBOX.anneal.replies.';
 
 export class NatsBroker implements Broker {
@@ -123,17 +132,20 @@ export class NatsBroker implements Broker {
   async send({ queue, packets }: { queue: string; packets: readonly Packet[] }): Promise<void> {
     const address = this.#link.names.address(queue);
     await this.#ensured(address);
-    await Promise.all(packets.map(({ bytes }) => this.#publisher.publish({ subject: address.subject, bytes })));
+    await Promise.all(
+      packets.map(({ bytes }) => this.#publisher.publish({ subject: address.subject, bytes, headers: structured })),
+    );
   }
 
   async publish(packets: readonly Packet[]): Promise<void> {
     const { names } = this.#link;
     await Promise.all(
-      packets.map(({ type, subject, bytes }) =>
+      packets.map(({ id, type, subject, bytes }) =>
         this.#publisher.publish({
+          ...(id !== undefined && { id }),
           subject: names.eventSubject(type),
           bytes,
-          ...(subject !== undefined && { headers: { [subjectHeader]: encodeURIComponent(subject) } }),
+          headers: { ...structured, ...(subject !== undefined && { [subjectHeader]: encodeURIComponent(subject) }) },
         }),
       ),
     );
@@ -200,13 +212,15 @@ export class NatsBroker implements Broker {
     const { names } = this.#link;
     const address = names.address(queue);
     await this.#ensured(address);
-    const headers = { [ttlHeader]: String(ttlMs) };
-    await this.#publisher.publish({ subject: address.subject, bytes: packet.bytes, headers });
+    const named = { ...structured, [ttlHeader]: String(ttlMs) };
+    await this.#publisher.publish({ subject: address.subject, bytes: packet.bytes, headers: named });
   }
 
   async answer({ inbox, packet }: { inbox: string; packet: Packet }): Promise<void> {
     this.#refuseClosed();
-    this.#link.nc.publish(inbox, packet.bytes);
+    const named = headers();
+    named.set(contentTypeHeader, contentType);
+    this.#link.nc.publish(inbox, packet.bytes, { headers: named });
     return Promise.resolve();
   }
 

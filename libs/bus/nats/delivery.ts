@@ -1,6 +1,7 @@
 /** What stands on a message: our headers, and what JetStream writes into the reply subject when it delivers one. */
 import type { Msg } from '@nats-io/transport-node';
 
+export const contentTypeHeader = 'content-type';
 export const subjectHeader = 'Anneal-Subject';
 export const ttlHeader = 'Anneal-Ttl';
 

@@ -1,6 +1,6 @@
 /** What is sent, as the publisher takes it: where it goes, its bytes, and our own headers. */
 import { randomUUID } from 'node:crypto';
-import type { Packet } from '../broker.ts';
+import { contentType, type Packet } from '../broker.ts';
 import { headers, type Names } from './names.ts';
 import type { Letter } from './publisher.ts';
 
@@ -26,7 +26,13 @@ export class Letters {
       exchange: '',
       key: this.#names.queue(queue),
       content: contentOf(bytes),
-      options: { persistent: true, mandatory: true, messageId: this.#id(), headers: this.#headers(subject) },
+      options: {
+        persistent: true,
+        mandatory: true,
+        contentType,
+        messageId: this.#id(),
+        headers: this.#headers(subject),
+      },
       declare: () => this.#declare(queue),
     };
   }
@@ -36,7 +42,13 @@ export class Letters {
       exchange: this.#names.events,
       key: packet.type,
       content: contentOf(packet.bytes),
-      options: { persistent: true, messageId: this.#id(), headers: this.#headers(packet.subject) },
+      // Listeners know an event by the id of its CloudEvent.
+      options: {
+        persistent: true,
+        contentType,
+        messageId: packet.id ?? this.#id(),
+        headers: this.#headers(packet.subject),
+      },
     };
   }
 
@@ -56,7 +68,12 @@ export class Letters {
   }
 
   answer(inbox: string, packet: Packet): Letter {
-    return { exchange: '', key: inbox, content: contentOf(packet.bytes), options: { messageId: this.#id() } };
+    return {
+      exchange: '',
+      key: inbox,
+      content: contentOf(packet.bytes),
+      options: { contentType, messageId: this.#id() },
+    };
   }
 
   #headers(subject: string | undefined): Readonly<Record<string, unknown>> {

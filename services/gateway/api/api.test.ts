@@ -205,6 +205,12 @@ it('what it is and how its services are can be asked', async () => {
   expect((await gateway.call('GET', '/api/v1/hosts')).json).toMatchObject({ hosts: [{ id: host.host_id }] });
 });
 
+it('the AsyncAPI document stands on its own, and needs no token', async () => {
+  const { json } = await gateway.call('GET', '/api/v1/asyncapi.json', undefined, { 'x-auth-token': '' });
+  expect(json).toMatchObject({ asyncapi: '3.0.0', servers: { rabbitmq: {}, nats: {} } });
+  expect(JSON.stringify(json)).not.toMatch(/"\$ref":"[^#]/);
+});
+
 it('the OpenAPI document describes every route that is served', async () => {
   const { json } = await gateway.call('GET', '/api/v1/openapi.json', undefined, { 'x-auth-token': '' });
   expect(json).toMatchObject({ openapi: '3.1.0' });

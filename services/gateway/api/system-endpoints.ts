@@ -39,6 +39,7 @@ export function systemEndpoints({ bus, version }: { bus: Bus; version: string })
             messaging: `${base}/messaging`,
             baremetal: `${base}/baremetal`,
             openapi: `${base}/api/v1/openapi.json`,
+            asyncapi: `${base}/api/v1/asyncapi.json`,
           },
         };
       },
