@@ -34,7 +34,9 @@ describe('a dependency that is opened', () => {
       'warn waiting for the broker; not ready until it answers: amqp://b cannot be reached: ECONNREFUSED.',
       'info the broker is there; starting',
     ]);
-    expect(reasons).toEqual(Array(2).fill('waiting for the broker: amqp://b cannot be reached: ECONNREFUSED.'));
+    expect(reasons).toEqual(
+      Array.from({ length: 2 }, () => 'waiting for the broker: amqp://b cannot be reached: ECONNREFUSED.'),
+    );
   });
 
   it.each(['Unauthorized', 'InvalidRequest', 'NotSupported'] as const)('D1: %s ends the wait', async (code) => {
@@ -43,7 +45,7 @@ describe('a dependency that is opened', () => {
   });
 
   it('is not waited for any longer when the process stops', async () => {
-    const { start } = scene(Array<AnnealError>(1000).fill(refused));
+    const { start } = scene(Array.from({ length: 1000 }, () => refused));
     const stopping = new AbortController();
     const waiting = start(stopping.signal);
     stopping.abort(new Error('stopped'));
