@@ -7,6 +7,7 @@ import type { GarbageDocument } from './garbage.ts';
 import type { HeldDocument } from './gate.ts';
 import type { JournalDocument } from './journal.ts';
 import type { SnapshotDocument, Snapshots } from './snapshots.ts';
+import type { ShardsDocument } from './shards.ts';
 import type { WorkDocument } from './provider/answering.ts';
 
 export interface ProviderDocument extends Document {
@@ -24,10 +25,11 @@ export interface Collections {
   readonly work: Collection<WorkDocument>;
   readonly held: Collection<HeldDocument>;
   readonly garbage: Collection<GarbageDocument>;
+  readonly shards: Collection<ShardsDocument>;
 }
 
 export async function openCollections(store: Store): Promise<Collections> {
-  const [stacks, resources, events, shelves, journal, providers, work, snapshots, held, garbage] = await Promise.all([
+  const [stacks, resources, events, shelves, journal, providers, work, snapshots, held, garbage, shards] = await Promise.all([
     store.collection<StackDocument>({
       name: 'scheduling_stacks',
       indexes: [
@@ -57,6 +59,7 @@ export async function openCollections(store: Store): Promise<Collections> {
     }),
     store.collection<HeldDocument>({ name: 'scheduling_held', indexes: [{ fields: ['shard'] }] }),
     store.collection<GarbageDocument>({ name: 'scheduling_garbage', indexes: [{ fields: ['since'] }] }),
+    store.collection<ShardsDocument>({ name: 'scheduling_shards', indexes: [] }),
   ]);
-  return { stacks, resources, events, shelves, journal, providers, work, snapshots, held, garbage };
+  return { stacks, resources, events, shelves, journal, providers, work, snapshots, held, garbage, shards };
 }

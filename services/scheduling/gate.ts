@@ -74,7 +74,7 @@ export function createGate(options: {
   held: Collection<HeldDocument>;
   providers: Pick<Providers, 'queueOf' | 'refresh'>;
   limits: Limits;
-  shards: number;
+  shards: { readonly count: number };
 }): Gate {
   const { context, held, providers, limits, shards } = options;
   const senders = new Map<number, SendHeld>();
@@ -86,7 +86,7 @@ export function createGate(options: {
   const due = (): Held[] => (reading > 0 ? [] : turns.next());
 
   const share = (): void => {
-    const part = (limit: number): number => Math.max(1, Math.floor((limit * Math.max(1, senders.size)) / shards));
+    const part = (limit: number): number => Math.max(1, Math.floor((limit * Math.max(1, senders.size)) / shards.count));
     turns.limits = { project: part(limits.project), provider: part(limits.provider) };
   };
   share();

@@ -22,7 +22,7 @@ import type { Gate } from './gate.ts';
 import { publicForm } from './public-event.ts';
 import type { Providers } from './providers.ts';
 import { requestEnvelope, type RequestEffect } from './request-envelope.ts';
-import { shardOf } from './shard-of.ts';
+import type { Shards } from './shards.ts';
 import { keepSnapshot, removeSnapshots } from './snapshots.ts';
 
 export interface PerformContext {
@@ -33,7 +33,7 @@ export interface PerformContext {
   readonly plans: Plans;
   readonly evaluation: Evaluation;
   readonly gate: Gate;
-  readonly shards: number;
+  readonly shards: Shards;
 }
 
 /** The record, the shard that wrote it, and the resources as they were before it. */
@@ -138,7 +138,7 @@ async function sendAnswer(
     cause: causeEnvelope(cause),
     data,
   });
-  await context.bus.send({ queue: shardQueue(shardOf(parent.stack_id, shards)), messages: [message] });
+  await context.bus.send({ queue: shards.queueOf(parent.stack_id), messages: [message] });
 }
 
 interface Sending {
@@ -174,7 +174,7 @@ export async function sendRequests(shared: PerformContext, parameters: Sending):
     if (!resource) continue;
     if (effect.kind === 'request' && held?.has(effect.resource)) continue;
     const nested = isNested(resource);
-    const queue = nested ? shardQueue(shardOf(resource.id, shards)) : providers.queueOf(resource.type);
+    const queue = nested ? shards.queueOf(resource.id) : providers.queueOf(resource.type);
     if (queue === undefined) {
       if (effect.kind === 'request') {
         homeless.push({

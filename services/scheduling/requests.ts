@@ -4,7 +4,6 @@ import { answer, on, route, type Route } from '@anneal/bus/route.ts';
 import type { CallDefinition } from '@anneal/contracts/define.ts';
 import { toFailure } from '@anneal/contracts/errors.ts';
 import { answerSchema, answerType, type Envelope } from '@anneal/contracts/envelope.ts';
-import { shardQueue } from '@anneal/contracts/queues.ts';
 import { providerAnnounced } from '@anneal/contracts/resource.ts';
 import {
   groupAdjust,
@@ -29,12 +28,12 @@ import type { ServiceContext } from '@anneal/runtime/service.ts';
 import type { createPreview } from './preview.ts';
 import type { Providers } from './providers.ts';
 import type { Reading } from './reading.ts';
-import { shardOf } from './shard-of.ts';
+import type { Shards } from './shards.ts';
 import type { createWhy } from './why.ts';
 
 export function requestsHandler(parameters: {
   context: ServiceContext;
-  shards: number;
+  shards: Shards;
   reading: Reading;
   preview: ReturnType<typeof createPreview>;
   why: ReturnType<typeof createWhy>;
@@ -45,7 +44,7 @@ export function requestsHandler(parameters: {
   const { bus, mint } = context;
 
   const forward = (stackId: string, message: Envelope): Promise<void> =>
-    bus.send({ queue: shardQueue(shardOf(stackId, parameters.shards)), messages: [message] });
+    bus.send({ queue: parameters.shards.queueOf(stackId), messages: [message] });
 
   /** The shard answers; only what cannot reach one is answered here. */
   const passOn = <Q, A>(

@@ -1,5 +1,5 @@
 /** The scheduling service: stacks and their traversals, and the small provider of values and waits. */
-import { requestsQueue, shardQueue } from '@anneal/contracts/queues.ts';
+import { requestsQueue } from '@anneal/contracts/queues.ts';
 import { timerFired } from '@anneal/contracts/scheduling.ts';
 import { configurationTypes } from '@anneal/hot/types/configuration.ts';
 import { nestedTypesIn, scalingTypes } from '@anneal/hot/types/nested.ts';
@@ -25,17 +25,23 @@ import { createProviders, type Providers } from './providers.ts';
 import { createReading } from './reading.ts';
 import { requestsHandler } from './requests.ts';
 import { settings } from './settings.ts';
-import { openShard } from './shard.ts';
-import { shardOf } from './shard-of.ts';
+import { openShard, type OpenShard } from './shard.ts';
+import { openShards } from './shards.ts';
 import { createWhy } from './why.ts';
 
 export const schedulingService = defineService({
   name: 'scheduling',
   settings,
   async start(context, given) {
-    const { shards, batch, cachedStacks, graceSeconds, routeSeconds, stackRequests } = given;
+    const { batch, cachedStacks, graceSeconds, routeSeconds, stackRequests } = given;
     const { bus, log, mint, store } = context;
     const collections = await openCollections(store);
+    const shards = await openShards({
+      collection: collections.shards,
+      journal: collections.journal,
+      wanted: given.shards,
+      log,
+    });
     const plans = createPlans({ store });
     const providers = await createProviders(collections.providers, [
       ...schedulingTypes,
@@ -84,7 +90,7 @@ export const schedulingService = defineService({
       fire: async ({ id, dueAt, data }) => {
         const fired = data as { stack_id: string; timer: string; traversal: string };
         const message = mint(timerFired, { id: `${id}:${dueAt}`, subject: fired.stack_id, data: fired });
-        await bus.send({ queue: shardQueue(shardOf(fired.stack_id, shards)), messages: [message] });
+        await bus.send({ queue: shards.queueOf(fired.stack_id), messages: [message] });
       },
     });
     let waits: Timers | undefined;
@@ -115,8 +121,10 @@ export const schedulingService = defineService({
     const adjust = createAdjust({ context, plans, compile });
     const find = (which: { project: string; stack: string }) => reading.find(which);
     const preview = createPreview({ context, collections, plans, evaluation, compile, find });
-    const opened = await Promise.all(
-      Array.from({ length: shards }, (_, shard) =>
+    const opened: OpenShard[] = [];
+    const openUpTo = async (count: number): Promise<void> => {
+      const missing = Array.from({ length: count - opened.length }, (_, index) => opened.length + index);
+      const open = (shard: number): Promise<OpenShard> =>
         openShard({
           ...shared,
           heavy,
@@ -127,9 +135,19 @@ export const schedulingService = defineService({
           cachedStacks,
           routeMs: routeSeconds * 1000,
           toolsAt: (time) => evaluation.toolsAt({ now: time, graceMs: graceSeconds * 1000, limit: stackRequests }),
-        }),
-      ),
-    );
+        });
+      opened.push(...(await Promise.all(missing.map(open))));
+    };
+    await openUpTo(shards.count);
+    let growing = Promise.resolve();
+    shards.watch(() => {
+      for (const shard of opened) shard.enterAgain();
+      growing = growing
+        .then(() => openUpTo(shards.count))
+        .catch((error: unknown) =>
+          log.error({ err: error }, 'new shards could not be opened; start this replica again'),
+        );
+    });
     // Our own provider, reached by messages like any other.
     const ownProvider = providerRoutes({
       take: (action, message) => worker.take(action, message),
@@ -142,10 +160,12 @@ export const schedulingService = defineService({
     );
     await announceTypes(context, announcement);
     const garbage = createGarbage({ context, collections, graceMs: given.garbageSeconds * 1000 });
-    log.info({ shards }, 'scheduling takes work');
+    log.info({ shards: shards.count }, 'scheduling takes work');
 
     return {
       async stop() {
+        shards.stop();
+        await growing;
         await Promise.all([
           timers.stop(),
           waits?.stop(),

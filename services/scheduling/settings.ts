@@ -1,21 +1,21 @@
 import { defineSettings } from '@anneal/runtime/settings.ts';
 import { z } from 'zod';
 
-const whole = (fallback: number, least = 1) =>
+const number = (least: number) =>
   z
     .string()
     .regex(/^\d+$/, 'must be a whole number')
     .transform(Number)
-    .refine((value) => value >= least, `must be at least ${least}`)
-    .default(fallback);
+    .refine((value) => value >= least, `must be at least ${least}`);
+const whole = (fallback: number, least = 1) => number(least).default(fallback);
 
 export const settings = defineSettings({
   shards: {
     env: 'ANNEAL_SCHEDULING_SHARDS',
-    schema: whole(8),
+    schema: number(1).optional(),
     meaning:
-      'Into how many shards stacks are divided. The same in all replicas, and never changed while stacks are in progress.',
-    cost: 'Each shard is a queue and a consumer; replicas beyond the number of shards stand by.',
+      'Into how many shards stacks are divided. The store keeps the number; a greater multiple makes it grow while stacks are in progress. Default: 64, and in a system from before the number was kept, 8.',
+    cost: 'Each shard is a queue and a consumer; replicas beyond the number of shards stand by. It never shrinks.',
   },
   batch: {
     env: 'ANNEAL_SCHEDULING_BATCH',

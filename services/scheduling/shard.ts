@@ -34,6 +34,7 @@ import { takeTurns } from './gate-release.ts';
 import { type Heavy, NeedsWorker } from './heavy.ts';
 import { createInbox } from './inbox.ts';
 import { appendRecord, closeRecord, recordOf, type JournalDocument } from './journal.ts';
+import { moveStacks } from './move-shard.ts';
 import { performRecord, sendRequests, type PerformContext } from './perform.ts';
 import { isNestedRequest, type Intake } from './nested/intake.ts';
 import { stackIdOf, toInput, type Arrival, type ToInput } from './arrival.ts';
@@ -57,8 +58,13 @@ interface Entry {
 
 type Cause = Pick<Envelope, 'id' | 'correlationid' | 'traceparent'>;
 
-export async function openShard(options: ShardOptions): Promise<Consumer> {
-  const { context, collections, shard, plans } = options;
+export interface OpenShard extends Consumer {
+  /** The number of shards has grown: the shard is left and entered again. */
+  enterAgain(): void;
+}
+
+export async function openShard(options: ShardOptions): Promise<OpenShard> {
+  const { context, collections, shard, plans, shards } = options;
   const { bus, log, mint } = context;
   const cache = new Map<string, Entry>();
 
@@ -255,20 +261,49 @@ export async function openShard(options: ShardOptions): Promise<Consumer> {
     }
   };
 
+  /** Counts how often this process became, or ceased to be, the owner of the shard. */
+  let turn = 0;
+  let entered: Promise<void> = Promise.resolve();
+  /** Messages wait for `entered`, so that nothing of a stack is in progress while it moves. */
+  const enter = (): void => {
+    const mine = (turn += 1);
+    const before = entered.catch(() => undefined);
+    entered = before.then(async () => {
+      options.gate.close(shard);
+      await inbox.idle();
+      cache.clear();
+      await shards.enter(shard, () => moveStacks(collections, { shard, count: shards.count }));
+      if (mine !== turn) return;
+      const send = (stackId: string, requests: readonly Held[]): Promise<void> =>
+        inbox.put(stackId, { kind: 'turn', requests });
+      const read = (stackId: string): Promise<void> => inbox.put(stackId, { kind: 'recover' });
+      options.gate.open(shard, { send, read });
+      recover().catch((error: unknown) => {
+        log.error(
+          { err: error, shard },
+          'could not carry out open records; each is carried out when its stack is next touched',
+        );
+      });
+    });
+    entered.catch(() => undefined);
+  };
+  let active = false;
+
   const consumer = await bus.consume(
     shardQueue(shard),
     async (delivery: Delivery) => {
       const { message } = delivery;
-      if (message.type === requestDied.type) {
-        const stackId = await stackBehind(collections, diedOf(message).message.subject);
-        if (stackId !== undefined) await inbox.put(stackId, { kind: 'died', died: diedOf(message) });
-        return;
-      }
-      const stackId = stackIdOf(message);
+      const died = message.type === requestDied.type ? diedOf(message) : undefined;
+      const stackId = died ? await stackBehind(collections, died.message.subject) : stackIdOf(message);
       if (stackId === undefined) {
+        if (died) return;
         throw new AnnealError('InvalidMessage', `A shard does not take messages of type ${message.type}.`);
       }
-      await inbox.put(stackId, { kind: 'message', message });
+      await entered;
+      delivery.signal.throwIfAborted();
+      const home = shards.of(stackId);
+      if (home !== shard) await bus.send({ queue: shardQueue(home), messages: [message] });
+      else await inbox.put(stackId, died ? { kind: 'died', died } : { kind: 'message', message });
     },
     {
       singleActive: true,
@@ -276,26 +311,20 @@ export async function openShard(options: ShardOptions): Promise<Consumer> {
       // The answers of providers must not be given up on while the store is away for a while.
       maxAttempts: 40,
       onDeath: bury,
-      onActive: (active) => {
+      onActive: (on) => {
+        active = on;
         cache.clear();
-        if (!active) {
-          options.gate.close(shard);
+        if (on) {
+          enter();
           return;
         }
-        const send = (stackId: string, requests: readonly Held[]): Promise<void> =>
-          inbox.put(stackId, { kind: 'turn', requests });
-        const read = (stackId: string): Promise<void> => inbox.put(stackId, { kind: 'recover' });
-        options.gate.open(shard, { send, read });
-        recover().catch((error: unknown) => {
-          log.error(
-            { err: error, shard },
-            'could not carry out open records; each is carried out when its stack is next touched',
-          );
-        });
+        turn += 1;
+        options.gate.close(shard);
       },
     },
   );
   return {
+    enterAgain: () => active && enter(),
     async stop(stopOptions) {
       await consumer.stop(stopOptions);
       await inbox.idle();

@@ -3,8 +3,12 @@
  * Read-only, and as old as what is stored; who asks while things move gets what held a moment ago.
  */
 import type { DeadLetter } from '@anneal/bus/port.ts';
+<<<<<<< HEAD
 import { AnnealError, type Failure } from '@anneal/contracts/errors.ts';
 import { shardQueue } from '@anneal/contracts/queues.ts';
+=======
+import { AnnealError } from '@anneal/contracts/errors.ts';
+>>>>>>> 5c58644 (scheduling: let the number of shards grow on a running system)
 import type { stackWhy } from '@anneal/contracts/scheduling.ts';
 import { isNested, representative, type ResourceDocument, type StackDocument } from '@anneal/convergence/documents.ts';
 import type { ServiceContext } from '@anneal/runtime/service.ts';
@@ -14,7 +18,7 @@ import type { Gate } from './gate.ts';
 import type { Waiting } from './provider/waiting.ts';
 import type { Providers } from './providers.ts';
 import type { Reading } from './reading.ts';
-import { shardOf } from './shard-of.ts';
+import type { Shards } from './shards.ts';
 
 type Question = z.infer<(typeof stackWhy)['data']>;
 type Why = z.infer<(typeof stackWhy)['answer']>;
@@ -28,7 +32,7 @@ export function createWhy(parameters: {
   reading: Reading;
   gate: Gate;
   waiting: Waiting;
-  shards: number;
+  shards: Shards;
 }): (question: Question) => Promise<Why> {
   const { context, collections, providers, reading, gate, waiting, shards } = parameters;
   const { bus } = context;
@@ -90,7 +94,7 @@ export function createWhy(parameters: {
 
   /** Nothing is in flight: something must be on its way to the stack. */
   async function ofShard(stack: StackDocument, chain: Link[]): Promise<End> {
-    const queue = shardQueue(shardOf(stack.id, shards));
+    const queue = shards.queueOf(stack.id);
     const { depth, consumers } = await measured(queue, chain);
     const summary =
       consumers === 0
@@ -157,7 +161,7 @@ export function createWhy(parameters: {
       return { summary, exits: [...exits, ...(await cancelAround(stack))] };
     }
     await providers.refresh();
-    const queue = isNested(resource) ? shardQueue(shardOf(resource.id, shards)) : providers.queueOf(resource.type);
+    const queue = isNested(resource) ? shards.queueOf(resource.id) : providers.queueOf(resource.type);
     const verb = resource.request?.action ?? 'work';
     if (queue === undefined) {
       return {
