@@ -22,9 +22,10 @@ export async function moveStacks(
   await held.bulk(
     waiting
       .filter((request) => shardOf(request.stack, count) !== shard)
-      .map(({ version: _, ...request }) => ({
-        kind: 'put',
+      .map(({ version, ...request }) => ({
+        kind: 'replace',
         document: { ...request, shard: shardOf(request.stack, count) },
+        version,
       })),
   );
 }

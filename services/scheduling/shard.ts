@@ -266,26 +266,26 @@ export async function openShard(options: ShardOptions): Promise<OpenShard> {
   let entered: Promise<void> = Promise.resolve();
   /** Messages wait for `entered`, so that nothing of a stack is in progress while it moves. */
   const enter = (): void => {
-    const mine = (turn += 1);
-    const before = entered.catch(() => undefined);
-    entered = before.then(async () => {
-      options.gate.close(shard);
-      await inbox.idle();
-      cache.clear();
-      await shards.enter(shard, () => moveStacks(collections, { shard, count: shards.count }));
-      if (mine !== turn) return;
-      const send = (stackId: string, requests: readonly Held[]): Promise<void> =>
-        inbox.put(stackId, { kind: 'turn', requests });
-      const read = (stackId: string): Promise<void> => inbox.put(stackId, { kind: 'recover' });
-      options.gate.open(shard, { send, read });
-      recover().catch((error: unknown) => {
-        log.error(
-          { err: error, shard },
-          'could not carry out open records; each is carried out when its stack is next touched',
-        );
-      });
-    });
+    entered = takeOver(entered, (turn += 1));
     entered.catch(() => undefined);
+  };
+  const takeOver = async (before: Promise<void>, mine: number): Promise<void> => {
+    await before.catch(() => undefined);
+    options.gate.close(shard);
+    await inbox.idle();
+    cache.clear();
+    await shards.enter(shard, () => moveStacks(collections, { shard, count: shards.count }));
+    if (mine !== turn) return;
+    const send = (stackId: string, requests: readonly Held[]): Promise<void> =>
+      inbox.put(stackId, { kind: 'turn', requests });
+    const read = (stackId: string): Promise<void> => inbox.put(stackId, { kind: 'recover' });
+    options.gate.open(shard, { send, read });
+    recover().catch((error: unknown) => {
+      log.error(
+        { err: error, shard },
+        'could not carry out open records; each is carried out when its stack is next touched',
+      );
+    });
   };
   let active = false;
 
