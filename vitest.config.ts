@@ -6,6 +6,8 @@ const project = (name: string, include: string[], testTimeout: number, globalSet
 /** Real brokers and databases. */
 const backends = ['test/backends/prepare.ts'];
 
+const soak = process.env['ANNEAL_TEST_SOAK'];
+
 export default defineConfig({
   test: {
     projects: [
@@ -14,10 +16,20 @@ export default defineConfig({
       project('integration', ['test/integration/**/*.test.ts'], 300_000),
       project('e2e', ['test/e2e/**/*.test.ts'], 300_000),
       project('chaos', ['test/chaos/**/*.test.ts'], 300_000),
-      // The product on real brokers and databases, and their deaths: on request, as it does not pass every time yet.
-      ...(process.env['ANNEAL_TEST_SOAK'] === 'true'
+      // The product on real brokers and databases, and their deaths, on request: `short` takes minutes, `true` an hour.
+      ...(soak === 'true' ? [project('soak', ['test/{e2e,chaos}/**/*.soak.ts'], 300_000, backends)] : []),
+      ...(soak === 'short'
         ? [
-            project('soak', ['test/{e2e,chaos}/**/*.soak.ts'], 300_000, backends),
+            project(
+              'soak',
+              ['test/chaos/*.soak.ts', 'test/e2e/{distributed-outage,slow-database}.soak.ts'],
+              300_000,
+              backends,
+            ),
+          ]
+        : []),
+      ...(soak === 'true'
+        ? [
             // The scenarios of e2e once more, on each broker and a database; what rests in files is looked at on embedded.
             ...['rabbitmq', 'nats'].map((broker) => ({
               test: {

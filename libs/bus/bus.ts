@@ -12,7 +12,8 @@ import { BusConsumer } from './consumer.ts';
 import type { Bus, Consumer } from './port.ts';
 import { failedAnswer, Questions } from './questions.ts';
 
-const defaultTimeoutMs = 10_000;
+/** A question costs its service several round trips to a database that may be slow. */
+const defaultTimeoutMs = 30_000;
 
 export function createBus(options: {
   broker: Broker;

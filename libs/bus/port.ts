@@ -116,7 +116,7 @@ export interface Bus {
 
   /**
    * A short question: resolves with the answer, rejects with the asked service's error, or TimedOut. The question is not
-   * durable beyond its timeout (default 10 s).
+   * durable beyond its timeout (default 30 s).
    */
   request<Q, A>(parameters: {
     queue: string;

@@ -68,8 +68,9 @@ export const gatewaySettings = defineSettings({
   },
   answerTimeoutMs: {
     env: 'ANNEAL_GATEWAY_ANSWER_TIMEOUT_MS',
-    schema: whole(10_000, 100, 600_000),
+    schema: whole(30_000, 100, 600_000),
     meaning: 'How long the gateway waits for the answer of a service before it answers 503.',
+    cost: 'Shorter, and a database that answers seconds late makes every request fail; longer, and clients wait for a service that is down.',
   },
   compileTimeoutMs: {
     env: 'ANNEAL_GATEWAY_COMPILE_TIMEOUT_MS',

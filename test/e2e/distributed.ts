@@ -7,6 +7,9 @@ import { findRabbitmq } from '../backends/rabbitmq.ts';
 import type { BackendServer, FindBackend } from '../backends/backend.ts';
 import { startServer, type TestServer, type Watched } from './server.ts';
 
+/** As CI runs the soak: what it looks for, in minutes. */
+export const isShort = process.env['ANNEAL_TEST_SOAK'] === 'short';
+
 export const brokers: readonly { name: string; find: FindBackend }[] = [
   { name: 'RabbitMQ', find: findRabbitmq },
   { name: 'NATS', find: findNats },

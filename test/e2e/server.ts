@@ -208,7 +208,7 @@ export function isAlive(pid: number): boolean {
 }
 
 /** A question to a process that has just died is answered 503, to be asked again; what was done already is well. */
-export async function patiently(ask: () => Promise<unknown>): Promise<void> {
+export async function patiently(ask: () => Promise<unknown>, within = 60_000): Promise<void> {
   let last: unknown;
   await eventually(
     async () => {
@@ -223,7 +223,7 @@ export async function patiently(ask: () => Promise<unknown>): Promise<void> {
         throw error;
       }
     },
-    { within: 60_000, what: 'the question being answered', last: () => last },
+    { within, what: 'the question being answered', last: () => last },
   );
 }
 
