@@ -29,16 +29,14 @@ export default defineConfig({
           ]
         : []),
       ...(soak === 'true'
-        ? [
-            // The scenarios of e2e once more, on each broker and a database; what rests in files is looked at on embedded.
-            ...['rabbitmq', 'nats'].map((broker) => ({
-              test: {
-                ...project(broker, ['test/e2e/**/*.test.ts'], 300_000, backends).test,
-                exclude: ['test/e2e/secrets.test.ts'],
-                env: { ANNEAL_TEST_BROKER: broker },
-              },
-            })),
-          ]
+        ? // The scenarios of e2e once more, on each broker and a database; what rests in files is looked at on embedded.
+          ['rabbitmq', 'nats'].map((broker) => ({
+            test: {
+              ...project(broker, ['test/e2e/**/*.test.ts'], 300_000, backends).test,
+              exclude: ['test/e2e/secrets.test.ts'],
+              env: { ANNEAL_TEST_BROKER: broker },
+            },
+          }))
         : []),
     ],
   },
