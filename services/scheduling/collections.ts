@@ -29,37 +29,38 @@ export interface Collections {
 }
 
 export async function openCollections(store: Store): Promise<Collections> {
-  const [stacks, resources, events, shelves, journal, providers, work, snapshots, held, garbage, shards] = await Promise.all([
-    store.collection<StackDocument>({
-      name: 'scheduling_stacks',
-      indexes: [
-        { fields: ['live_name'], unique: true },
-        { fields: ['project', 'created_at', 'id'] },
-        { fields: ['project', 'name'] },
-        { fields: ['project', 'depth', 'created_at', 'id'] },
-        { fields: ['root'] },
-      ],
-    }),
-    store.collection<ResourceDocument>({ name: 'scheduling_resources', indexes: [{ fields: ['stack_id', 'name'] }] }),
-    store.collection<EventRun>({
-      name: 'scheduling_events',
-      indexes: [{ fields: ['stack_id', 'first'], unique: true }, { fields: ['stack_id', 'resource_name', 'first'] }],
-    }),
-    store.collection<EventShelf>({ name: 'scheduling_event_shelves', indexes: [{ fields: ['stack_id', 'shelf'] }] }),
-    store.collection<JournalDocument>({ name: 'scheduling_journal', indexes: [{ fields: ['open', 'shard'] }] }),
-    store.collection<ProviderDocument>({
-      name: 'scheduling_providers',
-      // There are a handful, and all of them are read at once.
-      indexes: [],
-    }),
-    store.collection<WorkDocument>({ name: 'scheduling_work', indexes: [{ fields: ['handle'] }] }),
-    store.collection<SnapshotDocument>({
-      name: 'scheduling_snapshots',
-      indexes: [{ fields: ['stack_id', 'created_at'] }],
-    }),
-    store.collection<HeldDocument>({ name: 'scheduling_held', indexes: [{ fields: ['shard'] }] }),
-    store.collection<GarbageDocument>({ name: 'scheduling_garbage', indexes: [{ fields: ['since'] }] }),
-    store.collection<ShardsDocument>({ name: 'scheduling_shards', indexes: [] }),
-  ]);
+  const [stacks, resources, events, shelves, journal, providers, work, snapshots, held, garbage, shards] =
+    await Promise.all([
+      store.collection<StackDocument>({
+        name: 'scheduling_stacks',
+        indexes: [
+          { fields: ['live_name'], unique: true },
+          { fields: ['project', 'created_at', 'id'] },
+          { fields: ['project', 'name'] },
+          { fields: ['project', 'depth', 'created_at', 'id'] },
+          { fields: ['root'] },
+        ],
+      }),
+      store.collection<ResourceDocument>({ name: 'scheduling_resources', indexes: [{ fields: ['stack_id', 'name'] }] }),
+      store.collection<EventRun>({
+        name: 'scheduling_events',
+        indexes: [{ fields: ['stack_id', 'first'], unique: true }, { fields: ['stack_id', 'resource_name', 'first'] }],
+      }),
+      store.collection<EventShelf>({ name: 'scheduling_event_shelves', indexes: [{ fields: ['stack_id', 'shelf'] }] }),
+      store.collection<JournalDocument>({ name: 'scheduling_journal', indexes: [{ fields: ['open', 'shard'] }] }),
+      store.collection<ProviderDocument>({
+        name: 'scheduling_providers',
+        // There are a handful, and all of them are read at once.
+        indexes: [],
+      }),
+      store.collection<WorkDocument>({ name: 'scheduling_work', indexes: [{ fields: ['handle'] }] }),
+      store.collection<SnapshotDocument>({
+        name: 'scheduling_snapshots',
+        indexes: [{ fields: ['stack_id', 'created_at'] }],
+      }),
+      store.collection<HeldDocument>({ name: 'scheduling_held', indexes: [{ fields: ['shard'] }] }),
+      store.collection<GarbageDocument>({ name: 'scheduling_garbage', indexes: [{ fields: ['since'] }] }),
+      store.collection<ShardsDocument>({ name: 'scheduling_shards', indexes: [] }),
+    ]);
   return { stacks, resources, events, shelves, journal, providers, work, snapshots, held, garbage, shards };
 }
