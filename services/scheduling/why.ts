@@ -3,12 +3,7 @@
  * Read-only, and as old as what is stored; who asks while things move gets what held a moment ago.
  */
 import type { DeadLetter } from '@anneal/bus/port.ts';
-<<<<<<< HEAD
 import { AnnealError, type Failure } from '@anneal/contracts/errors.ts';
-import { shardQueue } from '@anneal/contracts/queues.ts';
-=======
-import { AnnealError } from '@anneal/contracts/errors.ts';
->>>>>>> 5c58644 (scheduling: let the number of shards grow on a running system)
 import type { stackWhy } from '@anneal/contracts/scheduling.ts';
 import { isNested, representative, type ResourceDocument, type StackDocument } from '@anneal/convergence/documents.ts';
 import type { ServiceContext } from '@anneal/runtime/service.ts';
