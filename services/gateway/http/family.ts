@@ -24,7 +24,7 @@ export function wordErrors(
   });
 
   scope.setErrorHandler((error, request, reply) => {
-    const problem = toProblem(error, request.id);
+    const problem = toProblem(error, request);
     if (problem.defect) report(error, request);
     void reply
       .code(problem.status)

@@ -1,23 +1,29 @@
 /** Anything thrown while a request is handled, as an HTTP status and a failure. Each family of APIs words it its own way. */
 import { AnnealError, toFailure, type Failure } from '@anneal/contracts/errors.ts';
-import type { FastifyError } from 'fastify';
+import type { FastifyError, FastifyRequest } from 'fastify';
 
 export interface Problem {
   readonly status: number;
   readonly failure: Failure;
   readonly headers: Readonly<Record<string, string>>;
-  /** True when it is our fault and the operator has to hear of it. */
+  /** True for a fault of the gateway, which the operator has to see. */
   readonly defect: boolean;
 }
 
 const retryAfterSeconds = 5;
 
-export function toProblem(error: unknown, requestId: string): Problem {
-  const known = ours(error);
+/** The part of a request that the wording of its errors needs. */
+type Refused = Pick<FastifyRequest, 'id' | 'headers' | 'routeOptions'>;
+
+export function toProblem(error: unknown, request: Refused): Problem {
+  const known = ours(error, request);
   if (!known) {
     // The message of a defect may hold anything; the log has it, under this id.
     const failure = toFailure(
-      new AnnealError('Defect', `The gateway failed to handle this request; the log has the cause under ${requestId}.`),
+      new AnnealError(
+        'Defect',
+        `The gateway failed to handle this request; the log has the cause under ${request.id}.`,
+      ),
     );
     return { status: 500, failure, headers: {}, defect: true };
   }
@@ -33,10 +39,25 @@ export function toProblem(error: unknown, requestId: string): Problem {
   };
 }
 
-function ours(error: unknown): AnnealError | undefined {
+/** Names the size where the client declared it, the limit and its setting. */
+export function bodyTooLarge({ headers, routeOptions }: Pick<Refused, 'headers' | 'routeOptions'>): AnnealError {
+  const limit = routeOptions.bodyLimit;
+  const size = Number(headers['content-length'] ?? 0);
+  const found = size > limit ? `${size} bytes` : `more than ${limit} bytes`;
+  return new AnnealError(
+    'TooLarge',
+    `The request body has ${found}; the limit is ${limit} bytes (ANNEAL_GATEWAY_BODY_LIMIT).`,
+  );
+}
+
+/** What Fastify and the parser of forms throw for a body, or a part of it, above the limit of bytes. */
+const bodyLimits: ReadonlySet<string> = new Set(['FST_ERR_CTP_BODY_TOO_LARGE', 'FST_REQ_FILE_TOO_LARGE']);
+
+function ours(error: unknown, request: Refused): AnnealError | undefined {
   if (error instanceof AnnealError) return error;
   if (!(error instanceof Error) || !('statusCode' in error)) return undefined;
-  const { statusCode, message } = error as FastifyError;
+  const { statusCode, message, code } = error as FastifyError;
+  if (bodyLimits.has(code)) return bodyTooLarge(request);
   if (statusCode === 413) return new AnnealError('TooLarge', `The request body is too large: ${message}.`);
   if (statusCode !== undefined && statusCode >= 400 && statusCode < 500) {
     return new AnnealError('InvalidRequest', `The request cannot be read: ${message}.`);

@@ -6,6 +6,7 @@ import { outputLimit, type HostResponse } from '@anneal/contracts/configuration.
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Json } from '@anneal/contracts/json.ts';
 import type { FastifyRequest } from 'fastify';
+import { bodyTooLarge } from '../http/problem.ts';
 
 /** An answer is of use until the stack is gone; nobody reads it from the queue after ten minutes. */
 const ttl = 600;
@@ -13,17 +14,27 @@ const ttl = 600;
 export const isForm = (request: FastifyRequest): boolean =>
   request.headers['content-type']?.startsWith('multipart/form-data') ?? false;
 
-/** @throws AnnealError InvalidRequest when the form lacks what an answer needs. */
+/**
+ * The limit of a body holds for a form as a whole, as for JSON: the parser itself limits only each part.
+ *
+ * @throws AnnealError InvalidRequest when the form lacks what an answer needs, TooLarge above the limit of a body
+ */
 export async function readResponseForm(request: FastifyRequest): Promise<{ body: Json; ttl: number }> {
   const fields = new Map<string, string>();
+  const { bodyLimit } = request.routeOptions;
+  if (Number(request.headers['content-length'] ?? 0) > bodyLimit) throw bodyTooLarge(request);
+  let bytes = 0;
   try {
     for await (const part of request.parts()) {
       const value = part.type === 'file' ? (await part.toBuffer()).toString('utf8') : String(part.value);
+      bytes += Buffer.byteLength(value);
+      // A field above the limit arrives cut.
+      if (bytes > bodyLimit || (part.type === 'field' && part.valueTruncated)) throw bodyTooLarge(request);
       fields.set(part.fieldname, value);
     }
   } catch (error) {
     // The parser throws plain errors for a body that is no form; its limits carry a status of their own.
-    if (!(error instanceof Error) || 'statusCode' in error) throw error;
+    if (!(error instanceof Error) || error instanceof AnnealError || 'statusCode' in error) throw error;
     throw new AnnealError('InvalidRequest', `The multipart form cannot be read: ${error.message}.`, { cause: error });
   }
   return { body: toResponse(fields) as unknown as Json, ttl };
