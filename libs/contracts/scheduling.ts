@@ -72,7 +72,7 @@ export const stackViewSchema = z.object({
   plan: z.string(),
   conditions: z.array(conditionSchema),
   parameters: z.record(z.string(), json),
-  /** Only when asked for. */
+  /** Only when asked for. What could show a secret is sealed. */
   outputs: z
     .array(z.object({ key: z.string(), description: z.string(), value: json, error: z.string().optional() }))
     .optional(),

@@ -60,6 +60,12 @@ describe('a sealed value', () => {
     expect(secrets.mask(taken)).toEqual({ a: ['******'] });
   });
 
+  it('S2: stays a secret where its sender was given it', () => {
+    const [given, copied] = [secrets.seal('given'), secrets.seal('hunter2')];
+    const taken = secrets.fromOutside({ a: [given], b: copied }, { properties: { p: given } });
+    expect(secrets.open<Json>(taken)).toEqual({ a: ['given'], b: copied });
+  });
+
   it('is not looked for in what holds none: the same object comes back', () => {
     const plain = { a: [1, { b: 'c' }] };
     expect(secrets.open(plain)).toBe(plain);

@@ -7,7 +7,8 @@
  *
  * S1 A value is a seal only if one of the keys made it: the authentication tag decides, never the shape. So no template,
  *    script, host or provider can write one, and an object that merely looks like a seal is an ordinary value everywhere.
- * S2 A genuine seal that comes from outside (copied from a database) is not opened either: `fromOutside` seals it once more.
+ * S2 A genuine seal that comes from outside (copied from a database) is not opened either: `fromOutside` seals it once more,
+ *    unless its sender was given it.
  */
 import { createCipheriv, createDecipheriv, createHash, createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
 import { AnnealError } from '@anneal/contracts/errors.ts';
@@ -23,8 +24,11 @@ export interface Secrets {
   isSealed(value: Json | undefined): boolean;
   /** A copy in which every sealed value is open again. A value without seals is returned as it is. */
   open<T extends Json>(value: T): T;
-  /** The value as it may be stored: seals in it, which only a copy can be, are sealed and so open to themselves. */
-  fromOutside<T extends Json>(value: T): T;
+  /**
+   * The value as it may be stored: seals in it, which only a copy can be, are sealed and so open to themselves.
+   * Except those in `handedOut`: the sender was given them and sends them back.
+   */
+  fromOutside<T extends Json>(value: T, handedOut?: Json): T;
   /** A copy in which every sealed value is `******`. */
   mask<T extends Json>(value: T): T;
   /** A MAC of the text, for grants that their holder shows again. */
@@ -96,7 +100,16 @@ export function createSecrets(keys: readonly Uint8Array[]): Secrets {
     seal,
     isSealed: (value) => isObject(value) && Object.hasOwn(value, mark) && openOne(value) !== undefined,
     open: (value) => replaceSealed(value, (content) => content) as typeof value,
-    fromOutside: (value) => replaceSealed(value, (_content, copied) => seal(copied)) as typeof value,
+    fromOutside(value, handedOut = null) {
+      const known = new Set<Json | undefined>();
+      replaceSealed(handedOut, (_content, given) => {
+        known.add(given[mark]);
+        return given;
+      });
+      return replaceSealed(value, (_content, copied) =>
+        known.has(copied[mark]) ? copied : seal(copied),
+      ) as typeof value;
+    },
     mask: (value) => replaceSealed(value, () => '******') as typeof value,
     sign: (text) => macOf(current.signature, text).toString('base64url'),
     isSigned(text, mac) {

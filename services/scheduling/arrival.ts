@@ -1,6 +1,7 @@
 /** From messages of a shard's queue to inputs of the core. */
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
+import type { Json } from '@anneal/contracts/json.ts';
 import { resourceResponse, type ResourceRequest, type ResourceResponse } from '@anneal/contracts/resource.ts';
 import {
   groupAdjust,
@@ -13,8 +14,10 @@ import {
   timerFired,
   type StackAct,
 } from '@anneal/contracts/scheduling.ts';
+import { servedType } from '@anneal/convergence/documents.ts';
 import type { Input } from '@anneal/convergence/protocol.ts';
 import type { State } from '@anneal/convergence/state.ts';
+import type { Secrets } from '@anneal/runtime/secrets.ts';
 import type { z } from 'zod';
 import { isNestedRequest, type Intake } from './nested/intake.ts';
 import type { Died } from './death.ts';
@@ -75,7 +78,8 @@ export interface ToInput {
   readonly adjust: (message: Envelope, state: State) => Promise<Input | undefined>;
   readonly now: number;
   readonly routeMs: number;
-  readonly providers: Pick<Providers, 'queueOf' | 'types'>;
+  readonly providers: Pick<Providers, 'queueOf' | 'isForeign' | 'types'>;
+  readonly secrets: Pick<Secrets, 'fromOutside'>;
 }
 
 export async function toInput(parameters: ToInput): Promise<Input | RouteInput | undefined> {
@@ -113,7 +117,7 @@ export async function toInput(parameters: ToInput): Promise<Input | RouteInput |
     case groupAdjust.type:
       return parameters.adjust(message, state);
     case resourceResponse.type:
-      return { kind: 'response', id, response: message.data as ResourceResponse };
+      return { kind: 'response', id, response: responseOf(parameters) };
     case timerFired.type: {
       const data = message.data as Fired;
       const [what, resource, fence] = data.timer.split(':');
@@ -123,6 +127,18 @@ export async function toInput(parameters: ToInput): Promise<Input | RouteInput |
     default:
       return parameters.intake.toInput(message, state);
   }
+}
+
+/**
+ * The response as it may be kept. Our services seal secrets. A seal from any other provider is one that its resource holds,
+ * sent back, or a copy, which must not open (S2 of `secrets.ts`) wherever it stands: attributes, error, drift, snapshot.
+ */
+function responseOf({ message, state, providers, secrets }: ToInput): ResourceResponse {
+  const response = message.data as ResourceResponse;
+  const resource = state.resources.get(response.resource_id);
+  const type = resource && servedType(resource);
+  if (type === undefined || !providers.isForeign(type)) return response;
+  return secrets.fromOutside(response as unknown as Json, resource as unknown as Json) as unknown as ResourceResponse;
 }
 
 /** What was planned is applied to what it was planned for, or not at all. A repeat of the update is no move. */

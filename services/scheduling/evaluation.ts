@@ -40,7 +40,7 @@ export interface Evaluation {
     graceMs: number;
     limit: number;
   }): Tools & { readonly unresolved: readonly HeavyTask[] };
-  /** @throws NeedsWorker */
+  /** What could show a secret is sealed: only those who show the outputs open it. @throws NeedsWorker */
   outputs(parameters: Evaluated): NonNullable<StackView['outputs']>;
   /** By name, with what could show a secret sealed. What cannot be worked out is null. @throws NeedsWorker */
   sealedOutputs(parameters: Evaluated): JsonObject;
@@ -139,7 +139,7 @@ export function createEvaluation(parameters: {
       try {
         const found = read(name, value);
         // What does not exist yet has no value, which is not a mistake.
-        return { key: name, description, value: found === unknown ? null : found };
+        return { key: name, description, value: found === unknown ? null : sealParts(value, found, { plan, peer }) };
       } catch (error) {
         if (error instanceof Abandoned) throw error;
         return { key: name, description, value: null, error: toFailure(error).message };

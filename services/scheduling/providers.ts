@@ -1,13 +1,18 @@
 /** Who serves which resource type, learnt from announcements and kept. */
 import { AnnealError } from '@anneal/contracts/errors.ts';
+import { requestsQueue, serviceNames } from '@anneal/contracts/queues.ts';
 import type { ProviderAnnouncement } from '@anneal/contracts/resource.ts';
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
 import type { Collections } from './collections.ts';
+
+const ownQueues: ReadonlySet<string> = new Set(serviceNames.map(requestsQueue));
 
 export interface Providers {
   announce(announcement: ProviderAnnouncement): Promise<void>;
   typeOf(type: string): ResourceType | undefined;
   queueOf(type: string): string | undefined;
+  /** Whether another program than one of our services serves the type, so that what it answers comes from outside. */
+  isForeign(type: string): boolean;
   types(): string[];
   /** Reads again what other replicas were told. */
   refresh(): Promise<void>;
@@ -40,6 +45,10 @@ export async function createProviders(
     },
     typeOf: (type) => routes.get(type)?.definition ?? known.get(type),
     queueOf: (type) => routes.get(type)?.queue,
+    isForeign: (type) => {
+      const queue = routes.get(type)?.queue;
+      return queue === undefined ? !known.has(type) : !ownQueues.has(queue);
+    },
     types: () => [...routes.keys()].sort(),
     refresh,
   };

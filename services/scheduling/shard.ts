@@ -150,6 +150,7 @@ export async function openShard(options: ShardOptions): Promise<OpenShard> {
           now,
           routeMs: options.routeMs,
           providers: options.providers,
+          secrets: context.secrets,
         });
         if (input === undefined) continue;
         if (input.kind === 'route') await routeAgain(entry, input, message);

@@ -43,7 +43,7 @@ export interface Harness {
   create(name: string, plan: Plan, more?: { id?: string; timeout_minutes?: number }): Promise<StackView>;
   update(id: string, plan: Plan): Promise<StackView>;
   remove(id: string): Promise<StackView>;
-  /** Waits until no action runs. */
+  /** Waits until no action runs. Outputs are opened. */
   settled(id: string, within?: number): Promise<StackView>;
   dispose(): Promise<void>;
 }
@@ -100,7 +100,8 @@ export async function openHarness(
       let last: StackView | undefined;
       return eventually(
         async () => {
-          last = await ask(stackShow, { project, stack: id, outputs: true });
+          const { outputs = [], ...view } = await ask(stackShow, { project, stack: id, outputs: true });
+          last = { ...view, outputs: outputs.map((each) => ({ ...each, value: context.secrets.open(each.value) })) };
           return last.status === 'IN_PROGRESS' ? undefined : last;
         },
         { within, what: `the end of the action of ${id}`, last: () => last },

@@ -1,4 +1,5 @@
 /** Templates brought to life: templating and scheduling on the real embedded bus and store, without HTTP around them. */
+import { configurationService } from '@anneal/configuration/service.ts';
 import type { CallDefinition } from '@anneal/contracts/define.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import { requestsQueue, type ServiceName } from '@anneal/contracts/queues.ts';
@@ -40,11 +41,14 @@ export class StackWorld {
   readonly context: TestContext;
   readonly #services: RunningService[];
 
-  static async open(settings: Record<string, string> = {}): Promise<StackWorld> {
+  static async open(
+    settings: Record<string, string> = {},
+    { hosts = false }: { hosts?: boolean } = {},
+  ): Promise<StackWorld> {
     const context = await createTestContext({ name: 'scheduling' });
     const given = { ANNEAL_SCHEDULING_DELETE_GRACE_SECONDS: '0', ...settings };
     const services = await Promise.all(
-      [templatingService, schedulingService].map((service) => {
+      [templatingService, schedulingService, ...(hosts ? [configurationService] : [])].map((service) => {
         const own = Object.entries(given).filter(([name]) => name.startsWith(`ANNEAL_${service.name.toUpperCase()}_`));
         return service.start(context, readSettings(service.settings, Object.fromEntries(own)) as never);
       }),
@@ -127,8 +131,11 @@ export class StackWorld {
     return this.ask(stackDelete, { id, project });
   }
 
-  show(id: string): Promise<StackView> {
-    return this.ask(stackShow, { project, stack: id, outputs: true });
+  /** With its outputs opened, as the gateway shows them. */
+  async show(id: string): Promise<StackView> {
+    const { outputs = [], ...stack } = await this.ask(stackShow, { project, stack: id, outputs: true });
+    const { secrets } = this.context;
+    return { ...stack, outputs: outputs.map((output) => ({ ...output, value: secrets.open(output.value) })) };
   }
 
   act(id: string, action: StackAct): Promise<StackView> {

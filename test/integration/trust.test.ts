@@ -1,11 +1,15 @@
 /** No value from outside has a meaning of its own: shapes that mean something inside Anneal come back as they were sent. */
-import type { Json } from '@anneal/contracts/json.ts';
+import { hostCreate, queueClaim, queuePost } from '@anneal/contracts/configuration.ts';
+import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+import { stackExport } from '@anneal/contracts/scheduling.ts';
+import { portable } from '@anneal/gateway/heat/portable.ts';
+import { eventually } from '@anneal/runtime/testing.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { StackWorld } from './stack-world.ts';
 
 let world: StackWorld;
 beforeAll(async () => {
-  world = await StackWorld.open();
+  world = await StackWorld.open({}, { hosts: true });
 });
 afterAll(() => world.close());
 
@@ -85,3 +89,90 @@ describe('a value from outside that looks like one from inside', () => {
     expect(world.outputs(literal)['value']).toEqual({ deep: [copied] });
   });
 });
+
+const project = 'p1';
+const outside = `
+heat_template_version: 2018-08-31
+parameters: {j: {type: json}, host: {type: string}}
+resources:
+  config:
+    type: OS::Heat::SoftwareConfig
+    properties: {group: script, config: 'true', inputs: [{name: given, type: Json}], outputs: [{name: out, type: Json}]}
+  deployment:
+    type: OS::Heat::SoftwareDeployment
+    properties:
+      config: {get_resource: config}
+      server: {get_param: host}
+      signal_transport: ZAQAR_SIGNAL
+      input_values: {given: {get_param: j}, more: {get_param: j}}
+  handle: {type: OS::Heat::WaitConditionHandle}
+  wait: {type: OS::Heat::WaitCondition, properties: {handle: {get_resource: handle}, timeout: 60}}
+  read: {type: OS::Heat::Value, properties: {type: json, value: {get_attr: [deployment, out]}}}
+outputs:
+  out: {value: {get_attr: [deployment, out]}}
+  read: {value: {get_attr: [read, value]}}
+  signal: {value: {yaql: {expression: '$.data', data: {get_attr: [wait, data]}}}}
+`;
+
+/** Takes the request of the deployment, answers it with the value, and signals the handle with it: as the gateway passes it on. */
+async function answerWith(stack: string, host: string, value: Json): Promise<JsonObject> {
+  const passed = world.context.secrets.fromOutside(value);
+  const claim = { project, queue: `host.${host}.requests`, ttl: 60, grace: 60 };
+  const request = await eventually(
+    async () => (await world.ask(queueClaim, claim, 'configuration')).messages[0]?.body as JsonObject | undefined,
+    { what: 'the request of the deployment' },
+  );
+  const body = { id: request['id'] ?? '', status_code: 0, stdout: '', stderr: '', outputs: { out: passed } };
+  const posted = { project, queue: `host.${host}.responses`, client_id: 'host', messages: [{ body, ttl: 600 }] };
+  await world.ask(queuePost, posted, 'configuration');
+  await eventually(
+    async () =>
+      (await world.resources(stack)).some(({ name, status }) => name === 'handle' && status === 'COMPLETE') ||
+      undefined,
+    { what: 'the handle' },
+  );
+  await world.signal(stack, 'handle', { data: passed });
+  return request;
+}
+
+describe('a value from a host, a signal or an export', () => {
+  it.each([...Object.entries(shapes), ['a genuine seal', undefined] as const])(
+    '%s comes back as it was sent',
+    async (name, shape) => {
+      const { secrets, newId } = world.context;
+      const part = shape ?? secrets.seal('hush');
+      const sent: Json = { deep: [part], ...(part as object) };
+      const host = newId();
+      await world.ask(hostCreate, { id: host, name: host, project }, 'configuration');
+      const input = { template: outside, parameters: { j: secrets.seal(sent), host: secrets.seal(host) } };
+      const { id } = await world.create(`o-${host}`, input);
+      const { inputs } = await answerWith(id, host, sent);
+      const named = (inputs as JsonObject[]).filter((each) => each['name'] === 'given' || each['name'] === 'more');
+      expect(named.map((each) => each['value'])).toEqual([sent, sent].map((each) => expect.toSatisfy(isAs(each))));
+      const stack = await world.complete(id);
+      const { out, read, signal } = world.outputs(stack);
+      expect({ out, read, signal: JSON.parse(signal as string) }).toEqual({
+        out: sent,
+        read: sent,
+        signal: { 1: sent },
+      });
+
+      const exported = await world.ask(stackExport, { project, stack: id });
+      await world.act(id, { kind: 'abandon' });
+      await world.complete(id);
+      const file = portable(exported, secrets);
+      expect(JSON.stringify(file)).not.toContain('hush');
+      const adopt = secrets.fromOutside(file['resources'] as JsonObject);
+      const again = await world.create(`a-${host}`, input, { adopt });
+      const adopted = world.outputs(await world.complete(again.id));
+      // An export leaves out what holds a seal.
+      expect({ name, read: adopted['read'] }).toEqual({ name, read: shape ? sent : null });
+    },
+  );
+});
+
+/** A script reads a value as text, or as the JSON that it is. */
+const isAs =
+  (expected: Json) =>
+  (value: Json): boolean =>
+    JSON.stringify(typeof value === 'string' ? JSON.parse(value) : value) === JSON.stringify(expected);

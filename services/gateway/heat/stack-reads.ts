@@ -90,13 +90,20 @@ export function stackReadRoutes(scope: FastifyInstance, { ask, blobs, secrets }:
     }
   }
 
+  /** Outputs travel sealed where they could show a secret; the author of the template decided to show them. */
+  const withOutputs = async (request: FastifyRequest): Promise<StackView> => {
+    const { outputs = [], ...stack } = await stackAt(ask, request, { outputs: true });
+    return { ...stack, outputs: outputs.map((output) => ({ ...output, value: secrets.open(output.value) })) };
+  };
+
   scope.get(at, async (request) => {
     const outputs = queryBoolean(request, 'resolve_outputs') ?? true;
-    return { stack: stackBody(rootOf(request), await stackAt(ask, request, { outputs })) };
+    const stack = await (outputs ? withOutputs(request) : stackAt(ask, request));
+    return { stack: stackBody(rootOf(request), stack) };
   });
 
   scope.get(`${at}/outputs`, async (request) => {
-    const stack = await stackAt(ask, request, { outputs: true });
+    const stack = await withOutputs(request);
     return {
       outputs: sortedOutputs(stack).map((output) => {
         const { output_key, description } = outputBody(output);
@@ -107,7 +114,7 @@ export function stackReadRoutes(scope: FastifyInstance, { ask, blobs, secrets }:
 
   scope.get<{ Params: { key: string } }>(`${at}/outputs/:key`, async (request) => {
     const { key } = request.params;
-    const stack = await stackAt(ask, request, { outputs: true });
+    const stack = await withOutputs(request);
     const output = stack.outputs?.find((each) => each.key === key);
     if (!output) throw heatError('NotFound', 'NotFound', `Specified output key ${key} not found.`);
     return { output: outputBody(output) };

@@ -175,7 +175,11 @@ export function createWaitConditions(parameters: {
   const doneWith = (data: ResourceRequest, signals: Signals): Result => ({
     ok: true,
     physicalId: data.resource.id,
-    attributes: { [data.resource.type.startsWith('AWS') ? 'Data' : 'data']: dataText(signals) },
+    attributes: {
+      [data.resource.type.startsWith('AWS') ? 'Data' : 'data']: dataText(
+        secrets.open<Json>(signals as unknown as Json) as unknown as Signals,
+      ),
+    },
   });
 
   const conclude = async (waiting: WorkDocument, result: Result): Promise<void> => {

@@ -1,0 +1,103 @@
+/** Seals that providers of others send stay closed, and outputs leave the service sealed where they show a secret. */
+import type { Envelope } from '@anneal/contracts/envelope.ts';
+import type { JsonObject } from '@anneal/contracts/json.ts';
+import { requestsQueue } from '@anneal/contracts/queues.ts';
+import { providerAnnounced, resourceResponse, type ResourceRequest } from '@anneal/contracts/resource.ts';
+import { stackResources, stackShow, type StackView } from '@anneal/contracts/scheduling.ts';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { callOf, literal, openHarness, planWith, project, resource, type Harness } from './testing.ts';
+
+let harness: Harness;
+beforeEach(async () => {
+  harness = await openHarness();
+});
+afterEach(() => harness.dispose());
+
+/** A provider that another program runs; it answers every request with the same report. */
+async function serve(report: JsonObject): Promise<void> {
+  const { bus, mint } = harness.context;
+  const queue = 'other.provider';
+  await bus.consume(queue, async ({ message }) => {
+    const { data, replyto, type } = message as Envelope<ResourceRequest>;
+    const response = {
+      resource_id: data.resource.id,
+      stack_id: data.stack.id,
+      action: type.replace('resource.', '') as 'create',
+      fence: data.fence,
+      status: 'complete' as const,
+      ...report,
+    };
+    await bus.send({ queue: replyto ?? '', messages: [mint(resourceResponse, { cause: message, data: response })] });
+  });
+  const types = [
+    { type: 'Other::Thing', properties: {}, attributes: {}, open_properties: true, open_attributes: true },
+  ];
+  const announced = mint(providerAnnounced, { data: { provider: 'other', queue, types } });
+  await bus.send({ queue: requestsQueue('scheduling'), messages: [announced] });
+}
+
+const shown = (id: string): Promise<StackView> => harness.ask(stackShow, { project, stack: id, outputs: true });
+const get = (...path: string[]) => ({ name: 'out', value: callOf('get_attr', ...path) });
+
+describe('a seal in the answer of a provider that is not ours', () => {
+  it('is an ordinary value, also for what reads the attribute', async () => {
+    const { secrets } = harness.context;
+    const copied = secrets.seal('hush');
+    await serve({ attributes: { a: copied, deep: [{ b: copied }] } });
+    const plan = planWith(
+      [
+        resource('t', {}, { type: 'Other::Thing' }),
+        resource('v', { value: callOf('get_attr', 't', 'a') }, { requires: ['t'] }),
+      ],
+      { outputs: { out: get('v', 'value'), deep: { ...get('t', 'deep'), name: 'deep' } } },
+    );
+    const { id } = await harness.create('s', plan);
+    expect(await harness.settled(id)).toMatchObject({ status: 'COMPLETE' });
+    const { outputs = [] } = await shown(id);
+    expect(outputs.map(({ value }) => secrets.open(value))).toEqual([copied, [{ b: copied }]]);
+  });
+
+  it('stays a secret where the resource was given it', async () => {
+    const { secrets } = harness.context;
+    await serve({ attributes: { a: [secrets.seal('given'), secrets.seal('hush')] } });
+    const plan = planWith([resource('t', { p: callOf('get_param', 'p') }, { type: 'Other::Thing' })], {
+      parameters: { p: { type: 'string', hidden: true, value: secrets.seal('given') } },
+      outputs: { out: get('t', 'a') },
+    });
+    const { id } = await harness.create('s', plan);
+    expect((await harness.settled(id)).outputs).toMatchObject([{ value: ['given', secrets.seal('hush')] }]);
+  });
+
+  it('does not open in an error either', async () => {
+    const { secrets } = harness.context;
+    const error = { code: 'ResourceFailed', message: 'no', details: { why: secrets.seal('hush') } };
+    await serve({ status: 'failed', error });
+    const { id } = await harness.create('s', planWith([resource('t', {}, { type: 'Other::Thing' })]));
+    const { failures } = await harness.settled(id);
+    expect(secrets.open((failures[0]?.failure.details ?? null) as JsonObject | null)).toEqual(error.details);
+    const { resources } = await harness.ask(stackResources, { project, stack: id, detail: true });
+    expect(JSON.stringify(resources)).not.toContain('hush');
+  });
+});
+
+describe('an output', () => {
+  it('that could show a secret leaves the service sealed; any other one is readable', async () => {
+    const { secrets } = harness.context;
+    const plan = planWith([resource('v', { value: callOf('get_param', 'p') })], {
+      parameters: {
+        p: { type: 'string', hidden: true, value: secrets.seal('hush') },
+      },
+      outputs: {
+        plain: { name: 'plain', value: literal('open') },
+        param: { name: 'param', value: callOf('get_param', 'p') },
+        attribute: { ...get('v', 'value'), name: 'attribute' },
+      },
+    });
+    const { id } = await harness.create('s', plan);
+    await harness.settled(id);
+    const { outputs = [] } = await shown(id);
+    expect(JSON.stringify(outputs)).not.toContain('hush');
+    expect(outputs.map(({ value }) => secrets.open(value))).toEqual(['open', 'hush', 'hush']);
+    expect(outputs[0]?.value).toBe('open');
+  });
+});
