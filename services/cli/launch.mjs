@@ -24,8 +24,9 @@ function install() {
   const lock = readFileSync(join(root, 'package-lock.json'));
   const wanted = createHash('sha256').update(lock).digest('hex');
   if (existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted && existsSync(node)) return;
-  process.stderr.write('Installing the dependencies of Anneal (npm ci; once, about half a minute) …\n');
-  const npm = spawnSync('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error'], {
+  process.stderr.write('Installing the dependencies of Anneal (npm install; once, about half a minute) …\n');
+  // `npm install --no-save` follows the lock file as `npm ci` does, but changes in place: `npm ci` would remove the files of a server that runs.
+  const npm = spawnSync('npm', ['install', '--no-save', '--no-audit', '--no-fund', '--loglevel=error'], {
     cwd: root,
     stdio: ['ignore', process.stderr, process.stderr],
     shell: process.platform === 'win32',
@@ -33,8 +34,8 @@ function install() {
   if (npm.status !== 0 || !existsSync(node)) {
     process.stderr.write(
       npm.status === 0
-        ? `npm ci succeeded, but ${node} is not there: the install script of the package "node" did not run. Run: npm rebuild node\n`
-        : 'npm ci failed; its output is above. Check that the npm registry is reachable, then run this command again.\n',
+        ? `npm install succeeded, but ${node} is not there: the install script of the package "node" did not run. Run: npm rebuild node\n`
+        : 'npm install failed; its output is above. Check that the npm registry is reachable, then run this command again.\n',
     );
     process.exit(1);
   }
