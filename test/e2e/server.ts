@@ -39,6 +39,8 @@ export interface TestServer {
   dispose(): Promise<void>;
   /** The last lines that the server wrote, for the report of a failure. */
   output(): string;
+  /** All that the server wrote since its first start. */
+  log(): string;
 }
 
 /** What it takes to watch a stack. */
@@ -191,6 +193,7 @@ export async function startServer(options: TestServerOptions): Promise<TestServe
       await rm(data, { recursive: true, force: true, maxRetries: 5 });
     },
     output: () => lines.join('').slice(-6000),
+    log: () => lines.join(''),
   };
 }
 
