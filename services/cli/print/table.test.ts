@@ -24,6 +24,33 @@ describe('renderTable', () => {
       }).split('\n'),
     ).toEqual(['a    1', '     2', 'yes  0']);
   });
+
+  it('aligns colors, wide characters and rows of different lengths', () => {
+    const text = renderTable({
+      head: ['\u001B[1mA\u001B[22m', 'B', 'C'],
+      rows: [
+        ['日本', 'x'],
+        ['abc', 'y', 'z'],
+      ],
+    });
+    expect(text.split('\n')).toEqual(['\u001B[1mA\u001B[22m     B  C', '日本  x', 'abc   y  z']);
+  });
+
+  it('draws the parts of an overcloud, and values of any length, in full', () => {
+    const names = Array.from({ length: 20_000 }, (_, index) => `resource-${index} (OS::Heat::Value)`);
+    const long = `“${'x'.repeat(1_000_000)}`;
+    const lines = renderTable({
+      rows: [
+        ['resources', names.join('\n')],
+        ['default', long, 1],
+        ['next', 'a', 2],
+      ],
+    }).split('\n');
+    expect(lines).toHaveLength(20_002);
+    expect(lines[19_999]).toBe(`           ${names.at(-1)}`);
+    expect(lines[20_000]).toBe(`default    ${long}  1`);
+    expect(lines[20_001]).toMatch(/^next {7}a {500,600}2$/);
+  });
 });
 
 describe('formatDuration', () => {

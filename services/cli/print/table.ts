@@ -1,40 +1,52 @@
-/** Tables without borders: easy to read, easy to cut. */
-import Table from 'cli-table3';
+/** Tables without borders: easy to read, easy to cut. The time to draw one grows with its text, not with its square. */
+import stringWidth from 'string-width';
 
 export type Cell = string | number | boolean | null | undefined;
 
-const blank = {
-  top: '',
-  'top-mid': '',
-  'top-left': '',
-  'top-right': '',
-  bottom: '',
-  'bottom-mid': '',
-  'bottom-left': '',
-  'bottom-right': '',
-  left: '',
-  'left-mid': '',
-  mid: '',
-  'mid-mid': '',
-  right: '',
-  'right-mid': '',
-  middle: '  ',
-};
+const between = 2;
+/** A wider value pushes only its own line apart: what stands right of it is beyond a terminal anyway. */
+const widest = 500;
 
 export function renderTable(parameters: { head?: readonly string[]; rows: readonly (readonly Cell[])[] }): string {
-  const table = new Table({
-    chars: blank,
-    style: { head: [], border: [], 'padding-left': 0, 'padding-right': 0 },
-    ...(parameters.head && { head: [...parameters.head] }),
-  });
-  for (const row of parameters.rows) table.push(row.map(textOf));
-  // The last column is padded too; blanks at a line's end only get in the way of who copies it.
-  return table
-    .toString()
-    .split('\n')
-    .map((line) => line.trimEnd())
-    .join('\n');
+  const head = parameters.head ? [parameters.head] : [];
+  const rows = [...head, ...parameters.rows].map((row) => row.map(linesOf));
+  const widths: number[] = [];
+  for (const row of rows) {
+    for (const [column, lines] of row.entries()) {
+      for (const { width } of lines) widths[column] = Math.min(widest, Math.max(widths[column] ?? 0, width));
+    }
+  }
+  return rows.flatMap((row) => linesOfRow(row, widths)).join('\n');
 }
+
+interface Line {
+  readonly text: string;
+  /** In columns of a terminal: colors have none, some characters have two. */
+  readonly width: number;
+}
+
+/** As many lines as the highest cell has, without blanks at their end. */
+function linesOfRow(row: readonly (readonly Line[])[], widths: readonly number[]): string[] {
+  const height = Math.max(...row.map((lines) => lines.length));
+  return Array.from({ length: height }, (_, index) => {
+    let drawn = '';
+    let blanks = 0;
+    for (const [column, lines] of row.entries()) {
+      const { text, width } = lines[index] ?? { text: '', width: 0 };
+      if (text !== '') {
+        drawn += ' '.repeat(blanks) + text;
+        blanks = 0;
+      }
+      blanks += Math.max(0, (widths[column] ?? 0) - width) + between;
+    }
+    return drawn.trimEnd();
+  });
+}
+
+const linesOf = (cell: Cell): Line[] =>
+  textOf(cell)
+    .split('\n')
+    .map((text) => ({ text, width: stringWidth(text) }));
 
 const textOf = (cell: Cell): string => {
   if (cell === null || cell === undefined || cell === '') return '-';
