@@ -92,3 +92,34 @@ outputs: {out: {value: {get_param: name}}}
     expect(answer(template, { files, environments })).toMatchObject({ rendered: { outputs: { o: ['n0', 'n1'] } } });
   });
 });
+
+describe('a mistake in a file that members use as their type', () => {
+  const leaf = `heat_template_version: rocky
+resources:
+  broken:
+    type: OS::Heat::Value
+    properties:
+      value: {get_param: nowhere}
+`;
+  const groups: readonly (readonly [string, string])[] = [
+    ['a chain', "type: OS::Heat::ResourceChain, properties: {resources: ['leaf.yaml']}"],
+    ['a group', 'type: OS::Heat::ResourceGroup, properties: {count: 2, resource_def: {type: leaf.yaml}}'],
+    [
+      'a group of groups',
+      `type: OS::Heat::ResourceGroup, properties: {count: 2, resource_def: {type: 'OS::Heat::ResourceGroup', properties: {resource_def: {type: leaf.yaml}}}}`,
+    ],
+    ['a chain in a file', 'type: middle.yaml'],
+  ];
+
+  it.each(groups)('is at its line of that file: %s', (_what, group) => {
+    const found = answer(`heat_template_version: rocky\nresources:\n  group: {${group}}\n`, {
+      files: {
+        'leaf.yaml': leaf,
+        'middle.yaml': `heat_template_version: rocky\nresources:\n  c: {${groups[0]?.[1] ?? ''}}\n`,
+      },
+    });
+    expect(found).toMatchObject({
+      mistakes: [{ file: 'leaf.yaml', line: 6, message: expect.stringContaining('nowhere') }],
+    });
+  });
+});

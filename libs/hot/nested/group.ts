@@ -144,8 +144,12 @@ function oncePerDefinition(mistakes: readonly Mistake[]): Mistake[] {
   });
 }
 
-/** Members have no text of their own: the place is that of the definition in the group, as near as it is written out. */
+/**
+ * Members have no text of their own: the place is that of the definition in the group, as near as it is written out. A
+ * mistake with a place comes from a file that a member uses as its type, so the place is the author's own.
+ */
 function placed(mistake: Mistake, { resource, type, stack }: GroupResource): Mistake {
+  if (mistake.line !== undefined) return mistake;
   const definition = { numbered: 'resource_def', scaling: 'resource', chain: '', deployments: '', instances: '' };
   const [, , ...below] = mistake.path.split('.');
   let at: Source | undefined = resource.source;
