@@ -2,19 +2,21 @@
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { isObject, type JsonObject } from '@anneal/contracts/json.ts';
-import type { stackCreate } from '@anneal/contracts/scheduling.ts';
+import type { stackCreate, stackUpdate } from '@anneal/contracts/scheduling.ts';
 import { newStack } from '@anneal/convergence/documents.ts';
+import type { State } from '@anneal/convergence/state.ts';
 import { DuplicateError } from '@anneal/store/port.ts';
 import type { z } from 'zod';
 import { targetOf } from './target.ts';
 import type { Collections } from './collections.ts';
 import { liveName } from './live-name.ts';
 import type { Plans } from './plans.ts';
+import type { Quotas } from './quota.ts';
 
 /** Gives the refusal. A repeat finds its own document and is not refused. */
 export async function admit(
   { stacks, resources }: Collections,
-  { now, plans }: { now: () => Date; plans: Plans },
+  { now, plans, quotas }: { now: () => Date; plans: Plans; quotas: Quotas },
   message: Envelope<z.infer<typeof stackCreate.data>>,
 ): Promise<AnnealError | undefined> {
   const { data } = message;
@@ -25,7 +27,7 @@ export async function admit(
   }
   try {
     // A stack whose plan cannot be read could not even be deleted: it is refused before it exists.
-    await plans.get(data.plan);
+    const plan = await plans.get(data.plan);
     if (data.adopt) await refuseOwned({ stacks, resources }, data.adopt);
     const { version: _, ...stack } = newStack({
       id: data.id,
@@ -40,13 +42,25 @@ export async function admit(
       target: targetOf(data, message.id),
       adopt: data.adopt ?? null,
     });
-    await stacks.insert(stack);
-    return undefined;
+    const added = { project: data.project, stacks: 1, resources: Object.keys(plan.resources).length };
+    return await quotas.within(added, () => stacks.insert(stack));
   } catch (error) {
     if (error instanceof AnnealError && error.kind === 'final') return error;
     if (!(error instanceof DuplicateError)) throw error;
     return new AnnealError('AlreadyExists', `The Stack (${data.name}) already exists.`);
   }
+}
+
+/** Gives the refusal of an update that adds more resources than the project may have. */
+export async function refuseGrowth(
+  { quotas, plans }: { quotas: Quotas; plans: Plans },
+  message: Envelope<z.infer<typeof stackUpdate.data>>,
+  { stack, resources }: State,
+): Promise<AnnealError | undefined> {
+  if (stack.recent.includes(message.id)) return undefined;
+  const plan = await plans.get(message.data.plan);
+  const added = Object.keys(plan.resources).length - resources.size;
+  return quotas.within({ project: stack.project, stacks: 0, resources: added }, async () => undefined);
 }
 
 /** What another stack still has cannot be taken over: each of them would change and delete it. */

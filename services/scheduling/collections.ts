@@ -39,6 +39,7 @@ export async function openCollections(store: Store): Promise<Collections> {
           { fields: ['project', 'name'] },
           { fields: ['project', 'depth', 'created_at', 'id'] },
           { fields: ['root'] },
+          { fields: ['project', 'deleted_at', 'depth', 'id'] },
         ],
       }),
       store.collection<ResourceDocument>({ name: 'scheduling_resources', indexes: [{ fields: ['stack_id', 'name'] }] }),

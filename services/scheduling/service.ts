@@ -22,6 +22,7 @@ import { createPreview } from './preview.ts';
 import { createWaiting } from './provider/waiting.ts';
 import { createWorker } from './provider/work.ts';
 import { createProviders, type Providers } from './providers.ts';
+import { createQuotas } from './quota.ts';
 import { createReading } from './reading.ts';
 import { requestsHandler } from './requests.ts';
 import { settings } from './settings.ts';
@@ -50,6 +51,13 @@ export const schedulingService = defineService({
       ...provisioningTypes,
       ...configurationTypes,
     ]);
+    const quotas = createQuotas({
+      collections,
+      limits: {
+        stacks: { most: given.projectStacks, setting: settings.projectStacks.env },
+        resources: { most: given.projectResources, setting: settings.projectResources.env },
+      },
+    });
     const sizes = {
       value: { bytes: given.valueBytes, setting: settings.valueBytes.env },
       resource: { bytes: given.resourceBytes, setting: settings.resourceBytes.env },
@@ -115,9 +123,9 @@ export const schedulingService = defineService({
       types: [...schedulingTypes, ...nestedTypesIn(context.region), ...scalingTypes],
     };
     await providers.announce(announcement);
-    const shared = { context, collections, providers, timers, plans, evaluation, gate, shards };
+    const shared = { context, collections, providers, timers, plans, quotas, evaluation, gate, shards };
     const compile = createChildCompiler({ context, collections, evaluation });
-    const intake = createIntake({ context, collections, plans, compile });
+    const intake = createIntake({ context, collections, plans, compile, quotas });
     const adjust = createAdjust({ context, plans, compile });
     const find = (which: { project: string; stack: string }) => reading.find(which);
     const preview = createPreview({ context, collections, plans, evaluation, compile, find });

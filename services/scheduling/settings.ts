@@ -73,6 +73,20 @@ export const settings = defineSettings({
       'How many requests may be with one provider at once, in all replicas together; the projects that want more share them evenly. A tenth is kept for deletions.',
     cost: 'More makes longer queues, in which nobody is served out of turn; less may leave a fast provider waiting. Above the limit of a project, no project can hold all of it.',
   },
+  projectStacks: {
+    env: 'ANNEAL_SCHEDULING_PROJECT_STACKS',
+    schema: whole(10_000),
+    meaning:
+      'How many stacks one project may have, without nested and deleted ones; a stack more is refused. Replicas together may exceed it by what they admit within 30 s.',
+    cost: 'Every stack takes room in the store, its resources not counted about 20 KiB.',
+  },
+  projectResources: {
+    env: 'ANNEAL_SCHEDULING_PROJECT_RESOURCES',
+    schema: whole(1_000_000),
+    meaning:
+      'How many resources all stacks of one project may have, nested ones included; the create or update that would exceed it is refused.',
+    cost: 'About two kilobytes of the store for each resource, and up to ANNEAL_SCHEDULING_STACK_BYTES for those of a stack.',
+  },
   valueBytes: {
     env: 'ANNEAL_SCHEDULING_VALUE_BYTES',
     schema: whole(1_048_576),

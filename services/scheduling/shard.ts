@@ -25,7 +25,7 @@ import {
 import { loadState, type State } from '@anneal/convergence/state.ts';
 import { step } from '@anneal/convergence/step.ts';
 import { faultPoint } from '@anneal/runtime/fault.ts';
-import { admit } from './admit.ts';
+import { admit, refuseGrowth } from './admit.ts';
 import { diedOf, failStack, inputOfDeath, mayPass, stackBehind } from './death.ts';
 import type { Evaluation } from './evaluation.ts';
 import { letGo } from './garbage.ts';
@@ -37,12 +37,14 @@ import { appendRecord, closeRecord, recordOf, type JournalDocument } from './jou
 import { moveStacks } from './move-shard.ts';
 import { performRecord, sendRequests, type PerformContext } from './perform.ts';
 import { isNestedRequest, type Intake } from './nested/intake.ts';
+import type { Quotas } from './quota.ts';
 import { stackIdOf, toInput, type Arrival, type ToInput } from './arrival.ts';
 import { stackView } from './views.ts';
 
 export interface ShardOptions extends PerformContext {
   readonly shard: number;
   readonly intake: Intake;
+  readonly quotas: Quotas;
   readonly adjust: ToInput['adjust'];
   readonly toolsAt: (now: number) => ReturnType<Evaluation['toolsAt']>;
   readonly heavy: Heavy;
@@ -64,7 +66,7 @@ export interface OpenShard extends Consumer {
 }
 
 export async function openShard(options: ShardOptions): Promise<OpenShard> {
-  const { context, collections, shard, plans, shards } = options;
+  const { context, collections, shard, plans, shards, quotas } = options;
   const { bus, log, mint } = context;
   const cache = new Map<string, Entry>();
 
@@ -123,7 +125,7 @@ export async function openShard(options: ShardOptions): Promise<OpenShard> {
       if (arrival.kind !== 'message') continue;
       if (isNestedRequest(arrival.message)) await options.intake.admit(arrival.message);
       if (arrival.message.type !== stackCreate.type) continue;
-      const refusal = await admit(collections, { now: context.now, plans }, arrival.message as Envelope<never>);
+      const refusal = await admit(collections, { now: context.now, plans, quotas }, arrival.message as Envelope<never>);
       if (refusal) refused.set(arrival.message.id, refusal);
     }
     const entry = await load(stackId);
@@ -140,6 +142,13 @@ export async function openShard(options: ShardOptions): Promise<OpenShard> {
     for (const message of messages) {
       if (refused.has(message.id)) continue;
       try {
+        const tooMany =
+          message.type === stackUpdate.type &&
+          (await refuseGrowth({ quotas, plans }, message as Envelope<never>, entry.state));
+        if (tooMany) {
+          refused.set(message.id, tooMany);
+          continue;
+        }
         const input = await toInput({
           message,
           state: entry.state,

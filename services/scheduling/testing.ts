@@ -58,6 +58,8 @@ export const testSettings = {
   projectRequests: 2000,
   providerRequests: 2000,
   garbageSeconds: 3600,
+  projectStacks: 10_000,
+  projectResources: 1_000_000,
   valueBytes: 1_048_576,
   resourceBytes: 4_194_304,
   stackBytes: 33_554_432,

@@ -31,6 +31,7 @@ import { DuplicateError } from '@anneal/store/port.ts';
 import { liveName } from '../live-name.ts';
 import type { Collections } from '../collections.ts';
 import type { Plans } from '../plans.ts';
+import type { Quotas } from '../quota.ts';
 import { treeOf, type ChildCompiler } from './compile.ts';
 import { noCooldown } from './cooldown.ts';
 import { deadlineOf, minutesOf } from './deadline.ts';
@@ -62,8 +63,9 @@ export function createIntake(parts: {
   collections: Collections;
   plans: Plans;
   compile: ChildCompiler;
+  quotas: Quotas;
 }): Intake {
-  const { context, collections, plans, compile } = parts;
+  const { context, collections, plans, compile, quotas } = parts;
   const { stacks } = collections;
 
   const respond = async (message: Envelope, response: ResourceResponse): Promise<void> => {
@@ -172,7 +174,13 @@ export function createIntake(parts: {
           deadline: data.deadline,
           cause: message,
         });
-        await insert(message, { target, kept });
+        const added = Object.keys((await plans.get(target.plan)).resources).length;
+        const project = message.project ?? '';
+        const own = data.nested.kind === 'stack' && data.resource.type === 'OS::Heat::Stack' ? 1 : 0;
+        const refusal = await quotas.within({ project, stacks: own, resources: added }, () =>
+          insert(message, { target, kept }),
+        );
+        if (refusal) await refuse(message, refusal);
       } catch (error) {
         if (!isFinal(error)) throw error;
         await refuse(message, error);
