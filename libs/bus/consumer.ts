@@ -3,11 +3,12 @@
  *
  * H1 Handlers start in the order of the offers, also where one has to wait for its claim check.
  * H2 Every offer is settled exactly once: done, retry, dead, or back at the deadline of a stop.
- * H3 What follows an error is decided by its kind and nothing else; a broker that was away costs no attempt.
+ * H3 What follows an error is decided by its kind; a broker that was away costs no attempt. An error that is neither ours
+ *    nor the system's is most likely a defect: it gets no more attempts than by default.
  * H4 Whoever waits for a message is told of its death before it is settled as dead.
  */
 import type { Envelope } from '@anneal/contracts/envelope.ts';
-import { AnnealError, kindOf, toFailure, type Failure } from '@anneal/contracts/errors.ts';
+import { AnnealError, isUnknown, kindOf, toFailure, type Failure } from '@anneal/contracts/errors.ts';
 import { defaultBackoff } from './backoff.ts';
 import { BrokerAway, type BrokerConsumer, type BusLog, type Intake, type Offer, type Verdict } from './broker.ts';
 import type { Codec } from './codec.ts';
@@ -179,7 +180,9 @@ export class BusConsumer {
     }
     switch (kind) {
       case 'retry': {
-        if (offer.attempt >= this.#maxAttempts) {
+        // Most likely a defect: a queue that allows more attempts allows them for what has a name.
+        const most = isUnknown(error) ? Math.min(defaultMaxAttempts, this.#maxAttempts) : this.#maxAttempts;
+        if (offer.attempt >= most) {
           this.#log.error({ ...facts, err: error }, 'The last attempt failed; the message is a dead letter now.');
           return { kind: 'dead', failure, error: text };
         }

@@ -1,9 +1,11 @@
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { registry } from '@anneal/contracts/registry.ts';
+import { timerFired } from '@anneal/contracts/scheduling.ts';
 import { openStore } from '@anneal/store/open.ts';
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { z } from 'zod';
 import { createBus } from './bus.ts';
 import { silent } from './conformance-messages.ts';
 import { openEmbeddedBroker } from './embedded/open.ts';
@@ -57,6 +59,17 @@ it('lists every message that is no question: what its death ends is known', () =
   expect(Object.keys(waits).filter((type) => !registry.has(type))).toEqual([]);
 });
 
+/** A message that any queue takes. */
+const one = () => ({
+  specversion: '1.0',
+  source: 'test',
+  time: new Date().toISOString(),
+  correlationid: 'c',
+  id: 'one',
+  type: timerFired.type,
+  subject: 'thing',
+  data: { stack_id: 'thing', timer: 'deadline', traversal: 't' },
+});
 const requests = [...registry.values()].filter(({ kind }) => kind !== 'event').map(({ type }) => type);
 
 it('tells whoever asked, for every type of request, whether it failed in its handler or could not be read', async () => {
@@ -77,4 +90,42 @@ it('tells whoever asked, for every type of request, whether it failed in its han
   expect(new Map(named.map(({ request, dead_letter: letter }) => [request.id, letter]))).toEqual(byRequest);
   expect(named.every(({ request }) => request.subject === 'thing')).toBe(true);
   expect(new Set(deaths.map(({ message }) => message?.type))).toEqual(new Set(requests));
+});
+
+it.each<[string, () => unknown]>([
+  ['TypeError', () => (undefined as unknown as { length: number }).length],
+  ['RangeError', () => 'x'.repeat(-1)],
+  ['SyntaxError', () => JSON.parse('{')],
+  ['ZodError', () => z.string().parse(1)],
+])('buries a message at once when its handler throws a %s', async (_, broken) => {
+  const deaths: Death[] = [];
+  const attempts: number[] = [];
+  const handler = async ({ attempt }: { attempt: number }): Promise<void> => {
+    attempts.push(attempt);
+    await Promise.resolve(broken());
+  };
+  await bus.consume('work', handler, { maxAttempts: 40, onDeath: async (death) => void deaths.push(death) });
+  await sendRaw('work', one());
+  await vi.waitFor(() => expect(deaths).toHaveLength(1), { timeout: 30_000, interval: 20 });
+  expect(attempts).toEqual([1]);
+  expect(deaths[0]!.failure).toMatchObject({ code: 'Defect', details: { dead_letter: deaths[0]!.letter } });
+});
+
+it.each<[string, Error, number]>([
+  ['8 attempts for an error without a name', new Error('what?'), 8],
+  ['all attempts for one of the system', Object.assign(new Error('disk'), { code: 'ENOSPC' }), 12],
+  ['8 attempts for a broken request over HTTP', new TypeError('fetch failed', { cause: new Error('ECONNRESET') }), 8],
+  ['all attempts for one of ours that may pass', new AnnealError('Unavailable', 'later'), 12],
+])('gives %s', async (_, error, most) => {
+  const deaths: Death[] = [];
+  let attempts = 0;
+  const handler = (): Promise<void> => {
+    attempts += 1;
+    return Promise.reject(error);
+  };
+  const onDeath = async (death: Death): Promise<void> => void deaths.push(death);
+  await bus.consume('work', handler, { maxAttempts: 12, backoff: () => 0, onDeath });
+  await sendRaw('work', one());
+  await vi.waitFor(() => expect(deaths).toHaveLength(1), { timeout: 30_000, interval: 20 });
+  expect(attempts).toBe(most);
 });

@@ -154,7 +154,20 @@ export function isErrorCode(code: string): code is ErrorCode {
   return Object.hasOwn(errorTable, code);
 }
 
-/** The kind of anything thrown. What is not ours is taken as passing (a broken connection, a full disk): retry. */
+/**
+ * The kind of anything thrown. An error of the language is a mistake of the program and comes again at every attempt.
+ * Anything else that is not ours may pass (a broken connection, a full disk).
+ */
 export function kindOf(error: unknown): ErrorKind {
-  return error instanceof AnnealError ? error.kind : 'retry';
+  if (error instanceof AnnealError) return error.kind;
+  return isMistake(error) ? 'defect' : 'retry';
 }
+
+/** Whether the error gives no reason to hope: neither one of ours, nor of the system, which has a code. */
+export const isUnknown = (error: unknown): boolean =>
+  !(error instanceof AnnealError) && !(error instanceof Error && 'code' in error);
+
+const isMistake = (error: unknown): boolean =>
+  // A request over HTTP that a network broke is a TypeError with its cause.
+  error instanceof Error && error.cause === undefined && mistakes.some((kind) => error instanceof kind);
+const mistakes = [TypeError, RangeError, ReferenceError, SyntaxError, EvalError, URIError, z.ZodError];

@@ -152,9 +152,9 @@ describe('a message to the shard of a stack that becomes a dead letter', () => {
     harness.context.bus.send({ queue: shardQueue(shardOf(id, testSettings.shards)), messages: [message] });
   /** Its data is said to be in the store, and is not. */
   const unreadable = (message: Envelope): Envelope => ({ ...message, dataref: '0'.repeat(64) });
-  const deadlyStep = (): void =>
+  const deadlyStep = (error: Error = new AnnealError('Defect', 'the step dies')): void =>
     void armFault('scheduling.recorded', () => {
-      throw new AnnealError('Defect', 'the step dies');
+      throw error;
     });
 
   it('fails the resource that it answers: resource.response', async () => {
@@ -195,8 +195,11 @@ describe('a message to the shard of a stack that becomes a dead letter', () => {
     await failedBy(id);
   });
 
-  it('fails the stack that it was to begin: stack.create', async () => {
-    deadlyStep();
+  it.each([
+    ['an error of ours', new AnnealError('Defect', 'the step dies')],
+    ['a mistake of the program', new TypeError('undefined is not a function')],
+  ])('fails the stack that it was to begin: stack.create, by %s', async (_, error) => {
+    deadlyStep(error);
     const id = harness.context.newId();
     await expect(harness.create('s', planOf(1), { id })).rejects.toMatchObject({
       code: 'Defect',
