@@ -26,6 +26,8 @@ export interface QueueDocument extends Document {
   readonly metadata: JsonObject;
   /** The sequence number of the next message. */
   readonly next: number;
+  /** How many bytes of messages it has ever taken; absent of one that has taken none since these are counted. */
+  readonly bytes?: number;
   readonly host_id: string | null;
 }
 
@@ -33,6 +35,8 @@ export interface MessageDocument extends Document {
   /** The id of its queue's document. */
   readonly queue: string;
   readonly sequence: number;
+  /** How many bytes its queue had taken before it. */
+  readonly bytes_before?: number;
   /** Sealed values stay sealed here. */
   readonly body: Json;
   readonly client_id: string;
@@ -140,7 +144,7 @@ export async function openCollections(store: Store): Promise<Collections> {
   const [queues, messages, hosts, resources] = await Promise.all([
     store.collection<QueueDocument>({
       name: 'configuration_queues',
-      indexes: [{ fields: ['project', 'name'], unique: true }, { fields: ['host_id'] }],
+      indexes: [{ fields: ['project', 'name'], unique: true }, { fields: ['host_id', 'project'] }],
     }),
     store.collection<MessageDocument>({
       name: 'configuration_messages',

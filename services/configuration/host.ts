@@ -31,6 +31,8 @@ export interface HostContext {
   readonly silentAfterMs: number;
   /** While this service was away nobody could be heard: silence is counted from here at the earliest. */
   readonly startedAt: number;
+  /** Of one project. */
+  readonly hostLimit: { readonly most: number; readonly setting: string };
 }
 
 /** A word from a host is written down at most this often. */
@@ -47,6 +49,7 @@ export async function createHost(
   const token = randomBytes(32).toString('base64url');
   const created_at = service.now().toISOString();
   let host: HostDocument;
+  await refuseHost(context, { id, name, project });
   try {
     host = await collections.hosts.insert({
       id,
@@ -77,6 +80,19 @@ export async function createHost(
     makeQueue(context.queues, hostQueue(host, 'responses'), {}),
   ]);
   return { host, token: tokenOf(context, host) };
+}
+
+/** @throws AnnealError LimitReached, for a host that is not there yet. */
+async function refuseHost(
+  { collections: { hosts }, hostLimit }: HostContext,
+  { id, name, project }: { id: string; name: string; project: string },
+): Promise<void> {
+  const there = await hosts.count({ project });
+  if (there < hostLimit.most || (await hosts.get(id))) return;
+  throw new AnnealError(
+    'LimitReached',
+    `Host ${name} cannot be made: the project has ${there} hosts; with 1 more it would exceed its ${hostLimit.most} (${hostLimit.setting}). Delete some hosts first.`,
+  );
 }
 
 export const tokenOf = (context: HostContext, host: HostDocument): string =>

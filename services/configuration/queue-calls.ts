@@ -21,11 +21,9 @@ import {
   viewQueue,
   type NewMessage,
 } from './queue.ts';
+import { postLimit, refuseQueue } from './queue-limits.ts';
 import { resolveQueue, type QueueUse, type ResolvedQueue } from './queue-names.ts';
 import { deleteRequests, isReplaced, popRequest, purgeRequests, type SetAsideContext } from './set-aside.ts';
-
-/** As in Zaqar: of all messages of one post together. */
-const postLimit = 256 * 1024;
 
 /** A UUID that a repeat of the same question gives again. */
 const derivedId = (...parts: readonly (string | number)[]): string => {
@@ -46,6 +44,7 @@ export function queueRoutes(context: HostMessageContext & SetAsideContext & Hand
     answer(service, contract.queueCreate, async ({ data }) => {
       const queue = named(await resolve(data, 'read'));
       if (data.metadata) checkMetadata(queue, data.metadata);
+      if (!queue.host) await refuseQueue(collections, queues.limits, queue);
       const { created, queue: known } = await makeQueue(queues, queue, data.metadata ?? {});
       if (!created && data.metadata) await replaceMetadata(context, known.id, data.metadata);
       return { created };
@@ -169,7 +168,8 @@ async function post(
 ): Promise<void> {
   if (queue.role === 'requests') refuseForeign(queue, messages);
   if (!queue.host || queue.role !== 'responses') {
-    await putMessages(context.queues, { queue, client_id, messages });
+    const limits = queue.host ? undefined : context.queues.limits;
+    await putMessages(context.queues, { queue, client_id, messages, limits });
     await context.queues.wake(queue);
     return;
   }

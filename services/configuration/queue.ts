@@ -10,8 +10,9 @@ import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { Secrets } from '@anneal/runtime/secrets.ts';
 import { DuplicateError } from '@anneal/store/port.ts';
-import type { Collections, MessageDocument } from './collections.ts';
+import type { Collections, MessageDocument, QueueDocument } from './collections.ts';
 import type { KeyedLock } from './keyed-lock.ts';
+import { refuseMessages, refuseQueue, type QueueLimits } from './queue-limits.ts';
 import type { ResolvedQueue } from './queue-names.ts';
 
 export interface QueueContext {
@@ -24,6 +25,8 @@ export interface QueueContext {
   readonly wake: (queue: ResolvedQueue) => Promise<void>;
   /** Reports that the removal of another message made this one the first in the queue of a host. */
   readonly onFirst: (message: MessageDocument) => Promise<void>;
+  /** Of the queues of users. */
+  readonly limits: QueueLimits;
 }
 
 export interface NewMessage {
@@ -45,20 +48,30 @@ const page = 100;
 /** Gives the messages as they now stand in the queue, those that were there already included. */
 export function putMessages(
   context: QueueContext,
-  options: { queue: ResolvedQueue; client_id: string; messages: readonly NewMessage[] },
+  options: {
+    queue: ResolvedQueue;
+    client_id: string;
+    messages: readonly NewMessage[];
+    /** Of the queues of users. */
+    limits?: QueueLimits | undefined;
+  },
 ): Promise<MessageDocument[]> {
-  const { queue, client_id, messages } = options;
+  const { queue, client_id, messages, limits } = options;
   const { collections, lock, now } = context;
   return lock(`put ${queue.id}`, async () => {
     const there = await collections.messages.getMany(messages.map((message) => message.id));
     const missing = messages.filter((message) => !there.some((known) => known.id === message.id));
     if (missing.length === 0) return there;
-    const first = await reserve(context, queue, missing.length);
+    const sizes = missing.map(({ body }) => Buffer.byteLength(JSON.stringify(body)));
+    const added = { messages: missing.length, bytes: sizes.reduce((sum, size) => sum + size, 0) };
+    const reserved = await reserve(context, queue, { added, limits });
+    let bytes = reserved.bytes ?? 0;
     const created_at = now();
     const documents = missing.map((message, index) => ({
+      bytes_before: (bytes += sizes[index] ?? 0) - (sizes[index] ?? 0),
       id: message.id,
       queue: queue.id,
-      sequence: first + index,
+      sequence: reserved.next + index,
       body: message.body,
       client_id,
       ttl: message.ttl,
@@ -73,12 +86,22 @@ export function putMessages(
   });
 }
 
-async function reserve(context: QueueContext, queue: ResolvedQueue, count: number): Promise<number> {
+/** Gives the queue as it was before. */
+async function reserve(
+  context: QueueContext,
+  queue: ResolvedQueue,
+  { added, limits }: { added: { messages: number; bytes: number }; limits: QueueLimits | undefined },
+): Promise<QueueDocument> {
   const { queues } = context.collections;
   for (;;) {
+    if (limits) await refuseQueue(context.collections, limits, queue);
     const known = (await queues.get(queue.id)) ?? (await makeQueue(context, queue, {})).queue;
-    const replaced = await queues.replace({ ...known, next: known.next + count }, known.version);
-    if (replaced) return known.next;
+    if (limits) {
+      const oldest = await firstMessage(context, queue);
+      await refuseMessages(context.collections, limits, { queue: known, oldest, added });
+    }
+    const grown = { ...known, next: known.next + added.messages, bytes: (known.bytes ?? 0) + added.bytes };
+    if (await queues.replace(grown, known.version)) return known;
   }
 }
 

@@ -53,6 +53,11 @@ export const configurationService = defineService({
       now: () => service.now().getTime(),
       wake: (queue) => wake(service, queue),
       onFirst: (message) => limitWait(context, message, queues.now()),
+      limits: {
+        queues: { most: settings.projectQueues, setting: configurationSettings.projectQueues.env },
+        messages: { most: settings.queueMessages, setting: configurationSettings.queueMessages.env },
+        bytes: { most: settings.queueBytes, setting: configurationSettings.queueBytes.env },
+      },
     };
     let timers: Timers | undefined;
     const context: Context = {
@@ -70,6 +75,7 @@ export const configurationService = defineService({
       deploymentTimeoutMs: settings.deploymentTimeout * 1000,
       queueTimeoutMs: settings.queueTimeout * 1000,
       popLeaseSeconds: settings.popLease,
+      hostLimit: { most: settings.projectHosts, setting: configurationSettings.projectHosts.env },
     };
     timers = await createTimers({
       store: service.store,

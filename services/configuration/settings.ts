@@ -1,6 +1,7 @@
 import { defineSettings } from '@anneal/runtime/settings.ts';
 import { z } from 'zod';
 
+const whole = (fallback: number) => z.coerce.number().int().min(1).default(fallback);
 const seconds = (fallback: number) => z.coerce.number().int().min(1).max(86_400).default(fallback);
 
 export const configurationSettings = defineSettings({
@@ -36,6 +37,32 @@ export const configurationSettings = defineSettings({
     schema: seconds(3600),
     meaning: 'Seconds for which a handled response stays readable in the responses queue of its host.',
     cost: 'More takes room in the store: up to 256 KiB for each response.',
+  },
+  projectQueues: {
+    env: 'ANNEAL_CONFIGURATION_PROJECT_QUEUES',
+    schema: whole(10_000),
+    meaning: 'How many queues one project may have, without those of its hosts; one more is refused.',
+    cost: 'More lets one project take more room in the store.',
+  },
+  queueMessages: {
+    env: 'ANNEAL_CONFIGURATION_QUEUE_MESSAGES',
+    schema: whole(100_000),
+    meaning:
+      'How many messages one queue of a project may hold; a post that would exceed it is refused. The queues of hosts have no limit.',
+    cost: 'More takes room in the store until someone takes the messages, or their time is over.',
+  },
+  queueBytes: {
+    env: 'ANNEAL_CONFIGURATION_QUEUE_BYTES',
+    schema: whole(268_435_456),
+    meaning:
+      'How many bytes of messages one queue of a project may hold, counted from its oldest message on; a post that would exceed it is refused. The queues of hosts have no limit.',
+    cost: 'As for the number of messages.',
+  },
+  projectHosts: {
+    env: 'ANNEAL_CONFIGURATION_PROJECT_HOSTS',
+    schema: whole(100_000),
+    meaning: 'How many hosts one project may have; one more is refused.',
+    cost: 'Every host has two queues.',
   },
   concurrency: {
     env: 'ANNEAL_CONFIGURATION_CONCURRENCY',

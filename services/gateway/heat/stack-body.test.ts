@@ -33,3 +33,14 @@ describe('what is to be adopted', () => {
     });
   });
 });
+
+describe('tags', () => {
+  const tags = (count: number, length: number) =>
+    Array.from({ length: count }, (_, index) => String(index).padStart(length, 'x')).join(',');
+
+  it('are at most 100, of at most 80 characters', () => {
+    expect(readStackBody({ ...data, tags: tags(100, 80) }).tags).toHaveLength(100);
+    expect(() => readStackBody({ ...data, tags: tags(101, 3) })).toThrow(/at most 100 tags, not 101/);
+    expect(() => readStackBody({ ...data, tags: tags(1, 81) })).toThrow(/1 to 80 characters/);
+  });
+});

@@ -215,6 +215,8 @@ function readFlag(value: Json | undefined, path: string, wrong: Wrong): boolean 
   return wrong(path, 'must be true or false');
 }
 
+const mostTags = 100;
+
 function readTags(value: Json | undefined, wrong: Wrong): string[] | undefined {
   if (absent(value)) return undefined;
   if (typeof value !== 'string') return wrong('tags', 'must be a text with commas between the tags');
@@ -223,6 +225,7 @@ function readTags(value: Json | undefined, wrong: Wrong): string[] | undefined {
   if (tags.some((tag) => tag.length === 0 || tag.length > 80 || !tag.isWellFormed())) {
     return wrong('tags', 'must each have 1 to 80 characters');
   }
+  if (tags.length > mostTags) return wrong('tags', `must be at most ${mostTags} tags, not ${tags.length}`);
   return tags;
 }
 
