@@ -79,7 +79,7 @@ describe('the limits of queues', () => {
     for (let index = 0; index < 3; index += 1)
       await rig.request('create', {
         type: 'OS::Heat::OrderedConfig',
-        properties: { hosted_on: id, script: 'echo hi', actions: ['CREATE'] } as never,
+        properties: { hosted_on: id, script: 'echo hi', actions: ['CREATE'] },
         id: randomUUID(),
       });
     await expect.poll(() => total(hostRequestsQueue(id)), { timeout: 20_000 }).toBe(3);
