@@ -82,6 +82,53 @@ describe('collectFiles', () => {
   });
 });
 
+describe('a template that only the reader of the server takes', () => {
+  const odd = 'description: "two\nlines"\n';
+
+  it('is sent with its files, and so are the files of what it nests', async () => {
+    await write({
+      'web.yaml': `${odd}resources:\n  a: {type: parts/part.yaml}\n  b: {properties: {config: {get_file: run.sh}}}\n`,
+      'parts/part.yaml': `${odd}resources:\n  c:\n    properties: {config: {get_file: part.sh}}\n`,
+      'parts/part.sh': 'echo part',
+      'run.sh': 'echo run',
+    });
+    const { files } = await collect('web.yaml');
+    expect(Object.keys(files).sort()).toEqual(['parts/part.yaml', 'run.sh', at('parts/part.sh').href].sort());
+    expect(files['parts/part.yaml']).toContain(`{get_file: ${JSON.stringify(at('parts/part.sh').href)}}}\n`);
+  });
+
+  it.each([
+    ['plain', '{get_file: a b.sh}', '{get_file: KEY}'],
+    ['plain over two lines', '{get_file: a\n    b.sh} # behind', '{get_file: KEY} # behind'],
+    ['single quotes', "{get_file: 'a b.sh'}", '{get_file: KEY}'],
+    ['double quotes', String.raw`{get_file: "a\x20b.sh" }`, '{get_file: KEY }'],
+    ['a block', '{get_file: X}\n    y:\n      get_file: >-\n        a b.sh\n    z: 1', undefined],
+    [
+      'an anchor and a tag',
+      '[{get_file: &name !!str a b.sh}, {get_file: *name}]',
+      '[{get_file: &name !!str KEY}, {get_file: *name}]',
+    ],
+  ])('has a name replaced where it stands: %s', async (_what, written, replaced) => {
+    const text = `resources:\n  c:\n    x: ${written}\n`;
+    await write({ 'web.yaml': 'resources: {a: {type: parts/part.yaml}}', 'parts/part.yaml': text });
+    await write({ 'parts/a b.sh': 'echo', 'parts/X': 'echo' });
+    const key = at('parts/a b.sh').href;
+    const { files } = await collect('web.yaml');
+    const sent = files['parts/part.yaml'] ?? '';
+    expect(files[key]).toBe('echo');
+    if (replaced === undefined) expect(sent).toContain(`get_file: ${JSON.stringify(key)}\n    z: 1`);
+    else expect(sent).toBe(text.replace(written, replaced.replace('KEY', JSON.stringify(key))));
+  });
+
+  it('is JSON too', () => {
+    const text = JSON.stringify({ resources: { a: { type: 'a.yaml', properties: { x: { get_file: 'x.sh' } } } } });
+    expect(referencesIn(text).map(({ name, start, end }) => [name, text.slice(start, end)])).toEqual([
+      ['a.yaml', '"a.yaml"'],
+      ['x.sh', '"x.sh"'],
+    ]);
+  });
+});
+
 describe('referencesIn', () => {
   it('takes no type name and no text for a file', () => {
     const text =

@@ -2,13 +2,16 @@
  * Gathers what a template names: `get_file`, templates used as types, environments and what those name in turn.
  * The server reads no disk of ours, so all of it travels with the request.
  *
- * The text of the template is sent as it stands, not parsed and written anew: the server then speaks of lines and columns
- * that the author finds. So the key of a file is the name that the text has for it. Only where that name would be
- * ambiguous (a file that is named relative to another folder than the template's) is the name replaced, in place, without
- * moving any line.
+ * The text of the template is sent as it stands, because the server's mistakes then name the author's lines and columns.
+ * So the key of a file is the name that the text has for it. Only where that name would be ambiguous (a file that is named
+ * relative to another folder than the template's) is the name replaced, in place, without moving any line.
+ *
+ * The reader is the server's own: a text that the server accepts never lacks its files.
  */
 import { AnnealError, type Mistake } from '@anneal/contracts/errors.ts';
-import { LineCounter, isPair, isScalar, parseDocument, visit, type Scalar } from 'yaml';
+import { Mistakes } from '@anneal/hot/mistakes.ts';
+import type { Node } from '@anneal/hot/node.ts';
+import { parse } from '@anneal/hot/parse.ts';
 import type { TemplateBundle } from './stacks.ts';
 
 export interface Reader {
@@ -96,32 +99,52 @@ const relativeTo = (root: URL, url: URL): string =>
 
 const isTemplateName = (value: string): boolean => /\.(ya?ml|template)$/.test(value);
 
-/** In order of appearance. A text that is no YAML has none: the server says what is wrong with it. */
+/** In order of appearance. A text that is no YAML has none: the server reports what is wrong with it. */
 export function referencesIn(text: string): Reference[] {
-  const lines = new LineCounter();
-  const document = parseDocument(text, { lineCounter: lines, uniqueKeys: false });
-  if (document.errors.length > 0) return [];
-  const references: Reference[] = [];
-  const add = (node: Scalar, kind: Reference['kind']): void => {
-    if (!node.range || typeof node.value !== 'string') return;
-    const [start, end] = node.range;
-    const { line, col } = lines.linePos(start);
-    references.push({ name: node.value, kind, start, end, line, column: col });
+  const root = parse({ text, file: undefined, mistakes: new Mistakes() });
+  if (!root) return [];
+  const starts = [0, ...Array.from(text.matchAll(/\n/g), ({ index }) => index + 1)];
+  // Aliases and merged maps lead to one place of the text several times.
+  const references = new Map<number, Reference>();
+  const add = (node: Node, kind: Reference['kind']): void => {
+    if (node.kind !== 'scalar' || typeof node.value !== 'string' || !node.at) return;
+    const { line, column } = node.at;
+    const start = (starts[line - 1] ?? 0) + column - 1;
+    references.set(start, { name: node.value, kind, start, end: endOf(text, start, node.value), line, column });
   };
-  visit(document, {
-    Pair(_key, pair, path) {
-      if (!isScalar(pair.key) || !isScalar(pair.value) || typeof pair.value.value !== 'string') return;
-      if (pair.key.value === 'get_file') add(pair.value, 'file');
-      else if (isTemplateName(pair.value.value) && namesType(pair.key.value, path)) add(pair.value, 'template');
-    },
-  });
-  return references;
+  const visit = (node: Node, path: readonly string[]): void => {
+    if (node.kind === 'list') for (const item of node.items) visit(item, path);
+    if (node.kind !== 'map') return;
+    for (const [key, { value }] of node.entries) {
+      if (key === 'get_file') add(value, 'file');
+      else if (value.kind === 'scalar' && isTemplateName(String(value.value)) && namesType(key, path)) {
+        add(value, 'template');
+      }
+      visit(value, [...path, key]);
+    }
+  };
+  visit(root, []);
+  return [...references.values()].sort((one, other) => one.start - other.start);
+}
+
+const quoted = { '"': /"(?:[^"\\]|\\[^])*"/y, "'": /'(?:[^']|'')*'/y };
+
+/** Where the text of a scalar ends: behind its quotes, or behind its words, between which lines may break. */
+function endOf(text: string, start: number, value: string): number {
+  const first = text[start];
+  if (first === '"' || first === "'") {
+    const pattern = quoted[first];
+    pattern.lastIndex = start;
+    return pattern.test(text) ? pattern.lastIndex : start;
+  }
+  let end = first === '|' || first === '>' ? text.indexOf('\n', start) : start;
+  for (const word of value.split(/\s+/).filter((each) => each !== '')) end = text.indexOf(word, end) + word.length;
+  return end;
 }
 
 /** True at `resources.<name>.type`, at the type of a group's members, and within `resource_registry`. */
-function namesType(key: unknown, path: readonly unknown[]): boolean {
-  const keys = path.flatMap((node) => (isPair(node) && isScalar(node.key) ? [node.key.value] : []));
-  if (keys[0] === 'resource_registry') return true;
-  if (key !== 'type' || keys[0] !== 'resources') return false;
-  return keys.length === 2 || keys.at(-1) === 'resource_def' || keys.at(-1) === 'resource';
+function namesType(key: string, path: readonly string[]): boolean {
+  if (path[0] === 'resource_registry') return true;
+  if (key !== 'type' || path[0] !== 'resources') return false;
+  return path.length === 2 || path.at(-1) === 'resource_def' || path.at(-1) === 'resource';
 }
