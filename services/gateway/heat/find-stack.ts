@@ -55,6 +55,17 @@ export const arnPrefix = 'arn:openstack:heat:';
 const arn = /^arn:openstack:heat::[^:]*:stacks\/[^/]+\/(?<id>[^/]+)(?:\/(?<below>.+))?$/;
 
 /**
+ * An address whose ARN is encoded as one segment, with the slashes and colons that the ARN itself has: the paths below it
+ * are then found the same way. A client encodes what it takes for a name.
+ */
+export function withPlainArn(url: string): string {
+  const [, before = '', encoded = ''] = /^(\/orchestration\/v1\/[^/?]+\/stacks\/)(arn(?::|%3a)[^/?]+)/i.exec(url) ?? [];
+  if (encoded === '') return url;
+  const plain = encoded.replaceAll(/%3a/gi, ':').replaceAll(/%2f/gi, '/');
+  return `${before}${plain}${url.slice(before.length + encoded.length)}`;
+}
+
+/**
  * 302 for every method: the clients of this API send the same method and body again, so it must not become 303 or 307.
  */
 export async function redirect(

@@ -182,8 +182,10 @@ describe('a stack', () => {
       expect([status, headers.get('location')]).toEqual([302, canonical]);
     }
     for (const below of ['resources', 'resources/a%20b', 'resources/r/metadata']) {
-      const { status, headers } = await gateway.call('GET', `${root}/stacks/${arn}/${below}?limit=1`);
-      expect([status, headers.get('location')]).toEqual([302, `${canonical}/${below}?limit=1`]);
+      for (const name of [arn, encodeURIComponent(arn), arn.replaceAll('/', '%2f')]) {
+        const { status, headers } = await gateway.call('GET', `${root}/stacks/${name}/${below}?limit=1`);
+        expect([status, headers.get('location')]).toEqual([302, `${canonical}/${below}?limit=1`]);
+      }
     }
     const post = await gateway.call('POST', `${root}/stacks/found/actions`, { check: null });
     expect([post.status, post.headers.get('location')]).toEqual([302, `${canonical}/actions`]);

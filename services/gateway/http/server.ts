@@ -9,6 +9,7 @@ import type { Ask } from '../ask.ts';
 import { bootFamily } from '../boot/boot-routes.ts';
 import { cfnFamily, cfnPrefix } from '../cfn/family.ts';
 import { heatFamily, heatPrefix } from '../heat/family.ts';
+import { withPlainArn } from '../heat/find-stack.ts';
 import type { Authenticate } from '../identity/caller.ts';
 import { requireToken } from '../identity/caller.ts';
 import { keystoneRoutes, keystoneWording, type KeystoneOptions } from '../identity/keystone.ts';
@@ -43,6 +44,7 @@ export function buildServer(options: ServerOptions): FastifyInstance {
     bodyLimit: settings.bodyLimit,
     trustProxy: settings.trustedProxies ?? false,
     exposeHeadRoutes: false,
+    rewriteUrl: ({ url = '/' }) => withPlainArn(url),
     genReqId: () => `req-${newId()}`,
     // Names of stacks and resources may have 255 characters, three times that when escaped.
     routerOptions: { maxParamLength: 2048, ignoreTrailingSlash: true },
