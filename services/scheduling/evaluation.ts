@@ -9,7 +9,7 @@ import type { ResourceType } from '@anneal/contracts/resource-type.ts';
 import type { StackView } from '@anneal/contracts/scheduling.ts';
 import type { PreviewTools } from '@anneal/convergence/preview.ts';
 import type { Comparison, Resolution, Tools } from '@anneal/convergence/protocol.ts';
-import { answerAtOnce } from './provider/at-once.ts';
+import { answerAtOnce, type AnsweredAtOnce } from './provider/at-once.ts';
 import { wrongSignal } from './provider/signals.ts';
 import {
   representative,
@@ -37,6 +37,7 @@ export interface Evaluation {
   /** A step whose tools have unresolved tasks is void: they run in a worker, and the step is taken again. */
   toolsAt(parameters: {
     now: number;
+    answered: AnsweredAtOnce;
     graceMs: number;
     limit: number;
   }): Tools & { readonly unresolved: readonly HeavyTask[] };
@@ -213,7 +214,7 @@ export function createEvaluation(parameters: {
 
   return {
     sizes,
-    toolsAt: ({ now, graceMs, limit }) => ({
+    toolsAt: ({ now, answered, graceMs, limit }) => ({
       now,
       graceMs,
       limit,
@@ -223,7 +224,7 @@ export function createEvaluation(parameters: {
       newId: derivedId,
       ...resolving(),
       compare,
-      atOnce: (pending) => answerAtOnce(pending, secrets),
+      atOnce: (pending) => answerAtOnce(pending, { secrets, answered }),
       replaceFailed: (type) => !keptAfterFailure.has(type),
     }),
     previewTools: ({ plan, stack }) => previewTools(plan, stack),

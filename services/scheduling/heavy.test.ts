@@ -46,6 +46,51 @@ describe('an evaluation that takes much', () => {
     expect(shown).toMatchObject([{ key: 'o0', value: [sum, sum] }]);
   });
 
+  it('finds its result beside values that each try makes: random ones, and sealed ones of a hidden parameter', async () => {
+    const length = 'range(0, 190).select(range(0, 190).sum()).sum() + len($.data.random) + len($.data.hidden)';
+    const measured: Expression = {
+      kind: 'call',
+      function: 'yaql',
+      arguments: {
+        kind: 'map',
+        entries: [
+          { key: 'expression', value: literal(length) },
+          {
+            key: 'data',
+            value: {
+              kind: 'map',
+              entries: [
+                { key: 'random', value: callOf('get_attr', 'random', 'value') },
+                { key: 'hidden', value: callOf('get_attr', 'kept', 'value') },
+              ],
+            },
+          },
+        ],
+      },
+    };
+    const plan = planWith(
+      [
+        resource('random', { length: literal(20) }, { type: 'OS::Heat::RandomString' }),
+        resource('kept', { value: callOf('get_param', 'secret') }),
+        resource('first', { value: measured }, { requires: ['kept', 'random'] }),
+        resource(
+          'second',
+          { value: { kind: 'list', items: [callOf('get_attr', 'first', 'value'), measured] } },
+          { requires: ['first', 'kept', 'random'] },
+        ),
+      ],
+      {
+        parameters: { secret: { type: 'string', value: harness.context.secrets.seal('s3cret'), hidden: true } },
+        outputs: outputs([callOf('get_attr', 'second', 'value'), callOf('get_attr', 'random', 'value')]),
+      },
+    );
+    const { id } = await harness.create('made', plan);
+    const view = await harness.settled(id);
+    expect(view).toMatchObject({ action: 'CREATE', status: 'COMPLETE' });
+    expect(harness.context.secrets.open(view.outputs?.[0]?.value ?? null)).toEqual([sum + 26, sum + 26]);
+    expect(view.outputs?.[1]?.value).toHaveLength(20);
+  });
+
   it('of properties without end fails its resource', async () => {
     const { id } = await harness.create('endless', planWith([resource('r', { value: endless })]));
     const view = await harness.settled(id);

@@ -142,7 +142,7 @@ export const schedulingService = defineService({
           batch,
           cachedStacks,
           routeMs: routeSeconds * 1000,
-          toolsAt: (time) => evaluation.toolsAt({ now: time, graceMs: graceSeconds * 1000, limit: stackRequests }),
+          toolsAt: (moment) => evaluation.toolsAt({ ...moment, graceMs: graceSeconds * 1000, limit: stackRequests }),
         });
       opened.push(...(await Promise.all(missing.map(open))));
     };

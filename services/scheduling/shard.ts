@@ -46,12 +46,15 @@ export interface ShardOptions extends PerformContext {
   readonly intake: Intake;
   readonly quotas: Quotas;
   readonly adjust: ToInput['adjust'];
-  readonly toolsAt: (now: number) => ReturnType<Evaluation['toolsAt']>;
+  readonly toolsAt: (moment: Moment) => ReturnType<Evaluation['toolsAt']>;
   readonly heavy: Heavy;
   readonly batch: number;
   readonly cachedStacks: number;
   readonly routeMs: number;
 }
+
+/** What all tries of one step share, so that each finds what the last one found. */
+type Moment = Pick<Parameters<Evaluation['toolsAt']>[0], 'now' | 'answered'>;
 
 interface Entry {
   readonly state: State;
@@ -107,10 +110,10 @@ export async function openShard(options: ShardOptions): Promise<OpenShard> {
 
   const take = (stackId: string, arrivals: readonly Arrival[]): Promise<void> => {
     // One moment for all tries: a worker's result is found by all that the evaluation read, times of documents included.
-    const now = context.now().getTime();
+    const moment = { now: context.now().getTime(), answered: new Map() };
     return options.heavy.trying(async () => {
       try {
-        await takeAll(stackId, arrivals, now);
+        await takeAll(stackId, arrivals, moment);
       } catch (error) {
         // What was stepped may not have been recorded.
         cache.delete(stackId);
@@ -119,7 +122,8 @@ export async function openShard(options: ShardOptions): Promise<OpenShard> {
     });
   };
 
-  const takeAll = async (stackId: string, arrivals: readonly Arrival[], now: number): Promise<void> => {
+  const takeAll = async (stackId: string, arrivals: readonly Arrival[], moment: Moment): Promise<void> => {
+    const { now } = moment;
     const refused = new Map<string, AnnealError>();
     for (const arrival of arrivals) {
       if (arrival.kind !== 'message') continue;
@@ -174,7 +178,7 @@ export async function openShard(options: ShardOptions): Promise<OpenShard> {
       if (input) inputs.push(input);
     }
     const { stack: before } = entry.state;
-    const tools = options.toolsAt(now);
+    const tools = options.toolsAt(moment);
     const { changes, refusals } = step(entry.state, inputs, tools);
     if (tools.unresolved.length > 0) throw new NeedsWorker(tools.unresolved);
     for (const [id, error] of refusals) refused.set(id, error);

@@ -11,9 +11,12 @@ import { responseTo } from './answering.ts';
 import { behaviourOf, takeOver } from './behaviours.ts';
 
 /** Undefined: its provider has to be asked. */
+/** What the tries of one step have answered: a random value is made in the first one, and the others find it. */
+export type AnsweredAtOnce = Map<string, ResourceResponse>;
+
 export function answerAtOnce(
   { stack, resource }: { stack: StackDocument; resource: ResourceDocument },
-  secrets: Secrets,
+  { secrets, answered }: { secrets: Secrets; answered: AnsweredAtOnce },
 ): ResourceResponse | undefined {
   const { request } = resource;
   const type = servedType(resource);
@@ -21,8 +24,13 @@ export function answerAtOnce(
   const isAdopted = resource.action === 'ADOPT';
   if (!request || !behaviour || !(behaviour.atOnce || isAdopted)) return undefined;
   const { action } = request;
+  const key = `${resource.id} ${request.fence}`;
+  const before = answered.get(key);
+  if (before) return before;
   const asked = requestData(stack, resource);
   const given = { ...asked, action, secrets };
   const result = isAdopted && action === 'create' ? takeOver(behaviour, given) : behaviour.run(given);
-  return responseTo(action, asked, result);
+  const response = responseTo(action, asked, result);
+  answered.set(key, response);
+  return response;
 }
