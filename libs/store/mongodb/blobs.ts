@@ -53,8 +53,10 @@ export function blobsOn(parameters: {
         let removed = 0;
         for (const hash of hashes) {
           const old = { _id: hash, $or: [{ put_at: { $lt: putBefore } }, { put_at: { $exists: false } }] };
-          const head = await heads.findOneAndDelete(old, { projection: { content: 0 } });
-          if (!head) continue;
+          // In two steps, because a server such as FerretDB cannot leave out the content when it finds and deletes in one.
+          const head = await heads.findOne(old, { projection: { pieces: 1 } });
+          const { deletedCount } = await heads.deleteOne(old);
+          if (!head || deletedCount === 0) continue;
           if (head.pieces !== undefined) await pieces.remove(hash, head.pieces);
           removed += 1;
         }
