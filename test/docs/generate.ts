@@ -31,6 +31,7 @@ import {
   resourceTypesPage,
   settingsPage,
 } from './reference.ts';
+import { lowerCounts } from './words.ts';
 
 const folder = join(dirname(fileURLToPath(import.meta.url)), '..', '..', 'docs', 'reference');
 const services = [
@@ -77,6 +78,7 @@ for (const [name, text] of Object.entries(pages)) {
   stale.push(name);
   if (!process.argv.includes('--check')) await writeFile(path, text);
 }
+if (!process.argv.includes('--check')) lowerCounts();
 if (process.argv.includes('--check') && stale.length > 0) {
   process.stderr.write(`Stale in docs/reference: ${stale.join(', ')}; run: npm run docs\n`);
   process.exitCode = 1;
