@@ -1,4 +1,4 @@
-/** The bus over any broker: what is the same on all of them. Start reading at `port.ts`. */
+/** The bus over any broker: everything that is the same on all brokers. Start reading at `port.ts`. */
 import type { Definition } from '@anneal/contracts/define.ts';
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
@@ -12,7 +12,7 @@ import { BusConsumer } from './consumer.ts';
 import type { Bus, Consumer } from './port.ts';
 import { failedAnswer, Questions } from './questions.ts';
 
-/** A question costs its service several round trips to a database that may be slow. */
+/** A question costs its service several round trips to a database, which may be slow. */
 const defaultTimeoutMs = 30_000;
 
 export function createBus(options: {
@@ -32,7 +32,7 @@ export function createBus(options: {
   let closed = false;
 
   broker.onAnswer((bytes) => {
-    // An answer that cannot be read leaves its question to the deadline, which names the queue.
+    // When an answer cannot be read, its question ends at the deadline, and that error names the queue.
     void (async () => codec.decode(bytes))().then(
       (message) => questions.answer(message),
       (error: unknown) => log.error({ err: error }, 'An answer could not be read.'),
@@ -118,7 +118,7 @@ export function createBus(options: {
       try {
         await sendTo({ ...message, causationid: to.id });
       } catch (error) {
-        // The asker learns that its answer could not be sent, instead of waiting for its deadline.
+        // The requester learns that its answer could not be sent, instead of waiting for the deadline.
         await sendTo(failedAnswer({ ...message, causationid: to.id }, error));
         throw error;
       }
@@ -135,7 +135,7 @@ export function createBus(options: {
       const consumer = new BusConsumer({ codec, log, handler, options: consumeOptions, open, tellOfDeath });
       if (!alone) return take(consumer);
       await broker.declareGroup({ patterns, group });
-      // Order by subject needs one that sees all events; the other members stand by.
+      // Order by subject needs one member that sees all events; the other members stand by.
       return takeAlone(groupQueue(group), consumer);
     },
 
@@ -168,7 +168,9 @@ export function createBus(options: {
   };
 }
 
-/** B3 from the sender's side: what waits for its claim check is not overtaken by what was sent to the same queue later. */
+/**
+ * B3 on the sender's side: a message that waits for its claim check is not overtaken by later ones to the same queue.
+ */
 function createSendingOrder() {
   const gates = new Map<string, Promise<unknown>>();
   return (
@@ -178,7 +180,7 @@ function createSendingOrder() {
   ): Promise<void> => {
     const before = gates.get(queue);
     if (!before && !(packets instanceof Promise)) return send(packets);
-    // The earlier ones are handed over when their own turn has come, whatever becomes of them.
+    // The earlier messages are handed over in their own turn, whether these succeed or fail.
     const sent = Promise.withResolvers<void>();
     const turn = async (): Promise<void> => {
       const [outcome] = await Promise.allSettled([packets, before]);

@@ -1,4 +1,4 @@
-/** Whether a connection failed because the other end could not prove who it is. Waiting does not help then. */
+/** True when a connection failed because the other end could not prove its identity. Waiting does not help then. */
 export function isUnproved(error: unknown): error is Error {
   if (!(error instanceof Error)) return false;
   const code: unknown = 'code' in error ? error.code : undefined;

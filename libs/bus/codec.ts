@@ -1,6 +1,7 @@
 /**
- * Envelopes to bytes and back, validated both ways. What does not validate on the way out is a defect of ours; on the way
- * in it is InvalidMessage, which the consumer turns into a dead letter (B5). Data over 256 KiB travels as a claim check.
+ * Converts envelopes to bytes and back, and validates both ways. An outgoing message that is not valid is a defect of
+ * ours. An incoming one is InvalidMessage, which the consumer turns into a dead letter (B5). Data over 256 KiB travels
+ * as a claim check.
  */
 import type { Definition } from '@anneal/contracts/define.ts';
 import { answerSchema, answerType, envelopeSchema, type Envelope } from '@anneal/contracts/envelope.ts';
@@ -10,17 +11,22 @@ import type { z } from 'zod';
 import type { Packet } from './broker.ts';
 
 export const claimCheckBytes = 256 * 1024;
-/** A refused message may be wrong in every field; a dead letter shows enough of it to mend the sender. */
+/** A refused message may be wrong in every field; a dead letter shows enough mistakes to correct the sender. */
 const mistakesShown = 20;
 
 export interface Codec {
-  /** At once where it can be, so that nothing overtakes. @throws AnnealError Defect. */
+  /** Synchronous where possible, so that nothing overtakes the message. @throws AnnealError Defect. */
   encode(message: Envelope): Packet | Promise<Packet>;
-  /** @throws AnnealError InvalidMessage, or what the store of blobs throws. */
+  /** @throws AnnealError InvalidMessage, or an error of the blob store. */
   decode(bytes: string | Uint8Array): Envelope | Promise<Envelope>;
-  /** The message as far as it can be read, its data not validated; undefined for what is no envelope. @throws what the store of blobs throws. */
+  /**
+   * The readable part of the message, with data not validated; undefined for bytes that are no envelope. @throws errors
+   * of the blob store.
+   */
   salvage(bytes: string | Uint8Array): Promise<Envelope | undefined>;
-  /** The envelope as it travelled, its data neither fetched nor validated; undefined for what is no envelope. */
+  /**
+   * The envelope as it travelled, with data neither fetched nor validated; undefined for bytes that are no envelope.
+   */
   glance(bytes: string | Uint8Array): Envelope | undefined;
 }
 
@@ -31,7 +37,7 @@ export function createCodec(options: { registry: ReadonlyMap<string, Definition>
   );
   const schemaOf = (type: string): z.ZodType | undefined => registry.get(type)?.data ?? answered.get(type);
 
-  /** The data as its schema gives it: defaults filled, fields that the schema does not know dropped. */
+  /** The data after validation: defaults filled in, unknown fields dropped. */
   const validated = (message: Envelope, code: ErrorCode): unknown => {
     const schema = schemaOf(message.type);
     if (!schema) throw new AnnealError(code, `No message has the type ${message.type}.`);

@@ -1,11 +1,11 @@
 /**
- * Between the broker's offers and a handler: decode, count attempts, run, and settle by the kind of the error.
+ * Connects the broker's offers to a handler: decode, count attempts, run, and settle by the kind of the error.
  *
- * H1 Handlers start in the order of the offers, also where one has to wait for its claim check.
+ * H1 Handlers start in the order of the offers, also when an offer has to wait for its claim check.
  * H2 Every offer is settled exactly once: done, retry, dead, or back at the deadline of a stop.
- * H3 What follows an error is decided by its kind; a broker that was away costs no attempt. An error that is neither ours
- *    nor the system's is most likely a defect: it gets no more attempts than by default.
- * H4 Whoever waits for a message is told of its death before it is settled as dead.
+ * H3 The kind of an error decides what follows. An absence of the broker costs no attempt. An error that is neither
+ *    ours nor the system's is most likely a defect, and gets at most the default number of attempts.
+ * H4 The processes that wait for a message are notified of its death before it is settled as dead.
  */
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import { AnnealError, isUnknown, kindOf, toFailure, type Failure } from '@anneal/contracts/errors.ts';
@@ -17,17 +17,19 @@ import type { ConsumeOptions, Handler } from './port.ts';
 export const defaultConcurrency = 16;
 const defaultMaxAttempts = 8;
 const errorTextKept = 1000;
-/** How often it is tried to tell of a death, when that fails too, before the message is buried all the same. */
+/**
+ * How often to try to notify of a death. After that, the message is stored as a dead letter without the notification.
+ */
 const mostTellings = 8;
 
-/** Gives the id of the dead letter to be. */
+/** Notifies of a death; returns the id of the coming dead letter. */
 export type TellOfDeath = (death: {
   readonly queue: string;
   readonly bytes: string | Uint8Array;
   readonly failure: Failure;
 }) => Promise<string>;
 
-/** What is to become of a message, before its death has been told. */
+/** The decision about a message, before its death is reported. */
 type Decision = Exclude<Verdict, { kind: 'dead' }> | Omit<Extract<Verdict, { kind: 'dead' }>, 'id'>;
 
 export class BusConsumer {
@@ -42,7 +44,7 @@ export class BusConsumer {
   readonly #tellOfDeath: TellOfDeath;
   readonly #held = new Set<Offer>();
   #lost = new AbortController();
-  /** Set while an earlier offer still waits for its data. */
+  /** Set while an earlier offer is waiting for its data. */
   #gate: Promise<void> | undefined;
   #broker: BrokerConsumer | undefined;
   #idle: (() => void) | undefined;
@@ -75,7 +77,10 @@ export class BusConsumer {
     this.#broker = await this.#open(this.#intake);
   }
 
-  /** Takes nothing new; resolves when what is in flight has ended, or was given back at the deadline. May begin again. */
+  /**
+   * Takes no new message; resolves when those in progress have ended, or were given back at the deadline. May begin
+   * again.
+   */
   async rest({ deadlineMs }: { deadlineMs?: number }): Promise<void> {
     this.#broker?.drain();
     if (this.#held.size > 0) {
@@ -129,7 +134,7 @@ export class BusConsumer {
   }
 
   async #run(offer: Offer, message: Envelope): Promise<void> {
-    // Stopped, or lost, while its data was fetched: the offer is back already.
+    // Stopped or lost while its data was fetched: the offer was given back already.
     if (!this.#held.has(offer)) return;
     let verdict: Decision = { kind: 'done' };
     try {
@@ -180,7 +185,7 @@ export class BusConsumer {
     }
     switch (kind) {
       case 'retry': {
-        // Most likely a defect: a queue that allows more attempts allows them for what has a name.
+        // Most likely a defect: a higher limit of the queue is meant for errors with a code.
         const most = isUnknown(error) ? Math.min(defaultMaxAttempts, this.#maxAttempts) : this.#maxAttempts;
         if (offer.attempt >= most) {
           this.#log.error({ ...facts, err: error }, 'The last attempt failed; the message is a dead letter now.');

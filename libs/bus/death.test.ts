@@ -30,8 +30,8 @@ beforeEach(async () => {
 afterEach(() => close());
 
 /**
- * Whose state each request keeps in progress, besides that of its asker. The test beside the service that is named proves
- * that a death ends it.
+ * The state that each request keeps in progress, besides that of its requester. The named test of the service proves
+ * that a death ends that state.
  */
 const waits: Readonly<Record<string, string>> = {
   'resource.create': 'resource: services/scheduling/death.test.ts',
@@ -59,7 +59,7 @@ it('lists every message that is no question: what its death ends is known', () =
   expect(Object.keys(waits).filter((type) => !registry.has(type))).toEqual([]);
 });
 
-/** A message that any queue takes. */
+/** A message that any queue accepts. */
 const one = () => ({
   specversion: '1.0',
   source: 'test',

@@ -1,6 +1,6 @@
 /**
- * The end of a message: whoever waits for it is told before it is stored as a dead letter (B7), so that a process that dies
- * between the two tells again, and nothing waits for ever.
+ * The end of a message: the processes that wait for it are notified before it is stored as a dead letter (B7). When
+ * this process dies between the two, another notifies again, so that no wait lasts for ever.
  */
 import { answerSchema, answerType, type Envelope } from '@anneal/contracts/envelope.ts';
 import type { Failure } from '@anneal/contracts/errors.ts';
@@ -30,7 +30,7 @@ export function createDeaths(options: { broker: Broker; codec: Codec; log: BusLo
     const packet = await codec.encode(
       inPlaceOf(message, { type: answerType(message.type), id: `${letter}:answer`, data }),
     );
-    // Neither questions nor answers are durable: an asker that hears nothing has its deadline.
+    // Neither questions nor answers are durable: a requester without an answer has its deadline.
     await broker.answer({ inbox: replyto, packet }).catch((error: unknown) => {
       log.warn(
         { queue, letter, err: error },
@@ -42,7 +42,7 @@ export function createDeaths(options: { broker: Broker; codec: Codec; log: BusLo
   return (onDeath: ConsumeOptions['onDeath']): TellOfDeath =>
     async ({ queue, bytes, failure }) => {
       const letter = newLetter();
-      // Without bytes there is nobody left to tell.
+      // Without bytes, the waiting processes are not known.
       if (bytes.length === 0) return letter;
       const message = await codec.salvage(bytes);
       const death: Death = { letter, queue, message, failure: naming(failure, letter, queue) };
@@ -52,7 +52,7 @@ export function createDeaths(options: { broker: Broker; codec: Codec; log: BusLo
     };
 }
 
-/** The failure, with the dead letter for people and for programs. */
+/** The failure, with the dead letter named for people and for programs. */
 const naming = (failure: Failure, letter: string, queue: string): Failure => ({
   ...failure,
   message: `${failure.message} The message is dead letter ${letter} of ${queue}.`,
@@ -60,7 +60,7 @@ const naming = (failure: Failure, letter: string, queue: string): Failure => ({
   details: { ...failure.details, dead_letter: letter, queue },
 });
 
-/** What is sent instead of an answer: everything but type, id and data follows from the question. */
+/** The message that replaces an answer: all but its type, id and data comes from the question. */
 const inPlaceOf = (
   { project, traceparent, subject, correlationid, id: causationid }: Envelope,
   given: { type: string; id: string; data: unknown },
@@ -77,7 +77,7 @@ const inPlaceOf = (
   ...(traceparent !== undefined && { traceparent }),
 });
 
-/** In the order of death, also between those of one millisecond. */
+/** Ids in the order of death, also within one millisecond. */
 function createLetterIds(): () => string {
   let count = 0;
   return () => {

@@ -8,13 +8,13 @@ import type { Bus } from './port.ts';
 
 export interface OpenBusOptions {
   url: string;
-  /** The name under which this process is known to the broker, e.g. `anneal/scheduling`. */
+  /** The name of this process at the broker, e.g. `anneal/scheduling`. */
   source: string;
-  /** Holds what is too large to travel. */
+  /** Holds data that is too large to travel. */
   store: Store;
   /**
-   * The same store over connections of its own, on which the processes of a broker show that they live: work that waits
-   * for the store must not delay that. Default: `store`.
+   * The same store over separate connections, on which the processes of a broker show that they are alive: work that
+   * waits for the store must not delay that. Default: `store`.
    */
   presence?: Store | undefined;
   registry: ReadonlyMap<string, Definition>;

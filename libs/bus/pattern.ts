@@ -1,9 +1,9 @@
-/** Topic patterns as AMQP has them, over the words of an event type: `*` is one word, `#` any number, none included. */
+/** Topic patterns as in AMQP, over the words of an event type: `*` is one word, `#` any number of words, also none. */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 
 export type Matcher = (type: string) => boolean;
 
-/** @throws AnnealError InvalidRequest for a pattern that could never be meant, such as `stack.*ed`. */
+/** @throws AnnealError InvalidRequest for a pattern that cannot be intended, such as `stack.*ed`. */
 export function matcherOf(patterns: readonly string[]): Matcher {
   const parsed = patterns.map(parse);
   if (parsed.length === 0) throw new AnnealError('InvalidRequest', 'A subscription needs at least one pattern.');

@@ -1,16 +1,17 @@
 /**
- * The bus, as services see it. RabbitMQ, NATS JetStream and the embedded SQLite broker stand behind it; nothing above
- * knows which. What holds on every one of them (and is proved by `conformance.ts`):
+ * The bus as services see it. RabbitMQ, NATS JetStream and the embedded SQLite broker implement it; no caller knows
+ * which. Every one of them keeps these guarantees, and `conformance.ts` proves them:
  *
  * B1 `send` resolves when the broker has the message durably; before that it may be lost, after that it is not.
- * B2 Delivery is at least once. A handler's return acknowledges; its throw is answered by the kind of the error.
+ * B2 Delivery is at least once. A handler that returns acknowledges; for one that throws, the kind of the error
+ *    decides.
  * B3 First deliveries of one queue start in the order of sending; with `singleActive` one consumer has them all.
  * B4 Attempts are counted in our own header and survive restarts; after the last one the message is a dead letter with
  *    the error, the history and the bytes, even when the consumer died in that attempt.
  * B5 What does not parse or validate is a dead letter at once, never a crash.
  * B6 Events are delivered in order per subject; a named group is durable and catches up from where it stopped.
- * B7 Nothing waits for a dead letter: before it is stored, whoever asked is told, with its id. A question is answered with
- *    the failure, a request whose answer goes to a queue is followed there by `request.died`.
+ * B7 No process waits for a dead letter: before it is stored, the requester is notified, with its id. A question is
+ *    answered with the failure. A request whose answer goes to a queue gets `request.died` there.
  */
 import type { CallDefinition } from '@anneal/contracts/define.ts';
 import type { Envelope } from '@anneal/contracts/envelope.ts';
@@ -19,11 +20,11 @@ import type { Failure } from '@anneal/contracts/errors.ts';
 export interface Delivery<T = unknown> {
   readonly message: Envelope<T>;
   readonly queue: string;
-  /** 1 at the first. */
+  /** 1 for the first. */
   readonly attempt: number;
   /** True when this is the last attempt before it becomes a dead letter. */
   readonly last: boolean;
-  /** Aborted when the consumer stops at once or loses its connection: what the handler does now may be repeated elsewhere. */
+  /** Aborted when the consumer stops at once or loses its connection: another consumer may repeat the work. */
   readonly signal: AbortSignal;
 }
 
@@ -34,9 +35,9 @@ export interface Death {
   /** The id of the dead letter. */
   readonly letter: string;
   readonly queue: string;
-  /** As far as it can be read; its data was not validated. */
+  /** The part that can be read; its data was not validated. */
   readonly message: Envelope | undefined;
-  /** Names the dead letter in its text and in `details.dead_letter`. */
+  /** Its text and `details.dead_letter` name the dead letter. */
   readonly failure: Failure;
 }
 
@@ -44,17 +45,17 @@ export interface ConsumeOptions {
   /** Handlers in flight, and messages prefetched. Default 16. */
   readonly concurrency?: number;
   /**
-   * One active consumer of the queue among all replicas, so that queues are spread evenly; another takes over within ten
-   * seconds of its death. A group has one in any case.
+   * One active consumer of the queue among all replicas; queues are spread evenly. Another replica takes over within
+   * ten seconds of its death. A group always has a single active consumer.
    */
   readonly singleActive?: boolean;
-  /** Told when this consumer becomes, or ceases to be, the active one. Only with `singleActive`. */
+  /** Called when this consumer becomes the active one, or ceases to be. Only with `singleActive`. */
   readonly onActive?: (active: boolean) => void;
-  /** Deliveries before it becomes a dead letter. Default 8. */
+  /** Deliveries before the message becomes a dead letter. Default 8. */
   readonly maxAttempts?: number;
   /**
-   * Ends what waits for the message, besides its asker: that one the bus tells itself. It comes before the dead letter is
-   * stored, and again when the process dies between the two; when it throws, the message is tried again.
+   * Ends the waits for the message, except the requester's, which the bus notifies itself. Called before the dead
+   * letter is stored, and again when the process dies between the two. When it throws, the message is retried.
    */
   readonly onDeath?: (death: Death) => Promise<void>;
   /** Wait before attempt n+1, in milliseconds. Default: 100 ms doubling to 30 s, with jitter. */
@@ -62,16 +63,16 @@ export interface ConsumeOptions {
 }
 
 export interface Consumer {
-  /** Takes nothing new; resolves when what is in flight has ended, or was given back at the deadline. */
+  /** Takes no new message; resolves when those in progress have ended, or were given back at the deadline. */
   stop(options?: { deadlineMs?: number }): Promise<void>;
 }
 
 export interface QueueMeasure {
   readonly name: string;
-  /** Waiting, those that wait for a retry included. */
+  /** Messages that wait, including those that wait for a retry. */
   readonly depth: number;
   readonly inFlight: number;
-  /** Who takes from it now; those who stand by are not counted. */
+  /** Consumers that take messages now; those that stand by are not counted. */
   readonly consumers: number;
   readonly oldestAgeMs: number | null;
 }
@@ -83,20 +84,20 @@ export interface DeadLetter {
   readonly diedAt: string;
   readonly attempts: number;
   readonly failure: Failure;
-  /** One entry per failed attempt, the first first; bounded. */
+  /** One entry per failed attempt, oldest first; bounded. */
   readonly history: readonly { readonly at: string; readonly error: string }[];
-  /** The message as it came. Text when it is UTF-8, else base64 with `base64:` before it. */
+  /** The message as received. Text when it is UTF-8, else base64 after `base64:`. */
   readonly bytes: string;
 }
 
 export interface Queues {
-  /** Makes a queue before anyone consumes from it. Repeats are harmless. */
+  /** Creates a queue before its first consumer exists. Repeats are harmless. */
   declare(queue: string): Promise<void>;
   list(prefix?: string): Promise<QueueMeasure[]>;
   measure(queue: string): Promise<QueueMeasure>;
-  /** The first messages, untouched. */
+  /** The first messages; they stay in the queue. */
   peek(queue: string, limit: number): Promise<Envelope[]>;
-  /** Drops all that wait; gives how many. */
+  /** Drops all waiting messages; returns their number. */
   purge(queue: string): Promise<number>;
   remove(queue: string): Promise<void>;
 }
@@ -104,7 +105,9 @@ export interface Queues {
 export interface DeadLetters {
   list(parameters: { queue?: string; limit: number; after?: string }): Promise<DeadLetter[]>;
   show(id: string): Promise<DeadLetter | undefined>;
-  /** Sends it again, to the end of the queue in which it died, attempts from zero. False when it is gone. */
+  /**
+   * Sends it again, to the end of the queue in which it died, with attempts from zero. False when it does not exist.
+   */
   replay(id: string): Promise<boolean>;
   purge(parameters: { queue?: string; id?: string }): Promise<number>;
 }
@@ -115,8 +118,8 @@ export interface Bus {
   consume(queue: string, handler: Handler, options?: ConsumeOptions): Promise<Consumer>;
 
   /**
-   * A short question: resolves with the answer, rejects with the asked service's error, or TimedOut. The question is not
-   * durable beyond its timeout (default 30 s).
+   * A short question: resolves with the answer; rejects with the error of the service, or TimedOut. The question is
+   * durable only until its timeout (default 30 s).
    */
   request<Q, A>(parameters: {
     queue: string;
@@ -125,10 +128,10 @@ export interface Bus {
     timeoutMs?: number;
     signal?: AbortSignal;
   }): Promise<A>;
-  /** Sends an answer to whoever asked. Harmless when nobody waits any more. */
+  /** Sends an answer to the requester. Harmless when it no longer waits. */
   reply(parameters: { to: Envelope; message: Envelope }): Promise<void>;
 
-  /** Durable on return, to every group; those who listen without a group get what happens while they listen. */
+  /** Durable on return, for every group. Listeners without a group get the events that happen while they listen. */
   publish(events: readonly Envelope[]): Promise<void>;
   /**
    * Patterns as in AMQP topics over the event type: `*` is one word, `#` any number (`stack.#`, `*.*.failed`).
@@ -143,7 +146,7 @@ export interface Bus {
   readonly queues: Queues;
   readonly deadLetters: DeadLetters;
 
-  /** Rejects, saying why, while the broker cannot take messages. */
+  /** Rejects with the reason while the broker cannot take messages. */
   check(): Promise<void>;
   close(): Promise<void>;
 }

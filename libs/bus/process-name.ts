@@ -1,11 +1,14 @@
-/** How this process is called at the broker, so that an operator sees whose connections and queues stand there. */
+/** The name of this process at the broker, so that an operator sees which process owns a connection or queue. */
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 
 export interface ProcessName {
-  /** Of its connections: `anneal.scheduling@host-4711`. */
+  /** Name of its connections: `anneal.scheduling@host-4711`. */
   readonly connection: string;
-  /** Of what belongs to it alone, and unlike that of any other process, also of the next one with its number: `scheduling.host-4711-3f9a1c2b`. */
+  /**
+   * Name of what belongs to this process alone. Unique, also against a later process with the same pid:
+   * `scheduling.host-4711-3f9a1c2b`.
+   */
   readonly replica: string;
 }
 

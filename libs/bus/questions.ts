@@ -48,7 +48,7 @@ export class Questions {
     return promise;
   }
 
-  /** An answer that nobody waits for any more is dropped. */
+  /** Drops an answer whose question no longer waits. */
   answer(message: Envelope): void {
     for (const waiting of this.#waiting.get(message.causationid ?? '') ?? []) waiting.settle(message);
   }
@@ -84,7 +84,7 @@ function readAnswer<Q, A>(parameters: {
   }
 }
 
-/** The answer that takes the place of one that could not be sent. */
+/** The answer that replaces one that could not be sent. */
 export const failedAnswer = (answer: Envelope, error: unknown): Envelope => ({
   ...answer,
   id: `${answer.id}:failed`,

@@ -10,7 +10,7 @@ export interface Route {
   readonly handle: (delivery: Delivery) => Promise<void>;
 }
 
-/** What is done with one type of message. The data was validated when the message came in. */
+/** Handles one type of message. Its data was validated when the message arrived. */
 export function on<T>(
   definition: MessageDefinition<T>,
   handle: (message: Envelope<T>, delivery: Delivery<T>) => Promise<void>,
@@ -22,9 +22,9 @@ export function on<T>(
 }
 
 /**
- * What is answered to one type of question. An error is the answer too: whoever asks decides whether to ask again, so a
- * question is never delivered twice because its answer is "no". What is not an AnnealError is a defect: the bus answers it
- * with the dead letter that the question becomes.
+ * Answers one type of question. An error is an answer too: the requester decides whether to ask again, so a question is
+ * never delivered twice because its answer is "no". An error that is not an AnnealError is a defect: the question
+ * becomes a dead letter, and the bus answers with it.
  */
 export function answer<Q, A>(
   { bus, mint }: { bus: Bus; mint: Mint },
@@ -55,7 +55,7 @@ export function answer<Q, A>(
   };
 }
 
-/** One handler for a queue out of its routes. A type without a route is a dead letter that names the types there are. */
+/** Combines routes into the handler of a queue. A type without a route is a dead letter that names the known types. */
 export function route(routes: readonly Route[]): Handler {
   const byType = new Map(routes.map((entry) => [entry.type, entry]));
   return async (delivery) => {

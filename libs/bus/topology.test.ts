@@ -56,7 +56,7 @@ describe('the version of what stands on a broker', () => {
     await start('one', []);
     const records = await store.collection({ name: 'bus_topology', indexes: [] });
     const found = await records.get('broker:a');
-    // As a process leaves it that is killed in the first step.
+    // The record that a process leaves when it is killed in the first step.
     await records.replace({ ...found, id: 'broker:a', by: 'dead' } as never, found?.version ?? 0);
     await start('two', [step('2')], 50);
     expect(done).toEqual(['2']);
@@ -72,7 +72,7 @@ describe('the version of what stands on a broker', () => {
     const first = start('two', [slow], 80);
     const second = start('three', [slow], 80);
     const records = await store.collection({ name: 'bus_topology', indexes: [] });
-    // It says often enough that it lives.
+    // The process shows often enough that it is alive.
     await vi.waitFor(async () => expect((await records.get('broker:a'))?.version).toBeGreaterThan(12), 5000);
     gate.resolve();
     await Promise.all([first, second]);

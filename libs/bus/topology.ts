@@ -1,10 +1,10 @@
 /**
- * The version of what stands on a broker, kept in the store that all processes on it share.
+ * The version of the topology on a broker, kept in the store that all its processes share.
  *
  * V1 A process does not start on a newer topology than it knows.
- * V2 An older one is brought forward by one process; the others that start meanwhile wait for it.
- * V3 A process that dies in it is followed by another, which repeats the step: steps are idempotent. That it is dead is seen
- *    by its record not changing for a while by the watcher's own clock; clocks are never compared.
+ * V2 One process migrates an older topology; the others that start meanwhile wait for it.
+ * V3 When that process dies, another repeats the step: steps are idempotent. A process is dead when its record does not
+ *    change for a while by the watcher's own clock. Clocks are never compared.
  */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { type Collection, type Document, DuplicateError, type Store } from '@anneal/store/port.ts';
@@ -12,7 +12,7 @@ import type { BusLog } from './broker.ts';
 
 interface Topology extends Document {
   readonly topology: number;
-  /** Who brings it forward now. */
+  /** The process that migrates it now. */
   readonly by: string | null;
 }
 
@@ -22,10 +22,13 @@ export interface TopologyOptions {
   readonly id: string;
   /** This process. */
   readonly by: string;
-  /** The first brings version 1 to version 2, and so on: the last gives the version that this program knows. */
+  /**
+   * The first step migrates version 1 to version 2, and so on. The number of steps gives the version that this build
+   * knows.
+   */
   readonly steps: readonly (() => Promise<void>)[];
   readonly log: BusLog;
-  /** Without a change for so long, who brought it forward is dead. */
+  /** After this time without a change, the migrating process counts as dead. */
   readonly silenceMs?: number;
 }
 
@@ -71,7 +74,7 @@ async function begin(records: Collection<Topology>, document: Omit<Topology, 've
   }
 }
 
-/** Ends early where another process has taken over: the caller looks again. */
+/** Ends early when another process has taken over: the caller looks again. */
 async function migrate(parameters: {
   records: Collection<Topology>;
   claimed: Topology;
@@ -92,7 +95,7 @@ async function migrate(parameters: {
     } catch (error) {
       ended.abort();
       await beating;
-      // The next process need not wait for this one.
+      // The next process need not wait for this one to time out.
       await write({ by: null });
       throw error;
     }
@@ -103,7 +106,7 @@ async function migrate(parameters: {
   }
 }
 
-/** One after another, never beside the write that follows. */
+/** Writes one beat after another, never at the same time as the write that follows. */
 async function beat(write: () => Promise<void>, everyMs: number, until: AbortSignal): Promise<void> {
   while (!until.aborted) {
     await new Promise<void>((resolve) => {
@@ -113,7 +116,7 @@ async function beat(write: () => Promise<void>, everyMs: number, until: AbortSig
         resolve();
       });
     });
-    // A beat that fails is followed by another; who is silent for too long is followed by another process.
+    // A failed beat is followed by the next one. A process that stays silent for too long is replaced.
     if (!until.aborted) await write().catch(() => undefined);
   }
 }

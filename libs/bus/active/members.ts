@@ -1,13 +1,15 @@
 /**
- * The processes that share a broker and a store: who lives, what each consumes, and which queues each wants to be the one
- * active consumer of. Each keeps one document (`presence.ts`); clocks of machines are never compared.
+ * The processes that share a broker and a store: which of them are alive, what each consumes, and of which queues each
+ * wants to be the single active consumer. Each keeps one document (`presence.ts`). Clocks of machines are never
+ * compared.
  *
- * M1 A process lives while its document is there.
- * M2 A document is removed in the version that was seen unchanged for six seconds by the clock of the process that looks,
- *    or for two when no process answers to its name at the broker: a process that wrote meanwhile is not removed. Where
- *    the store answers slowly, to the writer or to the process that looks, the six seconds grow (`waitFor`).
- * M3 Silence only counts while this process could be heard itself: after a pause of the process, of the store or of the
- *    broker, it counts the silence of all others from the start. A store that is as slow as before is no pause.
+ * M1 A process is alive while its document exists.
+ * M2 A watching process removes a document that did not change for six seconds by the watcher's own clock, or for two
+ *    seconds when no process of that name is connected to the broker. The removal names the version that was seen, so a
+ *    process that has written since is not removed. Where the store answers slowly, to the writer or to the watcher,
+ *    the six seconds grow (`waitFor`).
+ * M3 Silence counts only while the watcher itself works. After a pause of this process, the store or the broker, it
+ *    starts to count the silence of all others again. A store that is merely as slow as before is no pause.
  */
 import type { Collection, Store } from '@anneal/store/port.ts';
 import type { BusLog } from '../broker.ts';
@@ -32,7 +34,7 @@ export interface MembersOptions {
   readonly id: string;
   /** Whether this process reaches the broker. */
   readonly isConnected: () => boolean;
-  /** True when the broker knows for sure that no process of this name is connected. */
+  /** True when the broker is certain that no process of this name is connected. */
   readonly isGone: (id: string) => Promise<boolean>;
   readonly log: BusLog;
 }
@@ -73,7 +75,7 @@ export class Members {
     const members = new Members(documents, options);
     try {
       await members.look();
-      // Those who were killed before this process was started again.
+      // Processes that were killed before this one started again.
       await Promise.all([...members.#others.keys()].map((id) => members.#probe(id)));
     } catch (error) {
       clearInterval(members.#timer);
@@ -82,7 +84,7 @@ export class Members {
     return members;
   }
 
-  /** `onLost`: this process owns nothing any more. `onChange`: others came or went, or it may own again. */
+  /** `onLost`: this process no longer owns any queue. `onChange`: other processes came or went, or it may own again. */
   listen({ onLost, onChange }: { readonly onLost: () => void; readonly onChange: () => void }): void {
     this.#onChange = onChange;
     this.#presence.listen({ onLost, onFound: onChange });
@@ -92,14 +94,14 @@ export class Members {
     return this.#presence.lost;
   }
 
-  /** All who live, this process too, with the queues that each wants. */
+  /** All processes that are alive, this one included, with the queues that each wants. */
   get wants(): ReadonlyMap<string, ReadonlySet<string>> {
     const wants = new Map<string, ReadonlySet<string>>([[this.id, this.#presence.wants]]);
     for (const [id, other] of this.#others) wants.set(id, other.wants);
     return wants;
   }
 
-  /** How many take from a queue now, in all processes. */
+  /** The number of consumers that take from a queue now, in all processes. */
   consumersOf(queue: string): number {
     let sum = this.#presence.consumers.get(queue) ?? 0;
     for (const { document } of this.#others.values()) {
@@ -132,7 +134,9 @@ export class Members {
     return this.#presence.announced();
   }
 
-  /** True when no other process takes from the queue. Asks at the broker whether those live that are said to take. */
+  /**
+   * True when no other process takes from the queue. Asks the broker whether the processes on record are still alive.
+   */
   async isAlone(queue: string): Promise<boolean> {
     if (this.#presence.consumers.get(queue) !== 1) return false;
     const takes = (): string[] =>

@@ -17,7 +17,7 @@ describe('the owners of queues, each in a process of its own', () => {
   const gone = new Set<string>();
 
   beforeEach(async () => {
-    // The clock and what waits for it; what is written and read takes real time.
+    // Only the clock and its timers are fake; reads and writes take real time.
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'performance'] });
     folder = await mkdtemp(join(tmpdir(), 'anneal-owners-'));
     ends = [];
@@ -71,7 +71,7 @@ describe('the owners of queues, each in a process of its own', () => {
     }
   };
 
-  /** Lets the clock run until it holds. */
+  /** Advances the clock until the expectation holds. */
   const until = async (holds: () => void, limitMs = 30_000): Promise<void> => {
     for (let passed = 0; passed < limitMs; passed += stepMs) {
       try {

@@ -1,18 +1,23 @@
 /**
- * Who is the one active consumer of a queue, among the processes that share a broker and a store. One record per queue
- * says it; records are changed by compare-and-set only, and never removed, so that a version is never seen twice.
+ * Decides which process is the single active consumer of a queue, among those that share a broker and a store. One
+ * record per queue names the owner. Records change by compare-and-set only and are never removed, so no version occurs
+ * twice.
  *
- * O1 A record is claimed when it names nobody, or one whose document is gone (read after the record).
- * O2 Who owns more than its share yields: it takes nothing more, finishes what is in hand or gives it back within a
- *    second, and then frees the record. The next owner looks ten times a second until all is in its place.
- * O3 An owner that finds another's name in the record stops at once, and so does one that could not renew its document
- *    for twice the time that others wait (`presence.ts` P2). A slow owner that was not replaced goes on. For a moment two
- *    may take from one queue: that does no harm, as handlers bear repeats and what must not be written twice has a fence.
- * O4 A record that names this process without its knowledge (an answer was lost, or it had stopped) is taken up again if
- *    the queue is wanted, and freed if not.
+ * O1 A process claims a record that names no owner, or an owner whose document no longer exists (read after the
+ *    record).
+ * O2 An owner with more than its share yields a queue: it takes no new message, finishes those in progress or gives
+ *    them back within a second, and then frees the record. The next owner looks ten times a second until every queue
+ *    has its owner.
+ * O3 An owner that finds another name in the record stops at once. So does an owner that could not renew its document
+ *    for twice the time that others wait (`presence.ts` P2). A slow owner that was not replaced continues. For a moment
+ *    two processes may take from one queue. That does no harm, because handlers tolerate duplicates and a fence
+ *    protects what must not be written twice.
+ * O4 A record may name this process without its knowledge, because an answer was lost or the process had stopped. The
+ *    process takes the queue up again if it wants it, and frees the record if not.
  *
- * Why not the broker's own means: RabbitMQ gives all queues to the consumer that came first, and JetStream's pinned
- * clients do not know of each other's load. Both need what stands here to be even, and then nothing of theirs.
+ * Why not use the broker's own features? RabbitMQ gives all queues to the consumer that came first, and JetStream's
+ * pinned clients do not know each other's load. Both would need this protocol to be even, and then nothing of their
+ * own.
  */
 import { DuplicateError, type Collection } from '@anneal/store/port.ts';
 import type { BusLog } from '../broker.ts';
@@ -27,26 +32,26 @@ const patienceMs = 1_000;
 interface OwnerDocument {
   readonly id: string;
   readonly version: number;
-  /** Empty: nobody. */
+  /** Empty when the queue has no owner. */
   readonly owner: string;
 }
 
-/** Whoever takes from the queue while this process owns it. */
+/** The consumer that takes from the queue while this process owns it. */
 export interface Heir {
   gain(): void;
-  /** Resolves when nothing is in hand any more; at once with `lost`. */
+  /** Resolves when no message is in progress; at once with `lost`. */
   yield(parameters: { lost: boolean }): Promise<void>;
 }
 
 export interface Ownership {
-  /** Resolves when this process is known to want the queue; `gain` says when it has it. */
+  /** Resolves when the other processes can see that this one wants the queue; `gain` reports that it owns it. */
   stand(queue: string, heir: Heir): Promise<void>;
-  /** To be called when nothing is in hand any more. */
+  /** To be called when no message is in progress. */
   withdraw(queue: string): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Where there is but one process, it owns everything. */
+/** Ownership for a single process, which owns everything. */
 export const soleOwner: Ownership = {
   stand: (_queue, heir) => {
     heir.gain();
@@ -61,10 +66,10 @@ export class Owners implements Ownership {
   readonly #members: Members;
   readonly #log: BusLog;
   readonly #heirs = new Map<string, Heir>();
-  /** What this process owns, with the version of the record that says so. */
+  /** The queues that this process owns, each with the version of its record. */
   readonly #held = new Map<string, number>();
   readonly #yielding = new Map<string, Promise<void>>();
-  /** Could not be freed yet. */
+  /** Queues whose record could not be freed yet. */
   readonly #owed = new Set<string>();
   #timer: NodeJS.Timeout | undefined;
   #round: Promise<void> | undefined;
@@ -101,7 +106,7 @@ export class Owners implements Ownership {
     await atMost(patienceMs, this.#round ?? Promise.resolve());
   }
 
-  /** A round now, and after it as often as needed. */
+  /** Starts a round now; later rounds follow as often as needed. */
   #kick(): void {
     if (this.#closed) return;
     if (this.#round) {
@@ -127,13 +132,13 @@ export class Owners implements Ownership {
     this.#timer.unref();
   }
 
-  /** True when everybody has its share. */
+  /** True when every process has its share. */
   async #look(): Promise<boolean> {
     if (this.#members.lost) return true;
     const { id } = this.#members;
     const queues = [...new Set([...this.#heirs.keys(), ...this.#owed])];
     const records = new Map((await this.#records.getMany(queues)).map((record) => [record.id, record]));
-    // O1: after the records, so that whoever is named there and lives is seen to live.
+    // O1: read after the records, so that a living owner that a record names is seen to be alive.
     await this.#members.look();
     const members = this.#members.wants;
     const owners = new Map<string, string>();
@@ -149,7 +154,7 @@ export class Owners implements Ownership {
       } else if (record && record.owner !== '' && members.has(record.owner)) owners.set(queue, record.owner);
     }
     const wish = wishOf({ me: id, members, owners });
-    // One that lives and does not want it any more is about to free it.
+    // A living owner that no longer wants the queue is about to free it.
     const free = wish.claim.filter((queue) => !owners.has(queue));
     for (const queue of free) changes.push(this.#claim(queue, records.get(queue)));
     for (const queue of wish.yield) void this.#give(queue);
@@ -166,7 +171,7 @@ export class Owners implements Ownership {
         ? await this.#records.replace({ id: queue, owner }, record.version)
         : await this.#records.insert({ id: queue, owner });
     } catch (error) {
-      // Another was first.
+      // Another process was first.
       if (!(error instanceof DuplicateError)) throw error;
     }
     if (!claimed) return;

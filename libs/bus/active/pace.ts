@@ -1,4 +1,4 @@
-/** How long a store takes to answer: follows a slow answer at once, and forgets it over the next ten. */
+/** How long a store takes to answer. Follows a slow answer at once, and forgets it over the next ten answers. */
 const kept = 0.8;
 
 export class Pace {

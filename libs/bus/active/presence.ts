@@ -1,33 +1,33 @@
 /**
- * The document by which this process lives for the others.
+ * The document that shows the other processes that this one is alive.
  *
- * P1 The process renews it every second, in one round trip, or as soon as the last renewal is answered. A document that
- *    the others removed comes back by the next renewal.
- * P2 A slow process keeps its queues: the others wait for it as long as its own document asks for (`waitFor`), and it says
- *    `lost` only after twice that time without a renewal. Then it owns nothing. An owner that was replaced sooner finds
+ * P1 The process renews the document every second, in one round trip, or as soon as the last renewal is answered. The
+ *    next renewal restores a document that the others removed.
+ * P2 A slow process keeps its queues: the others wait as long as its own document asks (`waitFor`). It declares itself
+ *    `lost` only after twice that time without a renewal, and then owns nothing. An owner that was replaced sooner sees
  *    that in the records of its queues (`owners.ts`).
- * P3 Nothing is written while the broker cannot be reached: a process that cannot take from a queue must not keep it from
- *    others.
+ * P3 Nothing is written while the broker cannot be reached, because a process that cannot take from a queue must not
+ *    keep it from others.
  */
 import type { Collection } from '@anneal/store/port.ts';
 import type { BusLog } from '../broker.ts';
 import { Pace } from './pace.ts';
 
 const beatMs = 1_000;
-/** For this long nobody replaces a process whose store answers at once. */
+/** A process whose store answers at once is not replaced before this time. */
 const deadMs = 6_000;
 /** A renewal may miss a few beats of a slow store. */
 const missedAnswers = 3;
 const slowMs = 1_000;
-/** What cannot be announced now is announced later; a process that stops or starts waits no longer than this. */
+/** The longest wait of a process that starts or stops for an announcement. A later renewal repeats what failed. */
 const patienceMs = 1_000;
 
 export interface MemberDocument {
   readonly id: string;
   readonly version: number;
-  /** Those who take now, by queue. */
+  /** The consumers that take now, by queue. */
   readonly consumers: readonly { readonly queue: string; readonly count: number }[];
-  /** Queues of which it wants to be the one active consumer. */
+  /** Queues of which this process wants to be the single active consumer. */
   readonly wants: readonly string[];
   /** How long the store takes to answer a renewal. Absent in documents of older releases. */
   readonly latencyMs?: number;
@@ -75,7 +75,7 @@ export class Presence {
     return this.#lost;
   }
 
-  /** Every half a second or so. */
+  /** To be called about every half second. */
   tick(): void {
     const silentMs = performance.now() - this.#writtenAt;
     if (!this.#lost && silentMs > 2 * waitFor(this.#pace.ms)) this.#lose(silentMs);
@@ -87,7 +87,7 @@ export class Presence {
     return atMost(patienceMs, this.#renew());
   }
 
-  /** Without a document the others know at once; else they find out by the silence. */
+  /** Removes the document, so that the others know at once. Without that, they notice the silence. */
   async close(): Promise<void> {
     this.#closed = true;
     const gone = async (): Promise<void> => {
@@ -97,7 +97,7 @@ export class Presence {
     await atMost(patienceMs, gone());
   }
 
-  /** One write for all that changes meanwhile. */
+  /** One write for all changes that happen meanwhile. */
   #renew(): Promise<void> {
     if (this.#closed || !this.#isConnected()) return Promise.resolve();
     if (!this.#writing) {
@@ -154,7 +154,7 @@ export class Presence {
   }
 }
 
-/** Waits for work in the background, but not longer than this. */
+/** Waits for background work, at most `ms` milliseconds. */
 export async function atMost(ms: number, work: Promise<void>): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const enough = new Promise<void>((resolve) => {

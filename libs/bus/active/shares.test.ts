@@ -5,7 +5,7 @@ const wants = (members: Record<string, string[]>) =>
   new Map(Object.entries(members).map(([id, queues]) => [id, new Set(queues)]));
 const ten = Array.from({ length: 10 }, (_, n) => `q${n}`);
 
-/** Everybody acts on its wish, again and again, until nobody wishes anything. */
+/** Lets every process act on its wish, again and again, until none has a wish. */
 function settle(members: Record<string, string[]>, owners = new Map<string, string>()): Map<string, string> {
   for (let round = 0; round < 50; round += 1) {
     let moved = false;
@@ -16,7 +16,7 @@ function settle(members: Record<string, string[]>, owners = new Map<string, stri
       for (const queue of wish.claim) if (!owners.has(queue)) owners.set(queue, me);
       moved ||= wish.claim.length + wish.yield.length > 0;
     }
-    // Nobody looks more often than at rest when it says so, and then nobody must have anything to do.
+    // A process looks less often when `settled` is true, so then no process may have anything to do.
     expect(settled).toBe(!moved);
     if (!moved) return owners;
   }

@@ -1,22 +1,23 @@
 /**
- * Who should have which queue of those with one active consumer. Pure: the same facts lead every process to the same
- * wish, and what two of them wish at once is settled by the compare-and-set of the owner's record.
+ * Decides which process should own which queue with a single active consumer. Pure: the same facts lead every process
+ * to the same wish. When two processes wish for the same queue at once, the compare-and-set of the owner's record
+ * decides.
  *
- * Queues wanted by the same members are shared evenly among them. What has an owner stays with it, unless it has more
- * than its share while another has less.
+ * Queues wanted by the same members are shared evenly among them. A queue stays with its owner, unless the owner has
+ * more than its share while another member has less.
  */
 export interface Ownership {
   readonly me: string;
-  /** Those who live, with the queues that each wants. */
+  /** The processes that are alive, with the queues that each wants. */
   readonly members: ReadonlyMap<string, ReadonlySet<string>>;
-  /** Absent or dead: nobody's. */
+  /** The owner of each queue. An absent or dead owner means that the queue is free. */
   readonly owners: ReadonlyMap<string, string>;
 }
 
 export interface Wish {
   readonly claim: readonly string[];
   readonly yield: readonly string[];
-  /** Nobody has anything to claim or to yield. */
+  /** True when no process has a queue to claim or to yield. */
   readonly settled: boolean;
 }
 
@@ -34,7 +35,7 @@ export function wishOf({ me, members, owners }: Ownership): Wish {
       else held.set(owner, count + 1);
     }
     if (free.length > 0 || Math.max(...held.values()) - Math.min(...held.values()) > 1) settled = false;
-    // Each free queue goes to whoever has the fewest; everybody counts the same way.
+    // Each free queue goes to the member with the fewest; every process counts the same way.
     for (const queue of free) {
       const least = wanters.reduce((best, id) => ((held.get(id) ?? 0) < (held.get(best) ?? 0) ? id : best));
       held.set(least, (held.get(least) ?? 0) + 1);
@@ -51,7 +52,7 @@ export function wishOf({ me, members, owners }: Ownership): Wish {
   return { claim, yield: give, settled };
 }
 
-/** Queues with the same wanters, of those that this member wants. */
+/** Groups the queues that this member wants by the members that want them. */
 function classesOf(members: Ownership['members'], me: string): { queues: string[]; wanters: string[] }[] {
   const ids = [...members.keys()].sort();
   const classes = new Map<string, { queues: string[]; wanters: string[] }>();

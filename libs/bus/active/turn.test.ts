@@ -3,7 +3,7 @@ import { silent } from '../conformance-messages.ts';
 import { soleOwner, type Heir, type Ownership } from './owners.ts';
 import { Turn, type Candidate } from './turn.ts';
 
-/** Writes down what happens to the consumers of a queue. */
+/** Records what happens to the consumers of a queue. */
 function scene(ownership: Ownership = soleOwner) {
   const said: string[] = [];
   const turn = new Turn({ queue: 'q', ownership, log: silent });
@@ -22,7 +22,7 @@ function scene(ownership: Ownership = soleOwner) {
   return { said, turn, candidate };
 }
 
-/** A process that is told what it owns. */
+/** A process whose ownership the test sets. */
 function told() {
   let heir: Heir | undefined;
   const ownership: Ownership = {

@@ -1,18 +1,18 @@
 /**
- * The consumers in this process of one queue that has one active consumer: the first of them takes, while the process owns
- * the queue. One change happens at a time, so that the next begins when the one before has nothing in hand.
+ * The consumers in this process of one queue with a single active consumer. The first of them takes messages while the
+ * process owns the queue. Changes happen one at a time: the next begins when the one before has no message in progress.
  */
 import type { BusLog } from '../broker.ts';
 import type { Heir, Ownership } from './owners.ts';
 
 export interface Candidate {
   begin(): Promise<void>;
-  /** Takes nothing more; resolves when what was in hand is finished, or given back at the deadline. */
+  /** Takes no new message; resolves when those in progress are finished, or given back at the deadline. */
   rest(parameters: { deadlineMs?: number }): Promise<void>;
   readonly onActive?: ((active: boolean) => void) | undefined;
 }
 
-/** A handler that takes longer is repeated by the next owner, rather than that all behind it wait. */
+/** The next owner repeats a handler that takes longer, so that the messages behind it need not wait. */
 const yieldMs = 1_000;
 const againMs = 250;
 
