@@ -1,6 +1,6 @@
 /**
- * Nodes to expressions. A map with a single key that names a function is a call; everything else is what it looks like.
- * `if` chooses here, so that only the chosen branch is compiled at all.
+ * Builds expressions from nodes. A map with a single key that names a function is a call; all other nodes are data. The
+ * branch of an `if` is chosen here, so only that branch is compiled.
  */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Json } from '@anneal/contracts/json.ts';
@@ -21,14 +21,14 @@ import type { Version } from './version.ts';
 
 const logic: ReadonlySet<string> = new Set(['equals', 'not', 'and', 'or']);
 
-/** Of a value that is known later. */
+/** A call whose value is known later. */
 export const openExpression: Expression = {
   kind: 'call',
   function: 'get_param',
   arguments: { kind: 'literal', value: openName },
 };
 
-/** An `if` without an else whose condition is false: the item, entry or property around it is as if it were not written. */
+/** Result of an `if` without an else whose condition is false: the item, entry or property around it is left out. */
 export const vanished: unique symbol = Symbol('vanished');
 
 export interface Reference {
@@ -42,27 +42,29 @@ export interface Reference {
 export interface BuildOptions {
   readonly version: Version;
   readonly dialect: 'hot' | 'cfn';
-  /** Of the dialect `cfn`: the maps that are calls; elsewhere every map with the name of a function is. */
+  /**
+   * Only in the dialect `cfn`: the maps that are calls. In HOT, every map whose single key names a function is a call.
+   */
   readonly calls?: ReadonlySet<Node> | undefined;
-  /** Knows parameters only. */
+  /** Holds parameters only. */
   readonly scope: Scope;
   /** Names that get_param may read. */
   readonly parameters: ReadonlySet<string>;
-  /** Those whose values stand in no message. */
+  /** Parameters whose values must not appear in messages. */
   readonly hidden: ReadonlySet<string>;
   readonly files: ReadonlyMap<string, string>;
   readonly conditions: ReadonlyMap<string, Entry>;
-  /** Of CloudFormation's dialect. */
+  /** Only in the dialect `cfn`. */
   readonly mappings: ReadonlyMap<string, Entry>;
   readonly mistakes: Mistakes;
 }
 
-/** What a value that is being built stands in. */
+/** Context of a value that is being built. */
 export interface Place {
   readonly path: string;
-  /** Told of every reference to a resource. */
+  /** Called for every reference to a resource. */
   readonly onReference: (reference: Reference) => void;
-  /** In a condition, where only its functions mean anything and every other is a mistake. */
+  /** True inside a condition, where only the functions of conditions are allowed. */
   readonly inCondition?: boolean;
 }
 
@@ -77,7 +79,7 @@ export class Build {
     this.conditions = new Conditions({ section: options.conditions, version, scope, mistakes, build: this });
   }
 
-  /** Gives undefined after a mistake. */
+  /** Returns undefined after a mistake. */
   value(node: Node, place: Place): Expression | undefined {
     const built = this.part(node, place);
     return built === vanished ? { kind: 'literal', value: null } : built;
@@ -102,25 +104,25 @@ export class Build {
     return this.#map(node.entries, place);
   }
 
-  /** Mappings are written out, and only parameters choose among them, so the value is known now. */
+  /** The value is known now, because mappings are literals and only parameters choose among them. */
   #mapping(entry: Entry, place: Place): Expression | undefined {
     const path = join(place.path, 'Fn::FindInMap');
     const argument = this.value(entry.value, { ...place, path });
     if (!argument) return undefined;
     const value = evaluate(argument, this.#options.scope, path);
-    // A parameter that has no value yet leaves it open, as it does every other function.
+    // The value stays open while a parameter has no value, as with every other function.
     if (value === unknown) return { kind: 'call', function: 'Fn::Select', arguments: argument };
     const found = findInMap(this.#options.mappings, value);
     if ('value' in found) return { kind: 'literal', value: found.value };
     return this.#refuse('InvalidArguments', `${path}: ${found.problem}`, path, entry.at);
   }
 
-  /** A value inside a condition: only the functions of conditions mean anything there. */
+  /** Builds a value inside a condition, where only the functions of conditions are allowed. */
   condition(node: Node, path: string): Expression | undefined {
     return this.value(node, { path, onReference: () => undefined, inCondition: true });
   }
 
-  /** Among the values that are compared may be conditions. */
+  /** The values that are compared may contain conditions. */
   #verdict(node: Node, { path }: Place): Expression | undefined {
     const value = this.conditions.use(node, path);
     return value === undefined ? undefined : { kind: 'literal', value };
@@ -184,7 +186,7 @@ export class Build {
       node ? this.part(node, { ...place, path: join(path, index) }) : vanished;
     if (verdict === true) return branch(yes, 1);
     if (verdict === false) return branch(no, 2);
-    // Nobody knows which it will be, so both must be right, and the value is not known either.
+    // Either branch may be chosen later, so both must be valid, and the value stays open.
     branch(yes, 1);
     branch(no, 2);
     return openExpression;
@@ -210,7 +212,9 @@ export class Build {
     return name === 'get_param' || name === 'Ref' ? this.#exactParameter(call, path) : call;
   }
 
-  /** A plan carries parameters as JSON, which has no 1.0: where the value has one, the expression takes it up. */
+  /**
+   * A plan carries parameters as JSON, which has no 1.0. A value that JSON cannot hold is written into the expression.
+   */
   #exactParameter(call: Extract<Expression, { kind: 'call' }>, path: string): Expression {
     if ([...referencesOf(call).parameters].some((parameter) => this.#options.hidden.has(parameter))) return call;
     const value = evaluateParts(call, this.#options.scope, path);
@@ -218,7 +222,7 @@ export class Build {
     return plain(value) === value ? call : exactExpression(value as Json);
   }
 
-  /** The resource that is read must be known now, since it decides the order; a parameter may name it. */
+  /** The name of the resource must be known now, because it decides the order. A parameter may hold the name. */
   #foldTarget(name: string, argument: Expression, path: string): Expression {
     if (name !== 'get_attr' && name !== 'get_resource') return argument;
     const fold = (expression: Expression): Expression => {
@@ -271,7 +275,7 @@ export class Build {
     return this.#checkKnown(call, place, path);
   }
 
-  /** The name of a parameter may itself be worked out, from parameters. */
+  /** The name of a parameter may itself be computed from parameters. */
   #workedOutName(argument: Expression, path: string): Json | typeof unknown | undefined {
     const name = argument.kind === 'list' ? argument.items[0] : argument;
     try {
@@ -282,7 +286,7 @@ export class Build {
     }
   }
 
-  /** A call whose arguments are all written out is tried at once, so that a mistake in it is found before anything exists. */
+  /** Evaluates a call with literal arguments at once, so that its mistakes are found before any resource is created. */
   #checkKnown(call: Extract<Expression, { kind: 'call' }>, place: Place, path: string): boolean {
     try {
       evaluate(call, this.#options.scope, place.path);
@@ -302,7 +306,7 @@ export class Build {
     const message = `The Parameter (${name}) was not provided. (in ${path})`;
     const expected = listed(this.#options.parameters);
     const draft = { code: 'UnknownParameter', message, path, at, found: name, nearest, expected };
-    // To Heat a condition is what nothing looks at until something uses it.
+    // Heat does not look at a condition until something uses it.
     if (path.startsWith('conditions.') && !this.#options.scope.strict) this.conditions.hold(draft);
     else this.#options.mistakes.add(draft);
     return false;
@@ -334,8 +338,8 @@ export class Build {
   }
 
   /**
-   * Data may look like anything, and to Heat it is data; only what is very near to a function's name is taken for one, and
-   * warned of. Who asks for strictness has it refused.
+   * Warns of a key that looks like a misspelt function. In strict mode the key is a mistake. Heat treats such a map as
+   * data, and data may have any key. So only keys that are very near to the name of a function count.
    */
   #looksMisspelt(name: string, entry: Entry, place: Place): boolean {
     // `get_input` marks inputs in the configs of structured deployments.
@@ -365,7 +369,7 @@ function hasWrittenPermutations({ entries }: Extract<Expression, { kind: 'map' }
   return version < '2017-09-01' || value === undefined || value.kind === 'literal';
 }
 
-/** The arguments that are written out, in their places. */
+/** The literal arguments, each at its position. */
 function heads(argument: Expression): (Json | undefined)[] {
   if (argument.kind === 'list') return argument.items.map((item) => (item.kind === 'literal' ? item.value : undefined));
   if (argument.kind !== 'literal') return [];

@@ -1,6 +1,7 @@
 /**
- * A template, its environments and files to a plan, or to every mistake in them. Pure. What is wrong with the input is in
- * the answer; only work that is to be abandoned throws. Time is linear in the size of the input and the work allowed.
+ * Compiles a template, its environments and files to a plan, or reports every mistake in them. It is pure. It returns
+ * mistakes in the input, and throws only when the work is to be abandoned. Time is linear in the size of the input and
+ * the work allowed.
  */
 import type { Mistake } from '@anneal/contracts/errors.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
@@ -20,45 +21,46 @@ import { withinWork, Work } from './work.ts';
 
 export interface CompileParameters {
   readonly template: string | JsonObject;
-  /** Merged in order; later ones win. */
+  /** Merged in order; later ones override earlier ones. */
   readonly environments?: readonly (string | JsonObject | EnvironmentDocument)[];
   readonly files?: Readonly<Record<string, string>>;
-  /** Given for this stack; they win over those of the environments. */
+  /** Given for this stack; they override those of the environments. */
   readonly parameters?: JsonObject;
   readonly stackName: string;
   /** Empty while the stack is not stored. */
   readonly stackId: string;
   readonly projectId: string;
   readonly types: readonly ResourceType[];
-  /** Of the plan before, hidden ones opened: immutable parameters are compared with them. */
+  /** The parameters of the previous plan, hidden ones decrypted. Immutable parameters are compared with them. */
   readonly previousParameters?: Readonly<Record<string, PlanParameter>>;
-  /** In the stack and all that are nested in it. Default 1000; -1 is no limit. */
+  /** Maximum number of resources in the stack and all stacks nested in it. Default 1000; -1 is no limit. */
   readonly maxResources?: number;
-  /** How many levels may be nested below the stack. Default 5. */
+  /** Maximum number of levels nested below the stack. Default 5. */
   readonly maxDepth?: number | undefined;
-  /** Names of stored parameters that the template may have lost since (PATCH); they are dropped in silence. */
+  /** Names of stored parameters that the template may no longer declare (PATCH). They are dropped without a mistake. */
   readonly droppable?: ReadonlySet<string>;
   /**
-   * What Heat passes over is a mistake: a path that leads nowhere, a null that becomes an empty text or list, a function
-   * that is nearly one, a condition that is never looked at. Only of what is known while compiling.
+   * Reports as mistakes what Heat ignores: a path that leads nowhere, a null that becomes an empty text or list, a key
+   * that is nearly the name of a function, a condition that is never looked at. Checks only what is known while
+   * compiling.
    */
   readonly strict?: boolean;
-  /** Templates that were read before, of the same files and defaults. */
+  /** Templates already read from the same files with the same defaults. */
   readonly library?: TemplateLibrary;
-  /** What compiling may cost, for the stack and all that are nested in it. */
+  /** Work that compiling the stack and all stacks nested in it may use. */
   readonly work?: Work;
 }
 
 export type Compiled =
   | {
       readonly plan: Plan;
-      /** The merged one. */
+      /** The merged environment. */
       readonly environment: JsonObject;
-      /** As an object. */
+      /** The template as an object. */
       readonly template: JsonObject;
-      /** Parameters that a template among the files hides: the environment may hold their defaults. */
+      /** Parameters hidden by any template among the files: the environment may hold their defaults. */
       readonly hiddenInside: ReadonlySet<string>;
-      /** What is probably meant otherwise. */
+      /** Places that are valid but probably not intended. */
       readonly warnings: Mistake[];
     }
   | { readonly mistakes: Mistake[] };
@@ -85,7 +87,7 @@ export function compile({ work = new Work(), ...options }: CompileParameters): C
 
 export const hasDefaults = ({ defaults }: Environment): boolean => defaults.size > 0;
 
-/** The root stack and all that are nested in it. */
+/** Compiles the root stack and all stacks nested in it. */
 export function compileBody(
   options: CompileParameters & { front: Front; mistakes: Mistakes; work: Work; attributes?: JsonObject },
 ): Body | undefined {

@@ -1,4 +1,4 @@
-/** Conditions: worked out while compiling, lazily, once each. Only parameters are visible to them. */
+/** Conditions: evaluated while compiling, lazily, once each. They see only parameters. */
 import type { Json } from '@anneal/contracts/json.ts';
 import type { Expression } from '@anneal/contracts/plan.ts';
 import { evaluate, type Scope, unknown } from './evaluate.ts';
@@ -8,7 +8,7 @@ import { type Entry, isNull, kindOfNode, type Node, toJson } from './node.ts';
 import { pythonEqual } from './python.ts';
 import type { Version } from './version.ts';
 
-/** Undefined: not known, because a parameter has no value (or because of a mistake that is reported). */
+/** Undefined when not known: a parameter has no value, or there is a mistake, which is reported. */
 export type Verdict = boolean | undefined;
 
 export interface ConditionOptions {
@@ -16,7 +16,7 @@ export interface ConditionOptions {
   readonly version: Version;
   readonly scope: Scope;
   readonly mistakes: Mistakes;
-  /** Makes an expression of a node in which only the functions of conditions mean anything. */
+  /** Builds an expression from a node in which only the functions of conditions are allowed. */
   readonly build: { condition(node: Node, path: string): Expression | undefined };
 }
 
@@ -24,7 +24,9 @@ export class Conditions {
   readonly #options: ConditionOptions;
   readonly #verdicts = new Map<string, Verdict>();
   readonly #running: string[] = [];
-  /** By name, what is wrong only once it is used, and the other conditions that it uses. */
+  /**
+   * By condition: the mistakes that count only once it is used (`#held`), and the conditions that it uses (`#uses`).
+   */
   readonly #held = new Map<string, MistakeDraft[]>();
   readonly #uses = new Map<string, Set<string>>();
   readonly #used = new Set<string>();
@@ -37,7 +39,7 @@ export class Conditions {
     for (const name of this.#options.section.keys()) this.#named(name);
   }
 
-  /** A use: the name of a condition, a boolean, or a function of conditions. */
+  /** Evaluates a use of a condition: the name of a condition, a boolean, or a function of conditions. */
   use(node: Node, path: string): Verdict {
     if (node.kind === 'scalar' && typeof node.value === 'string') {
       const name = node.value;
@@ -55,14 +57,14 @@ export class Conditions {
     return this.#definition(node, path, false);
   }
 
-  /** Keeps a mistake in the condition that is being worked out until something uses that condition. */
+  /** Keeps a mistake in the condition that is being evaluated until something uses that condition. */
   hold(draft: MistakeDraft): void {
     const name = this.#running.at(-1);
     if (name === undefined || this.#used.has(name)) this.#options.mistakes.add(draft);
     else this.#held.set(name, [...(this.#held.get(name) ?? []), draft]);
   }
 
-  /** To be called when all uses are known. */
+  /** Call it after all uses are known. */
   warnOfUnused(): void {
     for (const [name, drafts] of this.#held) {
       for (const { message, ...draft } of drafts) {
@@ -95,15 +97,18 @@ export class Conditions {
     const node = entry.value;
     const verdict = this.#definition(node, path, true);
     this.#running.pop();
-    // A cycle that was found below has been reported; it is not reported again from each of its members.
+    // A cycle found below is already reported; do not report it again for each of its members.
     if (!this.#verdicts.has(name)) this.#verdicts.set(name, verdict);
     return this.#verdicts.get(name);
   }
 
-  /** `isOwn`: what stands for a name in the section itself, where it must be a boolean and cannot be another name. */
+  /**
+   * `isOwn`: the node defines a condition in the section itself, where it must be a boolean and cannot name another
+   * one.
+   */
   #definition(node: Node, path: string, isOwn: boolean): Verdict {
     if (node.kind === 'scalar' && typeof node.value === 'boolean') return node.value;
-    // Where a condition is used, none is one that holds; in its own section it is nothing.
+    // Where a condition is used, a null is true. In the section itself it is invalid.
     if (isNull(node) && !isOwn && !path.endsWith('.not')) return true;
     const [first] = node.kind === 'map' && node.entries.size === 1 ? node.entries : [];
     if (!first) return this.#invalid(node, path);
@@ -130,7 +135,7 @@ export class Conditions {
     }
     const decisive = name === 'or';
     const verdicts: Verdict[] = [];
-    // What comes after the one that decides is not looked at, unless somebody asks for strictness.
+    // Later operands are not evaluated once one decides, except in strict mode.
     for (const [index, item] of argument.items.entries()) {
       verdicts.push(this.use(item, join(path, index)));
       if (verdicts.at(-1) === decisive && !this.#options.scope.strict) return decisive;

@@ -1,4 +1,4 @@
-/** Constraints of parameters and properties: one rule each, with the words that Heat uses for its breach. */
+/** Constraints of parameters and properties: one rule each, with Heat's message for a violation. */
 import type { Json } from '@anneal/contracts/json.ts';
 import type { Constraint } from '@anneal/contracts/resource-type.ts';
 import { checkCustom } from './custom-constraint.ts';
@@ -12,7 +12,7 @@ interface Bounds {
   readonly max?: number | undefined;
 }
 
-/** What is wrong with the value, one text per constraint that it breaks. A constraint's description replaces its text. */
+/** Returns one message per constraint that the value violates. The description of a constraint replaces its message. */
 export function checkConstraints(
   value: Json,
   constraints: readonly Constraint[],
@@ -31,7 +31,7 @@ export function checkConstraints(
 
 export interface Checking {
   readonly skipCustom?: boolean | undefined;
-  /** What checking may cost: that of the whole stack. */
+  /** Work that checking may use: that of the whole stack. */
   readonly work?: Work | undefined;
 }
 
@@ -83,7 +83,7 @@ function sizeOf(value: Json): number | undefined {
 
 function isAllowed(value: Json, allowed: readonly Json[]): boolean {
   if (Array.isArray(value)) return value.every((item) => allowed.some((other) => pythonEqual(item, other)));
-  // Both sides are brought to the type of the value first, so that the boolean true is the text 'True' where text is asked.
+  // Both sides are converted to the type of the value first, so that a boolean true matches the text 'True'.
   return allowed.some((other) => alike(value, other));
 }
 
@@ -95,12 +95,12 @@ function alike(value: Json, other: Json): boolean {
   return pythonEqual(value, other);
 }
 
-/** Compiled once: a type is checked for every resource of it. */
+/** Cache of compiled patterns, because a type is checked for every resource of that type. */
 const compiledPatterns = new Map<string, Pattern>();
-/** A pattern that is written short and is long once its bounds are written out is not kept. */
+/** Larger patterns are not cached: a short pattern can be large once its repetitions are expanded. */
 const longestKept = 1000;
 
-/** Python's. @throws SyntaxError, OutOfWork */
+/** Compiles a pattern with Python's syntax. @throws SyntaxError, OutOfWork */
 export function compilePattern(pattern: string, work = new Work()): Pattern {
   const known = compiledPatterns.get(pattern);
   if (known) return known;
@@ -113,7 +113,7 @@ export function compilePattern(pattern: string, work = new Work()): Pattern {
   return made;
 }
 
-/** A text on which the expression would take too long does not match. */
+/** A text does not match when matching it takes too long. */
 function matches(value: string, pattern: string, work: Work | undefined): boolean {
   try {
     return compilePattern(pattern, work).covers(value, work);

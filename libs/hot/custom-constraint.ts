@@ -1,6 +1,6 @@
 /**
- * The named validators that need no cloud. Those of a service (`nova.flavor`, `glance.image`) count as satisfied: whether
- * such a thing exists is for its provider to say, when it is asked to use it.
+ * The named validators that need no cloud. Validators of a service (`nova.flavor`, `glance.image`) count as satisfied,
+ * because only the provider of the resource can say whether such an object exists. It does so when it gets a request.
  */
 import type { Json } from '@anneal/contracts/json.ts';
 import { pythonText } from './python.ts';
@@ -9,7 +9,7 @@ import { wrongHints } from './types/scheduler-hints.ts';
 const isIPv4 = (text: string): boolean =>
   /^\d{1,3}(?:\.\d{1,3}){3}$/.test(text) && text.split('.').every((part) => Number(part) <= 255 && !/^0\d/.test(part));
 
-/** Eight groups, of which one run may be written `::`; the last two may be an IPv4 address. */
+/** Eight groups, one run of which may be written `::`. The last two may be an IPv4 address. */
 function isIPv6(text: string): boolean {
   const tail = text.slice(text.lastIndexOf(':') + 1);
   if (tail.includes('.') && !isIPv4(tail)) return false;
@@ -41,14 +41,14 @@ function isCidr(value: string): boolean {
   return (isIPv4(address) && Number(prefix) <= 32) || (isIPv6(address) && Number(prefix) <= 128);
 }
 
-/** Eleven ways to write one, as their separators and lengths of groups. */
+/** Eleven ways to write a MAC address, which differ in separators and group lengths. */
 const isMac = (text: string): boolean =>
   /^[0-9a-f]{1,2}(?:([:-])[0-9a-f]{1,2}(?:\1[0-9a-f]{1,2}){4})$/i.test(text) ||
   /^(?:[0-9a-f]{1,4}[.:][0-9a-f]{1,4}[.:][0-9a-f]{1,4}|[0-9a-f]{5,6}-[0-9a-f]{5,6}|[0-9a-f]{11,12})$/i.test(text);
 
 const months = 'jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec'.split('|');
 const days = 'sun|mon|tue|wed|thu|fri|sat'.split('|');
-/** From, to, and the names that may stand for numbers; a sixth field is the seconds. */
+/** Lowest value, highest value, and names that may replace numbers. The sixth field is the seconds. */
 const cronFields: readonly (readonly [number, number, readonly string[]])[] = [
   [0, 59, []],
   [0, 23, []],
@@ -113,7 +113,7 @@ const validators: Record<string, Validator> = {
   dns_domain: (value) => dnsName(value) ?? (value.endsWith('.') ? undefined : `'${value}' must end with '.'.`),
   cron_expression: (value) => (isCron(value) ? undefined : `Invalid CRON expression: ${value}`),
   iso_8601: (value) => (isIsoTime(value) ? undefined : `Invalid ISO 8601 time: ${value}`),
-  // Whether it is past is for whoever has a clock.
+  // Only the form is checked: a check that it is in the future needs a clock.
   expiration: (value) => (isIsoTime(value.trim()) ? undefined : `Expiration ${value} is not in the ISO 8601 form`),
   timezone: (value) => {
     if (/^[-+]?\d/.test(value)) return `Invalid timezone: '${value}'`;

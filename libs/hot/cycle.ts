@@ -1,10 +1,11 @@
-/** Cycles among requirements. Each is reported once, as the way around it. */
+/** Cycles among requirements. Each is reported once, as the list of names along it. */
 
-/** Each may be as long as a stack is large. */
+/** Maximum number of cycles reported, because each may be as long as the stack is large. */
 const most = 20;
 
 /**
- * The first ones. Linear in resources and requirements; no recursion, since a chain may be as long as a stack is large.
+ * Finds the first cycles, in time linear in resources and requirements. It does not recurse, because a chain may be as
+ * long as the stack is large.
  */
 export function findCycles(requires: ReadonlyMap<string, readonly string[]>): string[][] {
   const state = new Map<string, 'open' | 'done'>();

@@ -1,7 +1,7 @@
-/** The graph of a plan as text that draws itself: Mermaid for pages, SVG for everything else. */
+/** Draws the graph of a plan as text: Mermaid for pages, SVG for everything else. */
 import type { Outline } from './outline.ts';
 
-/** Ids are numbers, since names may hold what means something to Mermaid. */
+/** Ids are numbers, because names may hold characters that are special in Mermaid. */
 export function drawMermaid({ levels, edges, critical_path }: Outline): string {
   const ids = new Map(levels.flat().map(({ name }, index) => [name, `r${index}`]));
   const label = (text: string): string => text.replace(/[&<>"#]/g, (sign) => `#${sign.charCodeAt(0)};`);
@@ -23,7 +23,7 @@ interface Placed {
   readonly width: number;
 }
 
-/** A row for each level, centred; the longest way is drawn stronger. */
+/** Draws a centred row for each level. The longest path has thicker lines. */
 export function drawSvg({ levels, edges, critical_path }: Outline): string {
   const widthOf = ({ name, type }: { name: string; type: string }): number =>
     Math.max(80, Math.max(name.length, type.length) * box.letter + 2 * box.padding);

@@ -1,11 +1,11 @@
-/** Tells, without working a resource out, that nothing has changed in what a plan says of it. */
+/** Digests of a plan's resources, to see that a resource has not changed without evaluating it. */
 import { createHash } from 'node:crypto';
 import type { Expression, Plan, PlanResource } from '@anneal/contracts/plan.ts';
 import { referencesOf } from './references.ts';
 
 /**
- * The plan with a digest in each resource: of all that is said of it, and of the values of the parameters that it reads.
- * Hidden values must be sealed by now; a hash of one in the clear would tell who guesses that the guess is right.
+ * Adds a digest to each resource of the plan: of its whole definition, and of the values of the parameters that it
+ * reads. Hidden values must already be encrypted, because the hash of a plain value would confirm a guess.
  */
 export function withDigests(plan: Plan): Plan {
   const resources = Object.entries(plan.resources).map(([name, resource]): [string, PlanResource] => [
@@ -29,7 +29,7 @@ function digestOf(resource: PlanResource, plan: Plan): string {
   return createHash('sha256').update(text).digest('hex');
 }
 
-/** Without the places in the template, which move whenever a line is added above. */
+/** Strips the positions in the template, because they move whenever a line is added above. */
 export function bare(expression: Expression): unknown {
   switch (expression.kind) {
     case 'literal':

@@ -1,4 +1,4 @@
-/** Environments: read, merged in order, and told apart into what each section means. */
+/** Reads environments, merges them in order and splits them into sections. */
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { Source } from '@anneal/contracts/plan.ts';
 import { ParameterMerge, type StrategyContext } from './merge-strategy.ts';
@@ -21,7 +21,7 @@ export interface Environment {
   readonly parameters: ReadonlyMap<string, Entry>;
   readonly defaults: ReadonlyMap<string, Entry>;
   readonly registry: Registry;
-  /** All sections merged, as it is stored. */
+  /** All sections merged, in the form that is stored. */
   readonly merged: JsonObject;
 }
 
@@ -32,7 +32,7 @@ export interface EnvironmentDocument {
 
 export interface EnvironmentContext {
   readonly mistakes: Mistakes;
-  /** Asked only when there is something to merge. */
+  /** Called only when there is something to merge. */
   readonly parameterType: StrategyContext['typeOf'];
 }
 
@@ -46,7 +46,7 @@ interface Merging {
 
 const isMapSection = (name: Section): boolean => name !== 'event_sinks' && name !== 'encrypted_param_names';
 
-/** Later documents win, key by key; parameters as their merge strategy says. */
+/** Later documents override earlier ones, key by key. Parameters follow their merge strategy. */
 export function readEnvironments(documents: readonly EnvironmentDocument[], context: EnvironmentContext): Environment {
   const { mistakes } = context;
   const merging: Merging = {
@@ -113,7 +113,7 @@ function addDocument(node: Node, file: string, merging: Merging): void {
   }
 }
 
-/** Written by programs that do not tell an empty map from an empty list. */
+/** Written by programs that do not distinguish an empty map from an empty list. */
 const isEmptyList = (node: Node): boolean => node.kind === 'list' && node.items.length === 0;
 
 function addMap(parameters: {
@@ -132,7 +132,7 @@ function addMap(parameters: {
   }
   const isFirst = into.size === 0;
   for (const [key, entry] of node.entries) {
-    // Of a later file a null says nothing: it cannot take back what an earlier one said.
+    // A null in a later file changes nothing: it cannot remove what an earlier file set.
     if (isFirst || !isNull(entry.value)) into.set(key, entry);
   }
 }
@@ -156,7 +156,7 @@ function addList({
     return;
   }
   if (section === 'event_sinks' && value.length > 0) {
-    // Nothing delivers to them, and an accepted environment must not lose its events silently.
+    // Nothing delivers events to the sinks, and accepting them would lose events silently.
     const message =
       'environment section "event_sinks" is not served; subscribe to the events of the stack instead (anneal subscription create)';
     merging.mistakes.add({ code: 'UnsupportedEventSink', message, path: section, at });

@@ -1,4 +1,4 @@
-/** Expressions to values. What is not known yet makes everything that needs it unknown, and nothing else. */
+/** Evaluates expressions. An unknown value makes only what depends on it unknown. */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Json } from '@anneal/contracts/json.ts';
 import type { Expression } from '@anneal/contracts/plan.ts';
@@ -15,11 +15,11 @@ export { type Unknown, unknown } from './unknown.ts';
 
 export interface Scope extends FunctionScope {
   /**
-   * Reads an attribute where more is known than a map of them says: parts that are unknown, names that are worked out.
-   * Undefined: nothing more is known, `attribute` has it all.
+   * Reads an attribute when more is known than a plain map of attributes can say: unknown parts, computed names.
+   * Undefined: nothing more is known, and `attribute` has all of it.
    */
   read?(resource: string, attribute: string, path: readonly Json[]): Partial | undefined;
-  /** The purse of a whole stack; each evaluation has its own when absent. */
+  /** Work budget of a whole stack. Without it, each evaluation has its own. */
   readonly work?: Work;
 }
 
@@ -28,7 +28,7 @@ export function evaluate(expression: Expression, scope: Scope, path = ''): Json 
   return plain(settled(evaluateParts(expression, scope, path)));
 }
 
-/** As {@link evaluate}, but a list or map of which a part is unknown keeps its other parts. */
+/** Evaluates as {@link evaluate} does, but a list or map with an unknown part keeps its other parts. */
 export function evaluateParts(expression: Expression, scope: Scope, path = ''): Partial {
   return parts(expression, { scope, work: scope.work ?? new Work() }, path);
 }
@@ -61,13 +61,13 @@ function call(expression: Extract<Expression, { kind: 'call' }>, run: Run, path:
   try {
     run.work.look(argument);
     const value = holdsUnknown(argument) ? unknown : valueOf(definition, argument as Json, run);
-    // What looks something up gives more than it takes, and everybody after it walks through that.
+    // A lookup returns more than its arguments, and every function after it walks through the result.
     if (definition.looksUp) run.work.look(value);
     return value;
   } catch (error) {
     if (error instanceof Wrong) throw refused(path, error.message, expression);
     if (error instanceof OutOfWork) throw refused(path, `"${name}" ${error.message}`, expression);
-    // Text longer than the machine can hold, a value deeper than its stack.
+    // A text longer than the engine can hold, or a value too deep for the stack.
     if (error instanceof RangeError)
       throw refused(path, `"${name}" makes too large a value: ${error.message}`, expression);
     throw error;

@@ -1,15 +1,15 @@
-/** Values that hold more than JSON does (numbers with their text, maps with their keys), into a plan and out of it. */
+/** Converts values that JSON cannot hold (numbers with their text, maps with their keys) into a plan and out of it. */
 import type { Json } from '@anneal/contracts/json.ts';
 import type { Expression } from '@anneal/contracts/plan.ts';
 import { isExact } from './number.ts';
 import { entriesOf, exactEntries, type ExactKey, exactKeys, exactRecord } from './record.ts';
 
-/** Stands in a plan for a number that JSON cannot carry; no template can name it, since it is not a function. */
+/** Represents in a plan a number that JSON cannot carry. It is not a function, so no template can name it. */
 export const numberCall = '#number';
-/** Likewise for a map whose keys are not all text: a list of pairs. */
+/** Represents in a plan a map whose keys are not all text, as a list of pairs. */
 export const mapCall = '#map';
 
-/** An expression of a value in which such numbers and maps may be. */
+/** Builds an expression from a value that may contain such numbers and maps. */
 export function exactExpression(value: Json): Expression {
   if (isExact(value)) return { kind: 'call', function: numberCall, arguments: { kind: 'literal', value: value.text } };
   if (typeof value !== 'object' || value === null || plain(value) === value) return { kind: 'literal', value };
@@ -27,11 +27,11 @@ export function mapExpression(entries: readonly { key: ExactKey; value: Expressi
   return { kind: 'call', function: mapCall, arguments: { kind: 'list', items: pairs } };
 }
 
-/** The pairs of a {@link mapCall}, worked out. */
+/** The map of the evaluated pairs of a {@link mapCall}. */
 export const mapOfPairs = <T>(pairs: readonly (readonly T[])[]): Record<string, T> =>
   exactRecord(pairs.map(([key, value]) => [key as ExactKey, value as T] as const));
 
-/** The same value as JSON has it; the same object when there was nothing to change. */
+/** Converts a value to plain JSON. Returns the same object when nothing changes. */
 export function plain<T>(value: T): T {
   if (isExact(value)) return Number(value) as T;
   if (typeof value !== 'object' || value === null) return value;

@@ -1,4 +1,4 @@
-/** A template looked at without a server: parameters may lack values, nested stacks are compiled. */
+/** Examines a template without a server: parameters may lack values, and nested stacks are compiled. */
 import type { Mistake } from '@anneal/contracts/errors.ts';
 import { compileBody, type CompileParameters } from './compile.ts';
 import { readFront } from './front.ts';

@@ -1,10 +1,10 @@
-/** One way to lay out a template. Comments, words and their meaning stay as they are. */
+/** The layout of a template. Formatting keeps comments, words and their meaning. */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { parseDocument } from 'yaml';
 
 /** @throws AnnealError InvalidTemplate */
 export function formatText(text: string): string {
-  // A comment may move to a place from which it moves once more.
+  // Repeat, because formatting may move a comment to a place from which the next round moves it again.
   let [before, laid] = ['', text];
   for (let round = 0; round < mostRounds && laid !== before; round += 1) [before, laid] = [laid, layOut(laid)];
   return laid;
@@ -13,7 +13,7 @@ const mostRounds = 8;
 
 function layOut(text: string): string {
   if (text.trim() === '') return text;
-  // Every word stays as it was written: what it means is HOT's affair, not that of a layout.
+  // Keep every word as written: HOT decides what it means, the layout does not.
   const document = parseDocument(text, {
     version: '1.1',
     schema: 'failsafe',
@@ -26,7 +26,7 @@ function layOut(text: string): string {
   try {
     return document.toString({ lineWidth: 0, indent: 2, indentSeq: true, flowCollectionPadding: false });
   } catch (failure) {
-    // Only here it is noticed that an alias has no anchor, or that a value is nested too deeply.
+    // Only printing finds an alias without an anchor, or a value that is nested too deeply.
     return refuse((failure as Error).message, { line: 1, col: 1 });
   }
 }

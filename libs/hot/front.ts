@@ -1,4 +1,4 @@
-/** Everything before the resources: sections, environment, values of the parameters. */
+/** Compiles everything before the resources: sections, environment, values of the parameters. */
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import type { PlanParameter } from '@anneal/contracts/plan.ts';
 import type { CompileParameters } from './compile.ts';
@@ -59,7 +59,7 @@ function documentsOf({ environments = [] }: CompileParameters): EnvironmentDocum
 const isDocument = (item: JsonObject | EnvironmentDocument): item is EnvironmentDocument =>
   isObject(item) && Object.keys(item).length === 2 && typeof item['file'] === 'string' && 'content' in item;
 
-/** Parameters given for the stack are stored with the environment, where they win. */
+/** Parameters given for the stack are stored with the environment and override it. */
 function withGiven(environment: Environment, { parameters }: CompileParameters): Environment {
   const given = parameters && asEntries(parameters);
   if (!given?.size) return environment;
@@ -72,7 +72,7 @@ function withGiven(environment: Environment, { parameters }: CompileParameters):
   return { ...environment, parameters: merged, merged: { ...environment.merged, parameters: stored } };
 }
 
-/** Values as a document would hold them. What is nested too deep for one is not held. */
+/** Converts values to the entries of a document. A value nested too deeply for a document yields no entries. */
 export function asEntries(values: JsonObject): ReadonlyMap<string, Entry> {
   const node = fromJson({ value: values, mistakes: new Mistakes() });
   return node?.kind === 'map' ? node.entries : new Map<string, Entry>();

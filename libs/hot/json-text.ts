@@ -1,13 +1,13 @@
 /**
- * JSON as Python reads it: `1.0` stays a float, integers keep all their digits, keys their order, and the words NaN and
- * Infinity are numbers. Gives nodes that know their places.
+ * Reads JSON as Python does: `1.0` stays a float, integers keep all their digits, and keys keep their order. The words
+ * NaN and Infinity are numbers. Returns nodes that know their positions.
  */
 import type { Json } from '@anneal/contracts/json.ts';
 import type { Source } from '@anneal/contracts/plan.ts';
 import { type Entry, type Node, toExact } from './node.ts';
 import { exactNumber, isExact } from './number.ts';
 
-/** Beyond this a walk over the value would exhaust the stack. */
+/** A walk over a deeper value would exhaust the stack. */
 const deepest = 500;
 
 export interface JsonTextOptions {
@@ -20,7 +20,7 @@ export function readJsonText(text: string, options: JsonTextOptions = {}): Node 
   return new JsonReader(text, options).read();
 }
 
-/** The value with what it holds beyond JSON. @throws SyntaxError */
+/** The value, including what JSON cannot hold. @throws SyntaxError */
 export const parseJsonText = (text: string): Json => toExact(readJsonText(text));
 
 const number = /-?(?:0|[1-9]\d*)(\.\d+)?([eE][-+]?\d+)?/y;
@@ -105,7 +105,7 @@ class JsonReader {
     return entries;
   }
 
-  /** Its end is found here; what its escapes mean is known to the engine. */
+  /** Finds the end of the string; `JSON.parse` decodes the escapes. */
   #string(): string {
     const from = this.#position;
     let at = from + 1;

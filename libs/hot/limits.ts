@@ -1,6 +1,6 @@
-/** What an operator limits of a template and all that is nested in it, and by which setting. */
+/** Limits that an operator sets for a template and the stacks nested in it, with the setting of each. */
 
-/** As in Heat: the root, and five levels below it. */
+/** As in Heat: the root and five levels below it. */
 export const defaultDepth = 5;
 
 export const limitSettings = {
@@ -8,7 +8,7 @@ export const limitSettings = {
   maxDepth: 'ANNEAL_TEMPLATING_MAX_DEPTH',
 } as const;
 
-/** For the end of a refusal. */
+/** Names the setting at the end of an error message. */
 export const bySetting = (limit: keyof typeof limitSettings): string => `(the limit is ${limitSettings[limit]})`;
 
 export const tooDeep = (path: string, most: number): string =>

@@ -1,6 +1,6 @@
 /**
- * How the parameters of several environments become one set: a later file overwrites, unless `parameter_merge_strategies`
- * says `merge` (lists are extended, maps updated, strings joined) or `deep_merge` (the same, all the way down a map).
+ * Merges the parameters of several environments. A later file overwrites, unless `parameter_merge_strategies` says
+ * `merge` (lists are extended, maps updated, strings joined) or `deep_merge` (the same at every level of a map).
  */
 import type { Json } from '@anneal/contracts/json.ts';
 import type { Source } from '@anneal/contracts/plan.ts';
@@ -13,21 +13,21 @@ const strategies = ['overwrite', 'merge', 'deep_merge'] as const;
 type Strategy = (typeof strategies)[number];
 
 export interface StrategyContext {
-  /** Of the root template and of every template among the files; others take no part in a merge. */
+  /** Types of the parameters of the root template and of every template among the files; others are not merged. */
   readonly typeOf: (parameter: string) => ParameterType | undefined;
   readonly mistakes: Mistakes;
 }
 
 export class ParameterMerge {
   readonly #context: StrategyContext;
-  /** What a file has fixed for a parameter; a later one may not say otherwise. */
+  /** Strategy that an earlier file chose for a parameter; a later file must not choose another. */
   readonly #fixed = new Map<string, Strategy>();
 
   constructor(context: StrategyContext) {
     this.#context = context;
   }
 
-  /** Adds the parameters of one file to what the files before it gave. */
+  /** Merges the parameters of one file into those of the earlier files. */
   add(parameters: {
     into: Map<string, Entry>;
     section: string;
@@ -41,7 +41,7 @@ export class ParameterMerge {
     for (const [name, entry] of entries) {
       const type = typeOf(name);
       if (type === undefined || isNull(entry.value)) {
-        // The first file is taken as it is; what later ones say of parameters that nobody knows is passed over.
+        // The first file is taken as is. Later files cannot change parameters that no template declares, or set null.
         if (isFirst) into.set(name, entry);
         continue;
       }
@@ -59,7 +59,7 @@ export class ParameterMerge {
     }
   }
 
-  /** A word that is no strategy counts as not said. */
+  /** An unknown strategy is ignored. */
   #strategy(name: string, said: Node | undefined): Strategy {
     const strategyOf = (key: string): string | undefined => {
       const node = said?.kind === 'map' ? said.entries.get(key)?.value : undefined;
@@ -120,7 +120,7 @@ function mergeValue({ name, type, old, value, deep }: Values): Json {
       }
       return (old ?? '') + value;
     case 'number':
-      // Python's merge asks for a sequence, which no number is; two texts of numbers are joined as texts.
+      // Python's merge needs a sequence, and a number is none. Two numbers written as text are joined as text.
       if (typeof value === 'string' && typeof old === 'string') return old + value;
       return cannot(name, 'Invalid parameter in environment: a number cannot be merged');
     case 'boolean':

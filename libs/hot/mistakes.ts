@@ -1,4 +1,4 @@
-/** Collects every mistake of an input, each with its place, so that all of them go into one answer. */
+/** Collects every mistake of an input, each with its position, so that one answer reports all of them. */
 import type { Mistake } from '@anneal/contracts/errors.ts';
 import type { Source } from '@anneal/contracts/plan.ts';
 import { distance } from 'fastest-levenshtein';
@@ -13,7 +13,7 @@ export interface MistakeDraft {
   readonly nearest?: string | undefined;
 }
 
-/** Beyond this many nobody reads on, and a hostile input must not make an answer larger than itself. */
+/** A longer list helps no reader, and a hostile input must not make an answer larger than itself. */
 const most = 200;
 
 export class Mistakes {
@@ -24,7 +24,7 @@ export class Mistakes {
     if (this.#list.length < most) this.#list.push(written(draft));
   }
 
-  /** What is probably meant otherwise, and means something all the same: it refuses nothing. */
+  /** Reports input that is valid but probably not intended. A warning refuses nothing. */
   warn(draft: MistakeDraft): void {
     if (this.#warnings.length < most) this.#warnings.push(written(draft));
   }
@@ -59,10 +59,10 @@ function written({ at, code, message, path, expected, found, nearest }: MistakeD
   };
 }
 
-/** Thousands of wrong names among thousands of known ones would be compared with each other. */
+/** Limits the cost of comparing thousands of wrong names with thousands of known ones. */
 const mostLooked = 1000;
 
-/** The known name that was probably meant; undefined when none is near. Names of any length cost little. */
+/** Finds the known name that was probably meant; undefined when none is near. Long names cost little. */
 export function nearestName(name: string, known: Iterable<string>): string | undefined {
   if (name.length > 200) return undefined;
   let looked = 0;
@@ -79,7 +79,7 @@ export function nearestName(name: string, known: Iterable<string>): string | und
   return best;
 }
 
-/** Names for `expected`: enough to choose from, not a thousand of them. */
+/** Lists names for `expected`: enough to choose from, at most 20. */
 export function listed(names: Iterable<string>): string {
   const all = [...names];
   return all.length <= 20 ? all.join(', ') : `${all.slice(0, 20).join(', ')} and ${all.length - 20} more`;

@@ -1,4 +1,4 @@
-/** A document as read: every value with its place, so that every mistake can name one. */
+/** A document as read: every value with its position, so that every mistake can name one. */
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { Source } from '@anneal/contracts/plan.ts';
 import { isExact, written } from './number.ts';
@@ -6,13 +6,13 @@ import { type ExactKey, exactRecord, toRecord } from './record.ts';
 
 export { toRecord } from './record.ts';
 
-/** `at` is undefined where the document came without a text (an object in a request). */
+/** `at` is undefined when the document has no text (an object in a request). */
 export type Node = ScalarNode | ListNode | MapNode;
 
 export interface ScalarNode {
   readonly kind: 'scalar';
   readonly value: null | boolean | number | string;
-  /** How a number was written where JSON cannot say it: `1.0`, or more digits than a double has. */
+  /** The number as written, when JSON cannot hold it: `1.0`, or more digits than a double has. */
   readonly written?: string | undefined;
   readonly at: Source | undefined;
 }
@@ -27,9 +27,9 @@ export interface MapNode {
   readonly at: Source | undefined;
 }
 export interface Entry {
-  /** Where the key stands. */
+  /** Position of the key. */
   readonly at: Source | undefined;
-  /** The key itself, where it is no text: the map of entries has its text. */
+  /** The key itself, when it is not text. The map of entries has it as text. */
   readonly key?: ExactKey;
   readonly value: Node;
 }
@@ -46,7 +46,7 @@ export function toJson(node: Node): Json {
   return toRecord(Array.from(node.entries, ([key, { value }]) => [key, toJson(value)]));
 }
 
-/** As {@link toJson}, with numbers that know how Python writes them and keys that are what they were. */
+/** Converts as {@link toJson} does, but numbers keep their Python text and keys keep their types. */
 export function toExact(node: Node): Json {
   if (node.kind === 'list') return node.items.map(toExact);
   if (node.kind === 'map') {
@@ -61,7 +61,7 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !isExact(value);
 }
 
-/** What a value is, in the words of a template's author. */
+/** Names the kind of a value for template authors. */
 export function kindOfValue(value: Json): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'a list';

@@ -1,12 +1,12 @@
 /**
- * Numbers that JSON cannot tell apart and Python can: 1.0 is not 1 where its text shows, and an integer of twenty digits
- * has all of them. Such a number is an object here (it still becomes a plain number in JSON), which text-making functions
- * know; all others see its value once it is made plain (exact.ts).
+ * Numbers that differ in Python but not in JSON: 1.0 is not 1 when it becomes text, and an integer of twenty digits
+ * keeps all of them. Such a number is an object here, which becomes a plain number in JSON. Functions that make text
+ * know it; all others get the plain value (exact.ts).
  */
 import type { Json } from '@anneal/contracts/json.ts';
 
 class Exact extends Number {
-  /** As Python writes it. */
+  /** The number as Python writes it. */
   readonly text: string;
 
   constructor(value: number, text: string) {
@@ -14,7 +14,7 @@ class Exact extends Number {
     this.text = text;
   }
 
-  /** With all its digits; what has no name in JSON becomes the nearest that does. */
+  /** Writes all digits. NaN becomes null, and an infinity becomes a number beyond the range of a double. */
   toJSON(): unknown {
     const value = Number(this);
     if (Number.isNaN(value)) return null;
@@ -22,7 +22,7 @@ class Exact extends Number {
   }
 }
 
-/** Newer than the types that the compiler knows. */
+/** The compiler's types do not have `JSON.rawJSON` yet. */
 const rawJson = (text: string): unknown => (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON(text);
 export type { Exact };
 
@@ -40,7 +40,7 @@ export function floatText(value: number): string {
   return Number.isInteger(value) ? `${Object.is(value, -0) ? '-0' : value}.0` : String(value);
 }
 
-/** A number of the language: an integer as bigint, a float as number. */
+/** Converts a number of the template language: an integer is a bigint, a float is a number. */
 export function exactNumber(value: bigint | number): Json {
   if (typeof value === 'bigint') {
     const short = Number(value);
@@ -49,19 +49,19 @@ export function exactNumber(value: bigint | number): Json {
   return Number.isInteger(value) || !Number.isFinite(value) ? written(value, floatText(value)) : value;
 }
 
-/** A number with the text that Python would give it, where that is not the text of the plain number. */
+/** A number with the text that Python gives it, for numbers whose plain text differs. */
 export const written = (value: number, text: string): Json => new Exact(value, text) as unknown as Json;
 
-/** The number of the text of an {@link Exact}. */
+/** Parses the text of an {@link Exact}. */
 export const fromText = (text: string): Json =>
   written(Number(text.replace('inf', 'Infinity').replace('nan', 'NaN')), text);
 
-/** A float, also where it is whole. */
+/** True for a float, even when it is whole. */
 export function isFloat(value: unknown): boolean {
   return value instanceof Exact ? /[.en]/.test(value.text) : typeof value === 'number' && !Number.isInteger(value);
 }
 
-/** A plain number where one is asked for. */
+/** The plain number, or undefined when the value is no number. */
 export function numberOf(value: unknown): number | undefined {
   return typeof value === 'number' ? value : value instanceof Exact ? Number(value) : undefined;
 }

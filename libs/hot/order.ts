@@ -1,11 +1,14 @@
-/** The order that requirements ask for. */
+/** Order of resources by their requirements. */
 
 export interface Ordered {
   readonly name: string;
   readonly requires: readonly string[];
 }
 
-/** Levels: what is in one can be made at the same time, once the levels before it are. Without cycles every name is in one. */
+/**
+ * Computes levels. The resources of a level can be created in parallel once the levels before it are complete. Without
+ * cycles, every name is in exactly one level.
+ */
 export function levelsOf(resources: readonly Ordered[]): string[][] {
   const waits = new Map<string, number>();
   const frees = new Map<string, string[]>();

@@ -1,11 +1,11 @@
-/** A plan seen as work: what is made in which order, what at the same time, and the longest way through it. */
+/** A plan seen as work: the order of creation, what runs in parallel, and the longest path. */
 import type { Plan } from '@anneal/contracts/plan.ts';
 import { levelsOf } from './order.ts';
 
 export interface Outline {
-  /** What is in one level can be made at the same time, once the levels before it are. */
+  /** The resources of a level can be created in parallel once the levels before it are complete. */
   readonly levels: readonly (readonly { readonly name: string; readonly type: string }[])[];
-  /** The longest chain of requirements, counted in resources: nothing that runs in parallel makes it shorter. */
+  /** The longest chain of requirements, counted in resources. No parallelism makes it shorter. */
   readonly critical_path: readonly string[];
   readonly resources: number;
   readonly edges: readonly { readonly from: string; readonly to: string }[];
@@ -23,7 +23,7 @@ export function outline({ resources }: Plan): Outline {
   };
 }
 
-/** The level of a resource is the length of its longest chain, so the way back goes through one of each level. */
+/** A resource's level is the length of its longest chain, so the path back visits one resource of each level. */
 function longest(levels: readonly string[][], requires: ReadonlyMap<string, readonly string[]>): string[] {
   const levelOf = new Map(levels.flatMap((names, level) => names.map((name) => [name, level] as const)));
   const way: string[] = [];

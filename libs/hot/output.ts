@@ -41,7 +41,7 @@ export function compileOutput(name: string, entry: Entry, context: OutputContext
   const description = described?.kind === 'scalar' && described.value !== null ? String(described.value) : undefined;
   const about = { name, ...(description !== undefined && { description }), ...(entry.at && { source: entry.at }) };
   const condition = dialect === 'cfn' || version >= '2016-10-14' ? node.entries.get('condition') : undefined;
-  // With a false condition it is listed, with no value.
+  // An output with a false condition is listed, without a value.
   if (
     condition &&
     !isNull(condition.value) &&

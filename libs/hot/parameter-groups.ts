@@ -1,4 +1,4 @@
-/** The `parameter_groups` section: how parameters are shown together. */
+/** The `parameter_groups` section: how clients group parameters for display. */
 import { type Mistakes, nearestName } from './mistakes.ts';
 import { isNull, type Node, toJson } from './node.ts';
 import { pythonText } from './python.ts';

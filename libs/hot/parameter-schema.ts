@@ -1,4 +1,4 @@
-/** The `parameters` section: what a template asks for. */
+/** The `parameters` section: the inputs that a template declares. */
 import type { Json } from '@anneal/contracts/json.ts';
 import type { Source } from '@anneal/contracts/plan.ts';
 import type { Constraint } from '@anneal/contracts/resource-type.ts';
@@ -27,7 +27,7 @@ export interface ParameterSchema {
   readonly at: Source | undefined;
 }
 
-/** The capitalised names are those of CloudFormation, which the first templates of this language used. */
+/** The capitalised names are CloudFormation's, which the first templates of this language used. */
 const typeNames: Readonly<Record<string, ParameterType>> = {
   string: 'string',
   number: 'number',
@@ -55,7 +55,7 @@ export interface SectionParameters {
   readonly section: Node;
   readonly version: Version;
   readonly mistakes: Mistakes;
-  /** Patterns are compiled out of it. */
+  /** Compiling patterns uses this work. */
   readonly work: Work;
 }
 
@@ -94,7 +94,7 @@ class SchemaReader {
     this.#work = options.work;
   }
 
-  /** Always gives a schema, so that uses of the parameter are not mistakes too. */
+  /** Always returns a schema, so that uses of the parameter are not reported too. */
   read(node: Node): ParameterSchema {
     const at = this.#at;
     if (node.kind !== 'map') {
@@ -168,11 +168,11 @@ class SchemaReader {
 
   #text(node: MapNode, key: string): string | undefined {
     const entry = node.entries.get(key);
-    // Only people read it, so that any value will do.
+    // Only people read it, so any value is allowed.
     return entry && !isNull(entry.value) ? pythonText(toExact(entry.value)) : undefined;
   }
 
-  /** Whatever Python takes for true. */
+  /** Reads a flag as Python's truth of the value. */
   #flag(node: MapNode, key: string): boolean {
     const entry = node.entries.get(key);
     return entry !== undefined && !isEmpty(toJson(entry.value));
@@ -209,7 +209,7 @@ class SchemaReader {
     };
     if (node.kind !== 'map') return refuse('expected a map');
     const kinds = [...node.entries.keys()].filter((name) => name !== 'description');
-    // Of several the first in this order counts.
+    // When there are several, the first in this order counts.
     const kind = ['modulo', 'range', 'length', 'allowed_values', 'allowed_pattern', 'custom_constraint'].find((name) =>
       kinds.includes(name),
     );
@@ -229,7 +229,7 @@ class SchemaReader {
   }
 }
 
-/** The rule, or what is wrong with it. */
+/** Returns the rule, or the message that says why it is invalid. */
 function readRule(kind: string, node: Node, work: Work): Constraint | string {
   const value = toJson(node);
   switch (kind) {
@@ -253,7 +253,7 @@ function readRule(kind: string, node: Node, work: Work): Constraint | string {
   }
 }
 
-/** Numbers, or texts of numbers; what is null is not there. */
+/** Reads numbers, or texts of numbers. A null counts as absent. */
 function numbersOf(node: Node, names: readonly string[]): Map<string, Json> | string {
   if (node.kind !== 'map') return `must be a map with ${names.join(', ')}`;
   const found = new Map<string, Json>();

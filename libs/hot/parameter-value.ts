@@ -1,4 +1,4 @@
-/** Values of parameters: conversion to the type, then constraints. */
+/** Converts values of parameters to their type, then checks the constraints. */
 import type { Json } from '@anneal/contracts/json.ts';
 import type { PlanParameter } from '@anneal/contracts/plan.ts';
 import type { Constraint } from '@anneal/contracts/resource-type.ts';
@@ -14,7 +14,7 @@ export type ParameterType = PlanParameter['type'];
 
 export type Converted = { readonly value: Json } | { readonly problem: string };
 
-/** From a document: a number keeps how it was written where it becomes text. */
+/** Converts a value of a document. A number that becomes text keeps the form in which it was written. */
 export function convertNode(type: ParameterType, node: Node): Converted {
   return convertValue(type, toExact(node));
 }
@@ -36,10 +36,10 @@ export function convertValue(type: ParameterType, value: Json): Converted {
   }
 }
 
-/** Python's int(), else its float(): no hexadecimal, surrounding spaces allowed. */
+/** Parses as Python's int() does, then as its float(): no hexadecimal, surrounding spaces allowed. */
 function toNumber(value: Json): Converted {
   if (numberOf(value) !== undefined) return { value };
-  // A boolean is a number in Python, and stays what it is.
+  // Keep a boolean: in Python it is a number.
   if (typeof value === 'boolean') return { value };
   const text = typeof value === 'string' ? value.trim().replace(/(?<=\d)_(?=\d)/g, '') : '';
   if (/^[-+]?\d+$/.test(text) && text.length < 400) return { value: exactNumber(BigInt(text.replace(/^\+/, ''))) };
@@ -71,7 +71,7 @@ function toJsonValue(value: Json): Converted {
   }
 }
 
-/** What goes through JSON has text for keys. */
+/** Turns every key into text, as passing the value through JSON does. */
 function withTextKeys(value: Json): Json {
   if (typeof value !== 'object' || value === null || isExact(value)) return value;
   if (Array.isArray(value)) return value.map(withTextKeys);
@@ -80,15 +80,15 @@ function withTextKeys(value: Json): Json {
 
 export interface Checked {
   readonly type: ParameterType;
-  /** Of a string as it was given, of the others converted; of a default in the schema always as it was given. */
+  /** A string as given; other types after conversion. A default in the schema is always as given. */
   readonly value: Json;
   readonly constraints: readonly Constraint[];
   readonly skipCustom?: boolean;
-  /** What checking may cost: that of the whole stack. */
+  /** Work that checking may use: that of the whole stack. */
   readonly work: Work;
 }
 
-/** What is wrong with a value. Python's functions take what they take: a number has no length, and matches no pattern. */
+/** Returns the constraints that a value violates. As in Python, a number has no length and matches no pattern. */
 export function breaches({ type, value, constraints, skipCustom = false, work }: Checked): string[] {
   return constraints.flatMap((constraint) => {
     const { length, range, modulo, allowed_values: allowed, allowed_pattern: pattern } = constraint;
@@ -112,7 +112,9 @@ const breachOf = ({ description }: Constraint, value: Json, allowed: readonly Js
     `${JSON.stringify(value)} is not an allowed value [${allowed.map((item) => JSON.stringify(item)).join(', ')}]`,
 ];
 
-/** Of a list every item, as it is; anything else once both sides are of the type of the parameter. */
+/**
+ * Compares each item of a list as is. Other values are compared after converting both sides to the parameter's type.
+ */
 function isAllowed(type: ParameterType, value: Json, allowed: readonly Json[]): boolean {
   if (Array.isArray(value)) return value.every((item) => allowed.some((other) => pythonEqual(item, other)));
   const convert = (item: Json): Json | undefined => {

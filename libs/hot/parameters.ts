@@ -1,4 +1,4 @@
-/** From what a template asks for and what was given, the value of every parameter. */
+/** Computes the value of every parameter from the template's schemas and the given values. */
 import type { Json } from '@anneal/contracts/json.ts';
 import type { PlanParameter, Source } from '@anneal/contracts/plan.ts';
 import type { Environment } from './environment.ts';
@@ -18,7 +18,7 @@ export interface ResolveParameters {
   readonly environment: Environment;
   readonly pseudo: Readonly<Record<string, string>>;
   readonly previous: Readonly<Record<string, PlanParameter>> | undefined;
-  /** Validation of a template by itself: values may be missing. */
+  /** True when a template is validated by itself: values may be missing. */
   readonly missingAllowed: boolean;
   readonly mistakes: Mistakes;
   readonly work: Work;
@@ -80,7 +80,7 @@ function valueOf(schema: ParameterSchema, options: ResolveParameters): Json | un
   const given = [environment.parameters.get(name)?.value, environment.defaults.get(name)?.value].find(usable);
 
   const refuse = (problem: string, at: Source | undefined, fallback?: Json): void => {
-    // What a hidden parameter holds stands in no message.
+    // The value of a hidden parameter must not appear in a message.
     const fits = fallback === undefined ? problem : `Invalid default ${shown(fallback)} (${problem})`;
     mistakes.add({
       code: 'InvalidParameter',
@@ -101,7 +101,7 @@ function valueOf(schema: ParameterSchema, options: ResolveParameters): Json | un
   };
   const count = mistakes.count;
   if (schema.default) {
-    // As it is written, whatever else is given.
+    // Use the default as written, even when another value is given.
     const list = type === 'comma_delimited_list' ? convertNode(type, schema.default) : undefined;
     const written = toExact(schema.default);
     const value = list && 'value' in list ? (written === '' ? [''] : list.value) : written;

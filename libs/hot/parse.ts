@@ -1,6 +1,6 @@
 /**
- * Text to nodes. A text is JSON if it can be, else YAML 1.1 as Heat's reader takes it; both know the places of what they
- * read, so that mistakes can name them. Never throws.
+ * Parses text to nodes: JSON if the text is valid JSON, else YAML 1.1 as Heat's reader takes it. Nodes have positions,
+ * so that mistakes can name them. It never throws.
  */
 import type { Json } from '@anneal/contracts/json.ts';
 import type { Source } from '@anneal/contracts/plan.ts';
@@ -15,12 +15,12 @@ import { YamlError } from './yaml/token.ts';
 
 export interface ParseParameters {
   readonly text: string;
-  /** Named in mistakes; undefined for the root template. */
+  /** File named in mistakes; undefined for the root template. */
   readonly file: string | undefined;
   readonly mistakes: Mistakes;
 }
 
-/** Gives undefined when there is nothing to work on; then there is at least one mistake. */
+/** Returns undefined when there is nothing to compile; then it has reported at least one mistake. */
 export function parse({ text, file, mistakes }: ParseParameters): Node | undefined {
   const placeOf = lineTable(text);
   const at = (offset: number): Source => ({ ...(file !== undefined && { file }), ...placeOf(offset) });
@@ -51,7 +51,7 @@ function readJson(text: string, at: (offset: number) => Source): Node | undefine
   }
 }
 
-/** A document that came as an object: the same nodes, without places. */
+/** Converts a document that is already an object to the same nodes, without positions. */
 export function fromJson({ value, mistakes }: { value: Json; mistakes: Mistakes }): Node | undefined {
   const convert = (item: Json, depth: number): Node => {
     if (depth > deepest) throw new TooDeep();

@@ -1,4 +1,4 @@
-/** Properties of a resource: defaults filled in, values coerced and checked as Heat does, changes told apart. */
+/** Properties of a resource: fills in defaults, converts and checks values as Heat does, and compares versions. */
 import { AnnealError, type Mistake } from '@anneal/contracts/errors.ts';
 import { type Json, type JsonObject, sameJson } from '@anneal/contracts/json.ts';
 import type { PlanResource } from '@anneal/contracts/plan.ts';
@@ -18,17 +18,17 @@ import { referencesOf } from './references.ts';
 import { holdsUnknown, type Partial, unknown } from './unknown.ts';
 
 export interface PropertyMistake extends Mistake {
-  /** Steps below the property, for whoever knows where they stand in a text. */
+  /** Path below the property, for callers that can find its position in the text. */
   readonly steps: readonly (string | number)[];
 }
 
 export interface Resolved {
-  /** Those that are known, defaults filled in. */
+  /** The known properties, with defaults. */
   readonly properties: JsonObject;
   readonly mistakes: PropertyMistake[];
-  /** Names of properties of which something is not known yet; they are left out. */
+  /** Names of properties with an unknown part; `properties` leaves them out. */
   readonly unknown: string[];
-  /** All of them, with what is not known in its place. */
+  /** All properties, with the unknown marker for each unknown part. */
   readonly all: Readonly<Record<string, Partial>>;
 }
 
@@ -36,15 +36,15 @@ export interface ResolveProperties {
   readonly resource: PlanResource;
   readonly type: ResourceType;
   readonly scope: Scope;
-  /** Parameters whose values stand in no message. */
+  /** Parameters whose values must not appear in messages. */
   readonly hidden?: ReadonlySet<string>;
-  /** A template takes text where it asks for a list or a map, since its parameters do. */
+  /** A template resource accepts text for a list or a map, because template parameters do. */
   readonly isTemplate?: boolean;
-  /** Inside maps whose parts are known, what is not given is null, as Heat shows it. */
+  /** Inside maps whose keys are known, shows absent keys as null, as Heat does. */
   readonly absentAsNull?: boolean;
-  /** The resources of its stack, and whether each exists. */
+  /** The resources of the same stack, and whether each exists. */
   readonly siblings?: ReadonlyMap<string, boolean>;
-  /** The part of the resource that they stand in, for messages. */
+  /** The section of the resource that holds the properties, for messages. */
   readonly section?: 'properties' | 'update_policy';
 }
 
@@ -74,7 +74,7 @@ function resolveAll(parameters: ResolveProperties): Resolved {
     } catch (error) {
       if (!(error instanceof AnnealError)) throw error;
       for (const mistake of error.mistakes ?? []) mistakes.push({ ...mistake, steps: [name] });
-      // Its value stays open, so that one mistake does not become two.
+      // Leave the value open, so that one mistake is not reported twice.
       given.set(name, unknown);
     }
   }
@@ -99,14 +99,14 @@ function resolveAll(parameters: ResolveProperties): Resolved {
       });
     }
   }
-  // What one property says of another is checked; the other stays as it is written.
+  // A schema chosen by another property (`schemaFor`) only checks the value; the value stays as written.
   const asWritten = read.map(([name, value]): [string, Partial] =>
     schema[name] === type.properties[name] ? [name, value] : [name, given.get(name) ?? value],
   );
   return finish(asWritten, mistakes);
 }
 
-/** While a resource does not exist its reference is its name, which must fit too. */
+/** Until a resource exists, its reference is its name. So the name must fit the schema too. */
 function checkReferenced({
   name,
   context,
@@ -117,7 +117,7 @@ function checkReferenced({
   const expression = resource.properties[name];
   const isReference = expression?.kind === 'call' && expression.function === 'get_resource';
   const target = isReference && expression.arguments.kind === 'literal' ? expression.arguments.value : undefined;
-  // One that does not exist at all is a mistake of its own.
+  // A target that the template does not have is reported elsewhere.
   if (schema && typeof target === 'string' && resource.requires.includes(target))
     convert({ context, steps: [name], path: join(context.base, name) }, target, schema);
 }
@@ -185,7 +185,7 @@ const zeros = { String: '', Integer: 0, Number: 0, Boolean: false, Map: {}, List
 
 function readValue(place: Place, given: Partial, schema: PropertySchema): Partial {
   if (given === unknown) return unknown;
-  // A null that is written counts as given: it reads as the default, or as the type's zero.
+  // An explicit null counts as given: it reads as the default, or as the zero value of the type.
   const value = given === null ? (schema.default ?? (structuredClone(zeros[schema.type]) as Json)) : given;
   if (value === null) return null;
   const converted = convert(place, value, schema);
@@ -204,7 +204,7 @@ function readValue(place: Place, given: Partial, schema: PropertySchema): Partia
   return converted;
 }
 
-/** Gives undefined after it has reported a mistake. */
+/** Returns undefined after reporting a mistake. */
 function convert(place: Place, value: Exclude<Partial, symbol | null>, schema: PropertySchema): Partial | undefined {
   const bad = (message: string): undefined => {
     refuse(place, 'WrongPropertyType', message, {
@@ -254,7 +254,7 @@ function convertString(value: Partial, bad: Bad): string | undefined {
   if (typeof value === 'string') return value;
   if (typeof value === 'boolean') return value ? 'True' : 'False';
   if (typeof value === 'number' && Number.isInteger(value)) return String(value);
-  // An integer that JSON cannot carry keeps its digits; a float is refused even when it is whole.
+  // An integer that JSON cannot carry keeps its digits. A float is refused even when it is whole.
   if (isExact(value) && !/[.en]/.test(value.text)) return value.text;
   return bad(`Value must be a string; got ${text(value)}`);
 }
@@ -262,20 +262,20 @@ function convertString(value: Partial, bad: Bad): string | undefined {
 function convertInteger(value: Partial, bad: Bad): Json | undefined {
   if (typeof value === 'boolean') return Number(value);
   const number = numberOf(value);
-  // An integer of many digits keeps them.
+  // An integer with more digits than a double keeps them.
   if (number !== undefined) return isExact(value) && !isFloat(value) ? (value as Json) : Math.trunc(number);
   const whole = typeof value === 'string' ? wholeNumber(value) : undefined;
   return whole ?? bad(`Value '${text(value)}' is not an integer`);
 }
 
-/** A boolean is a number in Python, and stays what it is. */
+/** Keeps a boolean, because in Python it is a number. */
 function convertNumber(value: Partial, bad: Bad): Json | undefined {
   const isScalar = typeof value === 'string' || typeof value === 'boolean' || numberOf(value) !== undefined;
   const converted = isScalar ? convertValue('number', value as Json) : undefined;
   return converted && 'value' in converted ? converted.value : bad(`Value '${text(value)}' is not a number`);
 }
 
-/** Which resolved properties differ, and which of those cannot change without a new object. */
+/** Reports which resolved properties differ, and which of those cannot change without replacing the object. */
 export function compareProperties({
   type,
   before,

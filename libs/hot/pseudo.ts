@@ -1,4 +1,4 @@
-/** Parameters that every template may read without asking for them. */
+/** Parameters that every template can read without declaring them. */
 export interface StackIdentity {
   readonly stackName: string;
   /** Empty while the stack is not stored. */
@@ -13,10 +13,10 @@ export function pseudoParameters(
   if (dialect === 'hot') {
     return { 'OS::stack_name': stackName, 'OS::stack_id': stackId, 'OS::project_id': projectId };
   }
-  // Of a stack that is not stored, Python's word for nothing stands in it.
+  // Before the stack is stored its id is Python's None.
   const arn = `arn:openstack:heat::${projectId}:stacks/${stackName}/${stackId || 'None'}`;
   return { 'AWS::StackName': stackName, 'AWS::StackId': arn, 'AWS::Region': region };
 }
 
-/** What Heat answers, whatever the region is. */
+/** Heat always returns this value, whatever the region is. */
 const region = 'ap-southeast-1';

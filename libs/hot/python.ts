@@ -1,4 +1,4 @@
-/** Values as Python writes and compares them, which templates have come to depend on. */
+/** Writes and compares values as Python does, because templates depend on it. */
 import type { Json } from '@anneal/contracts/json.ts';
 import { isExact, floatText } from './number.ts';
 import { exactEntries, type ExactKey, keysOf, keyText } from './record.ts';
@@ -42,7 +42,7 @@ export function pythonQuoted(text: string): string {
   return quote + body + quote;
 }
 
-/** What does not print is written as its number. */
+/** Writes a character that is not printable as its code. */
 function escaped(character: string): string {
   const code = character.codePointAt(0) ?? 0;
   const [letter, width] = code < 0x100 ? ['x', 2] : code < 0x10000 ? ['u', 4] : ['U', 8];
@@ -70,7 +70,7 @@ export function jsonText(value: Json): string {
   return `{${entries.map(([key, item]) => `${ascii(JSON.stringify(keyText(key)))}: ${jsonText(item)}`).join(', ')}}`;
 }
 
-/** Python fails to sort keys of several kinds, and with it the text of such a map. */
+/** Python cannot sort keys of several kinds, so it cannot write such a map as text. */
 export function isSortable(value: Json): boolean {
   if (typeof value !== 'object' || value === null || isExact(value)) return true;
   if (Array.isArray(value)) return value.every(isSortable);
@@ -85,7 +85,7 @@ function compareKeys(a: ExactKey, b: ExactKey): number {
   return Number(a) - Number(b);
 }
 
-/** By code points, as Python orders text; JavaScript goes by halves of them. */
+/** Orders by code points, as Python does. JavaScript orders by UTF-16 code units. */
 export function compareText(a: string, b: string): number {
   if (a === b) return 0;
   const [left, right] = [Array.from(a), Array.from(b)];

@@ -1,7 +1,7 @@
 /**
- * Maps as Python has them. An object of JavaScript moves keys that look like integers to the front, and knows only text
- * as keys; a template's `{10: a, 9: b}` has its own order and numbers as keys. Where that differs, the object carries
- * its keys beside it, where JSON does not see them.
+ * Maps as Python has them. A JavaScript object moves keys that look like integers to the front, and has only text keys.
+ * A template's `{10: a, 9: b}` keeps its order and has numbers as keys. When they differ, the object carries its exact
+ * keys under a symbol, which JSON ignores.
  */
 import { type Exact, floatText, isExact } from './number.ts';
 
@@ -24,13 +24,15 @@ const looksInteger = (name: string): boolean => {
   return code >= 0x30 && code <= 0x39;
 };
 
-/** In the order given; a repeated key keeps its place and takes the last value. `__proto__` is a key like any other. */
+/**
+ * Keeps the given order. A repeated key keeps its position and takes the last value. `__proto__` is an ordinary key.
+ */
 export function toRecord<T>(entries: Iterable<readonly [string, T]>): Record<string, T> {
   const pairs = [...entries];
   return pairs.some(([name]) => looksInteger(name)) ? exactRecord(pairs) : Object.fromEntries(pairs);
 }
 
-/** As {@link toRecord}, with keys that need not be text. */
+/** Builds as {@link toRecord} does, with keys that may be other than text. */
 export function exactRecord<T>(entries: Iterable<readonly [ExactKey, T]>): Record<string, T> {
   const found = new Map<string, { key: ExactKey; value: T }>();
   for (const [key, value] of entries) {
@@ -44,7 +46,7 @@ export function exactRecord<T>(entries: Iterable<readonly [ExactKey, T]>): Recor
   return record;
 }
 
-/** Undefined where the object's own keys say it all. */
+/** Undefined when the object's own keys are exact. */
 export function exactKeys(record: object): readonly ExactKey[] | undefined {
   return (record as Keyed)[keys];
 }
@@ -53,7 +55,7 @@ export function keysOf(record: object): readonly ExactKey[] {
   return exactKeys(record) ?? Object.keys(record);
 }
 
-/** In the order in which they were written. */
+/** The entries in the order in which they were written. */
 export function entriesOf<T>(record: Readonly<Record<string, T>>): [string, T][] {
   const known = exactKeys(record);
   if (!known) return Object.entries(record);

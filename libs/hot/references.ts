@@ -1,11 +1,11 @@
-/** What an expression reads, so that only that is sent along, and hidden values are known to be involved. */
+/** Finds what an expression reads, so that only those values are sent, and the use of hidden values is known. */
 import type { Json } from '@anneal/contracts/json.ts';
 import type { Expression } from '@anneal/contracts/plan.ts';
 
 export interface References {
   /** Read with get_resource. */
   readonly resources: ReadonlySet<string>;
-  /** Read with get_attr: the attributes by resource; `*` stands for all, or for a name that is itself worked out. */
+  /** Read with get_attr: attributes by resource. `*` means all attributes, or a name that is computed. */
   readonly attributes: ReadonlyMap<string, ReadonlySet<string>>;
   readonly parameters: ReadonlySet<string>;
 }
@@ -39,7 +39,7 @@ export function referencesOf(...expressions: readonly Expression[]): References 
   return { resources, attributes, parameters };
 }
 
-/** The first two arguments, where they are written out. */
+/** The first two arguments, where they are literal. */
 function heads(argument: Expression): [Json | undefined, Json | undefined] {
   if (argument.kind === 'literal') {
     if (!Array.isArray(argument.value)) return [argument.value, undefined];

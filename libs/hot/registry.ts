@@ -1,10 +1,10 @@
 /**
- * The resource registry: which type, or which template, stands for the type that a template names.
+ * The resource registry: maps a type named in a template to another type or to a template.
  *
  * An entry is a type (`My::Type: Other::Type`), a template (`My::Type: file.yaml`) or a glob (`OS::*: My::*`). Of the
- * entries that fit a resource, the first in this order that leads somewhere wins: the user's before the built-in types;
- * entries for the resource by name before general ones; then by the plain order of the key, in which `*` stands before
- * every letter. A mapping that leads nowhere is passed over.
+ * entries that match a resource, the first in this order that resolves wins: the user's entries before the built-in
+ * types; entries for the resource by name before general ones; then by the plain order of the key, in which `*` sorts
+ * before every letter. An entry that does not resolve is skipped.
  */
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import { type LifecycleHook, lifecycleHookSchema, type Source } from '@anneal/contracts/plan.ts';
@@ -13,7 +13,7 @@ import { join, type Mistakes, nearestName } from './mistakes.ts';
 import { type Entry, isNull, isObject, kindOfNode, type Node, toJson, toRecord } from './node.ts';
 
 const hookNames = ['pre-create', 'pre-update', 'pre-delete', 'post-create', 'post-update', 'post-delete'];
-/** What may be said of a resource, and what each is called when it is wrong. */
+/** Statements about a resource: their allowed values, and the name of each in messages. */
 const statements = {
   hooks: [hookNames, 'hook'],
   restricted_actions: [['update', 'replace'], 'restricted_action'],
@@ -22,7 +22,7 @@ const statements = {
 
 interface Mapping {
   readonly kind: 'mapping';
-  /** The keys down to it: `['resources', 'server', 'OS::Nova::Server']`. */
+  /** Keys from the root of the registry: `['resources', 'server', 'OS::Nova::Server']`. */
   readonly path: readonly string[];
   readonly value: string;
   readonly at: Source | undefined;
@@ -31,7 +31,7 @@ interface Level {
   readonly kind: 'level';
   readonly items: Map<string, Item>;
 }
-/** Hooks, restricted actions, base_url: what is said of a resource, not a mapping. */
+/** Hooks, restricted actions, base_url: a setting of a resource, not a mapping. */
 interface Statement {
   readonly kind: 'statement';
   readonly value: Json;
@@ -40,7 +40,9 @@ type Item = Mapping | Level | Statement;
 
 export type Found =
   | { readonly kind: 'type'; readonly type: ResourceType }
-  /** `file` is the key in the files; `mapping` is taken out for the resources inside, so that none contains itself. */
+  /**
+   * `file` is the key in the files. `mapping` is removed for the resources inside, so that no template contains itself.
+   */
   | { readonly kind: 'template'; readonly file: string; readonly mapping: Mapping | undefined }
   | { readonly kind: 'cycle'; readonly way: readonly string[] };
 
@@ -50,7 +52,7 @@ export interface Wanted {
   readonly type: string;
   readonly resource: string | undefined;
   readonly types: ReadonlyMap<string, ResourceType>;
-  /** Passed over: what a template stands for is asked for without the template itself. */
+  /** Entry to skip: finds the type that a template replaces. */
   readonly except?: Found | undefined;
 }
 
@@ -68,7 +70,7 @@ export class Registry {
     return new Registry(root);
   }
 
-  /** Undefined when nothing serves the type. */
+  /** Undefined when no type or template matches. */
   find(wanted: Wanted): Found | undefined {
     return this.#find(wanted, []);
   }
@@ -95,7 +97,7 @@ export class Registry {
     if (mapped?.kind === 'mapping') found.push(mapped);
     for (const [key, item] of items) {
       if (item.kind !== 'mapping' || key === type || !key.endsWith('*') || isTemplateName(item.value)) continue;
-      // What everything is mapped to is not mapped to itself.
+      // A glob must not map its own target to itself.
       if (item.value !== type && type.startsWith(key.slice(0, -1))) found.push(item);
     }
     return found.sort(byRank);
@@ -127,7 +129,7 @@ export class Registry {
     return this.#said(resource, 'lifecycle_hooks').flatMap((value) => lifecycleHookSchema.safeParse(value).data ?? []);
   }
 
-  /** The last that fits counts; undefined: as the type says. */
+  /** The last matching entry counts. Undefined: use the default of the type. */
   replacement(resource: string): Json | undefined {
     return this.#said(resource, 'replacement').at(-1);
   }
@@ -143,17 +145,20 @@ export class Registry {
     });
   }
 
-  /** As an environment has it: what is read back is the same. */
+  /** The registry in the form of an environment; reading it back gives the same registry. */
   toJson(): JsonObject {
     return levelJson(this.#root);
   }
 
-  /** What is said of resources by their names. */
+  /** Settings of resources by name. */
   special(): JsonObject {
     return levelJson({ kind: 'level', items: new Map(this.#resources()) });
   }
 
-  /** What a nested stack inherits: all but what led to it, and of the entries by resource name those below its own. */
+  /**
+   * The registry that a nested stack inherits: all entries except the one that led to it. Of the entries by resource
+   * name, it inherits those below its own name.
+   */
   inside(resource: string, mapping: Mapping | undefined): Registry {
     const items = new Map(this.#root.items);
     if (mapping?.path.length === 1) items.delete(mapping.path[0] ?? '');
@@ -164,7 +169,7 @@ export class Registry {
     };
     for (const [pattern, item] of this.#resources()) if (fits(pattern, resource)) adopt(item);
     adopt(this.#resources().get(resource));
-    // Most resources have nothing of their own: those of one type share one registry, and what is worked out from it.
+    // Most resources have no entries of their own. Resources of one type share one registry and its cached results.
     const key = mapping?.path.length === 1 ? (mapping.path[0] ?? '') : '';
     const shared = below.size === 0 ? this.#inside.get(key) : undefined;
     if (shared) return shared;
@@ -174,7 +179,7 @@ export class Registry {
     return registry;
   }
 
-  /** With a type that stands for another, unless it is spoken of already. */
+  /** Adds a type as an alias of another, unless the registry already has an entry for it. */
   withAlias(name: string, target: string): Registry {
     const { items } = this.#root;
     if (items.has(name)) return this;
@@ -207,7 +212,7 @@ function isSame(found: Found, except: Found | undefined): boolean {
   return found.kind === 'template' && except.kind === 'template' && found.file === except.file;
 }
 
-/** `*`, `?` and `[abc]`, as a shell reads them. A pattern is short, and matched without backtracking into itself. */
+/** Matches `*`, `?` and `[abc]` as a shell does. Patterns are short, and matching does not backtrack exponentially. */
 function fits(pattern: string, name: string): boolean {
   if (!/[*?[]/.test(pattern)) return pattern === name;
   const source = pattern.replace(/\*+|\?|\[(!?)([^\]]+)\]|[\\^$.|+(){}[\]]/g, (part, negated: string, set: string) => {
@@ -222,7 +227,7 @@ function fits(pattern: string, name: string): boolean {
   }
 }
 
-/** Deeper than stacks nest. */
+/** More levels than stacks can nest. */
 const deepest = 20;
 
 function load(parameters: {
@@ -246,7 +251,7 @@ function load(parameters: {
     } else if (value.kind === 'map') {
       const inner = level();
       const before = into.items.get(key);
-      // A second mention of the same resource adds to the first.
+      // A second entry for the same resource adds to the first.
       if (before?.kind === 'level') for (const [name, item] of before.items) inner.items.set(name, item);
       into.items.set(key, inner);
       if (depth < deepest) {
@@ -265,7 +270,7 @@ function load(parameters: {
   }
 }
 
-/** A null takes out what was said before it, for a glob all that fits. */
+/** A null removes the earlier entry; for a glob, all entries that match. */
 function remove({ items }: Level, key: string): void {
   if (!key.endsWith('*')) items.delete(key);
   else {
@@ -299,7 +304,7 @@ function readStatement(parameters: {
   into.items.set(key, { kind: 'statement', value: items });
 }
 
-/** Waits that listeners may use, with a time to live and what follows when it has passed. */
+/** Lifecycle hooks: waits for a listener, with a time to live and the result when it expires. */
 function readLifecycleHooks(parameters: {
   into: Level;
   value: Node;

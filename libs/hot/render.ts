@@ -1,6 +1,6 @@
 /**
- * What a template comes to: every parameter, condition, property and output worked out, with the attributes of the
- * resources given instead of made. What is not given is unknown and is marked so; nothing is guessed.
+ * Evaluates a template: every parameter, condition, property and output, with given attributes instead of created
+ * resources. Values that are not given are marked as unknown, and are never guessed.
  */
 import { AnnealError, type Mistake } from '@anneal/contracts/errors.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
@@ -17,20 +17,20 @@ import { resolveProperties } from './properties.ts';
 import type { Body } from './tree.ts';
 import { type Partial, unknown } from './unknown.ts';
 
-/** Stands in the answer for a value that is not known, at its place: the rest of a list or a map is there. */
+/** Marks an unknown value at its position. The rest of a list or a map is present. */
 export const unknownMark = '$unknown';
 
 export interface RenderParameters extends CompileParameters {
   /**
-   * By resource, then by attribute. `__id__` is the reference id; `__resources__`, of a template resource, has the same
-   * for the resources inside.
+   * Attributes by resource. `__id__` is the reference id. For a template resource, `__resources__` holds the same for
+   * the resources inside.
    */
   readonly attributes?: JsonObject;
 }
 
 export interface Rendered {
   readonly parameters: JsonObject;
-  /** Null: not decided, since a parameter has no value. */
+  /** Null: undecided, because a parameter has no value. */
   readonly conditions: JsonObject;
   readonly resources: JsonObject;
   readonly outputs: JsonObject;
@@ -59,7 +59,7 @@ function renderBody(body: Body, mistakes: Mistakes): Rendered {
     const child = nested.get(name);
     const resolved =
       type && resolveProperties({ resource, type, scope, isTemplate: child !== undefined, absentAsNull: true });
-    // With an external id nothing is created, so nothing is required.
+    // With an external id Anneal creates nothing, so no property is required.
     const wrong = resource.external_id ? [] : (resolved?.mistakes ?? []);
     for (const { steps: _, ...mistake } of wrong) mistakes.add({ ...mistake, at: source });
     const shown = renderer.resource(resource, body.writtenTypes.get(name), resolved?.all ?? {});
@@ -98,7 +98,7 @@ class Renderer {
       const expression = resource[key];
       return expression ? { [key]: this.value(expression, `${path}.${key}`) } : {};
     };
-    // What the template writes, and apart from it what the type fills in.
+    // Separates the properties that the template sets from the defaults of the type.
     const [given, defaults] = [true, false].map((isGiven) =>
       toRecord(
         Object.entries(resolved)
@@ -135,10 +135,10 @@ class Renderer {
   }
 }
 
-/** With the mark in the place of everything that is not known. */
+/** Puts the mark in place of every unknown value. */
 function marked(value: Partial): Json {
   if (value === unknown) return { [unknownMark]: true };
-  // An integer of twenty digits is shown with all of them; a whole float is no different in JSON.
+  // Show an integer of twenty digits with all of them. In JSON a whole float equals the integer.
   if (isExact(value)) return Number.isSafeInteger(Number(value)) ? Number(value) : (value as Json);
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return value.map(marked);

@@ -1,4 +1,4 @@
-/** What a resource is compiled amid, and whether what it refers to is there. */
+/** Context in which a resource is compiled, and the check that its references exist. */
 import type { Source } from '@anneal/contracts/plan.ts';
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
 import type { Build, Reference } from './build.ts';
@@ -8,7 +8,7 @@ import type { MapNode } from './node.ts';
 import type { NestedTemplate } from './nested/library.ts';
 import type { Version } from './version.ts';
 
-/** A resource as it stands in the template. */
+/** A resource as the template has it. */
 export interface WrittenResource {
   readonly name: string;
   readonly node: MapNode;
@@ -22,17 +22,17 @@ export interface ResourceContext {
   readonly build: Build;
   readonly scope: Scope;
   readonly dialect: 'hot' | 'cfn';
-  /** Parameters whose values stand in no message. */
+  /** Parameters whose values must not appear in messages. */
   readonly hidden: ReadonlySet<string>;
-  /** All resources of the template; the value says whether it exists, by its condition. */
+  /** All resources of the template; false when the condition of the resource is false. */
   readonly enabled: ReadonlyMap<string, boolean>;
-  /** The type of each resource, aliases followed, for those whose type is known. */
+  /** The type of each resource whose type is known, after following aliases. */
   readonly typeOf: ReadonlyMap<string, ResourceType>;
-  /** Of the resources that are templates. */
+  /** The templates of the resources that are templates. */
   readonly templateOf: ReadonlyMap<string, NestedTemplate>;
 }
 
-/** True when the resource exists. `where` is the place in Heat's words. */
+/** True when the resource exists. `where` names the place as Heat does. */
 export function checkReference(
   { resource, attribute, function: name, at, path }: Reference,
   where: string,

@@ -1,4 +1,4 @@
-/** Which keys a resource may have, and in which form each may be written. */
+/** The keys that a resource may have, and the forms in which each may be written. */
 import { everyName } from './functions/table.ts';
 import { join, nearestName } from './mistakes.ts';
 import { isNull, type Node } from './node.ts';
@@ -51,7 +51,7 @@ export function checkKeys({ node, path }: WrittenResource, { version, dialect, m
   }
 }
 
-/** What may only be written in one form. A null is no form of anything. */
+/** Checks the keys that have only certain forms. A null is never a valid form. */
 export function checkForms({ name, node, at, path }: WrittenResource, { mistakes }: ResourceContext): void {
   for (const [key, { forms, allows }] of Object.entries(writtenForms)) {
     const value = node.entries.get(key)?.value;

@@ -1,4 +1,4 @@
-/** Whether the properties of a resource, and its update policy, are such as its type takes. */
+/** Checks the properties and the update policy of a resource against its type. */
 import type { Expression, PlanResource, Source } from '@anneal/contracts/plan.ts';
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
 import { join, nearestName } from './mistakes.ts';
@@ -7,7 +7,7 @@ import { type PropertyMistake, resolveProperties } from './properties.ts';
 import type { ResourceContext, WrittenResource } from './resource-context.ts';
 import { updatePolicies } from './types/update-policy.ts';
 
-/** Types that can be updated in parts say what may be set; the others take none. */
+/** Only types that support partial updates declare an update policy; the others have none. */
 export function checkUpdatePolicy(
   written: WrittenResource,
   { resource, type, policy }: { resource: PlanResource; type: ResourceType; policy: Expression },
@@ -42,7 +42,7 @@ export function checkUpdatePolicy(
   }
 }
 
-/** What is known already is checked now; the rest when it is known. */
+/** Checks the values that are already known. The rest is checked when it becomes known. */
 export function checkProperties(
   written: WrittenResource,
   { resource, type, broken }: { resource: PlanResource; type: ResourceType; broken: ReadonlySet<string> },
@@ -57,7 +57,7 @@ export function checkProperties(
     isTemplate: templateOf.has(written.name),
   });
   for (const { steps, ...mistake } of resolved.mistakes) {
-    // What did not compile has been reported; that it is missing now is no second mistake.
+    // A property that did not compile is already reported; do not also report it as missing.
     if (mistake.code === 'ConstraintBroken' && steps.length === 0 && broken.size > 0) continue;
     if (
       mistake.code === 'MissingProperty' &&
@@ -83,7 +83,7 @@ export function checkProperties(
   }
 }
 
-/** The place of a property in the text: of the key where the name is wrong, of the value where the value is. */
+/** Finds the position of a property in the text: of the key when the name is wrong, of the value when the value is. */
 function locate(
   written: WrittenResource,
   { code, steps, section }: { code: string; steps: PropertyMistake['steps']; section: string },

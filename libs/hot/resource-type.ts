@@ -1,4 +1,4 @@
-/** Which type serves a resource: through the registry to a type that is known, or to a template. */
+/** Finds the type or template for a resource through the registry. */
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
 import type { Environment } from './environment.ts';
 import { join, listed, type Mistakes, nearestName } from './mistakes.ts';
@@ -20,7 +20,7 @@ interface ResolvedType {
   readonly template: NestedTemplate | undefined;
 }
 
-/** Undefined after a mistake. */
+/** Returns undefined after a mistake. */
 export function findType(name: string, entry: Entry, context: TypeContext): ResolvedType | undefined {
   const { mistakes, environment, tree } = context;
   const path = join('resources', name);
@@ -51,7 +51,7 @@ export function findType(name: string, entry: Entry, context: TypeContext): Reso
     mistakes.add({ code: 'MissingFile', message, path: typePath, at, found: found.file, nearest, expected });
     return undefined;
   }
-  // A template in the place of a type that is known must take and give what the type does.
+  // A template that replaces a known type must have the properties and attributes of that type.
   const facade = environment.registry.find({ type, resource: name, types: tree.types, except: found });
   const stands = facade?.kind === 'type' ? facade.type : undefined;
   for (const message of stands ? checkFacade({ facade: stands, provider: template.type, type }) : []) {

@@ -1,4 +1,4 @@
-/** One resource of the template to one of the plan. */
+/** Compiles one resource of the template to one of the plan. */
 import type { Expression, PlanResource, Source } from '@anneal/contracts/plan.ts';
 import { type Build, type Place, vanished } from './build.ts';
 import { evaluate, unknown } from './evaluate.ts';
@@ -10,7 +10,7 @@ import { checkReference, type ResourceContext, type WrittenResource } from './re
 import { checkForms, checkKeys, isFunction } from './resource-form.ts';
 import { checkProperties, checkUpdatePolicy } from './resource-properties.ts';
 
-/** Whether the resource exists; undefined: a parameter that has no value yet decides. */
+/** Whether the resource exists. Undefined when it depends on a parameter that has no value yet. */
 export function isEnabled(
   name: string,
   node: Node,
@@ -79,7 +79,7 @@ class ResourceCompiler {
       ...(description?.kind === 'scalar' && { description: String(description.value) }),
       ...(this.#at && { source: this.#at }),
     };
-    // With external_id nothing is created, so nothing is required of the properties.
+    // With external_id Anneal creates nothing, so no property is required.
     if (type && !externalId)
       checkProperties(this.#written, { resource, type, broken: properties.broken }, this.#context);
     if (type && updatePolicy) checkUpdatePolicy(this.#written, { resource, type, policy: updatePolicy }, this.#context);
@@ -117,7 +117,9 @@ class ResourceCompiler {
     return { known: this.#foldProperties(node, place), broken: new Set(['*']) };
   }
 
-  /** Properties that come from a function as a whole: it may use parameters only, since their names must be known now. */
+  /**
+   * Evaluates a function that gives all properties. It may use only parameters, because the names must be known now.
+   */
   #foldProperties(node: Node, place: Place): [string, Expression][] {
     const built = this.#context.build.value(node, place);
     if (!built) return [];
@@ -182,7 +184,7 @@ class ResourceCompiler {
           expected: listed(enabled.keys()),
         });
       }
-      // One whose condition is false is silently left out.
+      // A requirement whose condition is false is left out without a mistake.
       return exists ? [item.value] : [];
     });
   }

@@ -1,6 +1,7 @@
 /**
- * What an unquoted word means: YAML 1.1 as PyYAML reads it, timestamps left as strings. YAML 1.2 readers, and most 1.1
- * readers, differ in file modes (0644), sexagesimal numbers (12:30:45), exponents (1e3) and the words yes/no/on/off.
+ * Resolves an unquoted word: YAML 1.1 as PyYAML reads it, with timestamps left as strings. YAML 1.2 readers, and most
+ * 1.1 readers, differ in file modes (0644), sexagesimal numbers (12:30:45), exponents (1e3) and the words
+ * yes/no/on/off.
  */
 
 import { floatText } from './number.ts';
@@ -28,13 +29,13 @@ export function resolvePlain(text: string): Scalar {
   if (untruths.has(text)) return { value: false };
   if (text === '<<') return { mistake: 'a bare << means something as a key only; put it in quotes' };
   if (text === '=') return { mistake: 'a bare = has no meaning; put it in quotes' };
-  // Most words begin with a letter and are none of the numbers below.
+  // Most words begin with a letter, so they are not numbers.
   if (!/^[-+.0-9]/.test(text)) return { value: text };
   if (notFinite.test(text)) return endless(text);
   return number(text) ?? { value: text };
 }
 
-/** With one of YAML's own tags; others have no meaning here. */
+/** Resolves a value with one of YAML's own tags. Other tags are mistakes. */
 export function resolveTagged(text: string, tag: string): Scalar {
   const bad: Scalar = { mistake: `${text} is not what its tag ${tag} says` };
   switch (tag) {
@@ -65,7 +66,7 @@ export function resolveTagged(text: string, tag: string): Scalar {
 const isNumber = (scalar: Scalar): boolean => 'value' in scalar && typeof scalar.value === 'number';
 const digitsOf = (text: string): string => text.replace(/^[-+]/, '').replaceAll('_', '');
 
-/** As Python writes them; JSON has no word for them. */
+/** Infinity and NaN in Python's spelling, because JSON has none. */
 function endless(text: string): Scalar {
   const word = text.toLowerCase();
   if (word.includes('nan')) return { value: Number.NaN, written: 'nan' };
@@ -94,9 +95,9 @@ function integer(sign: number, digits: string): Scalar | undefined {
     return undefined;
   }
   const value = Number(exact);
-  // A serial number of twenty digits keeps its digits where it becomes a string.
+  // An integer of twenty digits keeps its digits when it becomes a string.
   if (Number.isSafeInteger(value)) return { value: value === 0 ? 0 : value };
-  // Beyond what a double can hold at all, its digits are all that is left of it.
+  // A number beyond the range of a double is kept as text.
   return Number.isFinite(value) ? { value, written: exact.toString() } : { value: exact.toString() };
 }
 

@@ -1,4 +1,4 @@
-/** What is known of one stack while it is worked out: its parameters, the attributes that were given, its nested stacks. */
+/** The values known while one stack is evaluated: its parameters, the given attributes, its nested stacks. */
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { PlanParameter } from '@anneal/contracts/plan.ts';
 import type { Scope } from './evaluate.ts';
@@ -7,19 +7,19 @@ import { type Partial, settled, unknown } from './unknown.ts';
 import { walk } from './walk.ts';
 import { Work } from './work.ts';
 
-/** The key under which the attributes of a resource hold what `get_resource` gives. */
+/** Key among the attributes of a resource for the value that `get_resource` returns. */
 export const idKey = '__id__';
-/** The key under which those of a template resource hold the attributes of the resources inside. */
+/** Key among the attributes of a template resource for the attributes of the resources inside. */
 export const resourcesKey = '__resources__';
 
-/** What a nested stack shows to the stack around it. */
+/** Values of a nested stack that the stack around it can read. */
 export interface NestedScope {
   read(attribute: string, path: readonly Json[]): Partial;
-  /** What it says itself that it is referred to by. */
+  /** The reference that the nested stack itself defines. */
   reference?(): Partial;
 }
 
-/** Of the resource that a nested stack stands for, what `resource_facade` reads. */
+/** The parts that `resource_facade` reads, of the resource that the nested stack implements. */
 export type FacadeParts = Readonly<Record<'metadata' | 'deletion_policy' | 'update_policy', Json | undefined>>;
 
 export class StackScope implements Scope {
@@ -30,7 +30,7 @@ export class StackScope implements Scope {
   readonly #given: JsonObject;
   readonly #nested = new Map<string, NestedScope>();
 
-  /** Of a nested stack only: the root stands for nothing, so that reading it there is a mistake. */
+  /** Only in a nested stack. The root implements no resource, so `resource_facade` is a mistake there. */
   readonly facade?: (part: keyof FacadeParts) => Json | undefined;
 
   constructor(options: {
@@ -39,7 +39,7 @@ export class StackScope implements Scope {
     given?: JsonObject;
     facade?: FacadeParts;
     strict?: boolean | undefined;
-    /** That of the stack around it. */
+    /** The work of the stack around it. */
     work?: Work;
   }) {
     const { facade } = options;
@@ -55,7 +55,7 @@ export class StackScope implements Scope {
     this.#nested.set(name, nested);
   }
 
-  /** What was given for the resources inside a template resource. */
+  /** The attributes given for the resources inside a template resource. */
   givenInside(name: string): JsonObject {
     const inside = this.#of(name)?.[resourcesKey];
     return isObject(inside) ? inside : {};
@@ -85,7 +85,7 @@ export class StackScope implements Scope {
     return nested ? nested.read(attribute, path) : unknown;
   }
 
-  /** As {@link read}, from inside: what is given wins, and what nobody knows is unknown. */
+  /** Reads as {@link read} does, from inside. Given attributes take precedence; other values may be unknown. */
   readInside(resource: string, attribute: string, path: readonly Json[]): Partial {
     const read = this.read(resource, attribute, path);
     return read === undefined ? walk(this.attribute(resource)?.[attribute] ?? null, path) : read;

@@ -1,4 +1,4 @@
-/** One stack of the tree: conditions, resources and outputs of a template whose parameters have their values. */
+/** Compiles one stack of the tree: conditions, resources and outputs of a template whose parameters have values. */
 import type { Json } from '@anneal/contracts/json.ts';
 import type { Plan, PlanParameter, PlanResource } from '@anneal/contracts/plan.ts';
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
@@ -19,7 +19,7 @@ import { findType, type TypeContext } from './resource-type.ts';
 import { sectionEntries, sectionNode } from './template.ts';
 import type { Body, NestedStack, ResolvedTypes, StackInput } from './tree.ts';
 
-/** To compile a resource takes as long as to make so many values. */
+/** Work charged for compiling one resource, in values. */
 const workAResource = 50;
 const sectionSize = (read: StackInput['read']): number => {
   const section = sectionNode(read, 'resources');
@@ -123,7 +123,7 @@ function writtenTypesOf(entries: ReadonlyMap<string, Entry>): Map<string, string
   return types;
 }
 
-/** On the whole tree, which `more` resources are added to. */
+/** Adds `more` resources to the count of the whole tree and refuses too many. */
 function refuseTooMany(more: number, { tree, depth, mistakes }: StackInput): void {
   const { count, maxResources } = tree;
   count.resources += more;
@@ -148,7 +148,7 @@ function checkNames(entries: ReadonlyMap<string, Entry>, input: StackInput): voi
   }
 }
 
-/** True when there are none. */
+/** Returns true when there are no cycles. */
 function refuseCycles(
   resources: readonly PlanResource[],
   entries: ReadonlyMap<string, Entry>,
@@ -165,13 +165,13 @@ function refuseCycles(
   return cycles.length === 0;
 }
 
-/** Both ends of a long way. */
+/** Shortens a long path to both of its ends. */
 function shortened(way: readonly string[]): string[] {
   if (way.length <= 20) return [...way];
   return [...way.slice(0, 10), `${way.length - 20} more`, ...way.slice(-10)];
 }
 
-/** As they are carried in JSON; expressions have taken up those numbers that JSON cannot say. */
+/** Converts values to plain JSON. The expressions already hold the numbers that JSON cannot carry. */
 function plainValues(values: Record<string, PlanParameter>): Record<string, PlanParameter> {
   return toRecord(Object.entries(values).map(([name, item]) => [name, { ...item, value: plain(item.value) }] as const));
 }

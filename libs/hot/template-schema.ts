@@ -1,6 +1,7 @@
 /**
- * A JSON Schema (draft 2020-12) of templates, for editors: sections, types with their properties, and a function wherever
- * one may stand. It is looser than `validate`, which alone knows what functions give and what a registry maps to what.
+ * A JSON Schema (draft 2020-12) of templates, for editors: sections, types with their properties, and a function
+ * wherever one is allowed. It is looser than `validate`, which also knows the results of functions and the mappings of
+ * a registry.
  */
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import type { Constraint, PropertySchema, ResourceType } from '@anneal/contracts/resource-type.ts';
@@ -14,7 +15,7 @@ const object = (properties: JsonObject, more: JsonObject = {}): JsonObject => ({
   additionalProperties: false,
   ...more,
 });
-/** A section may be written and left empty. */
+/** A section may be present and empty. */
 const section = (values: JsonObject, description: string): JsonObject => ({
   description,
   type: ['object', 'null'],
@@ -125,7 +126,7 @@ const replacing = object(
   { template: ref('value'), params: ref('value') },
   { required: ['template', 'params'], additionalProperties: true },
 );
-/** Where the form of the argument is always the same; elsewhere anything that is a value. */
+/** Schemas of arguments that always have the same form. Other arguments may be any value. */
 const argumentSchemas: Readonly<Record<string, JsonObject>> = {
   get_attr: orCall(text, many(1, ref('value'))),
   get_param: orCall(text, many(1, ref('value'))),
@@ -164,7 +165,7 @@ const conditionArguments: Readonly<Record<string, JsonObject>> = {
 function resourceSchema(types: readonly ResourceType[]): JsonObject {
   return object(
     {
-      // A file, or a name that an environment maps, is a type too.
+      // The type may also be a file, or a name that an environment maps.
       type: { anyOf: [{ enum: types.map(({ type }) => type) }, text], description: 'What it is an instance of' },
       properties: { type: ['object', 'null'] },
       metadata: { type: ['object', 'null'] },
@@ -211,7 +212,7 @@ function propertyValue(property: PropertySchema): JsonObject {
   };
 }
 
-/** What may be written out for a property of this type, as it is coerced. */
+/** The literal values that a property of this type accepts, including those that are converted. */
 function written({ type, schema, constraints = [] }: PropertySchema): JsonObject[] {
   const values = constraints.find(({ allowed_values: allowed }) => allowed)?.allowed_values;
   if (values && type !== 'List' && type !== 'Map') return [{ enum: [...values] }];

@@ -1,4 +1,4 @@
-/** The top of a template: its version and its sections. */
+/** Reads the version and the sections of a template. */
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import type { Source } from '@anneal/contracts/plan.ts';
 import { cfnVersions, normaliseCfn } from './cfn/normalise.ts';
@@ -16,18 +16,18 @@ const sections = [
   'resources',
   'outputs',
 ];
-/** In characters, as Heat counts. */
+/** In characters, as in Heat. */
 const largestTemplate = 524_288;
 
 export interface Template {
   readonly version: Version;
-  /** `cfn`: read from CloudFormation's form; `root` has its sections under HOT's names. */
+  /** `cfn`: written in CloudFormation's form; `root` has its sections under HOT's names. */
   readonly dialect: 'hot' | 'cfn';
   readonly description: string;
   readonly root: MapNode;
-  /** Of the dialect `cfn`: the maps that are calls. */
+  /** Only in the dialect `cfn`: the maps that are calls. */
   readonly calls?: ReadonlySet<Node>;
-  /** As it was written. */
+  /** The template as written. */
   readonly source: MapNode;
 }
 
@@ -59,11 +59,11 @@ export function readTemplate({
   const version = readVersion(node, mistakes);
   checkSections(node, version, mistakes);
   const description = describe(node);
-  // A template of a version that is not known is read as the newest, so that its other mistakes are found too.
+  // Read a template of an unknown version as the newest, so that its other mistakes are found too.
   return { version: version ?? '2021-04-16', dialect: 'hot', description, root: node, source: node };
 }
 
-/** Its functions are those that the first version of HOT took over; what it has beyond them is told by the dialect. */
+/** Gives it the functions of the first version of HOT, which come from CloudFormation. `dialect` enables the others. */
 function readCfn(source: MapNode, format: string, mistakes: Mistakes): Template {
   const entry = source.entries.get(format);
   const value = entry?.value.kind === 'scalar' ? String(entry.value.value) : '';
@@ -136,8 +136,9 @@ export function sectionNode(template: Template, name: string): Node {
   return template.root.entries.get(name)?.value ?? nullNode(undefined);
 }
 
-/** The entries of a section that holds names; none after a mistake. */
-/** An empty list is as good as nothing where it is not looked into; CloudFormation's dialect does so more often. */
+/**
+ * An empty list counts as an empty section where Heat does not check its form: more often in CloudFormation's dialect.
+ */
 function isEmptySection({ dialect }: Template, name: string, node: Node): boolean {
   const isEmptyList = node.kind === 'list' && node.items.length === 0;
   if (dialect === 'hot') return name === 'outputs' && isEmptyList;
@@ -164,7 +165,7 @@ export function sectionEntries(template: Template, name: string, mistakes: Mista
 }
 
 /**
- * Names that no reader could give back: an object in JavaScript reads `__proto__` as its ancestor, and a lone surrogate
- * stands in no URL.
+ * Names that cannot be returned: a JavaScript object reads `__proto__` as its prototype, and a URL cannot hold a lone
+ * surrogate.
  */
 const isUnusable = (name: string): boolean => name === '__proto__' || !name.isWellFormed();

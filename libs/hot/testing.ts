@@ -1,4 +1,4 @@
-/** What the tests of this library share: the built-in types and a compile that needs nothing else. */
+/** Shared test helpers: the built-in types, and a compile that needs nothing else. */
 import type { Mistake } from '@anneal/contracts/errors.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { Plan } from '@anneal/contracts/plan.ts';
@@ -26,7 +26,7 @@ export function mistakesOf(template: string | JsonObject, more: Partial<CompileP
   return Array.isArray(result) ? result : [];
 }
 
-/** The value of a node of a template, worked out with parameters, references and attributes as given. */
+/** Evaluates a node of a template with the given parameters, references and attributes. */
 export function valueOf(
   yaml: string,
   {

@@ -1,4 +1,4 @@
-/** The tree of a stack and the stacks nested in it: what compiling one of them takes and gives. */
+/** The tree of a stack and its nested stacks: input and result of compiling one of them. */
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import type { Plan, PlanParameter } from '@anneal/contracts/plan.ts';
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
@@ -13,18 +13,21 @@ import type { StackScope } from './stack-scope.ts';
 import type { Template } from './template.ts';
 import type { Work } from './work.ts';
 
-/** What all stacks of a tree share. */
+/** Values that all stacks of a tree share. */
 export interface Tree {
   readonly library: TemplateLibrary;
   readonly types: ReadonlyMap<string, ResourceType>;
   readonly files: ReadonlyMap<string, string>;
-  /** `compiled`: all the way down. `described`: one stack of a tree is compiled; those in it follow when they are made. */
+  /**
+   * `compiled`: nested stacks are compiled at every level. `described`: only one stack is compiled; its nested stacks
+   * are compiled when they are created.
+   */
   readonly nestedStacks: 'compiled' | 'described';
   readonly digests: Digests;
   readonly maxResources: number;
   readonly maxDepth: number;
   readonly count: { resources: number };
-  /** What all of it may cost. */
+  /** Work that compiling the tree may use. */
   readonly work: Work;
 }
 
@@ -36,19 +39,19 @@ export interface StackInput {
   readonly identity: StackIdentity;
   readonly scope: StackScope;
   readonly tree: Tree;
-  /** Of the root 0. */
+  /** 0 for the root. */
   readonly depth: number;
   readonly mistakes: Mistakes;
 }
 
 export interface Body {
   readonly plan: Plan;
-  /** What each condition came to; null where a parameter without a value decides. */
+  /** Result of each condition; null when it depends on a parameter without a value. */
   readonly conditions: JsonObject;
-  /** The type of each resource as the template has it, before the registry. */
+  /** The type of each resource as written in the template, before the registry maps it. */
   readonly writtenTypes: ReadonlyMap<string, string>;
   readonly types: ReadonlyMap<string, ResourceType>;
-  /** By the name of the resource; empty where they are only described. */
+  /** Nested stacks by resource name; empty when they are only described. */
   readonly nested: ReadonlyMap<string, NestedStack>;
   readonly scope: StackScope;
   readonly schemas: ReadonlyMap<string, ParameterSchema>;
@@ -61,9 +64,9 @@ export interface NestedStack {
 }
 
 export interface ResolvedTypes {
-  /** The type of each resource, aliases followed, for those whose type is known. */
+  /** The type of each resource whose type is known, after following aliases. */
   readonly typeOf: ReadonlyMap<string, ResourceType>;
-  /** Of the resources that are templates. */
+  /** The templates of the resources that are templates. */
   readonly templateOf: ReadonlyMap<string, NestedTemplate>;
   readonly foundOf: ReadonlyMap<string, Found>;
 }

@@ -1,4 +1,6 @@
-/** What a type asks of its properties beyond their schema: of several together, or of one by the value of another. */
+/**
+ * Rules of a type beyond the schemas of its properties: on several properties together, or on one by another's value.
+ */
 import type { PropertySchema, ResourceType } from '@anneal/contracts/resource-type.ts';
 import { rules } from './types/rules.ts';
 import type { Partial } from './unknown.ts';
@@ -13,7 +15,7 @@ const valueTypes: Readonly<Record<string, PropertySchema['type']>> = {
   boolean: 'Boolean',
 };
 
-/** The schema of the properties; that of `OS::Heat::Value` depends on what its `type` says. */
+/** Returns the schema of the properties. That of `OS::Heat::Value` depends on its property `type`. */
 export function schemaFor(type: ResourceType, given: ReadonlyMap<string, Partial>): ResourceType['properties'] {
   if (type.type !== 'OS::Heat::Value') return type.properties;
   const said = given.get('type');
@@ -24,7 +26,7 @@ export function schemaFor(type: ResourceType, given: ReadonlyMap<string, Partial
     : type.properties;
 }
 
-/** `siblings`: the resources of its stack, where they are known. */
+/** `siblings`: the resources of the same stack, if known. */
 export function brokenRules(type: string, values: Values, siblings?: ReadonlyMap<string, boolean>): string[] {
   const rule = Object.hasOwn(rules, type) ? rules[type] : undefined;
   const problem = rule?.({ values, siblings });

@@ -1,10 +1,10 @@
-/** The marker of what is not known yet: an attribute of a resource that does not exist. It is never guessed. */
+/** Marker of an unknown value, such as an attribute of a resource that does not exist yet. It is never guessed. */
 import type { Json } from '@anneal/contracts/json.ts';
 
 export const unknown: unique symbol = Symbol('unknown');
 export type Unknown = typeof unknown;
 
-/** A value of which parts may be unknown. */
+/** A value that may have unknown parts. */
 export type Partial = Json | Unknown | Partial[] | PartialMap;
 export interface PartialMap {
   [key: string]: Partial;
@@ -16,7 +16,7 @@ export function holdsUnknown(value: Partial): boolean {
   return Array.isArray(value) ? value.some(holdsUnknown) : Object.values(value).some(holdsUnknown);
 }
 
-/** The value, when all of it is known. */
+/** Returns the value when all of it is known. */
 export function settled(value: Partial): Json | Unknown {
   return holdsUnknown(value) ? unknown : (value as Json);
 }

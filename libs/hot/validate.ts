@@ -1,4 +1,4 @@
-/** What Heat's validate answers: what the template asks for, parameters without a value allowed. */
+/** The answer of Heat's validate: the parameters that a template declares. Parameters may lack values. */
 import type { Mistake } from '@anneal/contracts/errors.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { PlanParameter } from '@anneal/contracts/plan.ts';
@@ -83,7 +83,7 @@ function describeConstraints({ constraints }: ParameterSchema): JsonObject {
   return found;
 }
 
-/** An environment in which the values of hidden parameters are replaced. */
+/** Replaces the values of hidden parameters in an environment. */
 export function replaceHidden(
   environment: JsonObject,
   isHidden: (name: string) => boolean,

@@ -1,4 +1,4 @@
-/** The versions of the language, oldest first. What differs between them is asked by date, as text. */
+/** The versions of the language, oldest first. Code compares them as text, by date. */
 export const versions = [
   '2013-05-23',
   '2014-10-16',
@@ -14,7 +14,7 @@ export const versions = [
 ] as const;
 export type Version = (typeof versions)[number];
 
-/** What a version changes besides the functions that it brings and refuses. */
+/** Changes of a version other than the functions that it adds and removes. */
 export const otherChanges: Partial<Readonly<Record<Version, string>>> = {
   '2013-05-23': 'the first',
   '2014-10-16': '`get_attr` hands the whole path to the resource',

@@ -1,8 +1,8 @@
-/** The way that `get_attr` takes into a value. */
+/** The path of `get_attr` into a value. */
 import type { Json } from '@anneal/contracts/json.ts';
 import { type Partial, unknown } from './unknown.ts';
 
-/** What is not there is null; indexes are integers. */
+/** Follows a path. A missing part is null; indexes are integers. */
 export function walk(value: Partial, path: readonly Json[]): Partial {
   let at = value;
   for (const step of path) {

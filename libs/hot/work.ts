@@ -1,26 +1,27 @@
 /**
- * What an evaluation may cost. A template is somebody else's text: a few lines of it can ask for more than any machine
- * has, each function within its own limits. So whatever takes a value, makes one, looks at one or compares one with a pattern pays
- * here, out of one purse for a whole stack and those nested in it. Work is counted, not timed: the same template always ends the same way.
+ * Work budget of an evaluation. A template is untrusted: a few lines can ask for more than a machine has, with each
+ * function within its own limits. So taking, making or reading a value, and matching it with a pattern, spends work
+ * from one budget for a stack and all stacks nested in it. Work is counted, not timed, so that the same template always
+ * ends the same way.
  */
 import type { Mistakes } from './mistakes.ts';
 import { isExact } from './number.ts';
 import type { Partial } from './unknown.ts';
 
-/** Several times what stacks of ten thousand resources use; a second or two of one core. */
+/** Several times the work of a stack with ten thousand resources; 1 to 2 s of one core. */
 export const mostWork = 5_000_000;
-/** As many characters cost as much as one value. */
+/** This many characters cost as much as one value. */
 const charactersAWork = 32;
-/** Values from outside may be nested deeper than the machine's own stack can follow. */
+/** Values from outside may be nested deeper than the call stack allows. */
 const deepest = 500;
 
-/** Every evaluation that goes on ends with this, at the function that it happens to be at. */
+/** Ends an evaluation that has used up its work, at the function that it has reached. */
 export class OutOfWork extends Error {}
 
-/** Ends everything at once, for a caller that starts again elsewhere with more work allowed. Nothing else catches it. */
+/** Ends the compilation, for a caller that repeats it elsewhere with more work. No other code catches it. */
 export class Abandoned extends Error {}
 
-/** Work that no place in the template answers for: the mistake is that of the whole. */
+/** Reports work that no place in the template caused as a mistake of the whole template. */
 export function withinWork<T>(mistakes: Mistakes, work: () => T): T | undefined {
   try {
     return work();
@@ -41,7 +42,7 @@ export class Work {
     this.#whenSpent = whenSpent;
   }
 
-  /** Ask before making what costs so much. @throws OutOfWork; what is cheaper may go on. */
+  /** Call before making something of this cost. After a refusal, cheaper work may continue. @throws OutOfWork */
   spend(amount: number): void {
     if (this.#spent + amount <= this.#most) {
       this.#spent += amount;
@@ -61,7 +62,7 @@ export class Work {
     this.spend(count / charactersAWork);
   }
 
-  /** All of a value is looked at. @throws OutOfWork */
+  /** Spends work for reading all of a value. @throws OutOfWork */
   look(value: Partial, depth = 0): void {
     this.spend(typeof value === 'string' ? 1 + value.length / charactersAWork : 1);
     if (typeof value !== 'object' || value === null || isExact(value)) return;
