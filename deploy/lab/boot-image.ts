@@ -13,12 +13,12 @@ export type Fetched<T> = { readonly value: T } | { readonly gaveUp: string };
 const pause = (attempt: number): number => Math.min(5_000, 250 * 2 ** attempt) * (0.75 + Math.random() / 2);
 const json = { 'content-type': 'application/json' };
 
-/** What the address holds for anyone who knows it, a BMC included. */
+/** Fetches the boot document, which every client that knows the address may read, including a BMC. */
 export function fetchDocument(url: string, signal: AbortSignal): Promise<Fetched<BootDocument>> {
   return persist({ url, method: 'GET' }, { schema: bootDocumentSchema, what: 'a boot document', signal });
 }
 
-/** `key` stays the same when the machine loses its power between the exchange and the use of what it got. */
+/** @param key must stay the same when the machine loses power between the exchange and the use of the seed. */
 export function exchange(url: string, key: string, signal: AbortSignal): Promise<Fetched<BootSeed>> {
   const at = `${url.replace(/\/$/, '')}/exchange`;
   const request = { url: at, method: 'POST', headers: json, body: JSON.stringify({ key }) };
@@ -40,7 +40,7 @@ export async function report(
   }
 }
 
-/** Tries until the server answers for good, for as long as the machine is on: a server that is away may come back. */
+/** Retries until the server gives a final answer or the machine loses power, because an absent server may come back. */
 async function persist<T>(
   { url, ...options }: RequestInit & { url: string },
   { schema, what, signal }: { schema: z.ZodType<T>; what: string; signal: AbortSignal },

@@ -1,9 +1,9 @@
-/** A certificate that an endpoint signs itself, as most management controllers have one: EC P-256, for one address. */
+/** A self-signed certificate (EC P-256) for one address, as most management controllers use. */
 import { generateKeyPairSync, randomBytes, sign, X509Certificate } from 'node:crypto';
 import { isIP } from 'node:net';
 
 export interface Certificate {
-  /** In PEM. */
+  /** PEM. */
   readonly cert: string;
   readonly key: string;
 }
@@ -27,7 +27,7 @@ const commonName = '550403';
 const subjectAltName = '551d11';
 const basicConstraints = '551d13';
 
-/** @param host a name or an address, which clients compare with the one that they connect to. */
+/** @param host a name or an address. Clients compare it with the address that they connect to. */
 export function selfSigned(host: string, now = new Date()): Certificate {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const name = sequence(der(0x31, sequence(oid(commonName), der(0x0c, Buffer.from(`Anneal lab ${host}`)))));
@@ -60,7 +60,9 @@ export function selfSigned(host: string, now = new Date()): Certificate {
   };
 }
 
-/** As nodes are told it: `sha256:` and the hexadecimal digest of the certificate. */
+/**
+ * The fingerprint in the form that a node's settings expect: `sha256:` and the hexadecimal digest of the certificate.
+ */
 export const fingerprintOf = (cert: string): string =>
   `sha256:${new X509Certificate(cert).fingerprint256.replaceAll(':', '').toLowerCase()}`;
 

@@ -1,7 +1,7 @@
 /** The misbehaviour of one management controller, on command: for tests of the programs that depend on it. */
 import { z } from 'zod';
 
-/** Instead of what was asked for. `hang` accepts the request and never answers; `half` ends in the middle of its body. */
+/** Wrong answers on command. `hang` accepts the request and never answers. `half` ends in the middle of its body. */
 export const falseAnswers = ['hang', 'half', 'garbage', 'html', 'empty', 'deep', 'unauthorized', 'error'] as const;
 export type FalseAnswer = (typeof falseAnswers)[number];
 
@@ -11,30 +11,30 @@ export const faultSchema = z.strictObject({
   /** The next n requests are answered 503, with Retry-After. */
   busy: count.optional(),
   retry_after: z.number().nonnegative().optional(),
-  /** Each answer comes this many milliseconds late. */
+  /** Each answer is delayed by this many milliseconds. */
   slow: count.optional(),
-  /** Each answer is sent byte by byte, with this many milliseconds between two. 0 ends it. */
+  /** Each answer is sent byte by byte, with a pause of this many milliseconds after each byte. 0 clears the fault. */
   drip: count.optional(),
-  /** Every request gets this answer. Null ends it. */
+  /** Every request gets this answer. Null clears the fault. */
   answer: z.enum(falseAnswers).nullable().optional(),
   /** The next n resets are accepted and not carried out. */
   ignore_resets: count.optional(),
-  /** The next n resets are accepted and fail; those that are answered with a task say so there. */
+  /** The next n resets are accepted and fail. A reset that is answered with a task reports its failure in the task. */
   fail_resets: count.optional(),
   /** The next n images are accepted and not mounted. */
   ignore_media: count.optional(),
   /** A mounted image is lost at the next reset. */
   drop_media: z.boolean().optional(),
-  /** The power that is shown: always this, or for `stale` the one at the time of the command. Null ends it. */
+  /** The reported power state: this constant, or with `stale` the state at the time of the command. Null clears it. */
   power: z
     .union([z.enum(['On', 'Off', 'PoweringOn', 'PoweringOff']), z.literal('stale')])
     .nullable()
     .optional(),
-  /** Another machine answers at this place: the UUID of the system and of its controller. Null ends it. */
+  /** Another machine answers at this address: the UUID of its system and controller. Null clears the fault. */
   uuid: z.string().nullable().optional(),
-  /** Properties of the system that are shown instead of the true ones. Null ends it. */
+  /** Properties that the system reports instead of the true ones. Null clears the fault. */
   system: z.record(z.string(), z.unknown()).nullable().optional(),
-  /** No answer at all: connections are dropped. A number of milliseconds, or until it is cleared. */
+  /** Drops every connection, for a number of milliseconds or until the fault is cleared. */
   dark: z.union([z.boolean(), count]).optional(),
   /** The controller restarts: dark for this many milliseconds, and every session of the lab ends. */
   reboot: count.optional(),
@@ -63,7 +63,7 @@ export class Faults {
   #darkUntil = 0;
   #stale = '';
 
-  /** @param power what a `stale` reading goes on to show. */
+  /** @param power the power state that a `stale` reading keeps reporting. */
   set({ dark, reboot, ...fault }: Fault, power: string): void {
     const given = Object.fromEntries(Object.entries(fault).filter(([, value]) => value !== undefined));
     this.#fault = { ...this.#fault, ...given };
@@ -92,7 +92,7 @@ export class Faults {
   get isDark(): boolean {
     return Date.now() < this.#darkUntil;
   }
-  /** Seconds to wait, when this request is to be refused. */
+  /** The `Retry-After` seconds when this request must be refused. */
   takeBusy(): number | undefined {
     return this.#take('busy') ? this.#fault.retry_after : undefined;
   }

@@ -1,4 +1,4 @@
-/** The disk of a machine and the programs that its scripts find first in their PATH. */
+/** The disk of a machine, and the programs that come first in the PATH of its scripts. */
 import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 import { bootSeedSchema, type BootSeed } from '@anneal/contracts/provisioning.ts';
@@ -14,26 +14,26 @@ const paths = (directory: string) => ({
   log: join(directory, 'log', 'messages'),
 });
 
-/** Where the agent and its scripts live; gone when the disk is erased. */
+/** The folder of the agent and its scripts. Erasing the disk removes it. */
 export const rootOf = (directory: string): string => paths(directory).root;
 
 export function installedSeed(directory: string): BootSeed | undefined {
   try {
     return bootSeedSchema.parse(JSON.parse(readFileSync(paths(directory).seed, 'utf8')));
   } catch {
-    // No disk, or one that holds nothing that boots: the firmware says the same of both.
+    // No disk, or a disk without a bootable system: the firmware reports both in the same way.
     return undefined;
   }
 }
 
-/** What was on the disk goes. The seed is written last: a disk with a seed is a complete one. */
+/** Erases the disk and installs the seed. The seed is written last, so a disk with a seed is complete. */
 export function install(directory: string, seed: BootSeed): void {
   erase(directory);
   const { root, hostname, log, seed: file } = paths(directory);
   mkdirSync(root, { recursive: true });
   writeFileSync(hostname, `${seed.hostname}\n`);
   try {
-    // A new system begins a new log; the last one is kept for whoever looks for a reason.
+    // A new system begins a new log. The previous log is kept, so that an operator can find the cause of a failure.
     renameSync(log, `${log}.previous`);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
@@ -43,14 +43,14 @@ export function install(directory: string, seed: BootSeed): void {
 
 export function erase(directory: string): void {
   const { disk, seed } = paths(directory);
-  // The seed first: a half-erased disk must not boot.
+  // Remove the seed first, because a half-erased disk must not boot.
   rmSync(seed, { force: true });
   rmSync(disk, { recursive: true, force: true });
 }
 
 const quote = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
 
-/** `logger` and `hostname` of this machine, not of the computer that plays it. */
+/** Writes `logger` and `hostname` programs that act on this machine, not on the computer that simulates it. */
 export function writePrograms(directory: string, name: string): void {
   const { bin, log, hostname } = paths(directory);
   mkdirSync(bin, { recursive: true });

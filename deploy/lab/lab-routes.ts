@@ -1,4 +1,4 @@
-/** The lab beside its endpoint: what each machine does, and what is to go wrong. */
+/** Routes of the lab beside Redfish: the state of each machine, and the faults that a test arms. */
 import { faultSchema } from './faults.ts';
 import type { Machine } from './machine.ts';
 import { machineAt, type ById, type Endpoint } from './redfish/endpoint.ts';

@@ -60,7 +60,7 @@ describe('lab', () => {
       log: pino({ level: 'silent' }),
     });
 
-  /** A server of boot images; gives the keys of exchanges and the reports that came. */
+  /** A server of boot images. It records the keys of exchanges and the reports that it receives. */
   async function serve(
     images: Record<string, BootSeed>,
   ): Promise<{ url: string; reports: unknown[]; keys: string[]; answering: { exchanges: boolean } }> {

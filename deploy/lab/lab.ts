@@ -1,4 +1,4 @@
-/** Machines and the endpoint in front of them, over a folder that holds all they remember. */
+/** Machines and the endpoint in front of them. One folder holds their whole state. */
 import { randomBytes, randomInt } from 'node:crypto';
 import { mkdirSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
@@ -24,7 +24,7 @@ export interface LabOptions {
   readonly startAgent: StartAgent;
   readonly log: Logger;
   readonly sessionLimit?: number;
-  /** HTTPS with a certificate that the lab signs itself, and keeps. */
+  /** Serves HTTPS with a self-signed certificate, which the lab keeps. */
   readonly tls?: boolean;
 }
 
@@ -32,14 +32,14 @@ export interface Lab {
   readonly url: string;
   readonly username: string;
   readonly password: string;
-  /** Of its certificate, as a node is given it; undefined without TLS. */
+  /** Fingerprint of its certificate, in the form that a node expects. Undefined without TLS. */
   readonly fingerprint: string | undefined;
   readonly machines: readonly Machine[];
-  /** Cuts the power: nothing that the machines started is left when it resolves. */
+  /** Cuts the power. When it resolves, no process that the machines started is left. */
   stop(): Promise<void>;
 }
 
-/** What `lab.json` says to those who look for the lab. */
+/** The contents of `lab.json`, by which other processes find the lab. */
 interface LabFile {
   readonly url: string;
   readonly pid: number;
@@ -57,7 +57,7 @@ export async function startLab(options: LabOptions): Promise<Lab> {
   // Processes report their folder with links resolved; ours must compare equal.
   const directory = realpathSync(options.directory);
   const machinesDirectory = join(directory, 'machines');
-  // A lab that was killed leaves what its machines ran. They have lost power since.
+  // A killed lab leaves the processes of its machines behind. The machines have lost power, so end those processes.
   await killProcesses(machinesDirectory);
 
   const remembered = readRemembered(directory);
@@ -118,8 +118,8 @@ export async function startLab(options: LabOptions): Promise<Lab> {
   for (const machine of machines) machine.plugIn();
 
   /**
-   * Nodes are enrolled with the address of their controller, so the port should stay what it was: one that the system gives
-   * to no outgoing connection while the lab is away.
+   * Listens on the port of the last run when possible, because nodes are enrolled with the address of their controller.
+   * A new port lies outside the range of outgoing connections, so that none takes it while the lab is stopped.
    */
   async function listen(wanted: number, before: number | undefined): Promise<void> {
     const others = Array.from({ length: 20 }, () => randomInt(15_000, 32_000));
@@ -139,7 +139,7 @@ export async function startLab(options: LabOptions): Promise<Lab> {
 
   let stopped: Promise<void> | undefined;
   const stop = async (): Promise<void> => {
-    // Whoever finds no file knows that there is no lab.
+    // A missing file shows other processes that no lab is running.
     rmSync(join(directory, 'lab.json'), { force: true });
     await app.close();
     await Promise.all(machines.map((machine) => machine.unplug()));
@@ -154,7 +154,7 @@ export async function startLab(options: LabOptions): Promise<Lab> {
   };
 }
 
-/** The one of the last run, which nodes may have been told to expect. */
+/** The certificate of the last run, because enrolled nodes may expect its fingerprint. */
 function readCertificate(directory: string, host: string): Certificate {
   const file = join(directory, 'certificate.json');
   try {

@@ -1,8 +1,8 @@
-/** Which loopback address each machine gets, so that the services on different machines can use the same port. */
+/** Assigns a loopback address to each machine, so that services on different machines can use the same port. */
 import { createHash } from 'node:crypto';
 import { createServer } from 'node:net';
 
-/** True where an address besides 127.0.0.1 can be bound without further ado (Linux, not macOS). */
+/** True where a loopback address other than 127.0.0.1 can be bound without configuration (Linux, not macOS). */
 export async function canBind(address: string): Promise<boolean> {
   const server = createServer();
   return new Promise((resolve) => {
@@ -11,7 +11,7 @@ export async function canBind(address: string): Promise<boolean> {
   });
 }
 
-/** Two labs on one computer get different ranges, by their folder; 250 machines fit in a range, more go on in the next. */
+/** Picks the range by the folder of the lab, so that two labs differ. A range holds 250 machines; more use the next. */
 export function loopbackAddress({
   directory,
   index,

@@ -1,6 +1,6 @@
 /**
- * What a machine remembers while it has no power: kept in a file of its own, replaced whole at each change, so that a
- * killed lab leaves either the state before or the state after.
+ * The state of a machine that survives a loss of power. Each machine has its own file, and each change replaces the
+ * whole file, so that a killed lab leaves either the old or the new state.
  */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
@@ -38,9 +38,9 @@ export const machineStateSchema = z.object({
   media: z.string().nullable(),
   assetTag: z.string(),
   indicator: z.enum(indicators).default('Off'),
-  /** The key with which it exchanged the secret of a boot address: the same again after a power cut. */
+  /** The key of the exchange at a boot address. It stays the same after a power cut. */
   bootKey: z.object({ url: z.string(), key: z.string() }).nullable().default(null),
-  /** Older firmware has none, and its virtual drive only under the manager. */
+  /** False for older firmware, which has no HTTP boot and offers the virtual drive only under the manager. */
   httpBoot: z.boolean().default(true),
 });
 export type MachineState = z.infer<typeof machineStateSchema>;

@@ -3,9 +3,9 @@
  *
  * M1 Changes of power happen one after the other, in the order in which they were asked for.
  * M2 A machine that is off runs nothing: `Off` is recorded only after no process of it is left.
- * M3 What it remembers is on disk before anything acts on it; a lab that is killed at any line starts the machine again
- *    as after a power cut: what was on boots.
- * M4 A boot override of `Once` is used up when what it led to has been loaded, or found not to be there.
+ * M3 Its state is on disk before anything acts on it. A lab that is killed at any line starts the machine again as
+ *    after a power cut: a machine that was on boots.
+ * M4 A boot override of `Once` is used up when its source has been loaded, or found missing.
  */
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -40,11 +40,11 @@ export interface Timing {
   readonly shutdownMs: number;
 }
 
-/** What runs on an installed machine: the agent, given by whoever starts the lab. */
+/** The agent on an installed machine. The program that starts the lab provides it. */
 export interface Agent {
-  /** Gives back what it has in hand. */
+  /** Releases its claims and stops. */
   stop(): Promise<void>;
-  /** Gone at once, as when the power goes. */
+  /** Ends it at once, as a loss of power does. */
   kill(): void;
 }
 export type StartAgent = (options: {
@@ -99,12 +99,12 @@ export class Machine {
     return { state: this.#progress, detail: this.#detail };
   }
 
-  /** Power is back: what was on boots. */
+  /** Restores the power supply: a machine that was on boots. */
   plugIn(): void {
     if (this.#state.power === 'On') void this.#enqueue(async () => this.#powerOn());
   }
 
-  /** Power is cut: everything ends, and the machine will be on again when power is back. */
+  /** Cuts the power supply: every process ends. A machine that was on boots again when the power returns. */
   async unplug(): Promise<void> {
     this.#unplugged = true;
     this.#run?.ended.abort();
@@ -113,7 +113,7 @@ export class Machine {
     this.#power = 'Off';
   }
 
-  /** Accepts a change of power; it happens a moment later. Resolves when it has happened. */
+  /** Accepts a change of power, which happens a moment later. Resolves when it has happened. */
   reset(type: ResetType): Promise<void> {
     const { min, max } = this.#options.timing.resetMs;
     return this.#enqueue(async () => {
@@ -204,7 +204,7 @@ export class Machine {
     try {
       agent?.kill();
     } catch (error) {
-      // It cannot refuse: its processes are found and ended all the same.
+      // The agent cannot prevent the power cut: its processes are found and ended anyway.
       this.#options.log.warn(
         { err: error, machine: this.#state.name },
         'the agent did not take the loss of power well',
@@ -216,7 +216,7 @@ export class Machine {
   async #stopAgent(): Promise<void> {
     try {
       await this.#run?.agent?.stop();
-      // It has ended; there is nothing left to take the power from.
+      // The agent has stopped, so the power cut has nothing left to kill.
       if (this.#run) this.#run.agent = undefined;
     } catch (error) {
       this.#options.log.warn({ err: error, machine: this.#state.name }, 'the agent did not stop; its power goes');
@@ -255,7 +255,7 @@ export class Machine {
     await this.#startSystem(seed, run);
   }
 
-  /** What the firmware loads says only what it is for; what it then needs comes in exchange for the secret of the address. */
+  /** Loads a boot document, which states only its purpose. The seed comes in exchange for the secret in the address. */
   async #load(source: string, signal: AbortSignal): Promise<Fetched<BootSeed>> {
     const loaded = await fetchDocument(source, signal);
     if ('gaveUp' in loaded) return loaded;
@@ -265,7 +265,7 @@ export class Machine {
     return exchange(source, key, signal);
   }
 
-  /** Where the firmware loads from, when the override says anything but the disk. */
+  /** The address that the firmware loads from. Undefined when it boots from disk. */
   #source(): string | undefined {
     const { boot, media } = this.#state;
     if (boot.enabled === 'Disabled') return undefined;

@@ -1,4 +1,4 @@
-/** The lab as a process: flags in, machines behind a Redfish endpoint until it is told to stop. */
+/** The lab as a process: reads flags and runs machines behind a Redfish endpoint until a signal stops it. */
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { startAgent } from '@anneal/agent/start.ts';

@@ -3,7 +3,7 @@
  *
  * P1 A process belongs to a machine when its environment names the machine, when it works in the machine's folder, or
  *    when its parent belongs: leaving the session (`setsid`), the group or the terminal (`nohup`) does not hide it.
- * P2 `killProcesses` resolves when a look finds none left: what forked during one look is found by the next.
+ * P2 `killProcesses` resolves when a scan finds none left: a process that forks during one scan is found by the next.
  * P3 This process and its ancestors are never touched, whatever folder they were started in.
  */
 import { execFile } from 'node:child_process';
@@ -60,7 +60,7 @@ export async function killProcesses(directory: string, { deadlineMs = 10_000 } =
   }
 }
 
-/** Asks them to end and waits for it, at most `graceMs`. */
+/** Sends SIGTERM to the processes and waits until they have ended, at most `graceMs`. */
 export async function terminateProcesses(directory: string, graceMs: number): Promise<void> {
   const until = Date.now() + graceMs;
   const asked = new Set<number>();
@@ -79,7 +79,7 @@ function signal(pid: number, name: 'SIGKILL' | 'SIGTERM'): void {
   try {
     process.kill(pid, name);
   } catch {
-    // It ended by itself, which is what we want.
+    // The process has already ended.
   }
 }
 
@@ -102,7 +102,7 @@ async function sightingsOfProc(): Promise<Sighting[]> {
   return seen.filter((sighting) => sighting !== undefined);
 }
 
-/** Elsewhere `ps` shows the environment of one's own processes behind the command. */
+/** Outside Linux, `ps` prints the environment of the user's own processes after the command. */
 async function sightingsOfPs(): Promise<Sighting[]> {
   const { stdout } = await promisify(execFile)('ps', ['axeww', '-o', 'pid=,ppid=,command='], { maxBuffer: 64 << 20 });
   return stdout.split('\n').flatMap((line) => {

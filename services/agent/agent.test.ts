@@ -113,7 +113,7 @@ function alive(pid: number): boolean {
   } catch {
     return false;
   }
-  // A zombie has ended; nobody has asked for its status yet.
+  // A zombie has ended, but its parent has not read its status yet.
   return !/^\d+ \(.*\) Z/.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
 }
 
@@ -171,7 +171,7 @@ describe('order and repetition', () => {
   it('a claim whose answer was lost is claimed again at once', async () => {
     const request = scriptRequest('true');
     server.offer(request as never);
-    // Of the hello (which is said again) and then of the first claim.
+    // Drop the answers to the hello (which the agent resends) and then to the first claim.
     server.faults = ['drop', 'drop', 'drop'];
     await start();
     expect(await responseTo(request.id)).toMatchObject({ status_code: 0 });

@@ -1,6 +1,6 @@
 /**
- * The host's two queues over HTTP, in Zaqar's words. Every call is one attempt and says by its error what may be done:
- * patience is the business of those who call.
+ * The host's two queues over HTTP, in Zaqar's format. Every call makes one attempt. Its error shows whether a retry can
+ * help, and the caller decides whether to retry.
  */
 import { hostRequestSchema, type HostRequest } from '@anneal/contracts/configuration.ts';
 import type { Json } from '@anneal/contracts/json.ts';
@@ -32,7 +32,7 @@ export interface Connection {
   renew(claim: { claim_id: string; ttl: number; signal: AbortSignal }): Promise<void>;
   release(claim: { claim_id: string; signal: AbortSignal }): Promise<void>;
   post(options: { body: Json; signal: AbortSignal }): Promise<void>;
-  /** Absent already is success. */
+  /** Removing an absent message succeeds. */
   remove(options: { message_id: string; claim_id: string | null; signal: AbortSignal }): Promise<void>;
 }
 
@@ -111,7 +111,7 @@ export function connect(options: { seed: BootSeed; client_id: string; requestTim
     async remove({ message_id, claim_id, signal }) {
       const query = claim_id === null ? '' : `?claim_id=${encodeURIComponent(claim_id)}`;
       const url = `${requests}/messages/${encodeURIComponent(message_id)}${query}`;
-      // The other side removes what was answered too, so every refusal here means that there is nothing left to do.
+      // The server also removes answered messages, so any refusal here means that there is nothing left to remove.
       await drain(call({ method: 'DELETE', url, signal, accept: [200, 204, 400, 403, 404] }));
     },
   };

@@ -1,9 +1,9 @@
 /**
- * One request, from the journal to its result, whatever happened to the agent or the machine in between.
+ * Takes one request from the journal to its result, even when the agent or the machine restarts in between.
  *
- * X1 A program that runs is never started again: it is found by its run folder and waited for.
- * X2 One that vanished is started again at most `maxAttempts` times, unless `options.on_interrupt` is `fail`.
- * X3 At the deadline of the request the whole process group is ended.
+ * X1 A running program is never started again: the agent finds it by its run folder and waits for it.
+ * X2 A program that vanished is started again until `maxAttempts` is reached, unless `options.on_interrupt` is `fail`.
+ * X3 At the deadline of the request the agent ends the whole process group.
  */
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -23,23 +23,23 @@ export interface ExecuteOptions {
   readonly journal: Journal;
   readonly log: Log;
   readonly now: () => Date;
-  /** Gives up waiting; the program goes on. */
+  /** Stops the waiting. The program keeps running. */
   readonly signal: AbortSignal;
-  /** Told before a program starts and when it is over, so that a power cut can end it. */
+  /** Called with the process group of a program when it is known, so that a simulated power cut can end it. */
   readonly onGroup: (pid: number) => void;
   readonly onStarted: (at: string) => void;
 }
 
 export const maxAttempts = 3;
-/** Between asking a program to end and ending it. */
+/** Time between SIGTERM and SIGKILL. */
 const termGraceMs = 5_000;
-/** What `timeout` of coreutils answers. */
+/** Exit status at the deadline, the same as that of `timeout` in coreutils. */
 const deadlineStatus = 124;
 const interruptedStatus = 125;
 const notRunStatus = 126;
 const noToolStatus = 127;
 
-/** Whatever one run does to the host, it ends with a result: nothing but a stop of the agent gets out of here as an error. */
+/** Ends every run with a result, whatever the run does to the host. Throws only when the agent stops. */
 export async function execute(options: ExecuteOptions, entry: Entry): Promise<HostResponse> {
   try {
     return await applied(options, entry);
@@ -95,7 +95,7 @@ async function applied(options: ExecuteOptions, entry: Entry): Promise<HostRespo
 
 type RunEnding = Ending | { readonly kind: 'deadline' };
 
-/** What became of the attempt that an earlier life of this agent began. */
+/** Waits for the attempt that the agent began before its last restart, or reports that the attempt never began. */
 async function resume(
   options: ExecuteOptions,
   entry: Entry,
@@ -105,7 +105,8 @@ async function resume(
   if (attempts === 0) return { kind: 'not begun' };
   const status = await statusOf(run, attempts);
   if (status !== undefined) return { kind: 'exited', status };
-  // The agent died between writing down the start and starting: the attempt is taken back and did not count.
+  // The agent died after it recorded the start and before it started the program. Revoke the attempt; it does not
+  // count.
   if (await revoke(run, attempts)) return { kind: 'not begun' };
   return watch(options, entry, run);
 }
@@ -143,8 +144,8 @@ async function watch(options: ExecuteOptions, entry: Entry, run: string): Promis
 }
 
 /**
- * Milliseconds that it may still run. The limit counts from its start by the clock of this host, which may differ from the
- * server's; only a request without one has nothing but a time.
+ * Milliseconds that the program may still run. The limit counts from its start, by the clock of this host, because that
+ * clock may differ from the server's. Only a request without a `timeout` depends on its absolute deadline.
  */
 function leftOf({ request, started_at }: Entry, now: Date): number {
   if (request.timeout === undefined) return Date.parse(request.deadline) - now.getTime();
@@ -223,7 +224,7 @@ function failed(entry: Entry, at: Date, result: { status_code: number; error: st
   };
 }
 
-/** One post may hold 256 KiB; characters that JSON escapes make more of a stream than it is. */
+/** One post holds at most 256 KiB. JSON escapes can make a stream longer than it is. */
 const postLimit = 240 * 1024;
 const sizeOf = (response: HostResponse): number => Buffer.byteLength(JSON.stringify(response));
 

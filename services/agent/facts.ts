@@ -1,4 +1,4 @@
-/** What the agent says of its machine. */
+/** The facts that the agent reports about its machine. */
 import { arch, availableParallelism, hostname, release, totalmem, type as osType } from 'node:os';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 

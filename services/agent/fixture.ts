@@ -1,6 +1,6 @@
 /**
- * For tests: a server that stands in for the gateway at the two queues of one host, over real HTTP. It misbehaves on
- * command, and remembers everything that it was told.
+ * For tests: a server that replaces the gateway for the two queues of one host, over real HTTP. It misbehaves on
+ * command and records everything that the agent sends.
  */
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
@@ -32,7 +32,7 @@ export class StandIn {
   readonly progress: string[] = [];
   readonly calls: string[] = [];
   renewals = 0;
-  /** Answers that the next calls get instead of what they asked for. `drop`: done, but the answer is lost. */
+  /** Faults of the next calls: a status to answer, or `drop`: the call is carried out and its answer is lost. */
   faults: (number | 'drop')[] = [];
   readonly #queue: Queued[] = [];
   #server: Server | undefined;
@@ -49,7 +49,7 @@ export class StandIn {
     return this;
   }
 
-  /** As `kill -9`: connections break, what was stored stays. */
+  /** Stops like `kill -9`: connections break, and stored messages stay. */
   async stop(): Promise<void> {
     const server = this.#server;
     this.#server = undefined;

@@ -23,7 +23,7 @@ afterEach(async () => {
 });
 
 const patienceMs = 40_000;
-/** The answer to a script, and to an innocent one behind it. */
+/** The answers to a hostile script and to a harmless one queued behind it. */
 async function applied(script: string, more: Parameters<typeof scriptRequest>[1] = {}) {
   const hostile = scriptRequest(script, more);
   const innocent = scriptRequest('printf fine >$heat_outputs_path.it');
@@ -106,7 +106,7 @@ describe('a script that', () => {
   });
 });
 
-/** A disk of a few MiB, where the machine lets a test have one. */
+/** Mounts a disk of a few MiB, where the machine allows a test to do so. */
 function smallDisk(folder: string): boolean {
   try {
     execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=30m', 'none', folder], { stdio: 'ignore' });

@@ -1,13 +1,13 @@
 /**
- * What this host was asked and how far it got. Written before the world is changed, so that nothing runs twice.
+ * The requests of this host and their progress. Written before a script changes the host, so that nothing runs twice.
  *
- * J1 A request is journalled before its script starts, its result before it is told to anyone.
- * J2 What the journal holds as finished is answered from it, however often the request comes again.
- * J3 A full disk stops neither of them: the journal has space of its own, and a result that it cannot take stays in memory
- *    until it can. A request that it cannot take is not started.
+ * J1 A request is journalled before its script starts, and its result before it is sent.
+ * J2 A finished request is answered from the journal, however often the request arrives again.
+ * J3 A full disk stops neither of them: the journal has space of its own, and a result that it cannot write stays in
+ *    memory until it can. A request that it cannot write is not started.
  *
  * States: `accepted` (known, not begun), `started` (attempt n may be running), `finished` (the result is here),
- * `answered` (the result was taken by the other side).
+ * `answered` (the server accepted the result).
  */
 import { chmodSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
@@ -19,7 +19,7 @@ export interface Entry {
   readonly id: string;
   readonly state: JournalState;
   readonly request: HostRequest;
-  /** The message of the queue that brought it, and the claim under which it is held. */
+  /** The queue message that carried the request, and the claim that holds it. */
   readonly message_id: string;
   readonly claim_id: string | null;
   /** Starts so far. */
@@ -32,17 +32,17 @@ export interface Journal {
   get(id: string): Entry | undefined;
   /** @throws when a request cannot be written before it starts (J3). */
   put(entry: Entry): void;
-  /** Those that are not answered, the oldest first. */
+  /** The unanswered requests, oldest first. */
   open(): Entry[];
-  /** Forgets the answered ones but for the newest, and gives the ids of those forgotten. */
+  /** Removes all answered requests except the newest `keep`, and returns the removed ids. */
   trim(keep: number): string[];
   close(): void;
 }
 
-/** Room for some requests and results, in the database and in its log, taken while the disk has it. */
+/** Space for some requests and results, in the database and in its log, reserved while the disk has it. */
 const reserveBytes = 4 * 1024 * 1024;
 
-/** Free pages of the database, and a log that was this long once, are used again before the files grow. */
+/** Grows the database and its log once, because SQLite reuses free pages and log space before the files grow. */
 function reserveSpace(database: DatabaseSync): void {
   const count = (pragma: string): number => Number(Object.values(database.prepare(pragma).get() ?? {})[0]);
   if (count('PRAGMA freelist_count') * count('PRAGMA page_size') >= reserveBytes / 2) return;
@@ -56,14 +56,14 @@ function reserveSpace(database: DatabaseSync): void {
       PRAGMA wal_checkpoint(PASSIVE);
     `);
   } catch {
-    // The disk is full already. It is tried again at the next start.
+    // The disk is already full. The next start tries again.
     if (database.isTransaction) database.exec('ROLLBACK');
   }
 }
 
 export function openJournal(file: string): Journal {
   const database = new DatabaseSync(file);
-  // Configs may hold secrets: the journal is the host's own business.
+  // Configs may hold secrets, so only the user of the agent may read the journal.
   chmodSync(file, 0o600);
   database.exec(`
     PRAGMA journal_mode = WAL;
@@ -80,7 +80,7 @@ export function openJournal(file: string): Journal {
     try {
       chmodSync(file + suffix, 0o600);
     } catch {
-      // Not there yet: it takes the mode of the database.
+      // The file does not exist yet. SQLite creates it with the mode of the database.
     }
   }
   const select = database.prepare('SELECT entry FROM requests WHERE id = ?');
@@ -94,7 +94,7 @@ export function openJournal(file: string): Journal {
   const forget = database.prepare('DELETE FROM requests WHERE id = ?');
   const read = (row: Record<string, unknown>): Entry => JSON.parse(String(row.entry)) as Entry;
   reserveSpace(database);
-  /** J3: what could not be written yet. */
+  /** J3: entries that could not be written yet. */
   const inMemory = new Map<string, Entry>();
   const write = (entry: Entry): void => {
     upsert.run(entry.id, entry.state, JSON.stringify(entry));
@@ -119,7 +119,7 @@ export function openJournal(file: string): Journal {
       try {
         for (const kept of inMemory.values()) write(kept);
       } catch {
-        // The next one tries again.
+        // The next `put` tries again.
       }
     },
     open: () =>

@@ -1,4 +1,4 @@
-/** The agent on a real host. Started by the init system, which should leave its children alone when it stops it. */
+/** The agent on a real host. The init system starts it, and should not end its child processes when it stops it. */
 import { randomUUID } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import { createLog } from '@anneal/runtime/log.ts';
@@ -52,12 +52,12 @@ async function run(seedPlace: string, directory: string): Promise<void> {
     now: () => new Date(),
   });
   await stopped;
-  // Whatever holds a step up, the init system must not have to kill the agent.
+  // The agent ends by itself even when a step hangs, so that the init system need not kill it.
   setTimeout(() => process.exit(1), stopLimitMs).unref();
   await agent.stop();
 }
 
-/** What is the agent's own business is not passed on to scripts. */
+/** Removes the agent's own variables from the environment of scripts. */
 function cleanEnvironment(environment: NodeJS.ProcessEnv): Record<string, string> {
   return Object.fromEntries(
     Object.entries(environment).filter(

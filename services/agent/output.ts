@@ -1,7 +1,8 @@
 /**
- * Files that a program left behind, read without trust in it.
+ * Reads files that an untrusted program left behind.
  *
- * F1 Only regular files are opened, and none through a symbolic link: a pipe, device or link cannot stop or mislead the agent.
+ * F1 Only regular files are opened, and none through a symbolic link, so a pipe, device or link cannot block or mislead
+ *    the agent.
  * F2 At most one byte over the limit is read, whatever the size of the file.
  */
 import { constants } from 'node:fs';
@@ -12,7 +13,7 @@ export interface Tail {
   readonly truncated: boolean;
 }
 
-/** What a file is instead of a regular file, or how much larger than the limit. */
+/** A file cannot be read: it is not a regular file, or it is larger than the limit. */
 export class UnreadableError extends Error {
   override readonly name = 'UnreadableError';
 }
@@ -26,9 +27,9 @@ const kinds = [
   ['isBlockDevice', 'a device'],
 ] as const;
 
-/** @throws UnreadableError for what is no regular file, or an error of the file system. */
+/** @throws UnreadableError when it is not a regular file, or an error of the file system. */
 async function openRegular(file: string, flags: number = constants.O_RDONLY): Promise<FileHandle> {
-  // Opening a device can already change something, so it is looked at first, and again once it is open.
+  // Opening a device can already change something, so check the file before and after opening it.
   const seen = await lstat(file);
   const kind = kinds.find(([is]) => seen[is]());
   if (kind) throw new UnreadableError(`it is ${kind[1]}, not a regular file`);
@@ -56,7 +57,7 @@ export async function readWhole(file: string, limit: number): Promise<Buffer> {
   }
 }
 
-/** The last `limit` bytes of a file as text, from the beginning of a character. Absent or no regular file: empty. */
+/** The last `limit` bytes of a file as text, cut at a character. Empty when it is absent or not a regular file. */
 export async function readTail(file: string, limit: number): Promise<Tail> {
   let handle;
   try {
@@ -83,8 +84,8 @@ async function tailOf(handle: FileHandle, limit: number): Promise<Tail> {
 const droppedLine = '[the agent dropped what was here: the stream is longer than it keeps]\n';
 
 /**
- * Keeps a stream that a program appends to from filling the disk: once it is longer than `most`, only its last `keep` bytes
- * stay. The program goes on writing behind them.
+ * Keeps a stream that a program appends to from filling the disk: once it is longer than `most`, only its last `keep`
+ * bytes stay. The program keeps appending after them.
  */
 export async function trimStream(file: string, { most, keep }: { most: number; keep: number }): Promise<void> {
   try {
@@ -98,7 +99,7 @@ export async function trimStream(file: string, { most, keep }: { most: number; k
       await handle.close();
     }
   } catch {
-    // Absent, or replaced by its program: then there is nothing of this stream to keep small.
+    // The file is absent, or its program replaced it, so there is no stream to trim.
   }
 }
 

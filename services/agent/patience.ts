@@ -1,4 +1,4 @@
-/** Trying again for as long as it takes: the other side may be away for hours, and nothing here is lost meanwhile. */
+/** Retries without a limit. The server may be away for hours, and the agent loses nothing meanwhile. */
 import pRetry from 'p-retry';
 import type { Log } from './log.ts';
 import { RefusedError } from './connection.ts';
@@ -7,12 +7,12 @@ export interface PatienceOptions {
   readonly signal: AbortSignal;
   readonly log: Log;
   readonly what: string;
-  /** Default: everything but a refusal that another attempt cannot change. */
+  /** Default: retry every error except a refusal that another attempt cannot change. */
   readonly worthwhile?: (error: unknown) => boolean;
   readonly slowestMs?: number;
 }
 
-/** A refusal by these may end when someone acts: a token renewed, a queue made, a server that breathes again. */
+/** Refusals that may pass: an operator renews a token or creates a queue, or an overloaded server recovers. */
 const mayPass = new Set([401, 403, 404, 408, 425, 429]);
 
 export const mayYetSucceed = (error: unknown): boolean =>
@@ -29,7 +29,7 @@ export function untilDone<T>(attempt: () => Promise<T>, options: PatienceOptions
     signal,
     shouldRetry: ({ error }) => worthwhile(error),
     onFailedAttempt: ({ error, attemptNumber }) => {
-      // The first failures of an outage, then one in sixteen: enough to see it, not enough to fill a disk.
+      // Log the first failures of an outage, then one in sixteen: visible, but too few to fill a disk.
       if (attemptNumber <= 3 || attemptNumber % 16 === 0) {
         log.warn({ err: error, attempt: attemptNumber }, `${what} failed; it is tried again`);
       }

@@ -1,6 +1,6 @@
 /**
- * The folder of a run: what the agent keeps about it, and beside that `work`, where its program runs and leaves its outputs.
- * The program may delete or replace `work`; the agent does not depend on it.
+ * The folder of a run. It holds the agent's records of the run, and `work`, where the program runs and leaves its
+ * outputs. The program may delete or replace `work`, because the agent does not depend on it.
  */
 import { lstat, opendir, readdir, rm, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -11,20 +11,20 @@ export const runFolder = (directory: string, id: string): string =>
 export const workFolder = (run: string): string => join(run, 'work');
 
 const mebibyte = 1024 * 1024;
-/** A stream on disk; of it, the end is kept when it grows longer. */
+/** Size of a stream on disk. A stream longer than `most` is cut to its last `keep` bytes. */
 const streamLimit = { most: 16 * mebibyte, keep: mebibyte };
-/** Of what one run leaves behind, this much is kept for people to look at. */
+/** The most bytes that a finished run keeps in `work` for inspection by operators. */
 const workLimit = 64 * mebibyte;
 /** Less free space than this, or than a twentieth of a small disk, is too little for the next run. */
 const lowSpace = 64 * mebibyte;
-/** A folder of more files than this is large, whatever is in them. */
+/** A folder with more files than this counts as large, whatever the size of the files. */
 const mostFiles = 10_000;
 
 export async function trimStreams(run: string): Promise<void> {
   for (const stream of ['stdout', 'stderr']) await trimStream(join(run, stream), streamLimit);
 }
 
-/** Also of runs that are over: what they started may still write. */
+/** Includes finished runs, because processes that they started may still write. */
 export async function trimAllStreams(directory: string): Promise<void> {
   const runs = join(directory, 'runs');
   for (const name of await readdir(runs).catch(() => [])) await trimStreams(join(runs, name));
@@ -34,7 +34,7 @@ export async function removeRun(directory: string, id: string): Promise<void> {
   await rm(runFolder(directory, id), { recursive: true, force: true });
 }
 
-/** What a run that was answered may keep on the disk. */
+/** Removes `work` of an answered run when it is large or the disk is nearly full. */
 export async function tidyRun(directory: string, id: string): Promise<void> {
   const work = workFolder(runFolder(directory, id));
   if ((await isLow(directory)) || (await isLarge(work))) await rm(work, { recursive: true, force: true });
@@ -46,7 +46,7 @@ async function isLow(directory: string): Promise<boolean> {
   return bavail * bsize < Math.min(lowSpace, (blocks * bsize) / 20);
 }
 
-/** Before a start: what a run left that is over must not keep the journal from opening. */
+/** Frees disk space before a start, so that the remains of finished runs do not prevent the journal from opening. */
 export async function freeSpace(directory: string): Promise<void> {
   if (!(await isLow(directory))) return;
   const runs = join(directory, 'runs');

@@ -37,7 +37,7 @@ describe('the seed of an agent', () => {
       request.on('data', (chunk: Buffer) => (text += chunk.toString()));
       request.on('end', () => {
         keys.push((JSON.parse(text) as { key: string }).key);
-        // The exchange happened; its answer is lost.
+        // The exchange happened, but its answer is lost.
         if (fails-- > 0) request.socket.destroy();
         else response.end(JSON.stringify(seed));
       });

@@ -1,8 +1,8 @@
 /**
  * The seed of this host: from a file, or from a boot address in exchange for the secret in it.
  *
- * The key of the exchange is on disk before it is sent, and the seed before it is used: an agent that dies between the two
- * repeats the exchange, and an agent that starts later needs none.
+ * The key of the exchange is on disk before it is sent, and the seed before it is used. An agent that dies between the
+ * two repeats the exchange with the same key. An agent that starts later needs no exchange.
  */
 import { createHash, randomBytes } from 'node:crypto';
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
@@ -31,7 +31,7 @@ async function exchanged(options: {
 }): Promise<BootSeed> {
   const { place, directory, log, signal } = options;
   mkdirSync(directory, { recursive: true });
-  // A folder that was used with another boot address holds another host's seed.
+  // The folder may hold the seed of another host, from an earlier boot address.
   const name = createHash('sha256').update(place).digest('hex').slice(0, 16);
   const file = join(directory, `seed.${name}.json`);
   const known = read(file);
@@ -79,7 +79,7 @@ function read(file: string): string | undefined {
   }
 }
 
-/** Whole or not at all, and for this user only. */
+/** Writes the file atomically, readable by this user only. */
 function write(file: string, text: string): void {
   writeFileSync(`${file}.new`, text, { mode: 0o600 });
   renameSync(`${file}.new`, file);

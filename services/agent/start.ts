@@ -1,13 +1,13 @@
 /**
- * The agent of a host: takes its requests in order, one at a time, applies each once, and answers each until the answer
- * is taken.
+ * The agent of a host: takes requests in order, one at a time, applies each once, and resends each answer until the
+ * server accepts it.
  *
- * A1 One request at a time; the next is asked for when the answer to the one before was taken.
- * A2 Its death at any line loses nothing and runs nothing twice: the journal says what to do next.
- * A3 It never gives up on the other side: the server may be away for hours.
- * A4 No config stops it: what goes wrong with one request is the result of that request.
+ * A1 One request at a time. The agent asks for the next one after the server accepted the previous answer.
+ * A2 Its death at any line loses nothing and runs nothing twice, because the journal determines the next step.
+ * A3 It retries without a limit, because the server may be away for hours.
+ * A4 No config stops it: a failure of one request is the result of that request.
  *
- * `stop` leaves a running program to the next agent of the same folder; `kill` is a power cut.
+ * `stop` leaves a running program to the next agent of the same folder. `kill` simulates a power cut.
  */
 import { chmodSync, mkdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -26,16 +26,16 @@ import { revoke, signalGroup, statusOf, wrapperOf } from './supervise.ts';
 
 export interface AgentOptions {
   readonly seed: BootSeed;
-  /** Its own folder: journal, runs, hooks. The same folder after a restart goes on where it was. */
+  /** Its own folder: journal, runs, hooks. An agent that restarts in the same folder resumes its work. */
   readonly directory: string;
-  /** What every program gets; `HOST_ADDRESS` is told as a fact. */
+  /** The environment of every program. `HOST_ADDRESS` is also reported as a fact. */
   readonly environment: Record<string, string>;
   readonly log: Log;
   readonly newId: () => string;
   readonly now: () => Date;
   /** Seconds that a claim is held without a heartbeat. Default 60. */
   readonly claimSeconds?: number;
-  /** Seconds that one question for work may wait at the server. Default 30. */
+  /** Seconds that one claim call may wait at the server for a request. Default 30. */
   readonly waitSeconds?: number;
 }
 
@@ -46,7 +46,7 @@ export interface Agent {
 
 /** Answered requests that stay in the journal, with their run folders. */
 const keepAnswered = 200;
-/** After a refusal that only a person can end: a token or queue that is unknown. */
+/** Pause after a refusal that only an operator can resolve: an unknown token or queue. */
 const refusedPauseMs = 15_000;
 const errorPauseMs = 2_000;
 const streamsEveryMs = 5_000;
@@ -73,13 +73,13 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
     kill() {
       stopping.abort();
       loop.endPrograms();
-      // What is being written is cut off, as it would be.
+      // Closing the journal cuts off writes in progress, as a power cut does.
       journal.close();
     },
   };
 }
 
-/** The same after a restart, so that the server knows who claims again. */
+/** Stays the same after a restart, so that the server recognises a repeated claim. */
 function clientIdOf(directory: string, newId: () => string): string {
   const file = join(directory, 'client-id');
   try {
@@ -111,7 +111,7 @@ class Loop {
   readonly #connection: Connection;
   readonly #signal: AbortSignal;
   readonly #claimSeconds: number;
-  /** Process groups that this agent started and that may still hold something. */
+  /** Process groups that this agent started and that may still run. */
   readonly #groups = new Set<number>();
   #running: { run: string; attempt: () => number } | undefined;
 
@@ -135,7 +135,9 @@ class Loop {
     }
   }
 
-  /** A4: no error ends the loop. The request comes again when its claim ends; the pause keeps a lasting error from filling logs. */
+  /**
+   * A4: no error ends the loop. The request is offered again when its claim ends. The pause limits repeated log lines.
+   */
   async #surviving(step: () => Promise<void>): Promise<void> {
     try {
       await step();
@@ -146,7 +148,7 @@ class Loop {
     }
   }
 
-  /** What a run started may outlive it and still write. */
+  /** Trims the streams of all runs, because processes that a run started may outlive it and still write. */
   async watchStreams(): Promise<void> {
     for (;;) {
       await sleep(streamsEveryMs, undefined, { signal: this.#signal });
@@ -154,14 +156,14 @@ class Loop {
     }
   }
 
-  /** As when the power goes: what runs is gone with its children. */
+  /** Kills the running programs with their children, as a power cut does. */
   endPrograms(): void {
     const running = this.#running;
     if (running) {
       try {
         this.#groups.add(Number(readlinkSync(join(running.run, `started.${running.attempt()}`))));
       } catch {
-        // It has not begun.
+        // The attempt has not begun.
       }
     }
     for (const pid of this.#groups) if (pid > 1) signalGroup(pid, 'SIGKILL');
@@ -176,7 +178,7 @@ class Loop {
     try {
       await this.#patiently('posting to the server', () => this.#connection.post({ body, signal: this.#signal }));
     } catch (error) {
-      // Trying again would block the queue behind it for ever; what was said is in the journal and in this line.
+      // Retrying would block the queue behind it forever. The message stays in the journal and in this log line.
       if (!(error instanceof RefusedError) || mayYetSucceed(error)) throw error;
       this.#options.log.error({ err: error }, 'the server refused what this host said; it goes on without');
     }
@@ -195,7 +197,7 @@ class Loop {
           worthwhile: (error) => !(error instanceof RefusedError) || error.status >= 500,
         },
       );
-      // A server that does not wait must not be asked without a pause.
+      // Pause when the server answers without waiting, so that the agent does not poll in a tight loop.
       if (!offer && performance.now() - asked < 500) await sleep(1_000, undefined, { signal: this.#signal });
       return offer;
     } catch (error) {
@@ -214,7 +216,7 @@ class Loop {
     if (!request) {
       const { mistake = 'it cannot be read' } = offer;
       this.#options.log.error({ message: message_id, mistake }, 'a request cannot be read; the answer says so');
-      // The id of the message is the id of the request, unless a user posted it.
+      // The message id is the request id, unless a user posted the message.
       await this.#say(
         notRun(message_id, this.#options.now(), `the agent cannot read the request: ${mistake}`) as unknown as Json,
       );
@@ -239,7 +241,7 @@ class Loop {
     try {
       this.#journal.put(entry);
     } catch (cause) {
-      // J3. Nothing was started, so the answer needs no journal.
+      // J3: the program was not started, so the answer need not be in the journal.
       const why = cause instanceof Error ? cause.message : String(cause);
       const error = `the agent did not start it, because its journal could not be written (is the disk full?): ${why}`;
       return this.#answer({ ...entry, result: entry.result ?? notRun(request.id, this.#options.now(), error) });
@@ -247,18 +249,18 @@ class Loop {
     await this.#finish(entry);
   }
 
-  /** What an earlier life of this agent left open. */
+  /** Resumes a request that was open when the agent last stopped. */
   async #resume(entry: Entry): Promise<void> {
     if (entry.state === 'finished') return this.#answer(entry);
     if (entry.state === 'started' && (await this.#mayGoOn(entry))) return this.#finish(entry);
-    // It may no longer be wanted: it is done when it is offered again, which giving it back makes happen at once.
+    // The request may be obsolete. Release its claim, so that the server offers it again at once if it is still needed.
     const { claim_id } = entry;
     if (claim_id !== null) {
       await this.#patiently('giving a claim back', () => this.#connection.release({ claim_id, signal: this.#signal }));
     }
   }
 
-  /** True when its program runs, or ended while nobody looked. */
+  /** True when its program still runs, or ended while no agent was running. */
   async #mayGoOn({ id, attempts }: Entry): Promise<boolean> {
     const run = runFolder(this.#options.directory, id);
     if ((await statusOf(run, attempts)) !== undefined) return true;
@@ -287,7 +289,7 @@ class Loop {
           now,
           signal: this.#signal,
           onGroup: (pid) => this.#groups.add(pid),
-          // Once is enough, and not worth waiting for: the response tells the same.
+          // Send it once and do not wait for it, because the response reports the same time.
           onStarted: (at) =>
             told.push(
               this.#connection
@@ -322,7 +324,7 @@ class Loop {
     for (const id of this.#journal.trim(keepAnswered)) await removeRun(directory, id);
   }
 
-  /** Keeps the claim while a program runs. A claim that is lost does not stop it: the answer is still wanted. */
+  /** Keeps the claim while a program runs. A lost claim does not stop the program, because its answer still counts. */
   async #beat({ claim_id, id }: Entry, signal: AbortSignal): Promise<void> {
     if (claim_id === null) return;
     const ttl = this.#claimSeconds;

@@ -1,10 +1,10 @@
 /**
- * A program that outlives its agent: run detached under a few lines of `sh` that write down how it ended.
+ * Runs a program that outlives its agent, detached under a few lines of `sh` that record its exit status.
  *
- * V1 An attempt starts at most once: the wrapper begins by making a symbolic link `started.<n>` to its own process id,
- *    which only one process can make. An agent that must know whether an attempt began tries to make it first.
+ * V1 An attempt starts at most once: the wrapper first creates a symbolic link `started.<n>` to its own process id,
+ *    which only one process can create. An agent that must know whether an attempt began tries to create the link itself.
  * V2 The exit status is the target of the symbolic link `status.<n>` before the wrapper is gone, unless it was killed.
- * V3 A process is only taken for the wrapper while its command line names this run: ids are used again.
+ * V3 A process counts as the wrapper only while its command line names this run, because process ids are reused.
  */
 import { execFile, spawn } from 'node:child_process';
 import { mkdir, readFile, readlink, symlink } from 'node:fs/promises';
@@ -15,21 +15,21 @@ import { readWhole } from './output.ts';
 import { workFolder } from './run-folder.ts';
 
 export interface Program {
-  /** Executed as it is: no shell looks at it. */
+  /** Executed directly, without a shell. */
   readonly command: readonly [string, ...string[]];
   readonly environment: Readonly<Record<string, string>>;
 }
 
 export type Ending =
   | { readonly kind: 'exited'; readonly status: number }
-  /** It is gone and left no status: the power was cut, or somebody killed it. */
+  /** The program ended without a status: the power was cut, or a user killed it. */
   | { readonly kind: 'vanished' };
 
 /**
- * The status is a symbolic link too: it is there whole or not at all, and needs no space on a disk that is full. The streams
- * are appended to, so that the agent can shorten them meanwhile.
+ * The status is a symbolic link too: it is created atomically and needs no space on a full disk. The streams are opened
+ * for appending, so that the agent can trim them meanwhile.
  *
- * A trap that does nothing is reset in the child, so that a signal to the group ends the program and not its witness.
+ * A trap that does nothing is reset in the child, so that a signal to the group ends the program and not the wrapper.
  */
 const wrapper = `
 trap : TERM INT HUP
@@ -39,7 +39,7 @@ ln -s "$$" "$run/started.$attempt" 2>/dev/null || exit 0
 status=$?
 ln -s "$status" "$run/status.$attempt" || { rm -f "$run/stdin" && ln -s "$status" "$run/status.$attempt"; }
 `;
-/** What stands where a process id would, when an agent made sure that an attempt never begins. */
+/** The target of `started.<n>` instead of a process id, when an agent has revoked the attempt. */
 const revoked = 'revoked';
 const lookEveryMs = 100;
 const patienceLooks = 150;
@@ -61,7 +61,7 @@ export async function launch(options: { run: string; attempt: number; program: P
   child.unref();
 }
 
-/** Undefined while it is not known to have started. */
+/** The process id of the wrapper. Undefined until the attempt is known to have started. */
 export async function wrapperOf(run: string, attempt: number): Promise<number | undefined> {
   try {
     const target = await readlink(join(run, `started.${attempt}`));
@@ -71,7 +71,7 @@ export async function wrapperOf(run: string, attempt: number): Promise<number | 
   }
 }
 
-/** Makes sure that an attempt which has not begun never will. False: it has begun. */
+/** Prevents an attempt from beginning. False when it has already begun. */
 export async function revoke(run: string, attempt: number): Promise<boolean> {
   const mark = join(run, `started.${attempt}`);
   try {
@@ -87,17 +87,17 @@ export async function revoke(run: string, attempt: number): Promise<boolean> {
 
 export async function statusOf(run: string, attempt: number): Promise<number | undefined> {
   const mark = join(run, `status.${attempt}`);
-  // Earlier versions wrote it into a file; their program may still have run when this agent was installed.
+  // Earlier versions wrote the status into a file. Their program may still run after an upgrade of the agent.
   const text = await readlink(mark).catch(async () => (await readWhole(mark, 16).catch(() => '')).toString().trim());
   return /^\d{1,3}$/.test(text) ? Number(text) : undefined;
 }
 
-/** Waits for the end of an attempt that began, whoever began it. */
+/** Waits for the end of an attempt, including one that an earlier agent process began. */
 export async function awaitEnd(options: {
   run: string;
   attempt: number;
   signal: AbortSignal;
-  /** Called at every look. */
+  /** Called at every poll. */
   whileItRuns: () => Promise<void>;
 }): Promise<Ending> {
   const { run, attempt, signal, whileItRuns } = options;
@@ -105,12 +105,12 @@ export async function awaitEnd(options: {
     signal.throwIfAborted();
     const status = await statusOf(run, attempt);
     if (status !== undefined) return { kind: 'exited', status };
-    // Short scripts are the common case: look often at first.
+    // Short scripts are the common case, so poll often at first.
     await sleep(Math.min(lookEveryMs, 5 + looks * 2), undefined, { signal });
     await whileItRuns();
     const pid = await wrapperOf(run, attempt);
     if (pid === undefined) {
-      // It was launched and never began: killed on its first line. Nobody can begin it after this.
+      // The wrapper was killed on its first line, before the attempt began. Revoking it keeps it from beginning later.
       if (looks > patienceLooks && (await revoke(run, attempt))) return { kind: 'vanished' };
       continue;
     }
@@ -141,7 +141,7 @@ async function commandLineOfPs(pid: number): Promise<string> {
   }
 }
 
-/** The whole process group. False when there is none any more. */
+/** Signals the whole process group. False when the group no longer exists. */
 export function signalGroup(pid: number, name: 'SIGTERM' | 'SIGKILL'): boolean {
   try {
     process.kill(-pid, name);

@@ -1,4 +1,4 @@
-/** The one account that the lab has, and the roles that every Redfish service defines. */
+/** The only account of the lab, and the roles that every Redfish service defines. */
 import { pathOf, root, type ById, type Endpoint } from './endpoint.ts';
 import { notFound } from './errors.ts';
 import { tagged } from './etag.ts';

@@ -1,4 +1,4 @@
-/** The Redfish endpoint in front of all machines, as the controller of an enclosure has it. */
+/** The Redfish endpoint in front of all machines, like the controller of an enclosure. */
 import fastify, { type FastifyHttpOptions, type FastifyInstance } from 'fastify';
 import type { Server } from 'node:http';
 import type { Logger } from 'pino';
@@ -22,11 +22,11 @@ export interface RedfishOptions {
   readonly log: Logger;
   readonly sessionLimit?: number;
   readonly sessionTimeoutMs?: number;
-  /** With one, it speaks HTTPS. */
+  /** Enables HTTPS. */
   readonly certificate?: Certificate | undefined;
 }
 
-/** Entry of the standard that needs no authentication: how else would a client find where to log in. */
+/** The paths that the standard leaves without authentication, because clients find there where to log in. */
 const open = new Set(['/redfish', root, `${root}/odata`, `${root}/$metadata`]);
 
 export function createRedfish(options: RedfishOptions): FastifyInstance {
@@ -48,11 +48,11 @@ export function createRedfish(options: RedfishOptions): FastifyInstance {
       if (socket.writable) socket.end(error.code === 'HPE_INVALID_METHOD' ? unknownMethod : badRequest);
       else socket.destroy();
     },
-    // Fastify's types tell HTTP from HTTPS by this option; everything below is the same for both.
+    // Fastify's types distinguish HTTP from HTTPS by this option. The code below is the same for both.
     ...((options.certificate && { https: options.certificate }) as FastifyHttpOptions<Server> | undefined),
   });
   followProtocol(app);
-  // Some clients send no body with `Content-Type: application/json`; a controller does not mind.
+  // Some clients send `Content-Type: application/json` without a body. Real controllers accept that.
   app.removeContentTypeParser('application/json');
   app.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, text, done) => {
     try {

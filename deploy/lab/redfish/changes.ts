@@ -1,4 +1,4 @@
-/** What clients may change in a machine, checked before anything is done. Pure: from a body to the change, or a refusal. */
+/** Checks the changes that a client requests before any is made. Pure: from a body to the change, or a refusal. */
 import { isObject } from '@anneal/contracts/json.ts';
 import { resetTypes, type ResetType } from '../machine.ts';
 import {
@@ -21,7 +21,7 @@ export function bodyOf(value: unknown): Body {
 }
 
 export function resetTypeOf(body: Body): ResetType {
-  // The standard's default is left to the implementation; a push of the button would be the least expected here.
+  // The standard leaves the default to the implementation. Pushing the power button would be the least expected.
   const type = body['ResetType'] ?? 'On';
   return oneOf(resetTypes, type, 'ResetType');
 }
@@ -62,11 +62,11 @@ function bootChangeOf(body: Body, machine: MachineState): BootOverride {
     throw wrongValue('Boot/HttpBootUri', uri, 'http and https addresses');
   if (target === 'UefiHttp' && mode === 'Legacy')
     throw wrongValue('Boot/BootSourceOverrideMode', mode, 'UEFI, for UefiHttp');
-  // A target of None is no override, whatever else is said.
+  // A target of None disables the override, whatever the other fields contain.
   return { target, mode, enabled: target === 'None' ? 'Disabled' : enabled, httpBootUri: uri };
 }
 
-/** @throws RedfishError when it is not an address that a machine could load from. */
+/** @throws RedfishError when a machine cannot load from the address. */
 export function imageOf(body: Body): string {
   const { Image: image } = body;
   if (image === undefined) {

@@ -1,4 +1,4 @@
-/** What the routes of the endpoint share. */
+/** Types and look-ups that the routes of the endpoint share. */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Faults } from '../faults.ts';
 import type { Machine } from '../machine.ts';
@@ -23,7 +23,7 @@ export const pathOf = (request: FastifyRequest): string => {
   return path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path;
 };
 
-/** By name or UUID. @throws RedfishError 404 */
+/** Finds a machine by name or UUID. @throws RedfishError 404 */
 export function machineAt({ machines }: Endpoint, request: FastifyRequest<ById>): Machine {
   const { id } = request.params;
   const machine = machines.get(id) ?? [...machines.values()].find((entry) => entry.state.uuid === id);

@@ -1,4 +1,4 @@
-/** Errors as Redfish says them: one extended message of the Base registry. */
+/** Errors in Redfish's format: one extended message of the Base registry. */
 
 export class RedfishError extends Error {
   override readonly name = 'RedfishError';

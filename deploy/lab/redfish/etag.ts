@@ -13,7 +13,7 @@ export function tagged(request: FastifyRequest, reply: FastifyReply, body: objec
   return reply.send({ ...body, '@odata.etag': tag });
 }
 
-/** A weak tag of the same content is taken too: clients are known to mix them up. */
+/** Also accepts a weak tag of the same content, because some clients confuse weak and strong tags. */
 export function requireMatch(request: FastifyRequest, body: object): void {
   const wanted = request.headers['if-match'];
   if (wanted === undefined || wanted === '*') return;

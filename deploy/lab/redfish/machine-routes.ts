@@ -52,7 +52,7 @@ export function machineRoutes(endpoint: Endpoint): void {
     if (!ignored && faultsOf(machine)?.dropsMedia) machine.setMedia(null);
     const fails = faultsOf(machine)?.takeFailedReset() ?? false;
     const done = ignored || fails ? Promise.resolve() : machine.reset(type);
-    // Real controllers differ; every third of ours answers with a task.
+    // Real controllers differ, so every third machine answers with a task.
     if (names.indexOf(machine.state.name) % 3 !== 2) return reply.code(204).send();
     const name = `Reset ${type} of ${machine.state.name}`;
     const task = tasks.start(name, fails ? Promise.reject(new Error('The power supply did not follow.')) : done);

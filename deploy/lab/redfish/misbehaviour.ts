@@ -1,4 +1,4 @@
-/** Faults of one controller in the endpoint of all: what is armed for a machine happens to each request about it. */
+/** Faults of single controllers behind the shared endpoint: a fault of a machine affects every request about it. */
 import { randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -1,13 +1,13 @@
-/** What the Redfish protocol asks of every address: methods, versions, query parameters and headers. */
+/** Rules of the Redfish protocol for every address: methods, versions, query parameters and headers. */
 import type { FastifyInstance } from 'fastify';
 import { pathOf } from './endpoint.ts';
 import { notFound, RedfishError } from './errors.ts';
 
-/** An unknown method does not get as far as a route: this is the whole answer on the socket. */
+/** The raw answer to an unknown method, sent on the socket because such a request reaches no route. */
 export const unknownMethod =
   'HTTP/1.1 501 Not Implemented\r\nOData-Version: 4.0\r\nContent-Length: 0\r\nConnection: close\r\n\r\n';
 
-/** To be called before the first route is added. */
+/** Call it before adding the first route. */
 export function followProtocol(app: FastifyInstance): void {
   const methods = new Map<string, Set<string>>();
   app.addHook('onRoute', ({ url, method }) => {

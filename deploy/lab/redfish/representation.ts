@@ -1,4 +1,4 @@
-/** What a machine looks like in Redfish. Pure: from its state to the documents. */
+/** The Redfish documents of a machine. Pure: from its state to the documents. */
 import type { Machine } from '../machine.ts';
 import { resetTypes } from '../machine.ts';
 import { bootTargets, type MachineState } from '../machine-state.ts';
@@ -124,7 +124,7 @@ export function chassis(machine: Machine): object {
   });
 }
 
-/** `owner` is the system or the manager under which it is asked for: newer firmware has it there, older here. */
+/** @param owner the system (newer firmware) or the manager (older firmware) that the client asked. */
 export function virtualMedia(machine: Machine, owner: string): object {
   const path = `${owner}/VirtualMedia/Cd`;
   const { media } = machine.state;

@@ -4,7 +4,7 @@ import { link, resource } from './representation.ts';
 
 const root = '/redfish/v1';
 
-/** The same machines are the same service, after a restart too. */
+/** The same set of machines keeps the same service UUID after a restart. */
 export function serviceUuid(uuids: readonly string[]): string {
   const hex = createHash('sha256').update(uuids.join()).digest('hex');
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`;

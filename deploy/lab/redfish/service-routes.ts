@@ -1,4 +1,4 @@
-/** The service itself: its root, who is logged in, and what takes long. */
+/** Routes of the service itself: its root, its sessions and its tasks. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { bodyOf } from './changes.ts';
 import { pathOf, root, type ById, type Endpoint } from './endpoint.ts';
@@ -59,7 +59,7 @@ export function serviceRoutes({ app, machines, sessions, tasks }: Endpoint): voi
       .headers({ 'x-auth-token': session.token, location: `${sessionPath}/${session.id}` })
       .send(showSession(session));
   };
-  // The standard lets clients post to the members as well.
+  // The standard also lets clients post to the collection's members.
   app.post(sessionPath, login);
   app.post(`${sessionPath}/Members`, login);
   app.get<ById>(`${sessionPath}/:id`, (request) => {

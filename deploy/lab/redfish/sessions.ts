@@ -1,4 +1,4 @@
-/** Who is asking: sessions with a token and an end, and Basic authentication. */
+/** Authentication: sessions with a token and an expiry, and HTTP Basic. */
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { RedfishError } from './errors.ts';
 
@@ -31,7 +31,7 @@ export class Sessions {
     return this.#credentials.username;
   }
 
-  /** A controller that restarts forgets them. */
+  /** Ends all sessions, as a restart of a controller does. */
   endAll(): void {
     this.#sessions.clear();
   }

@@ -1,4 +1,4 @@
-/** Long actions as tasks: some controllers answer 202 with a monitor to watch, others 204 at once. */
+/** Long actions as tasks. Some controllers answer 202 with a monitor to poll, others 204 at once. */
 import { resource } from './representation.ts';
 
 interface Task {
@@ -6,7 +6,7 @@ interface Task {
   readonly name: string;
   readonly startedAt: Date;
   endedAt: Date | undefined;
-  /** Why it did not do what it was to do. */
+  /** Why the task failed. */
   failed: string | undefined;
 }
 
@@ -28,7 +28,7 @@ export class Tasks {
       task.failed = error instanceof Error ? error.message : String(error);
       end();
     });
-    // Controllers keep a short history; the oldest goes first.
+    // Controllers keep a short history. Drop the oldest task first.
     const [oldest] = this.#tasks.keys();
     if (this.#tasks.size > 200 && oldest !== undefined) this.#tasks.delete(oldest);
     return task;

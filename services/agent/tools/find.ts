@@ -3,7 +3,7 @@ import { findHook, hooksIn, hookTool } from './hook.ts';
 import { scriptTool } from './script.ts';
 import type { Tool } from './tool.ts';
 
-/** Where hooks are looked for: the administrator's choice, then the agent's own folder, then where packages put them. */
+/** The folders of hooks in search order: the operator's choice, the agent's own folder, then those of packages. */
 export const hookFolders = (directory: string, environment: Readonly<Record<string, string>>): string[] => [
   ...(environment.HEAT_CONFIG_HOOKS === undefined ? [] : [environment.HEAT_CONFIG_HOOKS]),
   join(directory, 'hooks'),
@@ -15,7 +15,7 @@ export async function findTool(
   folders: readonly string[],
   group: string,
 ): Promise<{ tool: Tool } | { unknown: string }> {
-  // A hook of that name wins: a host may have its own way of running scripts.
+  // A hook of that name wins over the built-in tool, because a host may run scripts in its own way.
   const hook = await findHook(folders, group);
   if (hook !== undefined) return { tool: hookTool(hook) };
   if (group === 'script') return { tool: scriptTool };

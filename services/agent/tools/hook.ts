@@ -1,6 +1,6 @@
 /**
- * Any other tool, by a hook in the form of heat-agents: an executable that reads the deployment as JSON on its standard
- * input and writes the result as JSON on its standard output; its standard error is its log.
+ * Runs any other tool through a heat-agents hook: an executable that reads the deployment as JSON on its standard input
+ * and writes the result as JSON on its standard output. Its standard error is its log.
  */
 import { access, constants, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ import type { Json } from '@anneal/contracts/json.ts';
 import { readWhole } from '../output.ts';
 import { asText, type Tool, type ToolResult } from './tool.ts';
 
-/** A result travels in one post, which holds less. */
+/** Limit for the standard output of a hook. A result is sent in one post, which holds less. */
 const signalLimitBytes = 1024 * 1024;
 
 export function hookTool(executable: string): Tool {
@@ -29,7 +29,7 @@ export function hookTool(executable: string): Tool {
   };
 }
 
-/** Hooks expect text where the input says so, and options to be there. */
+/** Converts inputs declared as text to text, because hooks expect that. They also expect `options` to be present. */
 function deploymentOf(request: HostRequest): Json {
   const inputs = request.inputs.map((input) => ({
     ...input,
@@ -38,7 +38,7 @@ function deploymentOf(request: HostRequest): Json {
   return { ...request, inputs } as unknown as Json;
 }
 
-/** What the hook says wins over how it exited; a hook that says nothing readable is reported as it is. */
+/** The result that a hook writes wins over its exit status. Unreadable output is reported unchanged. */
 export function readSignal(stdout: string, status: number): ToolResult {
   if (stdout.trim() === '') return { status_code: status, outputs: {}, stdout: '' };
   let signal: Json;
@@ -59,7 +59,7 @@ export function readSignal(stdout: string, status: number): ToolResult {
   };
 }
 
-/** As heat-agents looks for hooks: the first folder that has one; other characters of the group are dropped. */
+/** Finds a hook like heat-agents: in the first folder that has one, with special characters of the group dropped. */
 export async function findHook(folders: readonly string[], group: string): Promise<string | undefined> {
   const name = group.replaceAll(/[^\w-]/g, '');
   if (name === '') return undefined;

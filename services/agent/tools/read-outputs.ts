@@ -1,4 +1,4 @@
-/** The outputs of a script: what it wrote to `$heat_outputs_path.<name>`. Whatever it left there, reading it ends. */
+/** Reads the outputs of a script from `$heat_outputs_path.<name>`. Reading ends whatever the script left there. */
 import { lstat, opendir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { HostRequest } from '@anneal/contracts/configuration.ts';
@@ -6,12 +6,12 @@ import type { JsonObject } from '@anneal/contracts/json.ts';
 import { readWhole, UnreadableError } from '../output.ts';
 
 export const outputsName = 'output';
-/** Larger results belong into a file or an object store; the template gets where. */
+/** Limit for one output. Larger results belong in a file or an object store, with their address as the output. */
 const outputLimitBytes = 64 * 1024;
 const mostOutputs = 256;
-/** So many names are looked at in the folder of a run; a script that makes more is at fault. */
+/** The most names that are read in the folder of a run. A script that creates more is at fault. */
 const mostNames = 20_000;
-/** As many mistakes as an error needs to be understood. */
+/** The most mistakes that one error lists. */
 const mostMistakes = 10;
 
 export interface Outputs {
@@ -70,7 +70,7 @@ function reasonOf(error: unknown, file: string): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Outputs are text; one that was declared as JSON is read as such where it is. */
+/** Returns an output as text, or as JSON when it is declared as JSON and parses. */
 function typed(text: string, type: string | undefined): JsonObject[string] {
   if (type !== 'Json') return text;
   try {

@@ -1,6 +1,6 @@
 /**
- * A script in any language: its first line names the interpreter, `/bin/sh` where it names none. Inputs are environment
- * variables; an output is what the script writes to `$heat_outputs_path.<name>`.
+ * Runs a script in any language. Its first line names the interpreter; the default is `/bin/sh`. Inputs are environment
+ * variables. The script writes an output to `$heat_outputs_path.<name>`.
  */
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -12,7 +12,7 @@ export const scriptTool: Tool = {
   async prepare({ request, run, environment }) {
     const text = asText(request.config);
     const file = join(run, 'config');
-    // A file that is left from an earlier attempt may be in use: it is replaced, not written into.
+    // A file from an earlier attempt may be in use, so replace it instead of overwriting it.
     await rm(file, { force: true });
     await writeFile(file, text, { mode: 0o700 });
     await writeFile(join(run, 'stdin'), '');
@@ -33,8 +33,8 @@ export const scriptTool: Tool = {
 };
 
 /**
- * As the kernel reads the first line: a program and at most one argument. The file is not executed itself, because a
- * process that forks at this moment still has it open for writing, and then it is “busy”.
+ * Reads the first line like the kernel: a program and at most one argument. The agent does not execute the file itself,
+ * because a process that forks at this moment may still have it open for writing, and the kernel then reports “busy”.
  */
 export function interpreterOf(text: string): [string, ...string[]] {
   const line = /^#![ \t]*(\S+)(?:[ \t]+(\S.*?))?[ \t\r]*(?:\n|$)/.exec(text);

@@ -7,25 +7,25 @@ export interface ToolContext {
   readonly request: HostRequest;
   /** The folder of this run; also its working folder. */
   readonly run: string;
-  /** What the host gives to every program. Holds no secret of the agent. */
+  /** The environment that the host gives to every program. Holds no secret of the agent. */
   readonly environment: Readonly<Record<string, string>>;
 }
 
 export interface ToolResult {
   readonly status_code: number;
   readonly outputs: JsonObject;
-  /** Given where the tool says itself what the streams were, as hooks do. */
+  /** Set when the tool reports its streams itself, as hooks do. */
   readonly stdout?: string;
   readonly stderr?: string;
   readonly error?: string;
 }
 
 export interface Tool {
-  /** Writes what the program needs into the folder of the run. May be done again. */
+  /** Writes the files that the program needs into the folder of the run. Safe to repeat. */
   prepare(context: ToolContext): Promise<Program>;
-  /** After the program ended by itself. */
+  /** Collects the result after the program ended by itself. */
   collect(context: ToolContext & { status: number }): Promise<ToolResult>;
 }
 
-/** Values of the environment are text: what is not text travels as JSON. */
+/** Text as it is, other values as JSON, because environment variables hold text. */
 export const asText = (value: Json): string => (typeof value === 'string' ? value : JSON.stringify(value));
