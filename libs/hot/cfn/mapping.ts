@@ -1,4 +1,4 @@
-/** `Fn::FindInMap`: a value of the Mappings section, by the names of the map, the key and the attribute. */
+/** `Fn::FindInMap`: looks up a value of the Mappings section by the names of the map, the key and the attribute. */
 import type { Json } from '@anneal/contracts/json.ts';
 import { type Entry, type Node, shown, toJson } from '../node.ts';
 
@@ -13,7 +13,7 @@ export function findInMap(
   let found: Node | undefined;
   for (const step of argument) {
     const entry: Entry | undefined = typeof step === 'object' ? undefined : entries?.get(String(step));
-    // The number 5 is not the text 5.
+    // The number 5 is a different key from the text 5.
     found = entry && (entry.key === undefined) === (typeof step === 'string') ? entry.value : undefined;
     if (!found) return { problem: `"Fn::FindInMap" finds nothing under ${argument.map(shown).join(', ')}` };
     entries = found.kind === 'map' ? found.entries : undefined;

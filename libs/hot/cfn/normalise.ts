@@ -1,6 +1,6 @@
 /**
- * CloudFormation's form of a template, as Heat reads it, under HOT's names: sections, keys and the functions that both
- * have. What only CloudFormation has (`Fn::Select`, `Fn::FindInMap` …) keeps its name and is worked out by it.
+ * Rewrites a template in CloudFormation's form, as Heat reads it, to HOT's names: sections, keys and the functions that
+ * both have. Functions that only CloudFormation has (`Fn::Select`, `Fn::FindInMap` …) keep their names.
  */
 import type { Source } from '@anneal/contracts/plan.ts';
 import { type Mistakes, nearestName } from '../mistakes.ts';
@@ -36,7 +36,7 @@ const outputKeys: Readonly<Record<string, string>> = {
   Description: 'description',
   Condition: 'condition',
 };
-/** They mean something in a condition only. */
+/** Functions that are calls only inside a condition. */
 const conditionFunctions: Readonly<Record<string, string>> = {
   'Fn::Equals': 'equals',
   'Fn::Not': 'not',
@@ -46,7 +46,7 @@ const conditionFunctions: Readonly<Record<string, string>> = {
 
 export interface Normalised {
   readonly root: MapNode;
-  /** The maps that stand for calls. Any other map with a function's name from HOT is a map and nothing else. */
+  /** The maps that are calls. Any other map is data, even when its key is the name of a HOT function. */
   readonly calls: ReadonlySet<Node>;
 }
 
@@ -101,7 +101,7 @@ class Reader {
     const entries = new Map<string, Entry>();
     for (const [key, { at, value }] of node.entries) {
       const known = Object.hasOwn(keys, key) && (key !== 'Condition' || this.#hasConditions);
-      // There may be more than is read.
+      // Ignore keys that the engine does not read.
       if (!known) continue;
       if (key === 'Properties' && isNull(value))
         this.#mistakes.add({ code: 'WrongType', message: 'Properties type must be object', path: 'Resources', at });
@@ -149,7 +149,7 @@ class Reader {
     return node;
   }
 
-  /** A resource first, else a parameter. */
+  /** Resolves a reference: to a resource if one has the name, else to a parameter. */
   #reference(node: Node): string {
     if (node.kind === 'list') {
       const message = 'The argument to "Ref" must be a name, not a list';

@@ -1,4 +1,4 @@
-/** A parameter in CloudFormation's form as one in HOT's. */
+/** Converts a parameter in CloudFormation's form to one in HOT's. */
 import { type Mistakes, nearestName } from '../mistakes.ts';
 import { type Entry, type Node } from '../node.ts';
 
@@ -66,13 +66,13 @@ export function parametersOf(node: Node, name: string, mistakes: Mistakes): Node
   return { kind: 'map', entries, at: node.at };
 }
 
-/** Whatever is not the word true hides nothing. */
+/** Hides the parameter only when the value is the word true. */
 function hiddenOf({ at, value }: Entry): Entry {
   const isHidden = value.kind === 'scalar' && String(value.value).toLowerCase() === 'true';
   return { at, value: { kind: 'scalar', value: isHidden, at: value.at } };
 }
 
-/** HOT's own words mean nothing here. */
+/** HOT's names of types are invalid here. */
 function typeOf(entry: Entry): Entry {
   const { value } = entry;
   if (value.kind !== 'scalar' || typeof value.value !== 'string') return entry;

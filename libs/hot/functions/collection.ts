@@ -1,4 +1,4 @@
-/** The functions on lists and maps. */
+/** Functions on lists and maps. */
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import { isObject, kindOfValue, shown } from '../node.ts';
 import { isExact } from '../number.ts';
@@ -8,7 +8,7 @@ import type { Work } from '../work.ts';
 import { EqualMap, EqualSet } from './equal.ts';
 import { isEmpty, listOf, mapOf, type TemplateFunction, unnoticed, wrong } from './function.ts';
 
-/** More members than any template has; a product of a few lists would otherwise fill the memory. */
+/** More members than any template has. Without this limit, the product of a few lists could fill the memory. */
 const mostRepeated = 100_000;
 
 const mapMerge: TemplateFunction = {
@@ -109,7 +109,7 @@ const repeat: TemplateFunction = {
     const map = mapOf(argument, 'repeat', ['template', 'for_each']);
     const forEach = map['for_each'] ?? null;
     if (!isObject(forEach)) return wrong('The "for_each" argument to "repeat" must contain a map');
-    // Older versions know nothing of `permutations`, like of any other key that they do not name.
+    // Older versions ignore `permutations`, as they ignore every key that they do not know.
     const permutations =
       scope.templateVersion >= '2017-09-01' ? (Object.hasOwn(map, 'permutations') ? map['permutations'] : true) : true;
     if (typeof permutations !== 'boolean') return wrong('"permutations" should be boolean type for repeat function.');
@@ -152,15 +152,15 @@ function inStep(lists: readonly (Json[] | undefined)[]): Json[][] {
   const [first] = known;
   if (first && known.some((list) => list.length !== first.length))
     wrong('For "repeat" without permutations, all lists must have the same length');
-  // One that is null has no items, so that there are no rows.
+  // A list that is null has no items, so there are no rows.
   return !first || known.length < lists.length ? [] : first.map((_, row) => known.map((list) => list[row] ?? null));
 }
 
-/** Python finds the empty text before, between and after all characters. */
+/** Inserts the text as Python replaces an empty one: before, between and after all characters. */
 const between = (text: string, value: string): string =>
   value + Array.from(text, (character) => character + value).join('');
 
-/** One placeholder of `repeat` and what is put in its place. */
+/** A placeholder of `repeat` and its value. */
 interface Placeholder {
   readonly name: string;
   readonly value: Json;

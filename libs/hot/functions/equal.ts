@@ -1,10 +1,10 @@
-/** Values that Python calls equal, found without comparing each with each. */
+/** Finds values that Python calls equal, without comparing each with each. */
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import { isObject } from '../node.ts';
 import { numberOf } from '../number.ts';
 import { exactEntries } from '../record.ts';
 
-/** The entries of a map by their keys as Python has them: the number 1 is not the text 1, but it is 1.0 and true. */
+/** Entries of a map by keys as Python compares them: the number 1 is not the text 1, but it equals 1.0 and true. */
 export class EqualMap {
   readonly #values: ReadonlyMap<string | undefined, Json>;
 
@@ -18,11 +18,11 @@ export class EqualMap {
   }
 }
 
-/** By `a == b`: deep, and true is 1. */
+/** Set that compares as Python's `a == b`: deeply, and true equals 1. */
 export class EqualSet {
   readonly #keys = new Set<string>();
 
-  /** Whether there was none of it before. */
+  /** Returns true when the value was not in the set yet. */
   add(value: Json): boolean {
     const key = keyOf(value);
     if (key === undefined) return true;
@@ -36,7 +36,7 @@ export class EqualSet {
   }
 }
 
-/** What all equal values share; undefined for what is not even equal to itself. */
+/** Returns a key that equal values share; undefined for a value that does not equal itself. */
 function keyOf(value: Json): string | undefined {
   let isEqualToItself = true;
   const form = (item: Json): Json => {

@@ -1,4 +1,4 @@
-/** What a function of the language is to the evaluator: how it is worked out. Its versions are in `reference.ts`. */
+/** The evaluator's interface to a function of the language. Its versions are in `reference.ts`. */
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import { isObject } from '../node.ts';
 import { numberOf } from '../number.ts';
@@ -8,15 +8,15 @@ import type { Limits } from '../yaql/call.ts';
 export interface Scope {
   /** The value of heat_template_version: functions differ between versions. */
   readonly templateVersion: string;
-  /** Undefined: not known yet. */
+  /** Undefined when not known yet. */
   parameter(name: string): Json | undefined;
-  /** What Heat lets pass in silence (a path that leads nowhere, a null among texts) is wrong. */
+  /** True when input that Heat silently accepts is an error: a path that leads nowhere, a null among texts. */
   readonly strict?: boolean;
-  /** What an expression of yaql may use; Heat's limits when absent. */
+  /** Limits of a yaql expression; Heat's when absent. */
   readonly yaql?: Limits;
-  /** In a nested template: a part of the resource that stands for it. Undefined: not nested. */
+  /** In a nested template: a part of the resource that the nested stack implements. Undefined when not nested. */
   facade?(part: 'metadata' | 'deletion_policy' | 'update_policy'): Json | undefined;
-  /** What `get_resource` gives; undefined while the resource does not exist. */
+  /** Result of `get_resource`; undefined while the resource does not exist. */
   reference(resource: string): Json | undefined;
   /** All attributes of the resource; undefined while it does not exist. */
   attribute(resource: string): JsonObject | undefined;
@@ -24,13 +24,14 @@ export interface Scope {
 
 export interface TemplateFunction {
   readonly name: string;
-  /** Its argument must be written out; what a function gives is not taken. */
+  /** The argument must be literal, not the result of a function. */
   readonly written?: true;
-  /** What it gives comes from outside its arguments. */
+  /** The result comes from outside the arguments. */
   readonly looksUp?: true;
   /**
-   * Works on known arguments; gives undefined when what it looks up is not known yet. What it takes is paid for; what
-   * grows beyond that, it pays for out of `work`. Throws Wrong.
+   * Evaluates the function on known arguments. Returns undefined when a value that it looks up is not known yet. The
+   * caller has paid for reading the argument; the function pays out of `work` for anything that grows beyond it.
+   * @throws Wrong
    */
   evaluate(argument: Json, scope: Scope, work: Work): Json | undefined;
 }
@@ -42,7 +43,7 @@ export function wrong(message: string): never {
   throw new Wrong(message);
 }
 
-/** Says what goes unnoticed unless somebody asks for strictness. */
+/** Reports input that is accepted silently outside strict mode. */
 export function unnoticed({ strict }: Scope, what: () => string): void {
   if (strict) wrong(`strict: ${what()}`);
 }
@@ -66,19 +67,19 @@ export function mapOf(argument: Json, name: string, keys: readonly string[]): Js
   return argument;
 }
 
-/** An own entry of a map, or undefined: `constructor` is a name like any other. */
+/** Returns an own entry of a map, or undefined, because `constructor` is an ordinary name. */
 export function own(map: JsonObject, key: string): Json | undefined {
   return Object.hasOwn(map, key) ? map[key] : undefined;
 }
 
-/** What Python counts as false. */
+/** True for the values that Python counts as false. */
 export function isEmpty(value: Json): boolean {
   if (numberOf(value) !== undefined) return numberOf(value) === 0;
   if (typeof value === 'object' && value !== null) return Object.keys(value).length === 0;
   return value === null || value === false || value === '';
 }
 
-/** Python's `int(value)`; undefined where it fails. */
+/** Python's `int(value)`; undefined when it fails. */
 export function wholeNumber(value: Json): number | undefined {
   if (typeof value === 'boolean') return Number(value);
   if (typeof value === 'string')

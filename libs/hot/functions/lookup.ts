@@ -1,4 +1,4 @@
-/** The functions that read something outside their arguments. */
+/** Functions that read values outside their arguments. */
 import type { Json } from '@anneal/contracts/json.ts';
 import { isObject, shown } from '../node.ts';
 import { isExact } from '../number.ts';
@@ -14,7 +14,7 @@ const getParam: TemplateFunction = {
     if (value === undefined) return undefined;
     let at: Json | undefined = value;
     for (const step of path) at = at === undefined ? undefined : parameterStep(at, step);
-    // Whatever cannot be found is the empty string.
+    // A path that leads nowhere gives the empty string.
     if (at === undefined)
       unnoticed(scope, () => `"get_param" finds nothing under ${[name, ...path].map(shown).join(', ')}`);
     return at === undefined ? '' : at;
@@ -45,7 +45,7 @@ const getAttr: TemplateFunction = {
   looksUp: true,
   evaluate(given, scope) {
     const allAllowed = scope.templateVersion >= '2015-10-15';
-    // A name of one character is as good as a list with it.
+    // A name of one character counts as a list that holds it.
     const argument = allAllowed && typeof given === 'string' && given.length === 1 ? [given] : given;
     if (!Array.isArray(argument)) return wrong('Argument to "get_attr" must be a list');
     const [resource, attribute, ...path] = argument;
@@ -58,7 +58,7 @@ const getAttr: TemplateFunction = {
       return Object.fromEntries(Object.entries(attributes).filter(([name]) => name !== 'show'));
     }
     if (typeof attribute !== 'string') return wrong('The attribute name in "get_attr" must be a string');
-    // The first version walks the path itself, the others hand it to the resource as a key.
+    // The first version walks the path itself; later versions pass it to the resource as a key.
     if (scope.templateVersion >= '2014-10-16' && path.some((step) => isObject(step) || Array.isArray(step)))
       return wrong('Path components in attributes must be strings');
     const found = walkAttribute(own(attributes, attribute) ?? null, path);
@@ -68,7 +68,7 @@ const getAttr: TemplateFunction = {
   },
 };
 
-/** Whatever cannot be found is null, and indexes are integers here. */
+/** Follows a path into an attribute. A missing part is null, and indexes are integers. */
 export function walkAttribute(value: Json, path: readonly Json[]): Json {
   return path.reduce<Json>((at, step) => attributeStep(at, step) ?? null, value);
 }
@@ -80,7 +80,7 @@ function attributeStep(value: Json, step: Json): Json | undefined {
   return isIndex && (Array.isArray(value) || typeof value === 'string') ? value.at(index) : undefined;
 }
 
-/** Becomes a literal when the template is compiled, so that a plan needs no files. */
+/** `get_file` becomes a literal when the template is compiled, so that a plan needs no files. */
 const getFile: TemplateFunction = {
   name: 'get_file',
   evaluate: () => wrong('"get_file" can only be worked out when the template is compiled'),

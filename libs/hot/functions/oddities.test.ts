@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { compiled } from '../testing.ts';
 import { evaluate } from '../evaluate.ts';
 
-/** What each function comes to in a version; a row without `is` is refused. */
+/** The result of each function in a version. A row without `is` is refused. */
 interface Row {
   readonly is?: Json;
 }

@@ -1,6 +1,7 @@
 /**
- * The functions of the language, one row each: where and in which versions it stands, what it takes, what surprises, and
- * an example that the tests work out. `anneal template functions` and docs/reference/functions.md are made from it.
+ * The functions of the language, one row each: where and in which versions it is allowed, what it takes, its oddities,
+ * and an example that the tests evaluate. `anneal template functions` and docs/reference/functions.md are generated
+ * from it.
  */
 import type { Json } from '@anneal/contracts/json.ts';
 import type { Version } from '../version.ts';
@@ -8,19 +9,22 @@ import type { Version } from '../version.ts';
 export interface FunctionRow {
   readonly name: string;
   readonly since: Version;
-  /** First version that refuses it by name. */
+  /** First version that refuses the function by name. */
   readonly until?: Version;
   /** In values (properties, metadata, outputs), in conditions, or in both. */
   readonly stands: 'values' | 'conditions' | 'both';
-  /** In conditions, where that is later than in values. */
+  /** First version that allows it in conditions, when later than in values. */
   readonly conditionsSince?: Version;
   readonly takes: string;
   readonly oddities: readonly string[];
-  /** On the resource and the parameters of {@link exampleScope}; `gives` is absent where the value is the server's to say. */
+  /**
+   * Uses the resource and the parameters of {@link exampleScope}. `gives` is absent when only the server knows the
+   * value.
+   */
   readonly example: { readonly call: Json; readonly gives?: Json };
 }
 
-/** What the examples see. */
+/** The values that the examples can read. */
 export const exampleScope = {
   parameters: { zone: 'eu', names: ['web', 'db'], ports: { http: 80 } },
   references: { server: '5f3a' },

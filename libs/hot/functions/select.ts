@@ -1,4 +1,4 @@
-/** The functions that the first versions took over from CloudFormation. Later versions know them only to refuse them. */
+/** Functions that the first versions took over from CloudFormation. Later versions refuse them by name. */
 import type { Json } from '@anneal/contracts/json.ts';
 import { parseJsonText } from '../json-text.ts';
 import { isObject, kindOfValue, shown, toRecord } from '../node.ts';
@@ -71,7 +71,7 @@ const split: TemplateFunction = {
 
 const base64: TemplateFunction = {
   name: 'Fn::Base64',
-  // It is the identity in Heat: what reads the value does the encoding.
+  // Heat returns the text unchanged; the reader of the value encodes it.
   evaluate: (argument) => (typeof argument === 'string' ? argument : wrong('"Fn::Base64" takes a string')),
 };
 
@@ -113,7 +113,7 @@ const memberListToMap: TemplateFunction = {
   },
 };
 
-/** As `str_replace` of the first versions, with its arguments in a list. */
+/** Replaces as `str_replace` of the first versions does, with its arguments in a list. */
 const replace: TemplateFunction = {
   name: 'Fn::Replace',
   evaluate(argument, scope, work) {
@@ -122,7 +122,7 @@ const replace: TemplateFunction = {
   },
 };
 
-/** There is one zone, of the name that the compute service gives it. */
+/** Heat has one zone, with the name that the compute service gives it. */
 const zones: TemplateFunction = {
   name: 'Fn::GetAZs',
   evaluate: () => ['nova'],

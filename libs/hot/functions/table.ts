@@ -1,4 +1,4 @@
-/** Every function by name. The versions that know it stand in its row of `reference.ts`. */
+/** Every function by name. Its row in `reference.ts` says which versions know it. */
 import { collectionFunctions } from './collection.ts';
 import type { TemplateFunction } from './function.ts';
 import { lookups } from './lookup.ts';
@@ -14,14 +14,14 @@ export const functions: ReadonlyMap<string, TemplateFunction> = new Map(
 
 const rows = new Map(functionRows.map((row) => [row.name, row]));
 
-/** What may stand in a condition, since which version. */
+/** Functions allowed in a condition, with the version that introduces each. */
 export const conditionFunctions: ReadonlyMap<string, Version> = new Map(
   functionRows.flatMap(({ name, stands, since, conditionsSince = since }) =>
     stands === 'values' ? [] : [[name, conditionsSince] as const],
   ),
 );
 
-/** Names that mean something in some version or dialect: in a version that lacks them they are ordinary keys. */
+/** Names of functions in some version or dialect. In a version without the function, the name is an ordinary key. */
 const elsewhere = ['if', 'Fn::GetAtt', 'Fn::FindInMap', 'Fn::If', 'Fn::Equals', 'Fn::Not', 'Fn::And', 'Fn::Or'];
 
 export const everyName: ReadonlySet<string> = new Set([
@@ -32,13 +32,13 @@ export const everyName: ReadonlySet<string> = new Set([
 
 export type Known = 'function' | 'removed' | 'literal';
 
-/** What a single-key map of this name is in a value. */
+/** Classifies a single-key map with this name in a value. */
 export function lookUp(name: string, version: string): Known {
   const row = functions.has(name) ? rows.get(name) : undefined;
   if (!row || version < row.since) return 'literal';
   return row.until !== undefined && version >= row.until ? 'removed' : 'function';
 }
 
-/** Whether its argument must be written out, since it is taken apart before anything is worked out. */
+/** True when the argument must be literal, because the compiler takes it apart before it evaluates anything. */
 export const takesWritten = (name: string): boolean =>
   name === yaql.name || /^(?:resource_f|Fn::ResourceF)acade$/.test(name) || functions.get(name)?.written === true;

@@ -1,4 +1,4 @@
-/** The functions that make and take apart text. */
+/** Functions that build and split text. */
 import { createHash, getHashes } from 'node:crypto';
 import type { Json } from '@anneal/contracts/json.ts';
 import { isObject, kindOfValue, shown } from '../node.ts';
@@ -32,7 +32,7 @@ const listJoin: TemplateFunction = {
     if (typeof delimiter !== 'string') return wrong('"list_join" delimiter must be a string');
     const items = lists.flatMap((list) => {
       if (Array.isArray(list)) return list;
-      // What is empty counts as no list, whatever it is; the first versions did so with null only.
+      // An empty value of any type counts as an empty list. In the first versions only null does.
       if (list === null) unnoticed(scope, () => '"list_join" joins null as a list of nothing');
       if (list === null || (serialises(scope) && isEmpty(list))) return [];
       return wrong(`"list_join" must operate on a list, not ${kindOfValue(list)}`);
@@ -105,7 +105,9 @@ function refuseEmpty(name: string, keys: string[], parameters: { [key: string]: 
   if (empty.length > 0) wrong(`"${name}" has empty values for the params ${empty.join(',')}`);
 }
 
-/** What was put in is never searched again: the pieces between are, with the keys that are left. */
+/**
+ * Replaces each key once. Inserted values are not searched; the text between them is searched for the remaining keys.
+ */
 function replaceAll(parameters: {
   text: string;
   keys: readonly string[];
@@ -114,10 +116,10 @@ function replaceAll(parameters: {
   work: Work;
 }): string {
   const { text, keys, values, missing, work } = parameters;
-  // The template is cut by the longest key first, then each piece by the next, which is one pass per key over the pieces.
+  // The longest key cuts the template first, and each next key cuts the pieces: one pass per key over the pieces.
   let pieces: { text: string; fixed: boolean }[] = [{ text, fixed: false }];
   for (const key of keys) {
-    // Looking for a text is quick; taking pieces apart is not.
+    // Searching a text is cheap; splitting it into pieces is not.
     work.spend(pieces.length / 8);
     work.characters(text.length / 16);
     const value = values.get(key) ?? '';
@@ -149,7 +151,7 @@ const strSplit: TemplateFunction = {
     if (typeof text !== 'string') return wrong(`"str_split" must split a string, not ${kindOfValue(text)}`);
     if (delimiter !== null && (typeof delimiter !== 'string' || delimiter === ''))
       return wrong('"str_split" delimiter must be a string of at least one character');
-    // Without a delimiter blanks separate, as many as there are.
+    // Without a delimiter, any run of blanks separates.
     const parts = delimiter === null ? text.split(/\s+/).filter((part) => part !== '') : text.split(delimiter);
     if (index === undefined) return parts;
     const position = wholeNumber(index) ?? wrong(`Incorrect index to "str_split": ${shown(index)}`);
@@ -157,7 +159,7 @@ const strSplit: TemplateFunction = {
   },
 };
 
-/** Where Python's name of an algorithm is not OpenSSL's. */
+/** Algorithms whose name in Python is not OpenSSL's. */
 const digestNames: Record<string, string> = { blake2b: 'blake2b512', blake2s: 'blake2s256' };
 
 const digest: TemplateFunction = {
@@ -202,7 +204,7 @@ const makeUrl: TemplateFunction = {
     const path = pathEncoded(part('path'));
     const query = queryText(own(map, 'query'));
     const fragment = pathEncoded(part('fragment'));
-    // Schemes that have hosts are written with the slashes of one even where it is empty.
+    // Schemes that have hosts get the slashes of a host even when it is empty.
     const slashes = authority !== '' || path.startsWith('//') || hosted.has(scheme);
     const rooted = slashes && path !== '' && !path.startsWith('/') ? `/${path}` : path;
     const place = slashes && !(authority === '' && path.startsWith('//')) ? `//${authority}${rooted}` : path;
@@ -224,7 +226,7 @@ function bracketed(host: string): string {
   return bare.includes(':') ? `[${bare}]` : bare;
 }
 
-/** As it is written, when Python's `int` of it is a port. */
+/** Writes a port as given, when Python's `int` of it is a valid port. */
 function port(value: Json | undefined): string {
   if (value === undefined) return '';
   const number = wholeNumber(value) ?? wrong(`Invalid URL port "${shown(value)}" for make_url`);

@@ -1,9 +1,11 @@
-/** `yaql`: an expression of the language of that name, on data. The engine is in `../yaql/`. */
+/** `yaql`: evaluates a YAQL expression on data. The engine is in `../yaql/`. */
 import { isObject } from '../node.ts';
 import { evaluateYaql, heatLimits, parseYaql, type Tree, YaqlFault } from '../yaql/yaql.ts';
 import { mapOf, type TemplateFunction, wrong } from './function.ts';
 
-/** Expressions repeat with every instance of a nested template. The oldest goes first. */
+/**
+ * Cache of parsed expressions, because they repeat in every instance of a nested template. The oldest is evicted first.
+ */
 const parsed = new Map<string, Tree>();
 const mostParsed = 1000;
 

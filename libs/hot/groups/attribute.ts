@@ -1,4 +1,4 @@
-/** What `get_attr` reads from a group: of all members at once, of one of them, or of the group itself. */
+/** Values that `get_attr` reads from a group: of all members at once, of one of them, or of the group itself. */
 import type { Json } from '@anneal/contracts/json.ts';
 import { pythonText } from '../python.ts';
 import { type Partial, unknown } from '../unknown.ts';
@@ -6,7 +6,7 @@ import { walk } from '../walk.ts';
 import { groupKind, memberAttribute } from './kind.ts';
 
 export interface Members {
-  /** In the order of the group: by number, by age (those that failed left out), or as the servers are written. */
+  /** In the group's order: by number, by age (without failed members), or as the servers are listed. */
   readonly names: readonly string[];
   reference(name: string): Partial;
   attribute(name: string, attribute: string, path: readonly Json[]): Partial;
@@ -19,7 +19,7 @@ export interface ReadGroup {
   readonly group: string;
   readonly type: string;
   readonly members: Members;
-  /** Names that are not given again (ResourceGroup). */
+  /** Names that are not used again (ResourceGroup). */
   readonly skipped?: readonly string[];
   readonly attribute: string;
   readonly path: readonly Json[];
@@ -55,7 +55,7 @@ export function readGroup(parameters: ReadGroup): GroupValue {
   return kind === 'scaling' ? incorrect(parameters) : { value: Object.values(all(attribute, path)) };
 }
 
-/** `resource.N` is the reference of a member, `resource.N.name` or a path after it one of its attributes. */
+/** Reads a member: `resource.N` is its reference, `resource.N.name` or a path after it one of its attributes. */
 function readMember({ group, type, members, attribute, path }: ReadGroup): GroupValue {
   const [wanted = '', ...inner] = attribute.slice('resource.'.length).split(/\.(.*)/s, 2);
   const { names } = members;

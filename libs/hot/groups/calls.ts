@@ -1,11 +1,11 @@
 /**
- * Which maps in the template of a group's members are calls. The values of the members are worked out already and may come
- * from a parameter, a script or a host: one that looks like a call (`{get_file: …}`) is data.
+ * Marks the maps that are calls in the template of a group's members. The values of the members are already evaluated
+ * and may come from a parameter, a script or a host, so one that looks like a call (`{get_file: …}`) is data.
  */
 import type { MapNode, Node } from '../node.ts';
 import { sectionNode, type Template } from '../template.ts';
 
-/** The template with its calls: its outputs, which Anneal writes, and reads of the named parameters. */
+/** Adds the calls to the template: its outputs, which Anneal writes, and reads of the named parameters. */
 export function withMemberCalls(read: Template, parameters: ReadonlySet<string>): Template {
   const calls = new Set<Node>();
   visitMaps(sectionNode(read, 'outputs'), (map) => calls.add(map));

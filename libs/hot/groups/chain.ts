@@ -1,9 +1,9 @@
-/** ResourceChain: one member for each type in a list, each made after the one before it. */
+/** ResourceChain: one member for each type in a list, each created after the one before it. */
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import { isObject } from '../node.ts';
 import type { Member } from './member.ts';
 
-/** `window` is how many members of a concurrent chain may be made at a time. */
+/** `window`: number of members of a concurrent chain that may be created at a time. */
 export function chainMembers({ properties, window = 1 }: { properties: JsonObject; window?: number }): Member[] {
   const { resources, concurrent, resource_properties: given } = properties;
   const types = Array.isArray(resources) ? resources : [];

@@ -1,11 +1,11 @@
-/** How a group goes from the members it has to those it should have: at once, or batch by batch. */
+/** Changes the members of a group to the wanted ones, at once or in batches. */
 import { sameJson, type JsonObject } from '@anneal/contracts/json.ts';
 import type { Member } from './member.ts';
 
 /**
- * The members of a group of `size`, of which at most `changes` have come or changed. Too many: the first of `current` go.
- * Too few: new ones come, with the new definition. What is left of `changes` gives the new definition to the first of those
- * that stay; the others keep the one they have.
+ * Computes the members of a group of `size` after at most `changes` members are added or changed. If there are too
+ * many, it removes the first of `current`. If there are too few, it adds members with the new definition. The rest of
+ * `changes` gives the new definition to the first of the remaining members; the others keep theirs.
  */
 export function nextMembers({
   current,
@@ -14,7 +14,7 @@ export function nextMembers({
   changes,
   newName,
 }: {
-  /** In the order in which they are removed or changed. */
+  /** In the order of removal or change. */
   current: readonly Member[];
   definition: (name: string) => JsonObject;
   size: number;
@@ -39,13 +39,15 @@ export function nextMembers({
 }
 
 export interface Batch {
-  /** Of the group once the batch is done. */
+  /** Size of the group after the batch. */
   readonly size: number;
-  /** How many members may come or change in it. */
+  /** Number of members that the batch may add or change. */
   readonly changes: number;
 }
 
-/** The batches of a rolling update. While it runs the group never has fewer than `least` members that are not changing. */
+/**
+ * Computes the batches of a rolling update. During the update, at least `least` members of the group are not changing.
+ */
 export function batchesOf({
   target,
   current,
@@ -54,7 +56,7 @@ export function batchesOf({
 }: {
   target: number;
   current: number;
-  /** Members in a batch; at least one. */
+  /** Maximum number of members in a batch; at least 1 counts. */
   most: number;
   least: number;
 }): Batch[] {

@@ -9,7 +9,7 @@ const singular: Readonly<Record<string, string>> = {
   'OS::Heat::StructuredDeployments': 'OS::Heat::StructuredDeployment',
 };
 
-/** Members are named as the servers are in the map. */
+/** Names each member after its server in the map. */
 export function deploymentNames(properties: JsonObject): string[] {
   return isObject(properties['servers']) ? Object.keys(properties['servers']) : [];
 }
@@ -19,7 +19,7 @@ export function deploymentDefinition({
   properties,
   name,
 }: {
-  /** Of the group. */
+  /** Type of the group. */
   type: string;
   properties: JsonObject;
   name: string;

@@ -1,4 +1,4 @@
-/** The members that a group begins with, whatever its kind. */
+/** The first members of a group of any kind. */
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import { chainMembers } from './chain.ts';
 import { deploymentDefinition, deploymentNames } from './deployments.ts';
@@ -9,21 +9,21 @@ import { memberNames, nextSkipped, numberedDefinition } from './numbered.ts';
 import { firstSize, instanceDefinition, scalingDefinition } from './scaling.ts';
 
 export interface FirstMembers {
-  /** Of the group. */
+  /** Type of the group. */
   readonly type: string;
-  /** Worked out, defaults filled in. */
+  /** Evaluated, with defaults. */
   readonly properties: JsonObject;
-  /** For the members of groups that scale, by position. */
+  /** Names the members of groups that scale, by position. */
   readonly newName: (position: number) => string;
-  /** The launch configuration of an instance group, and what the group is referred to by. */
+  /** The launch configuration of an instance group. `reference` is the reference of the group. */
   readonly configuration?: { readonly properties: JsonObject; readonly metadata?: JsonObject | undefined } | undefined;
   readonly reference?: Json;
 }
 
-/** To make a member takes as long as to make so many values. */
+/** Work charged for each member, in values. */
 const workAMember = 50;
 
-/** How many members a group begins with, known before any is made. */
+/** Number of members of a new group, known before any is created. */
 export function firstCount({ type, properties }: Pick<FirstMembers, 'type' | 'properties'>): number {
   const kind = groupKind(type);
   if (kind === 'chain') return Array.isArray(properties['resources']) ? properties['resources'].length : 0;
@@ -32,9 +32,9 @@ export function firstCount({ type, properties }: Pick<FirstMembers, 'type' | 'pr
   return kind === undefined ? 0 : firstSize(kind, properties);
 }
 
-/** Ask before making the members: each gets the whole definition. @throws OutOfWork */
+/** Call before creating the members, because each gets the whole definition. @throws OutOfWork */
 export function payForMembers(work: Work, { count, properties }: { count: number; properties: JsonObject }): void {
-  // What differs between the members is in these, and each member gets its own part.
+  // These hold a part per member, so each member gets only its own part.
   const { servers: _, resources: __, ...shared } = properties;
   const definition = new Work(Infinity);
   definition.look(shared);

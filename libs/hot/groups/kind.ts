@@ -1,8 +1,8 @@
-/** The kinds of groups, by how their members are named, made and read. */
+/** The kinds of groups, by how their members are named, created and read. */
 
 /**
- * `numbered`: members 0, 1, 2 …; `chain`: the same, each after the one before it; `deployments`: one for each server, named
- * as the server is; `scaling` and `instances`: under names without meaning, the oldest goes first.
+ * `numbered`: members 0, 1, 2 …; `chain`: the same, each created after the one before it; `deployments`: one for each
+ * server, with the server's name; `scaling` and `instances`: generated names, the oldest is removed first.
  */
 export type GroupKind = 'numbered' | 'chain' | 'deployments' | 'scaling' | 'instances';
 
@@ -18,7 +18,7 @@ const kinds: ReadonlyMap<string, GroupKind> = new Map([
   ['AWS::AutoScaling::AutoScalingGroup', 'instances'],
 ]);
 
-/** Undefined: the type is no group. */
+/** Undefined when the type is not a group. */
 export function groupKind(type: string): GroupKind | undefined {
   return kinds.get(type);
 }
@@ -29,7 +29,7 @@ const plurals: ReadonlyMap<string, string> = new Map([
   ['deploy_status_codes', 'deploy_status_code'],
 ]);
 
-/** What an attribute of a group of deployments is called at each of them. */
+/** Name at each member for an attribute of a group of deployments. */
 export function memberAttribute(attribute: string): string {
   return plurals.get(attribute) ?? attribute;
 }

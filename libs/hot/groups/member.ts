@@ -1,6 +1,6 @@
 /**
- * A group is a nested stack, and this is its template: a resource for each member, all values worked out already, and an
- * output for each attribute that the template around it reads.
+ * Template of a group, because a group is a nested stack. It has a resource for each member, with evaluated values, and
+ * an output for each attribute that the template around it reads.
  */
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import { toRecord } from '../node.ts';
@@ -9,14 +9,14 @@ import { groupKind, memberAttribute } from './kind.ts';
 
 export interface Member {
   readonly name: string;
-  /** As a template has it: `type`, `properties`, … */
+  /** In the form of a template: `type`, `properties`, … */
   readonly definition: JsonObject;
 }
 
-/** An attribute and the path into it, as `get_attr` names them after the resource. */
+/** An attribute and the path into it, in the order of `get_attr` after the resource. */
 export type Read = readonly [attribute: string, ...path: Json[]];
 
-/** Heat writes the templates of its groups in this version, whatever the version of the template around them. */
+/** Heat uses this version for the templates of its groups, whatever the version of the template around them. */
 const version = '2015-04-30';
 
 export function memberTemplate({
@@ -24,7 +24,7 @@ export function memberTemplate({
   members,
   reads = [],
 }: {
-  /** Of the group. */
+  /** Type of the group. */
   type: string;
   members: readonly Member[];
   reads?: readonly Read[];
@@ -41,7 +41,7 @@ const call = (name: string, argument: Json): JsonObject => ({ [name]: argument }
 const attributeOf = (member: string, path: readonly Json[]): JsonObject => call('get_attr', [member, ...path]);
 const referenceOf = (member: string): JsonObject => call('get_resource', member);
 
-/** Under the names that Heat gives them: the attribute and its path, with commas between. */
+/** Names outputs as Heat does: the attribute and its path, separated by commas. */
 function groupOutputs({
   type,
   names,
@@ -73,7 +73,8 @@ function groupOutputs({
           map((name) => attributeOf(name, ['PublicIp'])),
         );
     } else if (kind === 'scaling') {
-      // Positions are by time of creation, which a template does not know: a map, from which they are taken later.
+      // Positions depend on creation time, which a template does not know. The output is a map, and readers select from
+      // it.
       const wanted = isMember ? below : attribute === 'outputs' || attribute === 'outputs_list' ? path : [];
       if (wanted.length > 0)
         add(

@@ -1,8 +1,8 @@
 /**
  * ResourceGroup: members 0, 1, 2 …, all from one definition.
  *
- * G1. A name that was removed is never given again: it stays on the list of skipped names.
- * G2. Without removal policies the highest numbers go first, and new members get the lowest that are free.
+ * G1. A removed name is never used again: it stays on the list of skipped names.
+ * G2. Without removal policies the highest numbers are removed first, and new members get the lowest free numbers.
  */
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import { isObject, toRecord } from '../node.ts';
@@ -18,7 +18,7 @@ export function memberNames({ count, skipped }: { count: number; skipped: Readon
   return names;
 }
 
-/** `properties` are those of the group, worked out, defaults filled in. */
+/** `properties`: those of the group, evaluated, with defaults. */
 export function numberedDefinition({ properties, name }: { properties: JsonObject; name: string }): JsonObject {
   const { resource_def: definition = {}, index_var: variable } = properties;
   const { type = '', properties: given, metadata } = isObject(definition) ? definition : {};
@@ -31,7 +31,7 @@ export function numberedDefinition({ properties, name }: { properties: JsonObjec
   };
 }
 
-/** Plain replacement in every text, nowhere else: not in keys, not in the type, not in metadata. */
+/** Replaces the marker in every text value, but not in keys, the type or metadata. */
 function numbered(value: Json, marker: string, name: string): Json {
   if (typeof value === 'string') return value.replaceAll(marker, name);
   if (Array.isArray(value)) return value.map((item) => numbered(item, marker, name));
@@ -39,7 +39,9 @@ function numbered(value: Json, marker: string, name: string): Json {
   return toRecord(Object.entries(value).map(([key, item]) => [key, numbered(item, marker, name)]));
 }
 
-/** The skipped names after an update (or before the first creation), in order: what the removal policies add to them. */
+/**
+ * Returns the sorted skipped names after an update or before the first creation, with those that removal policies add.
+ */
 export function nextSkipped({
   properties,
   skipped,
@@ -47,7 +49,10 @@ export function nextSkipped({
 }: {
   properties: JsonObject;
   skipped: ReadonlySet<string>;
-  /** Of the members, failed ones too, by name; undefined before the group exists, when any name may be listed. */
+  /**
+   * References of all members, failed ones included, by name. Undefined before the group exists: then any name is
+   * accepted.
+   */
   references: ReadonlyMap<string, Json | undefined> | undefined;
 }): string[] {
   const { removal_policies: policies = [], removal_policies_mode: mode } = properties;
@@ -65,8 +70,8 @@ export function nextSkipped({
 }
 
 /**
- * The members after one batch of a rolling update: at most `changes` of them new or with the new definition. Those that
- * are to go, go first; then the highest numbers are changed first.
+ * Computes the members after one batch of a rolling update: at most `changes` of them are new or have the new
+ * definition. Members to be removed are first in the order; of the others, the highest numbers change first.
  */
 export function nextNumbered({
   current,
@@ -75,11 +80,11 @@ export function nextNumbered({
   total,
   changes,
 }: {
-  /** In order of creation, with the definitions they have. */
+  /** In order of creation, with their current definitions. */
   current: readonly Member[];
   properties: JsonObject;
   skipped: ReadonlySet<string>;
-  /** Of the group after the batch. */
+  /** Size of the group after the batch. */
   total: number;
   changes: number;
 }): Member[] {

@@ -1,10 +1,10 @@
-/** Groups of which something is not known yet: what is open stands in their members under a name of its own. */
+/** Groups with unknown values: a reserved parameter name represents them in the members. */
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import { isObject, toRecord } from '../node.ts';
 import { type Partial, unknown } from '../unknown.ts';
 import { groupKind } from './kind.ts';
 
-/** Stands in the members for whatever is not known yet. No template can name a parameter so and have it read. */
+/** Represents an unknown value in the members. A template that declares a parameter of this name cannot read it. */
 export const openName = '$unknown';
 
 export function opened(value: Partial): Json {
@@ -21,7 +21,7 @@ export function holdsOpened(value: Json): boolean {
   return isOpened(value) || Object.values(value).some(holdsOpened);
 }
 
-/** Whether what says how many members there are, or of which types, is not known yet. `properties`: opened. */
+/** True when the number or the types of the members depend on an unknown value. `properties`: after {@link opened}. */
 export function isUndecided(type: string, properties: JsonObject): boolean {
   const kind = groupKind(type) ?? 'numbered';
   const counts = {

@@ -1,23 +1,23 @@
 /**
- * AutoScalingGroup, InstanceGroup and the group of AWS: members under names that are given to them once, in order of age.
- * What each is: a resource written out in the group, or an instance after a launch configuration.
+ * AutoScalingGroup, InstanceGroup and the group of AWS: members keep a generated name, in order of age. Each is a
+ * resource written in the group, or an instance of a launch configuration.
  */
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import { isObject, toRecord } from '../node.ts';
 import type { GroupKind } from './kind.ts';
 
-/** The type of the members of instance groups; the registry of the group maps it to a server of AWS. */
+/** Type of the members of instance groups. The registry of the group maps it to an AWS server. */
 export const scaledResource = 'OS::Heat::ScaledResource';
 export const scaledResourceTarget = 'AWS::EC2::Instance';
 
-/** How many members a new group has. A desired capacity of 0 counts as none given. */
+/** Returns the size of a new group. A desired capacity of 0 counts as not given. */
 export function firstSize(kind: GroupKind, properties: JsonObject): number {
   const number = (name: string): number => Number(properties[name] ?? 0);
   if (kind === 'scaling') return number('desired_capacity') || number('min_size');
   return number('Size') || number('DesiredCapacity') || number('MinSize');
 }
 
-/** What is wrong with the sizes of a scaling group, in Heat's words. */
+/** Returns Heat's message when the sizes of a scaling group are invalid. */
 export function wrongSizes(properties: JsonObject): string | undefined {
   const own = (native: string, aws: string): Json | undefined => properties[native] ?? properties[aws];
   const [least, most] = [own('min_size', 'MinSize'), own('max_size', 'MaxSize')];
@@ -30,7 +30,7 @@ export function wrongSizes(properties: JsonObject): string | undefined {
 
 const keys = ['type', 'properties', 'metadata', 'depends_on', 'deletion_policy', 'update_policy'];
 
-/** The resource that an AutoScalingGroup holds, as its members have it. */
+/** Converts the resource of an AutoScalingGroup to the definition of its members. */
 export function scalingDefinition(properties: JsonObject): JsonObject {
   const { resource } = properties;
   return toRecord(
@@ -38,16 +38,16 @@ export function scalingDefinition(properties: JsonObject): JsonObject {
   );
 }
 
-/** An instance after a launch configuration. It is tagged with the group, so that what it measures can be told apart. */
+/** Defines an instance of a launch configuration. A tag names the group, so that metrics can be attributed to it. */
 export function instanceDefinition({
   properties,
   configuration,
   group,
 }: {
-  /** Of the group. */
+  /** Properties of the group. */
   properties: JsonObject;
   configuration: { readonly properties: JsonObject; readonly metadata?: JsonObject | undefined };
-  /** What the group is referred to by. */
+  /** Reference of the group. */
   group: Json;
 }): JsonObject {
   const { InstanceId: _, ...given } = configuration.properties;

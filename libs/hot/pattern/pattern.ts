@@ -1,5 +1,5 @@
 /**
- * Python's regular expressions, matched by backtracking with a bound on the work, so that none can hang a compile.
+ * Python's regular expressions, matched by backtracking. The work is bounded, so that no expression can hang a compile.
  * Positions count characters.
  */
 import { compileProgram, type Program } from './program.ts';
@@ -16,15 +16,15 @@ export interface Match extends Span {
 }
 
 const inCharacters = (text: string): string[] => (/[\ud800-\udfff]/.test(text) ? Array.from(text) : text.split(''));
-/** Enough for any honest expression. */
+/** More than any sensible expression needs. */
 const mostSteps = 5_000_000;
 const mostStepsACharacter = 20;
-/** Bytes, one for each place of a program in the text. */
+/** Bytes, one for each pair of a program step and a text position. */
 const mostPlaces = 50_000_000;
 const bytesAStep = 256;
 const isWord = (character: string | undefined): boolean => character !== undefined && /[\p{L}\p{N}_]/u.test(character);
 
-/** Steps that cost as much as one value made. */
+/** Number of steps that cost as much as making one value. */
 const stepsAWork = 16;
 const stepsAPayment = 1024;
 
@@ -53,18 +53,20 @@ export class Pattern {
     return this.on(text).search();
   }
 
-  /** Steps of the program, bounds written out. */
+  /** Number of steps of the program, with repetitions expanded. */
   get size(): number {
     return this.#program.steps.length;
   }
 
-  /** Whether the match that begins with the text also ends with it. @throws PatternTooSlow, OutOfWork */
+  /**
+   * True when the match that begins at the start of the text also ends at its end. @throws PatternTooSlow, OutOfWork
+   */
   covers(text: string, work?: Work): boolean {
     work?.characters(text.length);
     return this.on(text, work).covers();
   }
 
-  /** To look for many matches in one text. What a search costs is taken from `work` as it goes on. */
+  /** Prepares a search for many matches in one text. Searching spends `work` as it proceeds. */
   on(text: string, work?: Work): Search {
     return new Search(this.#program, { groups: this.groups, characters: inCharacters(text), work });
   }
@@ -87,7 +89,7 @@ export class Search {
     this.characters = characters;
   }
 
-  /** How much work it was until now. */
+  /** Number of steps so far. */
   get steps(): number {
     return this.#run.steps;
   }
@@ -122,7 +124,7 @@ export class Search {
 interface Choice {
   readonly at: number;
   readonly position: number;
-  /** How many changes of slots to keep. */
+  /** Number of slot changes to keep. */
   readonly changes: number;
 }
 
@@ -227,7 +229,7 @@ class Run {
         case undefined:
           slots[0] = start;
           slots[1] = position;
-          // What led here, or was not tried, has not failed.
+          // Places on the matching path, or not tried yet, have not failed.
           if (visited) for (const place of marked) visited[place] = 0;
           return slots;
       }
@@ -242,13 +244,13 @@ class Run {
     }
   }
 
-  /** What has not been paid for yet. */
+  /** Pays for the steps since the last payment. */
   pay(): void {
     this.#work?.spend((this.steps - this.#paid) / stepsAWork);
     this.#paid = this.steps;
   }
 
-  /** Places that led nowhere are not tried again: what is exponential otherwise takes linear time. */
+  /** Remembers places that failed, so that they are not tried again: linear instead of exponential time. */
   #places(program: Program): Uint8Array | undefined {
     const known = this.#visited.get(program);
     const size = program.steps.length * (this.#text.length + 1);
@@ -256,7 +258,7 @@ class Run {
     this.#room -= size;
     this.steps += size / bytesAStep;
     const places = new Uint8Array(size);
-    // A place that failed from one start fails from every other too.
+    // A place that failed from one start fails from every other start too.
     this.#visited.set(program, places);
     return places;
   }
@@ -280,7 +282,7 @@ class Run {
       case 'word':
         return isWord(text[position - 1]) !== isWord(text[position]);
       case 'not word':
-        // In an empty text Python finds neither.
+        // In an empty text Python matches neither `\b` nor `\B`.
         return text.length > 0 && isWord(text[position - 1]) === isWord(text[position]);
     }
   }

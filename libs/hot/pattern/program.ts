@@ -1,31 +1,31 @@
-/** A tree of a regular expression to steps for the matcher. Repetitions with bounds are written out. */
+/** Compiles the tree of a regular expression to steps for the matcher. It expands repetitions with bounds. */
 import { type Item, type Parsed, widthOf } from './syntax.ts';
 
 export type Step =
   | { readonly op: 'set'; readonly test: (character: string) => boolean }
   | { readonly op: 'assert'; readonly what: Extract<Item, { kind: 'assert' }>['what'] }
   | { readonly op: 'save'; readonly slot: number }
-  /** Tries `first`, and `second` when that leads nowhere. */
+  /** Tries `first`, then `second` when `first` fails. */
   | { readonly op: 'split'; first: number; second: number }
   | { readonly op: 'jump'; to: number }
   | { readonly op: 'back'; readonly index: number; readonly ignoreCase: boolean }
   | { readonly op: 'look'; readonly program: Program; readonly behind: number | undefined; readonly negative: boolean }
   | { readonly op: 'given'; readonly index: number; no: number }
-  /** Remembers where a round of a loop began. */
+  /** Saves where a round of a loop began. */
   | { readonly op: 'mark'; readonly slot: number }
-  /** Ends a loop whose round took nothing. */
+  /** Leaves a loop whose round consumed nothing. */
   | { readonly op: 'moved'; readonly slot: number; out: number }
   | { readonly op: 'done' };
 
 export interface Program {
   readonly steps: readonly Step[];
-  /** Saved positions: two a group, and one a loop that could go round without moving. */
+  /** Number of saved positions: two per group, and one per loop that could repeat without moving. */
   readonly slots: number;
-  /** What failed at a place once fails there always: nothing but the place decides. */
+  /** True when a place that failed once always fails, because only the place decides. */
   readonly forgetful: boolean;
 }
 
-/** Longer programs come from bounds like {1000}{1000} only. */
+/** Only nested bounds like {1000}{1000} make longer programs. */
 const longest = 50_000;
 
 export function compileProgram({ root, groups }: Parsed): Program {

@@ -1,4 +1,4 @@
-/** Python's regular expressions, to a tree. What its `re` refuses is refused here. */
+/** Parses Python's regular expressions to a tree. It refuses what Python's `re` refuses. */
 
 export type Item =
   | { readonly kind: 'set'; readonly test: (character: string) => boolean }
@@ -63,7 +63,7 @@ class Parser {
 
   parse(given: string): Parsed {
     let flags: Flags = { i: given.includes('i'), m: given.includes('m'), s: given.includes('s'), x: false, a: false };
-    // Flags for the whole expression stand at its start only.
+    // Flags for the whole expression are allowed only at its start.
     const leading = /^\(\?([aiLmsux]+)\)/.exec(this.#text.slice(0, 20).join(''));
     if (leading) {
       this.#at = leading[0].length;
@@ -281,7 +281,7 @@ class Parser {
     return typeof found === 'string' ? literal(found, flags) : { kind: 'set', test: found };
   }
 
-  /** A character, or a class of them; after the backslash. */
+  /** Reads the character or class after a backslash. */
   #escaped(flags: Flags): string | ((character: string) => boolean) {
     const character = this.#text[this.#at] ?? '';
     const rest = this.#text.slice(this.#at, this.#at + 9).join('');
@@ -356,7 +356,7 @@ function between(low: number, high: number, flags: Flags): (character: string) =
 }
 const literal = (character: string, flags: Flags): Item => ({ kind: 'set', test: same(character, flags) });
 
-/** How many characters an item takes: at least, at most. */
+/** Minimum and maximum number of characters that an item matches. */
 export function widthOf(item: Item): [number, number] {
   switch (item.kind) {
     case 'set':

@@ -1,10 +1,10 @@
-/** The classes of characters that the syntax of YAML is made of. What is beyond the end of the text is code 0. */
+/** Character classes of YAML's syntax. Beyond the end of the text the code is 0. */
 
 export const [tab, lineFeed, carriageReturn, space] = [0x09, 0x0a, 0x0d, 0x20] as const;
 
 export const isBlank = (code: number): boolean => code === space || code === tab;
 
-/** YAML 1.1 knows three more line ends than most texts use. */
+/** YAML 1.1 has three more line ends than most texts use. */
 export const isBreak = (code: number): boolean =>
   code === lineFeed || code === carriageReturn || code === 0x85 || code === 0x2028 || code === 0x2029;
 
@@ -13,7 +13,7 @@ export const isBreakOrEnd = (code: number): boolean => code === 0 || isBreak(cod
 export const isBlankOrEnd = (code: number): boolean =>
   code === space || code === lineFeed || code === 0 || code === tab || isBreak(code);
 
-/** Of the names of anchors. */
+/** Characters allowed in names of anchors. */
 export const isWordCharacter = (code: number): boolean =>
   (code >= 0x30 && code <= 0x39) ||
   (code >= 0x41 && code <= 0x5a) ||

@@ -1,6 +1,6 @@
 /**
- * Tokens to nodes: the grammar of YAML 1.1 as libyaml reads it, anchors and merge keys followed. A document is one; what
- * comes after it is a mistake.
+ * Composes nodes from tokens: the grammar of YAML 1.1 as libyaml reads it, with anchors and merge keys resolved. A text
+ * is one document; anything after it is a mistake.
  */
 import type { Source } from '@anneal/contracts/plan.ts';
 import { type Entry, type Node, nullNode } from '../node.ts';
@@ -9,15 +9,15 @@ import { entryKey } from './key.ts';
 import { Scanner } from './scan.ts';
 import { type Mark, type Token, YamlError } from './token.ts';
 
-/** Deeper than any template that people write; keeps every walk over a document within the stack. */
+/** Deeper than any real template. It keeps every walk over a document within the call stack. */
 export const deepest = 100;
-/** Nodes after aliases are followed: a few lines of aliases can otherwise stand for billions. */
+/** Maximum number of nodes after aliases are expanded, because a few lines of aliases can expand to billions. */
 const largest = 1_000_000;
 
 const standard = 'tag:yaml.org,2002:';
 
 export interface Composed {
-  /** Undefined: the document is empty. */
+  /** Undefined when the document is empty. */
   readonly node: Node | undefined;
 }
 
@@ -101,7 +101,7 @@ class Composer {
     return target.node;
   }
 
-  /** An anchor and a tag, in either order. */
+  /** Reads an anchor and a tag, in either order. */
   #attributes(): { anchor: string | undefined; tag: string | undefined } {
     let [anchor, tag]: (string | undefined)[] = [];
     for (;;) {
@@ -174,7 +174,7 @@ class Composer {
     return items;
   }
 
-  /** In a map, the dashes of a list may stand below the key itself. */
+  /** Reads a list in a map whose dashes are at the indentation of the key. */
   #indentless(depth: number): Node[] {
     const items: Node[] = [];
     while (this.#is('block entry')) {
@@ -257,7 +257,7 @@ class Composer {
     if (isEmpty) return { at, key: this.#empty(at), isMerge: false, word: '' };
     const token = this.#peek();
     const word = token.kind === 'scalar' ? token.value : '';
-    // The value sign is a key like any other, though as a value it means nothing.
+    // The value sign `=` is an ordinary key, although it has no meaning as a value.
     if (token.kind === 'scalar' && token.plain && (word === '<<' || word === '=')) {
       this.#take();
       const key: Node = { kind: 'scalar', value: word, at: undefined };
@@ -266,7 +266,7 @@ class Composer {
     return { at: token.at, key: this.#node(block, block, depth + 1), isMerge: false, word };
   }
 
-  /** What is merged stands before what is written, which wins; of several merged maps the first wins. */
+  /** Adds merged entries before written ones, so written ones override them. Of several merged maps the first wins. */
   #entries(pairs: readonly Pair[], depth: number): Map<string, Entry> {
     const entries = new Map<string, Entry>();
     for (const { node, at, isMerge } of pairs) {
@@ -280,7 +280,7 @@ class Composer {
     for (const { key, at, node, word, isMerge } of pairs) {
       if (isMerge) continue;
       const { name, ...exact } = entryKey(key, { depth, offset: at, word });
-      // A repeated key is legal and the last one wins, at the place of the first.
+      // A repeated key is legal: the last value wins, at the position of the first.
       entries.set(name, { at: this.#at(at), ...exact, value: node });
     }
     return entries;
@@ -292,6 +292,6 @@ interface Pair {
   readonly key: Node;
   readonly node: Node;
   readonly isMerge: boolean;
-  /** As it is written, where it is a scalar. */
+  /** The key as written, when it is a scalar. */
   readonly word: string;
 }

@@ -1,4 +1,4 @@
-/** A place in a text that moves forward, and knows its line and column. */
+/** A forward-moving position in a text, with its line and column. */
 import { carriageReturn, isBreak, lineFeed } from './character.ts';
 import { YamlError } from './token.ts';
 
@@ -30,7 +30,7 @@ export class Cursor {
     this.at += count;
   }
 
-  /** Past a line end; gives what it counts as. */
+  /** Skips a line end and returns the text that it counts as. */
   skipLine(): string {
     const code = this.code();
     if (!isBreak(code)) return '';
@@ -40,7 +40,7 @@ export class Cursor {
     return code === 0x2028 || code === 0x2029 ? String.fromCharCode(code) : '\n';
   }
 
-  /** At the end of the text a line ends, written or not. */
+  /** Ends the line at the end of the text, even without a line end. */
   endLine(): void {
     if (this.column === 0) return;
     this.line += 1;

@@ -1,9 +1,9 @@
-/** From an offset in a text to its line and column, both counted from 1. */
+/** Converts an offset in a text to a line and column, both counted from 1. */
 
 export function lineTable(text: string): (offset: number) => { line: number; column: number } {
   const starts = [0];
   for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) starts.push(at + 1);
-  // Places are asked for in the order of the text, mostly.
+  // Callers mostly ask for positions in the order of the text.
   let last = 0;
   return (offset) => {
     if ((starts[last] ?? 0) > offset || (starts[last + 50] ?? Infinity) <= offset) last = search(starts, offset);
@@ -12,7 +12,7 @@ export function lineTable(text: string): (offset: number) => { line: number; col
   };
 }
 
-/** The last start at or before the offset. */
+/** Returns the last line start at or before the offset. */
 function search(starts: readonly number[], offset: number): number {
   let [low, high] = [0, starts.length - 1];
   while (low < high) {

@@ -1,15 +1,15 @@
-/** Scalars: plain words, quoted text, and blocks of text. */
+/** Scans scalars: plain words, quoted text, and blocks of text. */
 import { isBlank, isBlankOrEnd, isBreak, isBreakOrEnd, space, tab } from './character.ts';
 import type { Cursor } from './cursor.ts';
 
-/** `---` or `...` at the beginning of a line ends whatever is open. */
+/** `---` or `...` at the beginning of a line ends every open scalar and block. */
 export function atDocumentMark(cursor: Cursor): boolean {
   if (cursor.column !== 0) return false;
   const mark = cursor.text.slice(cursor.at, cursor.at + 3);
   return (mark === '---' || mark === '...') && isBlankOrEnd(cursor.code(3));
 }
 
-/** Line ends between two pieces of folded text: one is a space, more are one fewer. */
+/** Folds line ends between two pieces of text: one becomes a space, more become one fewer. */
 class Folding {
   #blanks = '';
   #first = '';
@@ -20,7 +20,7 @@ class Folding {
     return !this.lines && this.#blanks === '';
   }
 
-  /** Takes the blanks and line ends that come next. */
+  /** Consumes the blanks and line ends that follow. */
   take(cursor: Cursor, minimum: number): void {
     for (let code = cursor.code(); isBlank(code) || isBreak(code); code = cursor.code()) {
       if (isBreak(code)) {
@@ -38,14 +38,14 @@ class Folding {
     }
   }
 
-  /** An escaped line end leaves nothing behind. */
+  /** Consumes an escaped line end, which adds no text. */
   escape(cursor: Cursor): void {
     cursor.skip();
     cursor.skipLine();
     this.lines = true;
   }
 
-  /** What stands for them, once more text is known to follow. */
+  /** Returns the folded text. Call it once more text is known to follow. */
   give(): string {
     const text = !this.lines
       ? this.#blanks
@@ -63,7 +63,7 @@ class Folding {
 const flowEnds = new Set(Array.from(',?[]{}', (character) => character.charCodeAt(0)));
 const [colon, hash, question] = [0x3a, 0x23, 0x3f];
 
-/** `endedLine`: the word was followed by a line end, after which a key may begin. */
+/** `endedLine`: a line end followed the word, so a key may begin there. */
 export function scanPlain(cursor: Cursor, inFlow: boolean, indent: number): { value: string; endedLine: boolean } {
   const folding = new Folding();
   let value = '';
@@ -202,7 +202,7 @@ export function scanBlock(cursor: Cursor, parentIndent: number): string {
   return keep === '+' ? value + breaks : value;
 }
 
-/** `|`, then `+` or `-` and a digit in either order, then nothing but a comment. */
+/** Scans the header: `|`, then `+` or `-` and a digit in either order, then at most a comment. */
 function scanBlockHeader(cursor: Cursor): { keep: string; increment: number } {
   let [keep, increment] = ['', 0];
   for (let part = 0; part < 2; part += 1) {
@@ -221,7 +221,7 @@ function scanBlockHeader(cursor: Cursor): { keep: string; increment: number } {
   return { keep, increment };
 }
 
-/** Empty lines; the first line that is not empty decides the indentation where the header did not. */
+/** Scans empty lines. Without a digit in the header, the first line that is not empty decides the indentation. */
 function scanBlockBreaks(cursor: Cursor, known: number, parentIndent: number): { indent: number; breaks: string } {
   let [breaks, deepest] = ['', 0];
   const isIndent = (): boolean => known === 0 || cursor.column < known;

@@ -1,23 +1,23 @@
 /**
- * A document to tokens, as libyaml cuts it: it takes more than the specification of YAML allows (quoted text that goes on
- * at any indentation, brackets closed anywhere), and templates that people have rely on that.
+ * Scans a document into tokens as libyaml does. It accepts more than the specification of YAML (quoted text that
+ * continues at any indentation, brackets closed anywhere), because existing templates rely on that.
  */
 import { forbidden, isBlank, isBlankOrEnd, isBreak, isBreakOrEnd, isWordCharacter, space, tab } from './character.ts';
 import { Cursor } from './cursor.ts';
 import { atDocumentMark, scanBlock, scanPlain, scanQuoted } from './scan-scalar.ts';
 import type { Mark, Token } from './token.ts';
 
-/** Where a key may have begun; only its colon tells. */
+/** A position where a key may begin. Only a colon shows that it does. */
 interface PossibleKey {
   readonly at: number;
   readonly line: number;
   readonly column: number;
   readonly token: number;
-  /** At this indentation nothing but a key can stand. */
+  /** True when only a key is allowed at this indentation. */
   readonly required: boolean;
 }
 
-/** Keys that are longer than this cannot be told from text. */
+/** YAML does not recognise longer keys. */
 const longestKey = 1024;
 const flowMarks: Readonly<Record<string, Mark>> = {
   '[': 'flow sequence',
@@ -35,7 +35,7 @@ export class Scanner {
   #indent = -1;
   readonly #indents: number[] = [];
   #keyAllowed = true;
-  /** By level of flow. */
+  /** By level of flow collections. */
   readonly #keys: (PossibleKey | undefined)[] = [undefined];
 
   constructor(text: string) {
@@ -165,7 +165,7 @@ export class Scanner {
     this.#keys[this.#flow] = undefined;
   }
 
-  /** A block begins where something is indented further than what it stands in. */
+  /** Begins a block when the indentation is deeper than that of the enclosing block. */
   #roll(column: number, kind: Mark, token?: number): void {
     if (this.#flow > 0 || this.#indent >= column) return;
     this.#indents.push(this.#indent);
@@ -284,7 +284,7 @@ export class Scanner {
     const { at } = cursor;
     this.#saveKey();
     this.#keyAllowed = false;
-    // What is no character of an URI ends it; whether anybody knows the tag is not asked here.
+    // A character that a URI cannot hold ends the tag. Whether the tag is known is checked later.
     const written = /^!(?:<[^\s>]*>|[-\w;/?:@&=+$,.!~*'()[\]%#]*)/.exec(cursor.text.slice(at, at + 500))?.[0] ?? '!';
     const flowed = this.#flow > 0 ? (written.split(/[,[\]{}]/)[0] ?? written) : written;
     cursor.skip(flowed.length);

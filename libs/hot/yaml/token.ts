@@ -1,11 +1,11 @@
-/** The pieces that the scanner cuts a document into. */
+/** Tokens of a document. */
 
 export type Token =
   | { readonly kind: 'scalar'; readonly at: number; readonly value: string; readonly plain: boolean }
   | { readonly kind: 'alias' | 'anchor' | 'tag'; readonly at: number; readonly value: string }
   | { readonly kind: Mark; readonly at: number };
 
-/** `key` and `value` may stand in no character of the text: a word turns out to be a key when its colon comes. */
+/** `key` and `value` may have no character of their own: a word becomes a key when its colon follows. */
 export type Mark =
   | 'directive'
   | 'document start'
@@ -23,7 +23,7 @@ export type Mark =
   | 'key'
   | 'value';
 
-/** What is wrong with a document, and where. */
+/** A mistake in a document, with its offset. */
 export class YamlError extends Error {
   readonly offset: number;
 

@@ -6,7 +6,7 @@ import { compose } from './compose.ts';
 import { lineTable } from './lines.ts';
 import { YamlError } from './token.ts';
 
-/** As Python would print what it read. */
+/** Prints the value as Python prints what it read. */
 const read = (text: string): string => {
   const { node } = compose(text, lineTable(text));
   return node ? pythonText(toExact(node)) : 'None';
