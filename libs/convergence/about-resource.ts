@@ -1,4 +1,4 @@
-/** What a person says about one resource: it is unhealthy, take it as it is, go on from a hook. */
+/** Operator actions on one resource: mark unhealthy, skip, clear or complete a hook. */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { leafReason } from './failure.ts';
 import { revisit } from './node.ts';
@@ -34,7 +34,7 @@ export function takeWord(transaction: Transaction, { resource: name, action }: G
 const incarnationsOf = ({ state }: Transaction, name: string): ResourceDocument[] =>
   [...(state.byName.get(name) ?? [])].flatMap((id) => state.resources.get(id) ?? []);
 
-/** Who found something broken may know it by its physical id only. */
+/** An operator who finds a broken object may only know its physical id. */
 function withPhysicalId({ state }: Transaction, id: string): ResourceDocument[] {
   const all = [...state.resources.values()].filter(({ physical_id }) => physical_id === id);
   const names = [...new Set(all.map(({ name }) => name))];
@@ -53,7 +53,7 @@ export function standing(
   throw new AnnealError('NotFound', `The Resource (${name}) could not be found in Stack ${stack.name}.`);
 }
 
-/** Any incarnation may wait, whichever stands for the name. */
+/** Finds the incarnation that waits at the hook: it need not be the one that readers see for the name. */
 const waiting = (
   transaction: Transaction,
   name: string,
@@ -61,7 +61,7 @@ const waiting = (
   at: string,
 ): ResourceDocument => all.find(({ hook }) => hook?.name === at) ?? standing(transaction, name, [...all]);
 
-/** The next update replaces what is called unhealthy, and what reads it follows. */
+/** Marks a resource as unhealthy or healthy. The next update replaces an unhealthy one; its readers follow. */
 function mark(
   transaction: Transaction,
   resource: ResourceDocument,
@@ -70,9 +70,9 @@ function mark(
   if (resource.request) {
     throw new AnnealError('Conflict', `The resource ${resource.name} is being worked on; wait, or cancel the action.`);
   }
-  // Those that come after it in the action that runs rely on it.
+  // Later resources of the running action rely on this one.
   if (transaction.state.stack.status === 'IN_PROGRESS') throw inProgress(transaction.state.stack);
-  // What was never made is made anew in any case.
+  // A resource that was never made is recreated in any case.
   if (resource.status === 'FAILED' && (resource.action === 'CREATE' || resource.action === 'ADOPT')) return;
   const isUnhealthy = resource.action === 'CHECK' && resource.status === 'FAILED';
   if (resource.action === 'DELETE' || resource.action === 'INIT' || unhealthy === isUnhealthy) return;
@@ -82,17 +82,17 @@ function mark(
     status: unhealthy ? 'FAILED' : 'COMPLETE',
     reason: unhealthy ? failure.message : reason,
     failure: unhealthy ? failure : null,
-    // What failed in a nested stack is still there: the next update goes into it.
+    // A failure inside a nested stack remains: with `attempted` set, the next update goes into that stack.
     ...(!unhealthy && isNested(resource) && { attempted: resource.properties }),
   });
   announceResource(transaction, { ...marked, started_at: null });
   if (unhealthy) answerParent(transaction, failure);
 }
 
-/** A failed resource is taken as it is, for as long as this plan is the target. When it was the last one, all goes on. */
+/** Accepts a failed resource as it is while this plan is the target. After the last failed one, retries the action. */
 function skip(transaction: Transaction, name: string, all: readonly ResourceDocument[]): void {
   const { stack } = transaction.state;
-  // A retry that failed too leaves two of that name: the later one is meant, and the earlier one goes.
+  // A retry that failed too leaves two incarnations. The operator means the later one; the earlier one is cleaned up.
   const failed = representative(all.filter(({ status, request }) => status === 'FAILED' && !request));
   if (!failed) {
     standing(transaction, name, [...all]);
@@ -115,6 +115,6 @@ function skip(transaction: Transaction, name: string, all: readonly ResourceDocu
     (other) => other.status === 'FAILED' && other.skipped === null && other.name !== name,
   );
   const failedSo = stack.status === 'FAILED' || stack.phase === 'paused';
-  // A snapshot is made anew, and not gone on with.
+  // A snapshot cannot be continued: the client makes another one.
   if (!others && failedSo && stack.action !== 'SNAPSHOT') retry(transaction);
 }

@@ -1,4 +1,4 @@
-/** Objects that are there already: taken over from an abandoned stack, or somebody else's and only looked at. */
+/** Existing objects: adopted from an abandoned stack, or external and only checked. */
 import { isObject } from '@anneal/contracts/json.ts';
 import type { PlanResource } from '@anneal/contracts/plan.ts';
 import { failLeaf, refuseLeaf } from './failure.ts';
@@ -8,8 +8,9 @@ import { isNested, type ResourceDocument } from './documents.ts';
 import { changeResource, type Transaction } from './transaction.ts';
 
 /**
- * Takes over what the abandoned stack's data names. Providers know what they made by the id that its resource had, so the
- * resource has that id again; whatever they were asked about it before has a lower fence than what they are asked now.
+ * Takes over the object that the abandoned stack's data names. A provider knows an object by the id of its old
+ * resource, so the new resource gets that id again. Its fence starts above all earlier ones, so old requests cannot
+ * overtake new ones.
  */
 export function adoptOne(transaction: Transaction, planned: PlanResource, resolved: Resolved): void {
   const { state, tools } = transaction;
@@ -21,7 +22,7 @@ export function adoptOne(transaction: Transaction, planned: PlanResource, resolv
   const id = isOwn && !state.resources.has(physicalId) ? physicalId : undefined;
   const created = create(transaction, planned, resolved, null, id);
   if (isNested(created)) {
-    // Its shell takes the data of the nested stack from ours.
+    // The shell of the nested stack reads the data of the nested stack from this stack's.
     send(transaction, created, 'create', resolved, [], 'ADOPT');
     return;
   }
@@ -53,7 +54,7 @@ export function adoptOne(transaction: Transaction, planned: PlanResource, resolv
 
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** A resource with `external_id`: neither made, changed nor deleted by us; which object it is cannot be changed. */
+/** A resource with `external_id`. The engine never makes, changes or deletes its object; the id cannot change. */
 export function visitExternal(
   transaction: Transaction,
   parameters: {

@@ -1,11 +1,11 @@
 /**
- * Requests that are answered within the step: what costs nothing needs no message and no record of its own. To the rest
- * of the core, such an answer is like any other; it only comes before the step ends.
+ * Requests that are answered within the step. A response that takes no work needs no message and no record of its own.
+ * The rest of the core handles it like any other; it only comes before the step ends.
  */
 import { takeResponse } from './response.ts';
 import type { Transaction } from './transaction.ts';
 
-/** Takes the answers that are there at once; true when there were any, so that more may be ready now. */
+/** Applies the responses that are available at once. True when there were any, because more nodes may be ready now. */
 export function takeAtOnce(transaction: Transaction): boolean {
   const { changes, tools, state } = transaction;
   const { effects } = changes;

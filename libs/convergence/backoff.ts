@@ -1,4 +1,4 @@
-/** Conflicts pass: what was refused because something else was in hand is asked again, later each time. */
+/** Retries of conflicts: a request that met other work on the same object is sent again, with growing delays. */
 import { errorTable } from '@anneal/contracts/errors.ts';
 import type { ResourceResponse } from '@anneal/contracts/resource.ts';
 import { attemptOf, failLeaf } from './failure.ts';
@@ -9,7 +9,7 @@ import { addEffect, changeResource, type Transaction } from './transaction.ts';
 export const maxAttempts = 5;
 const firstMs = 1000;
 
-/** Whether the request will be sent again. It stays pending meanwhile, with a fence of its own. */
+/** Whether the request will be sent again. It stays pending meanwhile, with a new fence. */
 export function triesAgain(
   transaction: Transaction,
   resource: ResourceDocument,
@@ -19,7 +19,7 @@ export function triesAgain(
   const { stack } = transaction.state;
   const passing = error?.code === 'Conflict' || error?.details?.['retryable'] === true;
   if (!passing || request.attempts + 1 >= maxAttempts || stack.phase !== 'converging') return false;
-  // A newer traversal wants something else: it asks for that.
+  // A newer traversal sends its own requests.
   if (request.traversal !== stack.traversal) return false;
   const fence = request.fence + 1;
   const wait = firstMs * 2 ** request.attempts;
@@ -38,7 +38,7 @@ export function retryTimer(transaction: Transaction, resource: ResourceDocument,
   const { stack } = transaction.state;
   if (request?.fence !== fence || request.not_before === null) return;
   if (request.traversal !== stack.traversal || stack.phase !== 'converging') {
-    // What it stood on may have changed: it failed, and the traversal that runs decides anew.
+    // Its requirements may have changed: fail the request, and let the running traversal decide again.
     failLeaf(transaction, resource.id, {
       action: resource.action,
       failure: { code: 'Conflict', message: 'It was not tried again, because a newer action overtook it.' },
@@ -53,7 +53,7 @@ export function retryTimer(transaction: Transaction, resource: ResourceDocument,
   addEffect(transaction, { kind: 'request', resource: resource.id, fence });
 }
 
-/** From 0 to 1, and the same for the same request: many that met the same obstacle do not all come back at once. */
+/** From 0 to 1, the same for the same request. Spreads the retries of requests that met the same conflict. */
 function jitter(id: string, fence: number): number {
   let hash = 2166136261 ^ fence;
   for (let index = 0; index < id.length; index += 1) hash = Math.imul(hash ^ id.charCodeAt(index), 16777619);

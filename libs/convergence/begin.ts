@@ -9,7 +9,7 @@ import { dropWaits } from './wait.ts';
 
 const defaultTimeoutMinutes = 60;
 
-/** Overtakes whatever runs. */
+/** Begins a traversal; it overtakes a running one. */
 export function begin(
   transaction: Transaction,
   action: StackAction,
@@ -20,7 +20,7 @@ export function begin(
   const { state, tools } = transaction;
   const minutes = state.stack.timeout_minutes ?? defaultTimeoutMinutes;
   const own = new Date(tools.now + minutes * 60_000).toISOString();
-  // What a nested stack does by itself has nothing to do with the time of the last request.
+  // An action that the nested stack starts by itself does not share the deadline of the last request of its parent.
   const deadline = (transaction.isAsked ? state.stack.parent?.deadline : undefined) ?? own;
   const { snapshot } = state.stack;
   cancelTimers(transaction, { deadline: !leavesBehind(transaction, deadline) });
@@ -50,18 +50,18 @@ export function begin(
   addEffect(transaction, { kind: 'timer', timer: 'deadline', at: deadline, traversal: stack.traversal });
 }
 
-/** What is in flight has the time that the traversal gave it that asked for it, and no more: its deadline is kept. */
+/** Whether a request in flight has an earlier deadline than the new traversal: then the old timer must stay. */
 const leavesBehind = ({ state }: Transaction, deadline: string): boolean =>
   [...state.inFlight].some((id) => (state.resources.get(id)?.request?.deadline ?? deadline) < deadline);
 
-/** An ordinary traversal towards what was last complete; towards nothing, when nothing was. */
+/** Begins an ordinary traversal to the last complete target; to an empty plan when there is none. */
 export function beginRollback(transaction: Transaction, how: { keepFailures?: boolean } = {}): void {
   const { state } = transaction;
   const { complete, failures } = state.stack;
   if (complete && !state.complete)
     throw new AnnealError('Defect', 'The plan of what was last complete was not loaded.');
   if (complete) changeStack(transaction, { target: complete });
-  // They tell why it goes back; what fails on the way is added.
+  // The old failures explain the rollback; new failures are added after them.
   const kept = how.keepFailures ? failures : [];
   begin(transaction, 'ROLLBACK', state.complete ?? emptyPlan(), {
     updated_at: transaction.now,

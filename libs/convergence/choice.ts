@@ -1,4 +1,4 @@
-/** Which of the incarnations of a name is brought to what the plan wants, and how far it is from that. */
+/** Picks the incarnation to reconcile with the plan, and reports how it differs. */
 import type { PlanResource } from '@anneal/contracts/plan.ts';
 import type { Resolved } from './incarnation.ts';
 import type { Comparison } from './protocol.ts';
@@ -11,7 +11,7 @@ export interface Choice {
   readonly comparison: Comparison;
 }
 
-/** Incarnations that could stand for a name. One whose deletion has begun is on its way out for good. */
+/** Incarnations of a name that the plan could use. One whose deletion has begun is never used again. */
 export function candidatesOf({ state }: Transaction, name: string): ResourceDocument[] {
   const candidates: ResourceDocument[] = [];
   for (const id of state.byName.get(name) ?? []) {
@@ -22,8 +22,8 @@ export function candidatesOf({ state }: Transaction, name: string): ResourceDocu
 }
 
 /**
- * Of several incarnations the one that needs the least: an original whose replacement is under way is taken back when it
- * is already what the plan wants.
+ * Chooses the incarnation that needs the smallest change. An original whose replacement is under way is used again when
+ * it already matches the plan.
  */
 export function choose(
   transaction: Transaction,
@@ -44,7 +44,7 @@ export function choose(
   return choices.sort((a, b) => b.rank - a.rank || b.resource.created_at.localeCompare(a.resource.created_at))[0];
 }
 
-/** A nested stack is compared with what it was last told, as a newer request may overtake that one. */
+/** Compares a resource with the plan; a nested stack by its pending request, because a newer one may overtake that. */
 function compareTo(
   { state, tools }: Transaction,
   resource: ResourceDocument,
@@ -55,7 +55,7 @@ function compareTo(
   if (!canBecome(resource, planned)) return { verdict: 'replace', changed: [] };
   const told = resource.request && isNested(resource) ? resource.request : resource;
   const changed = Object.keys(resolved.properties);
-  // One whose creation failed is there all the same, though nothing was applied yet: it is mended in place.
+  // A nested stack whose creation failed exists all the same, with nothing applied yet: update it in place.
   if (isNested(resource) && changed.length > 0 && Object.keys(told.properties).length === 0) {
     return { verdict: 'update', changed };
   }
@@ -71,12 +71,12 @@ function compareTo(
   return due || told.source !== source ? { verdict: 'update', changed: [] } : comparison;
 }
 
-/** Whether an incarnation can be brought to the plan in place. One template takes the place of another, as in Heat. */
+/** Whether an incarnation can be updated to the plan in place. One template may replace another, as in Heat. */
 export function canBecome({ type, nested }: Typed, planned: PlanResource): boolean {
   const kind = planned.nested?.kind ?? null;
   return kind === nested && (type === planned.type || kind === 'template');
 }
 
-/** Whether it is renewed by every update, and was not yet by this one. */
+/** Whether every update renews the resource, and this update has not done so yet. */
 export const isDue = ({ stack }: State, { revision }: ResourceDocument, { renewed }: PlanResource): boolean =>
   renewed === true && revision !== stack.target.revision;

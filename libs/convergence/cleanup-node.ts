@@ -1,17 +1,17 @@
 /**
- * What becomes of an incarnation that the plan does not want, once nothing that exists uses it,
- * but for what is skipped: taken as it is, and staying, it keeps nothing from going.
+ * Clean-up of an incarnation that the plan does not want, once no existing incarnation uses it. A skipped user that
+ * stays does not count: it would block the clean-up for ever.
  *
- * | it                                              | what is done                                              |
+ * | incarnation                                     | action                                                    |
  * | ----------------------------------------------- | --------------------------------------------------------- |
- * | goes before its replacement (`delete_first`)    | not held up by the next row, nor by who uses it           |
- * | the stack goes back on failure, and updates     | stays until all update nodes are done                     |
+ * | goes before its replacement (`delete_first`)    | neither the next row nor its users hold it up             |
+ * | of an update that may roll back or pause        | stays until all update nodes are done                     |
  * | has a request pending                           | awaited; a nested stack is sent the deletion now          |
  * | waits at a hook of its deletion                 | awaited                                                   |
  * | was deleted (and waited at post-delete)         | forgotten                                                 |
- * | nobody outside ever heard of it                 | forgotten                                                 |
- * | external, Retain, abandoned, skipped            | forgotten, and what is there stays                        |
- * | Snapshot, and there is something to save        | a snapshot, if its type serves it; then the deletion      |
+ * | unknown to every provider                       | forgotten                                                 |
+ * | external, Retain, abandoned, skipped            | forgotten; the object stays                               |
+ * | Snapshot, and there is an object to save        | snapshot, if its type serves it; then deleted             |
  * | otherwise                                       | deleted                                                   |
  */
 import { mustStay } from './node.ts';
@@ -53,7 +53,7 @@ export function visitCleanup(transaction: Transaction, id: string): void {
   send(transaction, latest, 'delete', { properties: latest.properties }, []);
 }
 
-/** One that a person had taken as it is, and that stays so, holds up nothing: it would do so for ever. */
+/** Whether another incarnation uses this one. A skipped user that stays is left out: it would block for ever. */
 function isUsed({ requiredBy, resources, doomed, stack }: State, id: string): boolean {
   for (const user of requiredBy.get(id) ?? [])
     if (doomed.has(user) || resources.get(user)?.skipped !== stack.target.plan) return true;
@@ -65,7 +65,7 @@ const isKept = (resource: ResourceDocument): boolean =>
   resource.deletion_policy === 'Retain' ||
   (resource.skipped !== null && resource.action === 'DELETE');
 
-/** What failed to be made, what is known to be gone and what was asked to go already has nothing to save. */
+/** Whether to take a snapshot first. A failed creation, a missing object and a begun deletion have nothing to save. */
 function wantsSnapshot({ deletion_policy, action, status, failure }: ResourceDocument): boolean {
   if (deletion_policy !== 'Snapshot' || action === 'DELETE' || failure?.code === 'NotFound') return false;
   return status !== 'FAILED' || (action !== 'CREATE' && action !== 'ADOPT');

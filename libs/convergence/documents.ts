@@ -1,8 +1,8 @@
 /**
- * What is stored of one stack: the only truth of it.
+ * Stored documents of one stack: the single source of truth.
  *
- * A document's `version` is the one it will have in the store once the change is written: whoever writes asks the store
- * for exactly the version before, so that a change is written once, by whomever.
+ * A document's `version` is the one it will have in the store once the change is written. The process that writes it
+ * requires exactly the version before, so each change is applied once, whichever process writes it.
  */
 import type { Failure } from '@anneal/contracts/errors.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
@@ -14,9 +14,9 @@ export type StackAction = (typeof stackActions)[number];
 export type ResourceState = (typeof resourceStates)[number];
 export type Status = (typeof statuses)[number];
 
-/** What a traversal goes towards, by content hashes. */
+/** Goal of a traversal, by content hashes. */
 export interface Target {
-  /** Another one with every update, though it goes to the same plan; a retry keeps it, and a rollback returns to that of before. */
+  /** Changes with every update, even to the same plan. A retry keeps it; a rollback returns to the one before. */
   readonly revision: string;
   readonly plan: string;
   readonly template: string;
@@ -25,7 +25,7 @@ export interface Target {
   readonly description: string;
 }
 
-/** Actions that send one request to each resource, and bring nothing to a plan. */
+/** Actions that send one request to each resource, and apply no plan. */
 export const visitActions = ['CHECK', 'SUSPEND', 'RESUME', 'SNAPSHOT'] as const;
 export type VisitAction = (typeof visitActions)[number];
 
@@ -39,7 +39,7 @@ export interface ParentLink {
   readonly resource_name: string;
   readonly action: ResourceAction;
   readonly fence: number;
-  /** The nested stack has as long as the one around it. */
+  /** The nested stack has the same deadline as its parent stack. */
   readonly deadline: string;
 }
 
@@ -48,7 +48,7 @@ export interface SnapshotRef {
   readonly name: string;
 }
 
-/** The batch of a rolling update: who is in it, until when the next one waits, and whether only the temporary ones are left. */
+/** Batch of a rolling update: its members, when the next batch may begin, and whether temporary members retire. */
 export interface Batch {
   readonly members: readonly string[];
   readonly until: string | null;
@@ -73,69 +73,69 @@ export interface StackDocument {
   readonly timeout_minutes: number | null;
   readonly on_failure: FailurePolicy;
   readonly tags: readonly string[];
-  /** Null of a stack of its own. */
+  /** Null for a stack that is not nested. */
   readonly parent: ParentLink | null;
   readonly root: string;
   readonly depth: number;
   readonly traversal: string;
   readonly deadline: string | null;
   readonly target: Target;
-  /** The last target that was reached: what a rollback returns to. */
+  /** The last target that was reached. A rollback returns to it. */
   readonly complete: Target | null;
-  /** When it was reached. */
+  /** When `complete` was reached. */
   readonly completed_at: string | null;
   readonly failures: readonly LeafFailure[];
-  /** Of a rollback: how many of the failures are those that it goes back from. */
+  /** In a rollback: how many of the failures caused it. They come first. */
   readonly inherited: number;
-  /** By resource: what an adoption takes over. */
+  /** Data that an adoption takes over, by resource. */
   readonly adopt: JsonObject | null;
-  /** The running traversal touches nothing outside. */
+  /** The running traversal leaves all real objects as they are. */
   readonly abandoned: boolean;
-  /** The running traversal looks at what is really there first. */
+  /** The running traversal checks the real objects first. */
   readonly observe: boolean;
-  /** It was suspended and not resumed: only snapshots of it are made meanwhile. */
+  /** The stack was suspended and not resumed: meanwhile it only allows snapshots. */
   readonly suspended: boolean;
   /** The snapshot that is being made. */
   readonly snapshot: SnapshotRef | null;
   readonly batch: Batch | null;
-  /** Of a group: what its members are made from. The core only keeps it. */
+  /** Source of the members of a group. The core only stores it. */
   readonly group: JsonObject | null;
-  /** Counts changes of what resources show to others: see `shown_at` and `seen_at` of resources. */
+  /** Counts changes of the values that resources show to others: see `shown_at` and `seen_at` of resources. */
   readonly clock: number;
   /** The sequence of its last event. */
   readonly event_sequence: number;
-  /** Ids of the inputs that a repeat of must not run twice, the newest last; bounded. */
+  /** Ids of recent inputs, so that a duplicate does not run twice; the newest last; bounded. */
   readonly recent: readonly string[];
 }
 
 export type RequestAction = Exclude<ResourceAction, 'signal' | 'cancel'>;
 
-/** A request that a provider has not answered to the end. */
+/** A request that still waits for its final response. */
 export interface PendingRequest {
   readonly action: RequestAction;
   readonly fence: number;
   readonly traversal: string;
   readonly deadline: string;
-  /** What is being applied; becomes the resource's own once the provider is done. */
+  /** Properties that are being applied. The resource takes them over once the provider is done. */
   readonly properties: JsonObject;
   readonly changed: readonly string[];
-  /** What it requires once this is done. While it runs, the resource requires these and those from before. */
+  /** Requirements of the resource once this request is done. Meanwhile the resource has these and its earlier ones. */
   readonly requires: readonly string[];
-  /** Of the plan: see `ResourceDocument`. */
+  /** Digest and source of the plan entry: see `ResourceDocument`. */
   readonly digest: string | null;
   readonly source: string | null;
   readonly seen_at: number;
-  /** How often it was tried before, and when it is sent again, after a conflict. */
+  /** Number of earlier attempts, and when the request is sent again after a conflict. */
   readonly attempts: number;
   readonly not_before: string | null;
 }
 
-/** A resource that waits for someone outside. */
+/** A resource's wait for an external client. */
 export interface Waiting {
   readonly name: string;
   readonly kind: 'hook' | 'lifecycle';
   readonly since: string;
-  /** Proves that it is this wait which is meant. */
+  /** Proves that a client means this wait. */
   readonly token: string;
   readonly traversal: string;
   readonly deadline: string | null;
@@ -151,7 +151,7 @@ export interface ResourceDocument {
   readonly stack_id: string;
   readonly name: string;
   readonly type: string;
-  /** As the plan has it. */
+  /** Type name as the plan writes it. */
   readonly written_type?: string | undefined;
   readonly action: ResourceState;
   readonly status: Status;
@@ -159,11 +159,11 @@ export interface ResourceDocument {
   readonly physical_id: string | null;
   readonly physical_name: string;
   readonly attributes: JsonObject;
-  /** As last applied with success. */
+  /** Properties as last applied with success. */
   readonly properties: JsonObject;
-  /** Of an update that failed: what it tried to apply, which may have come through in part. */
+  /** Properties that a failed update tried to apply; some of them may have taken effect. */
   readonly attempted: JsonObject | null;
-  /** Its provider said that what is wanted takes a new object. */
+  /** The provider reported that the wanted change needs a new object. */
   readonly must_replace: boolean;
   readonly metadata: Json;
   readonly description: string;
@@ -172,20 +172,20 @@ export interface ResourceDocument {
   readonly replaces: string | null;
   readonly replaced_by: string | null;
   readonly deletion_policy: 'Delete' | 'Retain' | 'Snapshot';
-  /** The object belongs to someone else: it is neither made, changed nor deleted. */
+  /** The object belongs to another owner: the engine neither makes, changes nor deletes it. */
   readonly external: boolean;
-  /** Whether it is a nested stack, whatever became of its creation, and of which kind. */
+  /** The kind of nested stack, even if its creation failed; null for other resources. */
   readonly nested: PlanNested['kind'] | null;
-  /** Of a nested stack: the hash of what it was made of, as last applied. */
+  /** Hash of a nested stack's sources, as last applied. */
   readonly source: string | null;
   /** The digest of the entry of the plan that was last applied. */
   readonly digest: string | null;
-  /** The stack's clock when what it shows to others last changed, and when it last looked at what others show. */
+  /** The stack's clock when its shown values last changed, and when it last read the shown values of others. */
   readonly shown_at: number;
   readonly seen_at: number;
-  /** The last answer of a nested stack. */
+  /** Sequence number of the last answer of a nested stack. */
   readonly sequence: number;
-  /** The plan towards which it is taken as it is, though it failed. */
+  /** The plan for which an operator skipped this failed resource: it stays as it is. */
   readonly skipped: string | null;
   readonly hook: Waiting | null;
   /** Hooks that were passed, and in which traversal. */
@@ -197,7 +197,7 @@ export interface ResourceDocument {
   /** The revision of the target and the traversal in which it was last changed. */
   readonly revision: string;
   readonly traversal: string;
-  /** The fence of its last request; 0 when its provider has never heard of it. */
+  /** The fence of its last request; 0 when none was ever sent to its provider. */
   readonly fence: number;
   readonly request: PendingRequest | null;
   readonly failure: Failure | null;
@@ -207,7 +207,7 @@ export interface ResourceDocument {
   readonly finished_at: string | null;
 }
 
-/** The document of a stack that nothing was done for yet. */
+/** The document of a new stack, before its first step. */
 export function newStack(given: {
   readonly id: string;
   readonly name: string;
@@ -257,17 +257,17 @@ export function newStack(given: {
   };
 }
 
-/** Whether its traversal goes towards nothing, whatever its target says. */
+/** Whether the stack's traversal aims at an empty plan, whatever its target says. */
 export const goesToNothing = ({ action, complete }: Pick<StackDocument, 'action' | 'complete'>): boolean =>
   action === 'DELETE' || (action === 'ROLLBACK' && complete === null);
 
 export const isVisit = (action: StackAction): action is VisitAction =>
   (visitActions as readonly StackAction[]).includes(action);
 
-/** What a resource is an instance of: a type, or a template that goes by the name of one. */
+/** The type of a resource, or the template that goes by the name of a type. */
 export type Typed = Pick<ResourceDocument, 'type' | 'nested'>;
 
-/** The type that serves a resource; undefined when a template stands for it, even if it bears the name of a served type. */
+/** The type that serves a resource; undefined for a template, even if it has the name of a served type. */
 export const servedType = ({ type, nested }: Typed): string | undefined => (nested === 'template' ? undefined : type);
 
 /** The type that readers see: as the template names it. */
@@ -276,10 +276,10 @@ export const shownType = ({ type, written_type: written }: Pick<ResourceDocument
 
 export const isNested = (resource: ResourceDocument): boolean => resource.nested !== null;
 
-/** It was never asked for, and nothing was taken over. */
+/** Whether no provider ever got a request for the resource, and no existing object was adopted. */
 export const isUnknown = ({ fence, physical_id }: ResourceDocument): boolean => fence === 0 && physical_id === null;
 
-/** Which of several incarnations of a name stands for it, to someone who reads: what is there beats what is to come. */
+/** The incarnation readers see for a name: an existing object wins over one not created yet. */
 export function representative(candidates: readonly ResourceDocument[]): ResourceDocument | undefined {
   const rank = (resource: ResourceDocument): number =>
     (resource.action === 'DELETE' ? -4 : 0) + (resource.replaced_by === null ? 1 : 0);

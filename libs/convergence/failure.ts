@@ -1,4 +1,4 @@
-/** How a leaf fails, and its traversal with it. */
+/** Failures of leaves, and how they fail the traversal. */
 import type { Failure } from '@anneal/contracts/errors.ts';
 import { jsonBytes, sameJson, type JsonObject } from '@anneal/contracts/json.ts';
 import type { LeafFailure } from '@anneal/contracts/resource.ts';
@@ -6,14 +6,14 @@ import { isVisit, type PendingRequest, type ResourceDocument, type ResourceState
 import { announceResource, changeResource, changeStack, type Transaction } from './transaction.ts';
 import { dropWaits } from './wait.ts';
 
-/** Every text and list that is kept is bounded: a failed write of a long reason must never hold a stack. */
+/** Limits of all stored texts and lists: a failed write of a long reason must never block a stack. */
 export const reasonLimit = 4096;
 const messageLimit = 16_384;
 const failureLimit = 100;
 const codeLimit = 255;
 const factsLimit = 65_536;
 
-/** `a.resources.0.resources.b` is told as Heat does: `resources.a.resources[0].resources.b`. */
+/** Formats `a.resources.0.resources.b` as Heat does: `resources.a.resources[0].resources.b`. */
 const leafPath = (path: string): string =>
   path
     .split('.resources.')
@@ -23,7 +23,7 @@ const leafPath = (path: string): string =>
 export const leafReason = ({ resource, failure }: Pick<LeafFailure, 'resource' | 'failure'>): string =>
   `${failure.code}: ${leafPath(resource)}: ${failure.message}`.slice(0, reasonLimit);
 
-/** What a provider says of a failure, as far as it is kept. Facts that exceed the limit are left out. */
+/** Cuts a provider's failure to the stored limits. Details that exceed the limit are left out. */
 export function bounded(failure: Failure): Failure {
   const { mistakes, details, ...rest } = failure;
   const keeps = (part: unknown): boolean => part !== undefined && jsonBytes(part, factsLimit) <= factsLimit;
@@ -40,21 +40,21 @@ export function bounded(failure: Failure): Failure {
 interface HowItFailed {
   readonly action: ResourceState;
   readonly failure: Failure;
-  /** Of a nested stack: its leaves, by their paths in it. */
+  /** Failed leaves of a nested stack, by their paths in it. */
   readonly leaves?: readonly LeafFailure[] | undefined;
   readonly attempted?: ResourceDocument['attempted'];
-  /** The one that wanted it; absent: the traversal that runs. */
+  /** The traversal that sent the request; absent: the running one. */
   readonly traversal?: string;
 }
 
-/** Marks a resource as failed. The traversal fails with it when it was this traversal that wanted it. */
+/** Marks a resource as failed. The running traversal fails too, if it sent the request. */
 export function failLeaf(transaction: Transaction, id: string, how: HowItFailed): void {
   const { state, now } = transaction;
   const before = state.resources.get(id);
   if (!before) return;
   const failures = leavesOf(before, how);
   const { failure } = failures[0];
-  // What is suspended is so still, whatever became of its snapshot, unless it is gone.
+  // A suspended resource stays suspended when its snapshot fails, unless the object no longer exists.
   const stays = before.action === 'SUSPEND' && before.request?.action === 'snapshot' && failure.code !== 'NotFound';
   const failed = changeResource(transaction, id, {
     action: how.action,
@@ -63,7 +63,7 @@ export function failLeaf(transaction: Transaction, id: string, how: HowItFailed)
     failure: stays ? null : failure,
     request: null,
     finished_at: now,
-    // To one that overtook it, this is not done.
+    // For a traversal that overtook this one, the node is not done.
     traversal: how.traversal ?? state.stack.traversal,
     ...(how.attempted !== undefined && { attempted: how.attempted }),
   });
@@ -72,14 +72,14 @@ export function failLeaf(transaction: Transaction, id: string, how: HowItFailed)
   failTraversal(transaction, failures, how.traversal);
 }
 
-/** What was wanted is not allowed: the resource stays as it is, and the traversal fails. */
+/** Fails the traversal because a change is not allowed; the resource stays as it is. */
 export function refuseLeaf(
   transaction: Transaction,
   resource: ResourceDocument,
   failure: Failure,
   action: ResourceState = 'UPDATE',
 ): void {
-  // It was said before the process died.
+  // Already reported, before a restart of the process.
   if (
     transaction.state.stack.failures
       .slice(transaction.state.stack.inherited)
@@ -108,13 +108,13 @@ function failTraversal(transaction: Transaction, leaves: readonly LeafFailure[],
   const wanted = traversal === undefined || traversal === stack.traversal;
   if (!wanted || (stack.phase !== 'converging' && stack.phase !== 'draining')) return;
   changeStack(transaction, { failures: [...stack.failures, ...leaves].slice(0, failureLimit) });
-  // A check changes nothing: it goes on, so that all that failed is known.
+  // A check changes nothing: it continues, so that it finds all failures.
   if (stack.action === 'CHECK') return;
   changeStack(transaction, { phase: 'draining' });
   dropWaits(transaction);
 }
 
-/** What may have come through in part: of this attempt, and of those before it that it did not undo. */
+/** Properties that may be partly applied: those of this attempt, and those of earlier attempts that it did not undo. */
 export function attemptOf(
   request: PendingRequest,
   { attempted, properties }: Pick<ResourceDocument, 'attempted' | 'properties'>,
@@ -126,7 +126,7 @@ export function attemptOf(
   return { ...request.properties, ...Object.fromEntries(before) };
 }
 
-/** What the stack says of it. */
+/** The stack's reason for the failure. */
 export function failureReason(transaction: Transaction): string {
   const { action, failures, inherited } = transaction.state.stack;
   const first = failures[inherited];
@@ -136,7 +136,7 @@ export function failureReason(transaction: Transaction): string {
 }
 
 function failedAction({ state }: Transaction, path: string): string {
-  // What cannot be visited keeps the state that it is in.
+  // A visit does not change the action of a resource that it refuses: name the visit itself.
   if (isVisit(state.stack.action)) return state.stack.action;
   const [name = ''] = path.split('.resources.');
   for (const id of state.byName.get(name) ?? []) {

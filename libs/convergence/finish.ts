@@ -1,4 +1,4 @@
-/** How a traversal ends. */
+/** The end of a traversal. */
 import { beginRollback, cancelTimers } from './begin.ts';
 import { failureReason } from './failure.ts';
 import { answerParent } from './nested.ts';
@@ -9,18 +9,18 @@ import { addEffect, announceStack, changeStack, type Transaction } from './trans
 import { dropWaits } from './wait.ts';
 
 /**
- * Ends the traversal when nothing is left to do, or, after a failure, when nothing runs any more. True when something can
- * be worked on now: a rollback has begun, or the temporary members of a group may go.
+ * Ends the traversal when nothing is left to do, or, after a failure, when nothing is in flight any more. True when
+ * there is new work: a rollback has begun, or the temporary members of a group may be deleted.
  */
 export function finishIfDone(transaction: Transaction): boolean {
   const { state } = transaction;
   const { phase, status } = state.stack;
   if (phase === 'draining') {
-    // A rollback takes what still runs as it comes.
+    // A rollback awaits each request in flight at its own resource.
     if (status === 'IN_PROGRESS' && rollsBack(transaction)) return fail(transaction, failureReason(transaction));
     if (state.inFlight.size > 0) return false;
     if (status === 'IN_PROGRESS') return fail(transaction, failureReason(transaction));
-    // It was cancelled, and said so then.
+    // A cancelled action, which reported its end when it was cancelled.
     cancelTimers(transaction);
     changeStack(transaction, { phase: 'idle', deadline: null });
     return false;
@@ -35,14 +35,14 @@ export function finishIfDone(transaction: Transaction): boolean {
     return false;
   }
   if (state.held.size > 0 || (state.stack.batch?.until ?? null) !== null) return false;
-  // No rule leads here; were one to, the stack must fail and not hang.
+  // Unreachable by design. If a defect leads here, the stack must fail and not hang.
   const stuck = [...graph.waiting.keys()].filter((name) => !graph.current.has(name)).slice(0, 5);
   const left = stuck.join(', ') || [...state.doomed].slice(0, 5).join(', ');
   end(transaction, { status: 'FAILED', reason: `Defect: nothing runs and nothing can start; left are ${left}.` });
   return false;
 }
 
-/** All members of a rolling group are as they should be: those that were only there meanwhile go. */
+/** Begins to delete the temporary members of a rolling group, once all other members are done. */
 function retire(transaction: Transaction): boolean {
   const { state } = transaction;
   const { temporary = [] } = state.plan.rolling ?? {};
@@ -80,11 +80,11 @@ function succeed(transaction: Transaction): void {
 
 const towardsPlan: readonly StackAction[] = ['CREATE', 'UPDATE', 'ADOPT', 'RESTORE'];
 
-/** A nested stack never goes back by itself: the one around it does. */
+/** Whether a failure begins a rollback. A nested stack never rolls back by itself: its parent stack does. */
 const rollsBack = ({ state: { stack } }: Transaction): boolean =>
   stack.on_failure === 'rollback' && stack.parent === null && towardsPlan.includes(stack.action);
 
-/** The traversal failed: it ends so, or its policy says what comes next. */
+/** Fails the traversal: it rolls back, pauses or ends, as its failure policy says. True when a rollback begins. */
 export function fail(transaction: Transaction, reason: string): boolean {
   const { state } = transaction;
   const { action, on_failure, parent } = state.stack;

@@ -2,13 +2,13 @@
  * The graph: which node may be worked on now.
  *
  * Update nodes, one per resource of the plan: ready when the update nodes of all that it requires are done. Clean-up
- * nodes, one per incarnation that the plan does not want: ready when no incarnation that exists uses it. Since what a
- * dependent uses is only rewritten once it has been updated, and its own incarnation only vanishes once it is deleted,
+ * nodes, one per incarnation that the plan does not want: ready when no existing incarnation uses it. The requirements
+ * of a dependent are only rewritten once it is updated, and its own incarnation only vanishes once it is deleted. So
  * the second rule alone gives Heat's order: replacement up, dependents moved, original deleted, the reverse of creation.
- * A visit (check, suspend, resume, snapshot) has one node per incarnation that stands for a name, and no clean-up nodes.
+ * A visit (check, suspend, resume, snapshot) has one node per name, for its current incarnation, and no clean-up nodes.
  *
- * Doneness is not stored. A node is done when its resource is COMPLETE and equal to what the plan says now, so a graph
- * that is built again after a restart finds its place by looking, and what is unchanged is never written.
+ * Doneness is not stored. A node is done when its resource is COMPLETE and matches the current plan. So a graph that is
+ * rebuilt after a restart finds its place by looking at the resources, and unchanged resources are never written.
  */
 import type { Plan, PlanResource } from '@anneal/contracts/plan.ts';
 import { visitCleanup } from './cleanup-node.ts';
@@ -21,12 +21,12 @@ import type { Transaction } from './transaction.ts';
 import { visitUpdate } from './update-node.ts';
 import { visitNode } from './visit.ts';
 
-/** Works off what may be ready, until nothing more can be done without an answer from outside. */
+/** Works through the nodes that may be ready, until further work needs an input. */
 export function advance(transaction: Transaction): void {
   const { state, tools } = transaction;
   do {
     if (state.stack.phase === 'converging' && !state.graph) buildGraph(transaction);
-    // What finds no room stays in the queues: an answer makes room, and the next step goes on here.
+    // Nodes over the limit stay in the queues: a response makes room, and the next step continues here.
     while (state.stack.phase === 'converging' && state.inFlight.size < tools.limit) {
       const id = shift(state.ready.cleanups);
       if (id !== undefined) {
@@ -69,7 +69,7 @@ function buildPlan(transaction: Transaction): void {
   const dependents = new Map<string, string[]>();
   const members = new Set(rolling?.members ?? []);
   for (const resource of inOrder(state.plan)) {
-    // The temporary members are gone for good once they are no longer needed.
+    // Temporary members are not made again once their deletion has begun.
     if (retiring && temporary.has(resource.name)) continue;
     const required = requiredNames(state, resource);
     if (!retiring && members.has(resource.name) && !temporary.has(resource.name)) required.push(...temporary);
@@ -93,7 +93,7 @@ function buildPlan(transaction: Transaction): void {
   for (const resource of state.resources.values()) if (!waiting.has(resource.name)) doom(state, resource.id);
 }
 
-/** Who joins a batch is who comes first: members come in the order in which the plan has them roll. */
+/** Entries of the plan; group members in the order of the rolling update, because the first ones join the batch. */
 function inOrder(plan: Plan): readonly PlanResource[] {
   const { entries } = factsOf(plan);
   if (!plan.rolling) return entries;
@@ -112,7 +112,7 @@ function buildVisit(state: State): void {
   for (const { id, requires } of nodes) {
     for (const required of new Set(requires)) {
       if (!waiting.has(required)) continue;
-      // What is suspended goes before what it stands on; all else after it.
+      // SUSPEND visits a resource before its requirements; all other visits go the other way.
       const [before, after] = state.stack.action === 'SUSPEND' ? [id, required] : [required, id];
       waiting.set(after, (waiting.get(after) ?? 0) + 1);
       const list = dependents.get(before);

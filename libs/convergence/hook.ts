@@ -1,4 +1,4 @@
-/** How a wait at a hook ends: someone outside says go, or its time is over. The hooks themselves: `wait.ts`. */
+/** The end of a wait at a hook: a client completes it, or its deadline passes. The hooks themselves: `wait.ts`. */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { failLeaf } from './failure.ts';
 import { revisit } from './node.ts';
@@ -6,7 +6,7 @@ import type { ResourceDocument, Waiting } from './documents.ts';
 import { changeResource, changeStack, type Transaction } from './transaction.ts';
 import { announce, holdAt, isPlain, markPassed, setTimer } from './wait.ts';
 
-/** Someone outside said go. @throws AnnealError when the resource does not wait there. */
+/** Clears a hook for a client. @throws AnnealError when the resource does not wait at it. */
 export function clearHook(transaction: Transaction, resource: ResourceDocument, name: string): void {
   if (!isPlain(name)) throw new AnnealError('InvalidRequest', `Invalid hook type "${name}" for ${resource.name}`);
   if (resource.hook?.name !== name) {
@@ -43,13 +43,13 @@ function lifecycleOf(resource: ResourceDocument, given: { hook: string; token: s
   throw new AnnealError('Conflict', `${resource.name} does not wait for ${given.hook} with this token.`);
 }
 
-/** The timer of a wait came due: heartbeats may have moved the deadline since it was set. */
+/** Handles the timer of a wait. Heartbeats may have moved the deadline since the timer was set. */
 export function hookTimer(transaction: Transaction, resource: ResourceDocument, token: string): void {
   const { hook } = resource;
   if (!hook || hook.token !== token || hook.deadline === null) return;
   if (Date.parse(hook.deadline) > transaction.tools.now) {
     setTimer(transaction, resource, hook);
-    // So that it is recorded: the clock of whoever fired it may have been ahead.
+    // Makes the step record the new timer: the clock of the process that fired the old one may have been ahead.
     changeStack(transaction, {});
     return;
   }
@@ -65,12 +65,12 @@ function finishWait(
   reason: string,
 ): void {
   pass(transaction, resource, hook, reason);
-  // It is made only now.
+  // The resource counts as created only now.
   if (hook.name === 'launching' && result === 'continue') {
     const launched = transaction.state.resources.get(resource.id);
     if (launched) holdAt(transaction, launched, 'post-create');
   }
-  // What is being terminated goes, whatever the answer was.
+  // The deletion continues, whatever the result was.
   if (result === 'continue' || hook.name === 'terminating') return;
   failLeaf(transaction, resource.id, {
     action: hook.name === 'updating' ? 'UPDATE' : 'CREATE',

@@ -1,4 +1,4 @@
-/** What goes into a step and what comes out of it. */
+/** Inputs and results of a step. */
 import type { AnnealError, Failure } from '@anneal/contracts/errors.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { Plan, PlanResource } from '@anneal/contracts/plan.ts';
@@ -16,7 +16,7 @@ import type {
 } from './documents.ts';
 import type { SizeLimits } from './size.ts';
 
-/** Only in inputs of a nested stack: the request of the resource that it stands for. */
+/** Only in inputs of a nested stack: the request of its resource in the parent stack. */
 export type FromParent = { readonly parent?: ParentLink | undefined };
 
 export interface Scaled {
@@ -25,7 +25,7 @@ export interface Scaled {
   readonly after: number;
 }
 
-/** `id` is the same when the same input comes again. */
+/** A duplicate of an input has the same `id`. */
 export type Input =
   | ({ readonly kind: 'create'; readonly id: string; readonly plan: Plan } & FromParent)
   | ({
@@ -38,18 +38,18 @@ export type Input =
       readonly timeout_minutes?: number | null | undefined;
       readonly on_failure?: FailurePolicy | undefined;
       readonly tags?: readonly string[] | undefined;
-      /** Look at what is really there before anything is compared. */
+      /** Check the real objects before comparing. */
       readonly observe?: boolean | undefined;
-      /** Absent: as it was. */
+      /** Absent: unchanged. */
       readonly group?: JsonObject | null | undefined;
-      /** Of a group that a policy gives another size: told with the start of the update. */
+      /** Set when a policy resizes a group; the event at the start of the update reports it. */
       readonly scaled?: Scaled | undefined;
     } & FromParent)
-  /** `abandon`: nothing outside is touched. */
+  /** `abandon`: keep the real objects. */
   | ({ readonly kind: 'delete'; readonly id: string; readonly abandon?: boolean | undefined } & FromParent)
   | ({ readonly kind: 'visit'; readonly id: string; readonly action: VisitAction } & FromParent)
   | { readonly kind: 'visit'; readonly id: string; readonly action: 'SNAPSHOT'; readonly snapshot: SnapshotRef }
-  /** Towards what was last complete, or towards nothing. `cancel`: only of an update that runs. */
+  /** Back to the last complete target, or to nothing if there is none. `cancel`: only while an update runs. */
   | { readonly kind: 'rollback'; readonly id: string; readonly cancel: boolean }
   | ({ readonly kind: 'cancel'; readonly id: string } & FromParent)
   | { readonly kind: 'retry'; readonly id: string }
@@ -60,40 +60,40 @@ export type Input =
       readonly id: string;
       readonly timer: string;
       readonly traversal: string;
-      /** Of a deadline that comes early, because what the traversal waits for cannot come any more. */
+      /** Set when a deadline fires early, because the traversal waits for something that can no longer happen. */
       readonly failure?: Failure | undefined;
     }
   | {
       readonly kind: 'signal';
       readonly id: string;
       readonly resource: string;
-      /** Only to this one of its incarnations. */
+      /** Signal only this incarnation of the resource. */
       readonly incarnation?: string | undefined;
       readonly signal: Json;
     };
 
 export type Effect =
-  /** Send the pending request of this resource to its provider; all it says is in the resource's document. */
+  /** Send the pending request of this resource to its provider; the resource's document has its content. */
   | { readonly kind: 'request'; readonly resource: string; readonly fence: number }
-  /** Tell the nested stack to end the pending request as it stands. */
+  /** Ask the nested stack to end the pending request as it stands. */
   | { readonly kind: 'cancel'; readonly resource: string; readonly fence: number }
   | { readonly kind: 'signal'; readonly resource: string; readonly id: string; readonly signal: Json }
-  /** Answer the request of the stack around this one; attributes and failures are in the documents. */
+  /** Answer the request of the parent stack; attributes and failures are in the documents. */
   | {
       readonly kind: 'answer';
       readonly parent: ParentLink;
       readonly status: 'complete' | 'failed';
       readonly failure: Failure | null;
     }
-  /** Write down how a snapshot is going. */
+  /** Record the progress of a snapshot. */
   | { readonly kind: 'snapshot'; readonly snapshot: SnapshotRef; readonly status: Status; readonly reason: string }
   | { readonly kind: 'timer'; readonly timer: string; readonly at: string; readonly traversal: string }
   | { readonly kind: 'cancel timer'; readonly timer: string; readonly traversal: string };
 
 /**
- * An event, without what all events of a step have in common: the stack and the time. Nor does it hold its number: the
- * events of a step are numbered up to the stack's `event_sequence`, without holes. One of the stack itself has its traversal,
- * one of a resource its id.
+ * An event, without the stack and the time, which all events of a step share. It has no number either: the events of a
+ * step are numbered up to the stack's `event_sequence`, without gaps. A stack event has the traversal, a resource event
+ * the id of the resource.
  */
 export type EventRecord = EventFacts &
   (
@@ -107,9 +107,9 @@ interface EventFacts extends Pick<
 > {
   readonly object_version: number;
   readonly seconds?: number;
-  /** Of a group whose update to another size starts. */
+  /** Set when the update of a group to another size starts. */
   readonly scaled?: Scaled;
-  /** Of a resource that begins to wait for someone outside, or has done so: this is what the event tells. */
+  /** Set when a resource begins or ends a wait at a hook: the event reports this. */
   readonly hook?: {
     readonly state: 'waiting' | 'cleared';
     readonly kind: 'hook' | 'lifecycle';
@@ -120,11 +120,11 @@ interface EventFacts extends Pick<
   };
 }
 
-/** What one record of the journal holds: whole documents, never differences. */
+/** Content of one journal record: whole documents, never differences. */
 export interface Changes {
   stack: StackDocument;
   readonly resources: Map<string, ResourceDocument>;
-  /** Ids of resources that are no more, with the version that the store has of each. */
+  /** Ids of removed resources, with the version that the store has of each. */
   readonly removed: Map<string, number>;
   readonly events: EventRecord[];
   readonly effects: Effect[];
@@ -145,13 +145,13 @@ export type Resolution =
     }
   | { readonly ok: false; readonly failure: Failure };
 
-/** What the core needs to know and cannot: given by the shell, deterministic for one input. */
+/** Functions and facts that the shell provides to the core; deterministic for one input. */
 export interface Tools {
   /** Milliseconds since the epoch. */
   readonly now: number;
-  /** A UUID that is the same whenever the same input is stepped again. */
+  /** A UUID, and the same one whenever the same input is stepped again. */
   readonly newId: (input: string, count: number) => string;
-  /** Evaluates the properties of a resource; `peer` gives what stands for a resource that it requires. */
+  /** Evaluates the properties of a resource; `peer` returns the current incarnation of a resource that it requires. */
   readonly resolve: (parameters: {
     plan: Plan;
     resource: PlanResource;
@@ -160,27 +160,27 @@ export interface Tools {
   }) => Resolution;
   readonly compare: (parameters: {
     type: string;
-    /** It is a template that stands for this type: then any property may change in place. */
+    /** Whether a template implements this type: then any property may change in place. */
     isTemplate?: boolean;
     before: JsonObject;
     after: JsonObject;
   }) => Comparison;
-  /** Whether a resource of this type that failed an update is made anew, rather than updated again. */
+  /** Whether to replace a resource of this type after a failed update, rather than update it again. */
   readonly replaceFailed: (type: string) => boolean;
-  /** Whether the provider of this resource serves such a request; what it does not serve only changes the state. */
+  /** Whether the provider of this resource serves such a request; otherwise only the state changes. */
   readonly serves: (
     resource: Typed,
     action: 'adopt' | 'check' | 'suspend' | 'resume' | 'snapshot' | 'signal',
   ) => boolean;
-  /** What is wrong with such a signal to such a type, where that is known before its provider is asked. */
+  /** The mistake in such a signal to such a type, if it is known before the provider is asked. */
   readonly wrongSignal?: (type: string, signal: Json) => Failure | undefined;
-  /** The answer to a pending request that costs nothing, if this is one: then nothing is sent. */
+  /** The immediate response to a pending request, if the shell can give one: then nothing is sent. */
   readonly atOnce?: (pending: { stack: StackDocument; resource: ResourceDocument }) => ResourceResponse | undefined;
-  /** How large values, resources and the stack may be; absent: as large as they are. */
+  /** Size limits of values, resources and the stack; absent: no limits. */
   readonly sizes?: SizeLimits;
-  /** How many requests of a stack may be in flight. */
+  /** Maximum number of requests of a stack in flight. */
   readonly limit: number;
-  /** How long a deletion waits for what still runs before it takes over, in milliseconds. */
+  /** How long a deletion waits for requests in flight before it takes over, in milliseconds. */
   readonly graceMs: number;
 }
 

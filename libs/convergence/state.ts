@@ -1,8 +1,8 @@
 /**
- * What is known of one stack: its documents, and the indexes that are derived from them.
+ * In-memory state of one stack: its documents, and the indexes that are derived from them.
  *
- * Throw a `State` away, load the documents again, and the next step goes on as if nothing had happened. The indexes exist
- * so that the cost of a step follows what changed.
+ * After the loss of a `State`, load the documents again: the next step continues from there. The indexes keep the cost
+ * of a step proportional to the number of changes.
  */
 import type { Plan } from '@anneal/contracts/plan.ts';
 import { goesToNothing, type ResourceDocument, type StackDocument } from './documents.ts';
@@ -10,22 +10,22 @@ import { weigh, weightAdded } from './size.ts';
 
 /**
  * The nodes of a traversal that are worked on in the order of requirements: update nodes, by name, or in a visit, by id.
- * Each with how many of those before it are not done yet.
+ * `waiting` has, for each node, the number of its requirements that are not done yet.
  */
 export interface Graph {
   readonly waiting: Map<string, number>;
   readonly dependents: ReadonlyMap<string, readonly string[]>;
-  /** Nodes that are done, and the incarnation that stands for each. */
+  /** Nodes that are done, and the incarnation that each resulted in. */
   readonly current: Map<string, string>;
-  /** Members of a rolling group, those of them that wait for the next batch, and those that are only there meanwhile. */
+  /** Members of a rolling group; those that wait for the next batch; members that exist only during the update. */
   readonly rolling: ReadonlySet<string>;
   readonly queued: Set<string>;
   readonly temporary: ReadonlySet<string>;
-  /** Incarnations that go before their replacement is made, though others use them. */
+  /** Incarnations that are deleted before their replacement is made, though others use them. */
   readonly first: Set<string>;
 }
 
-/** Nodes that may be ready, taken from the front. One may stand in it twice: looking again does no harm. */
+/** Nodes that may be ready, taken from the front. A node may be in it twice: a second look does no harm. */
 export interface Queue {
   readonly items: string[];
   head: number;
@@ -33,25 +33,25 @@ export interface Queue {
 
 export interface State {
   stack: StackDocument;
-  /** The plan of the target; empty when the stack goes towards nothing. */
+  /** The plan of the target; empty when the stack is deleted or rolls back a creation. */
   plan: Plan;
-  /** The plan of what was last complete; undefined when there is none. */
+  /** The plan of the last complete target; undefined when there is none. */
   complete: Plan | undefined;
   readonly resources: Map<string, ResourceDocument>;
-  /** What users and providers put into the resources, in bytes. */
+  /** Size of the data that users and providers put into the resources, in bytes. */
   bytes: number;
   /** Undefined until the next step builds it. */
   graph: Graph | undefined;
   readonly ready: { readonly updates: Queue; readonly cleanups: Queue };
-  /** The hash of the plan that everything is known to be equal to; null after any change. Not stored: a shortcut. */
+  /** The hash of the plan that all resources are known to match; null after any change. Not stored: a shortcut. */
   settled: string | null;
   readonly byName: Map<string, Set<string>>;
   /** Which incarnations use this one. */
   readonly requiredBy: Map<string, Set<string>>;
   readonly inFlight: Set<string>;
-  /** Those that wait for someone outside. */
+  /** Incarnations that wait at a hook. */
   readonly held: Set<string>;
-  /** Incarnations that nothing in the plan wants any more: the clean-up nodes. */
+  /** Incarnations that the plan does not want any more: the clean-up nodes. */
   readonly doomed: Set<string>;
 }
 
@@ -62,9 +62,9 @@ export function emptyPlan(): Plan {
 export function loadState(documents: {
   stack: StackDocument;
   resources: Iterable<ResourceDocument>;
-  /** Of the target. */
+  /** Plan of the target. */
   plan: Plan;
-  /** Of what was last complete; may be left out when that is the target. */
+  /** Plan of the last complete target; may be left out when that is the current target. */
   complete?: Plan | undefined;
 }): State {
   const { stack } = documents;
@@ -87,7 +87,7 @@ export function loadState(documents: {
   return state;
 }
 
-/** Puts a document in place of the one before, and keeps the indexes. */
+/** Replaces the earlier version of a document, and updates the indexes. */
 export function putResource(state: State, resource: ResourceDocument): void {
   const before = state.resources.get(resource.id);
   state.resources.set(resource.id, resource);

@@ -4,12 +4,13 @@
  * The state machine of a stack is the phase of its traversal:
  * - `idle`: no traversal runs. Entered when one ends, COMPLETE or FAILED; nothing is in flight; left by an action.
  * - `converging`: entered when an action is accepted; dispatches whatever the graph allows; left when all nodes are done
- *   (COMPLETE), a leaf fails (draining), or the deadline passes. A newer action overtakes it: the graph is built anew, and
- *   a resource in flight goes on in the new traversal once its answer is in; a nested stack is told the newer thing now.
- * - `draining`: a leaf failed, or the action was cancelled; nothing is dispatched, what runs is awaited and keeps its
- *   result; left when nothing is in flight any more, when the deadline passes, or by a newer action. With the policy
- *   `rollback` it is left at once: the rollback awaits, resource by resource, what runs.
- * - `paused`: after draining, with the policy `pause`: the stack waits for a word, and its deadline is suspended.
+ *   (COMPLETE), a leaf fails (draining), or the deadline passes. A newer action overtakes it: the engine rebuilds the
+ *   graph. A resource in flight continues in the new traversal once its response is in; a nested stack is sent the
+ *   newer request at once.
+ * - `draining`: a leaf failed, or the action was cancelled. Nothing is dispatched; requests in flight are awaited and
+ *   keep their results. Left when nothing is in flight any more, when the deadline passes, or by a newer action. With
+ *   the policy `rollback` it is left at once: the rollback awaits the requests in flight, resource by resource.
+ * - `paused`: after draining, with the policy `pause`: the stack waits for an operator command; its deadline is paused.
  *
  * | input                | idle                  | converging              | draining                | paused              |
  * | -------------------- | --------------------- | ----------------------- | ----------------------- | ------------------- |
@@ -21,29 +22,31 @@
  * | cancel with rollback | refused               | ROLLBACK, of an UPDATE  | ROLLBACK, of an UPDATE  | ROLLBACK: an UPDATE |
  * | cancel               | refused               | FAILED now; drains ⁷    | FAILED now; drains ⁷    | FAILED              |
  * | retry ¹⁰             | same again, if FAILED | refused                 | same again ⁵            | same again          |
- * | mark unhealthy       | noted                 | refused                 | refused ⁵               | refused             |
- * | skip                 | noted; may retry      | refused                 | refused                 | noted; may retry    |
- * | hook cleared         | noted                 | the node goes on        | noted                   | noted               |
- * | signal               | handed on             | handed on               | handed on               | handed on           |
- * | response             | late: noted ⁸         | taken; dispatches       | taken; ends?            | late: noted         |
+ * | mark unhealthy       | recorded              | refused                 | refused ⁵               | refused             |
+ * | skip                 | recorded; may retry   | refused                 | refused                 | recorded; may retry |
+ * | hook cleared         | recorded              | the node continues      | recorded                | recorded            |
+ * | signal               | forwarded             | forwarded               | forwarded               | forwarded           |
+ * | response             | late: recorded ⁸      | applied; dispatches     | applied; may end        | late: recorded      |
  * | deadline             | ignored               | FAILED "Timed out" ⁹    | FAILED "Timed out" ⁹    | ignored             |
  * | grace                | ignored               | a deletion takes over   | ignored                 | ignored             |
  * | pause of a batch     | ignored               | the next batch begins   | ignored                 | ignored             |
  * | retry of a conflict  | ignored               | sent again              | fails: no more retries  | ignored             |
- * | hook's deadline      | default is taken      | default is taken        | default is taken        | default is taken    |
- * ¹ Refused while deleting, once deleted, and while suspended. ² Refused once deleted. ³ Of a deletion of the same kind:
- * nothing. ⁴ Refused while deleting; CHECK while suspended; RESUME of what is not suspended; SUSPEND of what is suspended
- * and RESUME of what was resumed do nothing. ⁵ Only what was cancelled is FAILED and drains: it takes visits and retries
- * as an idle one does, and no other cancel. ⁶ Of CREATE, UPDATE, ADOPT, RESTORE, and of a ROLLBACK that failed. ⁷ Of CREATE and UPDATE; of
- * nested stacks any. ⁸ A nested stack's unasked answer brings its attributes. ⁹ Or what the policy says; one that was
- * cancelled has said how it ended. ¹⁰ Not of a SNAPSHOT: another one is made.
- * A timer of an older traversal is ignored, but for those of resources, which tell by their fence or token, and for its
- * deadline: what it asked for and is still in flight has failed then, and the newer one goes on. Ignored is a response
- * whose fence is not the pending one, too. What is done with a resource: `update-node.ts`, `cleanup-node.ts` and
- * `visit.ts`; hooks: `wait.ts`; nested stacks: `nested.ts`; batches: `rolling.ts`. The table is walked by `table.test.ts`.
+ * | hook's deadline      | default applies       | default applies         | default applies         | default applies     |
+ * ¹ Refused while deleting, once deleted, and while suspended. ² Refused once deleted. ³ A second deletion of the same
+ * kind does nothing. ⁴ Refused while deleting; CHECK also while suspended; RESUME also when the stack is not suspended.
+ * SUSPEND of a suspended stack and RESUME of a resumed one do nothing. ⁵ Only a cancelled stack is FAILED and draining:
+ * it accepts visits and retries like an idle one, and refuses another cancel. ⁶ Accepted for CREATE, UPDATE, ADOPT,
+ * RESTORE, and for a ROLLBACK that failed. ⁷ Accepted for CREATE and UPDATE; for nested stacks, any action. ⁸ An
+ * unsolicited answer of a nested stack updates the attributes. ⁹ Or the failure policy applies; a cancelled traversal
+ * has reported its end before. ¹⁰ Refused for a SNAPSHOT: make another one instead.
+ * A timer of an older traversal is ignored, with two exceptions. Timers of resources (retry, hook) are matched by fence
+ * or token. The deadline of an older traversal fails its requests that are still in flight; the newer traversal
+ * continues. A response whose fence is not the pending one is ignored, too. Actions on one resource: `update-node.ts`,
+ * `cleanup-node.ts` and `visit.ts`; hooks: `wait.ts`; nested stacks: `nested.ts`; batches: `rolling.ts`.
+ * `table.test.ts` walks the table.
  *
  * How a traversal ends (`finish.ts`):
- * | all nodes are done                                  | COMPLETE; a plan that was reached is the one to go back to     |
+ * | all nodes are done                                  | COMPLETE; a rollback returns to the plan, if one was reached   |
  * | ... of a group with temporary members               | these are cleaned up first                                     |
  * | ... of a CHECK in which leaves failed               | FAILED, naming all of them                                     |
  * | a leaf failed, CREATE, UPDATE, ADOPT, RESTORE       | `keep`: drains, FAILED; `rollback`: FAILED, then ROLLBACK now; |
@@ -53,15 +56,16 @@
  * Invariants, held after every step:
  * C1 A resource is only worked on when everything it requires is COMPLETE in this traversal.
  * C2 An incarnation is only deleted when no incarnation that exists uses it, unless its replacement waits for its place.
- * C3 At most one traversal of a stack is live; an older one changes nothing but what its own requests answer.
+ * C3 At most one traversal of a stack is live; an older one only changes resources by the responses to its own
+ *    requests.
  * C4 At most one request of an incarnation is pending; only a deletion whose grace is over may overtake it, by its fence,
  *    and, in a nested stack, any newer traversal.
- * C5 A live traversal has something in flight, waits for someone outside (a hook, a word, a pause), or ends in this step.
- * C6 What a provider was ever asked to make is in a document until its deletion is answered.
- * C7 A replacement is complete, and what used the original has moved to it, before the original is deleted;
- *    where the plan says `delete_first`, nothing else has its name any more when the replacement is asked for.
- * C8 Unchanged resources are neither sent nor written; what every update renews is renewed, once for each.
- * C9 What is external, retained or abandoned is never deleted; what is external is never made or changed.
+ * C5 A live traversal has a request in flight, waits (for a hook, an operator command, a pause), or ends in this step.
+ * C6 An object that a provider was ever asked to make is in a document until its deletion is answered.
+ * C7 A replacement is complete, and the users of the original have moved to it, before the original is deleted;
+ *    where the plan says `delete_first`, nothing else has its name any more when the replacement is requested.
+ * C8 Unchanged resources are neither sent nor written; resources that every update renews are renewed once per update.
+ * C9 External, retained and abandoned objects are never deleted; external objects are never made or changed.
  * C10 No more requests than the limit are in flight, and no more members of a rolling group than its batch change at a time.
  */
 import { AnnealError, toFailure } from '@anneal/contracts/errors.ts';
@@ -93,8 +97,8 @@ import {
 const rememberedInputs = 32;
 
 /**
- * Takes a batch of inputs, in order. `state` is changed in place and belongs to the caller as long as the changes are
- * recorded; who fails to record them must load the documents again.
+ * Takes a batch of inputs, in order. `state` is changed in place. A caller that fails to record the changes must load
+ * the documents again.
  */
 export function step(state: State, inputs: readonly Input[], tools: Tools): Outcome {
   const transaction = beginTransaction(state, tools);
@@ -120,10 +124,10 @@ export function step(state: State, inputs: readonly Input[], tools: Tools): Outc
   return { changes: transaction.changes, refusals };
 }
 
-/** Whether a repeat must be told by its id; the others are told by fence, token and traversal. */
+/** Whether duplicates are detected by input id. Responses and timers carry a fence, token or traversal instead. */
 const isRemembered = ({ kind }: Input): boolean => kind !== 'response' && kind !== 'timer';
 
-/** False when it was refused: then nothing was changed. */
+/** False when the input was refused: then nothing was changed. */
 function attempt(transaction: Transaction, input: Input, refusals: Map<string, AnnealError>): boolean {
   try {
     take(transaction, input);
@@ -134,12 +138,12 @@ function attempt(transaction: Transaction, input: Input, refusals: Map<string, A
     return false;
   }
 }
-/** An action that the stack around this one asks for: told by its fence, and answered whatever becomes of it. */
+/** An action that the parent stack requests. Its fence identifies it, and it is answered whatever its outcome is. */
 function takeRequest(transaction: Transaction, input: Input & FromParent, refusals: Map<string, AnnealError>): void {
   const link = input.parent;
   const { stack } = transaction.state;
   if (input.kind === 'cancel') {
-    // It ends the request with this fence, if that still runs.
+    // The cancel ends the request with this fence, if that still runs.
     if (link?.fence === stack.parent?.fence && stack.status === 'IN_PROGRESS') attempt(transaction, input, refusals);
     transaction.answered = true;
     return;
@@ -148,7 +152,7 @@ function takeRequest(transaction: Transaction, input: Input & FromParent, refusa
     transaction.answered = true;
     return;
   }
-  // A deletion that was answered, and is asked for again with a higher fence, is done.
+  // A deletion that was answered, and is requested again with a higher fence, is done.
   if (input.kind === 'delete' && transaction.state.stack.deleted_at !== null) return;
   if (!attempt(transaction, input, refusals)) answerParent(transaction, toFailure(refusals.get(input.id)));
 }
