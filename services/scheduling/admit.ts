@@ -1,4 +1,7 @@
-/** Takes a name for a new stack. The document is there before the first step, so that two creators cannot both have it. */
+/**
+ * Reserves the name of a new stack. The document is written before the first step, so that only one client gets the
+ * name.
+ */
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { isObject, type JsonObject } from '@anneal/contracts/json.ts';
@@ -13,7 +16,7 @@ import { liveName } from './live-name.ts';
 import type { Plans } from './plans.ts';
 import type { Quotas } from './quota.ts';
 
-/** Gives the refusal. A repeat finds its own document and is not refused. */
+/** Returns the refusal, if any. A repeated request finds its own document and is not refused. */
 export async function admit(
   { stacks, resources }: Collections,
   { now, plans, quotas }: { now: () => Date; plans: Plans; quotas: Quotas },
@@ -26,7 +29,7 @@ export async function admit(
     return same ? undefined : new AnnealError('AlreadyExists', `The id ${data.id} belongs to another stack.`);
   }
   try {
-    // A stack whose plan cannot be read could not even be deleted: it is refused before it exists.
+    // Refuse a stack whose plan cannot be read before it exists, because it could not even be deleted.
     const plan = await plans.get(data.plan);
     if (data.adopt) await refuseOwned({ stacks, resources }, data.adopt);
     const { version: _, ...stack } = newStack({
@@ -51,7 +54,7 @@ export async function admit(
   }
 }
 
-/** Gives the refusal of an update that adds more resources than the project may have. */
+/** Refuses an update that adds more resources than the project may have. Returns the refusal, if any. */
 export async function refuseGrowth(
   { quotas, plans }: { quotas: Quotas; plans: Plans },
   message: Envelope<z.infer<typeof stackUpdate.data>>,
@@ -63,7 +66,7 @@ export async function refuseGrowth(
   return quotas.within({ project: stack.project, stacks: 0, resources: added }, async () => undefined);
 }
 
-/** What another stack still has cannot be taken over: each of them would change and delete it. */
+/** Refuses to adopt an object that another stack still owns, because both stacks would change and delete it. */
 async function refuseOwned({ stacks, resources }: Pick<Collections, 'stacks' | 'resources'>, adopt: JsonObject) {
   const [owned] = await resources.getMany(physicalIds(adopt));
   if (!owned) return;
@@ -72,7 +75,7 @@ async function refuseOwned({ stacks, resources }: Pick<Collections, 'stacks' | '
   throw new AnnealError('Conflict', message);
 }
 
-/** Of the resources and of all that are nested in them. */
+/** The physical ids of the resources and of all resources nested in them. */
 function physicalIds(resources: JsonObject): string[] {
   return Object.values(resources).flatMap((data) => {
     if (!isObject(data)) return [];

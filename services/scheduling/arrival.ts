@@ -1,4 +1,4 @@
-/** From messages of a shard's queue to inputs of the core. */
+/** Converts messages of a shard's queue to inputs of the core. */
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Json } from '@anneal/contracts/json.ts';
@@ -31,16 +31,16 @@ import { findSnapshot, refuseTooMany, type Snapshots } from './snapshots.ts';
 export type Arrival =
   | { readonly kind: 'message'; readonly message: Envelope }
   | { readonly kind: 'recover' }
-  /** A message that the stack waits for is a dead letter. */
+  /** A message that the stack waits for became a dead letter. */
   | { readonly kind: 'died'; readonly died: Died }
-  /** Requests that were held back may be sent now. */
+  /** The gate admits requests that it held back; the stack may send them now. */
   | { readonly kind: 'turn'; readonly requests: readonly Held[] };
 
 type Update = z.infer<typeof stackUpdate.data>;
 type Signal = z.infer<typeof stackSignal.data>;
 type Fired = z.infer<typeof timerFired.data>;
 
-/** Which stack a message is for; undefined for what a shard does not take. */
+/** The id of the stack that a message is for; undefined for a type that a shard does not accept. */
 export function stackIdOf(message: Envelope): string | undefined {
   const data = message.data as { id?: string; stack?: string; stack_id?: string };
   switch (message.type) {
@@ -57,12 +57,12 @@ export function stackIdOf(message: Envelope): string | undefined {
     case groupAdjust.type:
       return data.stack_id;
     default:
-      // A nested stack has the id of the resource that it stands for.
+      // A nested stack has the id of its resource in the stack around it.
       return isNestedRequest(message) ? (message.data as ResourceRequest).resource.id : undefined;
   }
 }
 
-/** Look again for the provider of a resource. */
+/** Looks again for the provider of a resource. */
 export interface RouteInput {
   readonly kind: 'route';
   readonly resource: string;
@@ -130,8 +130,9 @@ export async function toInput(parameters: ToInput): Promise<Input | RouteInput |
 }
 
 /**
- * The response as it may be kept. Our services seal secrets. A seal from any other provider is one that its resource holds,
- * sent back, or a copy, which must not open (S2 of `secrets.ts`) wherever it stands: attributes, error, drift, snapshot.
+ * The response in the form that may be stored. Our services seal secrets. A seal from any other provider is either one
+ * that its resource already holds, or a copy. A copy must not open (S2 of `secrets.ts`), whether it is in the
+ * attributes, the error, the drift or the snapshot.
  */
 function responseOf({ message, state, providers, secrets }: ToInput): ResourceResponse {
   const response = message.data as ResourceResponse;
@@ -141,7 +142,7 @@ function responseOf({ message, state, providers, secrets }: ToInput): ResourceRe
   return secrets.fromOutside(response as unknown as Json, resource as unknown as Json) as unknown as ResourceResponse;
 }
 
-/** What was planned is applied to what it was planned for, or not at all. A repeat of the update is no move. */
+/** Refuses an update whose plan was made for another state of the stack. A repeat of the same update is not refused. */
 function refuseMoved({ plan_hash: hash, ...data }: Update, { stack }: State): void {
   if (hash === undefined || hash === planHash(stack, data)) return;
   const message = `The plan ${hash} was made for another state of stack ${stack.name}, or of another template; plan again.`;

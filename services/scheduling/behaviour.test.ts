@@ -17,7 +17,7 @@ beforeEach(async () => {
 });
 afterEach(() => harness.dispose());
 
-/** A provider of its own, which answers when the test says so. */
+/** A separate provider, which answers when the test calls it. */
 async function serve(type: string, properties: string[] = ['value']) {
   const queue = 'test.provider';
   const requests: Envelope<ResourceRequest>[] = [];
@@ -76,7 +76,7 @@ describe('the deadline of a stack', () => {
       reason: 'Timed out',
       failures: [{ resource: 't', failure: { code: 'DeadlineExceeded' } }],
     });
-    // Too late.
+    // This answer is too late.
     await provider.answer(create);
     await harness.remove(id);
     const remove = await provider.next(2, 'the delete');

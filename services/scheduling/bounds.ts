@@ -1,4 +1,4 @@
-/** What an evaluation may take on the event loop, and how it goes on in a worker when that is not enough. */
+/** Limits the work of an evaluation on the event loop. An evaluation that needs more runs in a worker. */
 import type { Failure } from '@anneal/contracts/errors.ts';
 import type { Plan, PlanResource } from '@anneal/contracts/plan.ts';
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
@@ -16,15 +16,15 @@ export interface Evaluated {
   readonly peer: Peer;
 }
 
-/** What the event loop gives to the outputs of a stack, or to all resources of one step: a few milliseconds. */
+/** Work that the event loop spends on the outputs of a stack, or on all resources of one step: a few milliseconds. */
 const workInLoop = 20_000;
-/** For each resource of a step besides: what one usually takes. */
+/** Added for each resource of a step: the work that one resource usually takes. */
 const workAResource = 200;
-/** What one resource, or one look at the outputs, may take in a worker. */
+/** Limits in a worker: for one resource, and for one read of the outputs. */
 const workOfResource = mostWork / 10;
 const workOfOutputs = mostWork / 5;
 
-/** Without times and versions, which differ in the second try of a step. */
+/** Drops times and versions, because they differ in the second try of a step. */
 const readable = (peer: ResourceDocument): ResourceDocument => {
   const { name, type, nested, physical_id, physical_name, attributes } = peer;
   return { name, type, nested, physical_id, physical_name, attributes } as ResourceDocument;
@@ -32,7 +32,7 @@ const readable = (peer: ResourceDocument): ResourceDocument => {
 
 interface Bounded<T> {
   readonly run: (work: Work) => T;
-  /** When the worker has given up on it. */
+  /** The result when the worker has failed. */
   readonly failed: (failure: Failure) => T;
 }
 
@@ -42,7 +42,7 @@ export function createBounds({
   sizes,
   resolve,
 }: {
-  /** Where the results of workers are. Absent in a worker, which may take all the work there is. */
+  /** Holds the results of workers. Undefined inside a worker, which has no smaller limit for the event loop. */
   heavy: Pick<Heavy, 'resultOf'> | undefined;
   typeOf: (type: string) => ResourceType | undefined;
   sizes: SizeLimits;
@@ -70,7 +70,7 @@ export function createBounds({
     };
   };
 
-  /** Under the bound of the event loop, else by a worker. */
+  /** Runs within the limit of the event loop. Beyond it, uses the result of a worker, or throws NeedsWorker. */
   const bounded = <T>(kind: HeavyTask['kind'], about: Evaluated, { run, failed }: Bounded<T>): T => {
     if (!heavy) return run(new Work(workOfOutputs));
     try {
@@ -84,7 +84,7 @@ export function createBounds({
     return 'value' in known ? (known.value as T) : failed(known.failure);
   };
 
-  /** The resources of one step share what the event loop gives. */
+  /** Resolves resources; all resources of one step share the limit of the event loop. */
   const resolving = (): { resolve: Tools['resolve']; unresolved: HeavyTask[] } => {
     const unresolved: HeavyTask[] = [];
     let left = workInLoop;

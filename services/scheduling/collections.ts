@@ -1,4 +1,4 @@
-/** What the scheduling service keeps. */
+/** The collections of the scheduling service in the store. */
 import type { ResourceDocument, StackDocument } from '@anneal/convergence/documents.ts';
 import type { ProviderAnnouncement } from '@anneal/contracts/resource.ts';
 import type { Collection, Document, Store } from '@anneal/store/port.ts';
@@ -51,7 +51,7 @@ export async function openCollections(store: Store): Promise<Collections> {
       store.collection<JournalDocument>({ name: 'scheduling_journal', indexes: [{ fields: ['open', 'shard'] }] }),
       store.collection<ProviderDocument>({
         name: 'scheduling_providers',
-        // There are a handful, and all of them are read at once.
+        // Needs no index: there are few providers, and all of them are read at once.
         indexes: [],
       }),
       store.collection<WorkDocument>({ name: 'scheduling_work', indexes: [{ fields: ['handle'] }] }),

@@ -26,7 +26,7 @@ import { literal, openHarness, planWith, project, resource, testSettings, type H
 const type = 'Test::Thing';
 const queue = 'test.provider';
 let harness: Harness;
-/** Of the provider: which actions it dies of, and the answers it never gives. */
+/** The actions that kill the provider, and the actions that it never answers. */
 let deadly: Set<string>;
 let silent: Set<string>;
 let requests: Envelope<ResourceRequest>[];
@@ -84,7 +84,7 @@ const pending = async (): Promise<string> => {
   return id;
 };
 const letters = () => harness.context.bus.deadLetters.list({ limit: 10 });
-/** The one dead letter; the stack has failed, and its reason and `why` name it. */
+/** Returns the only dead letter. Checks that the stack has failed, and that its reason and `why` name the letter. */
 async function failedBy(id: string): Promise<string> {
   const ended = await harness.settled(id);
   const [letter] = await eventually(async () => ((await letters()).length > 0 ? letters() : undefined), {
@@ -122,7 +122,7 @@ describe('a request that becomes a dead letter', () => {
     deadly.add(action);
     const id = await (begin[action] as () => Promise<string>)();
     const letter = await failedBy(id);
-    // A replay comes too late to change the resource, and what was made is known to whoever deletes it.
+    // A replay comes too late to change the resource, and a deletion still knows the created object.
     deadly.clear();
     const before = requests.length;
     expect(await harness.context.bus.deadLetters.replay(letter)).toBe(true);
@@ -150,7 +150,7 @@ describe('a request that becomes a dead letter', () => {
 describe('a message to the shard of a stack that becomes a dead letter', () => {
   const send = (id: string, message: Envelope): Promise<void> =>
     harness.context.bus.send({ queue: shardQueue(shardOf(id, testSettings.shards)), messages: [message] });
-  /** Its data is said to be in the store, and is not. */
+  /** Makes a message whose data is missing in the store that the message refers to. */
   const unreadable = (message: Envelope): Envelope => ({ ...message, dataref: '0'.repeat(64) });
   const deadlyStep = (error: Error = new AnnealError('Defect', 'the step dies')): void =>
     void armFault('scheduling.recorded', () => {

@@ -1,11 +1,11 @@
 /**
- * What becomes of a stack when a message that it waits for is a dead letter: the request that the message was about fails,
- * or, where it was about no request, the traversal. The dead letter is named in either case.
+ * Fails the right part of a stack when a message that the stack waits for becomes a dead letter. If the message was
+ * about a request, that request fails; otherwise the traversal fails. The failure names the dead letter in both cases.
  *
- * E1 Deaths go through the core like any other input, so that the failure is recorded, announced, and told to the stack
- *    around.
- * E2 A stack that the core cannot step any more is marked as failed in its document: a person must be able to see it, and
- *    to update or delete it.
+ * E1 Deaths go through the core like any other input, so that the failure is recorded, published as an event, and
+ *    reported to the stack around.
+ * E2 A stack that the core cannot step any more is marked as failed in its document, because an operator must be able
+ *    to see the failure, and to update or delete the stack.
  */
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import { kindOf, type Failure } from '@anneal/contracts/errors.ts';
@@ -25,10 +25,10 @@ import type { ServiceContext } from '@anneal/runtime/service.ts';
 import type { z } from 'zod';
 import type { Collections } from './collections.ts';
 
-/** A death as the shard of a stack takes it. */
+/** A dead letter in the form that the shard of a stack processes. */
 export interface Died {
   readonly letter: string;
-  /** Of the message that died. */
+  /** The parts of the dead message that its shard needs. */
   readonly message: Pick<Envelope, 'id' | 'type' | 'subject' | 'correlationid'> & { readonly data?: unknown };
   readonly failure: Failure;
 }
@@ -38,7 +38,7 @@ export const diedOf = (message: Envelope): Died => {
   return { letter, failure, message: { ...request, correlationid: message.correlationid } };
 };
 
-/** Messages that begin something, change nothing while they are under way, and whose asker has been answered. */
+/** Messages that start an action. One that dies has changed nothing, and its client has been answered. */
 const leavesAsItWas = new Set<string>([
   stackUpdate.type,
   stackDelete.type,
@@ -48,7 +48,7 @@ const leavesAsItWas = new Set<string>([
   groupAdjust.type,
 ]);
 
-/** Undefined where nothing waits for the message any more. */
+/** Returns undefined when the stack no longer waits for the message. */
 export function inputOfDeath({ letter, message, failure }: Died, state: State): Input | undefined {
   const id = `died:${letter}`;
   const request = requestOf(message, state);
@@ -63,7 +63,7 @@ export function inputOfDeath({ letter, message, failure }: Died, state: State): 
 
 type Asked = Pick<ResourceResponse, 'resource_id' | 'action' | 'fence'>;
 
-/** The request that the message asked for or answered; `none` when that is not awaited any more. */
+/** The request that the message carries or answers; `none` when the stack no longer waits for it. */
 function requestOf({ type, id, subject, data }: Died['message'], state: State): Asked | 'none' | undefined {
   if (type === resourceResponse.type) {
     const answered = data as Partial<ResourceResponse> | undefined;
@@ -79,12 +79,12 @@ function requestOf({ type, id, subject, data }: Died['message'], state: State): 
 
 function pending(id: string | undefined, fence: number | undefined, state: State): Asked | 'none' {
   const request = state.resources.get(id ?? '')?.request;
-  // An answer that cannot be read may not say which request it is for: then it is the one that is pending.
+  // An unreadable response may lack its fence. In that case it counts as the response to the pending request.
   if (!id || !request || (fence !== undefined && fence !== request.fence)) return 'none';
   return { resource_id: id, action: request.action, fence: request.fence };
 }
 
-/** The stack that waits for a message which is not addressed to one: that of the resource it is about. */
+/** For a message that is not addressed to a stack: the stack of the resource that the message is about. */
 export async function stackBehind(
   { resources }: Pick<Collections, 'resources'>,
   subject: string | undefined,
@@ -92,7 +92,7 @@ export async function stackBehind(
   return subject === undefined ? undefined : (await resources.get(subject))?.stack_id;
 }
 
-/** E2. Does nothing to a stack that is not in progress, or that another writer has changed meanwhile. */
+/** E2. Leaves a stack alone that is not in progress, or that another writer changes at the same time. */
 export async function failStack(
   { stacks }: Pick<Collections, 'stacks'>,
   { now, log }: Pick<ServiceContext, 'now' | 'log'>,
@@ -106,6 +106,6 @@ export async function failStack(
   await stacks.replace({ ...draft, status: 'FAILED', phase: 'idle', reason, updated_at: now().toISOString() }, version);
 }
 
-/** Whether it may work at another time; anything else fails again in the same way. */
+/** Whether a later retry may succeed. Any other error fails again in the same way. */
 export const mayPass = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && kindOf(error) === 'retry';

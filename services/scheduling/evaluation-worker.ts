@@ -1,4 +1,4 @@
-/** The program of a worker thread that evaluates what takes too long for the event loop. */
+/** The program of a worker thread for evaluations that take too long for the event loop. */
 import { workerData } from 'node:worker_threads';
 import type { StackDocument } from '@anneal/convergence/documents.ts';
 import { createSecrets } from '@anneal/runtime/secrets.ts';
@@ -15,7 +15,7 @@ serveJobs(() => {
     const evaluation = createEvaluation({ secrets, typeOf: (type) => typed.get(type), sizes });
     const peers = new Map(task.peers.map((peer) => [peer.name, peer]));
     const peer = (name: string) => peers.get(name);
-    // Only what identifies the stack is read of it.
+    // The evaluation reads only the id, name and project of the stack.
     const stack = task.stack as StackDocument;
     if (kind === 'outputs') return evaluation.outputs({ plan, stack, peer });
     if (kind === 'sealed outputs') return evaluation.sealedOutputs({ plan, stack, peer });

@@ -1,6 +1,6 @@
 /**
- * Evaluates what a plan leaves open, for the core: properties of resources before they are worked on, and outputs when they
- * are read. Secrets are opened here, and what could show one is sealed again before it leaves.
+ * Evaluates the expressions of a plan for the core: properties before a request of the resource, and outputs on a read.
+ * Secrets are opened here. A result that could show a secret is sealed again before it leaves.
  */
 import { AnnealError, toFailure, type Failure } from '@anneal/contracts/errors.ts';
 import { jsonBytes, type Json, type JsonObject } from '@anneal/contracts/json.ts';
@@ -34,40 +34,40 @@ import { createSealing, type Peer } from './sealing.ts';
 
 export interface Evaluation {
   readonly sizes: SizeLimits;
-  /** A step whose tools have unresolved tasks is void: they run in a worker, and the step is taken again. */
+  /** A step whose tools have unresolved tasks is discarded. The tasks run in a worker, and then the step runs again. */
   toolsAt(parameters: {
     now: number;
     answered: AnsweredAtOnce;
     graceMs: number;
     limit: number;
   }): Tools & { readonly unresolved: readonly HeavyTask[] };
-  /** What could show a secret is sealed: only those who show the outputs open it. @throws NeedsWorker */
+  /** Values that could show a secret are sealed; the service that shows the outputs opens them. @throws NeedsWorker */
   outputs(parameters: Evaluated): NonNullable<StackView['outputs']>;
-  /** By name, with what could show a secret sealed. What cannot be worked out is null. @throws NeedsWorker */
+  /** Outputs by name. Values that could show a secret are sealed; failed ones are null. @throws NeedsWorker */
   sealedOutputs(parameters: Evaluated): JsonObject;
-  /** What reading the resource by its name gives in a stack of the project, sealed where it is a secret. */
+  /** The value of `get_resource` for the resource in a stack of the project; a secret stays sealed. */
   referenceTo(resource: ResourceDocument, project: string): Json;
-  /** The value of an attribute as it is kept, and how much of the path is still to be walked. */
+  /** The stored value of an attribute, and the part of the path that is still to be followed. */
   attributeOf(
     resource: ResourceDocument,
     path: readonly Json[],
   ): { readonly value: Json | undefined; readonly rest: readonly Json[] };
   previewTools(parameters: { plan: Plan; stack: StackDocument }): PreviewTools;
-  /** An expression of a resource that reads parameters only; null when it does not. */
+  /** The value of an expression that reads only parameters. Without an expression or a known value: an empty map. */
   written(expression: Expression | undefined, parameters: { plan: Plan; stack: StackDocument }): Json;
 }
 
-/** What a preview of a stack may take, and for each of its resources besides. */
+/** The work that a preview of a stack may take, and the additional work for each of its resources. */
 const [workOfPreview, workAResource] = [500_000, 200];
 
-/** Types whose failed update is tried again in place: making a machine anew is for a person to decide. */
+/** Types whose failed update is retried in place, because only an operator decides to recreate a machine. */
 const keptAfterFailure = new Set(['OS::Nova::Server', 'OS::Heat::DeployedServer', 'OS::Marconi::QueueServer']);
 
 export function createEvaluation(parameters: {
   secrets: Secrets;
   typeOf: (type: string) => ResourceType | undefined;
   sizes: SizeLimits;
-  /** Where the results of workers are. Absent in a worker, which may take all the work there is. */
+  /** Holds the results of workers. Absent inside a worker, which has no smaller limit for the event loop. */
   heavy?: Pick<Heavy, 'resultOf'>;
 }): Evaluation {
   const { secrets, typeOf, sizes, heavy } = parameters;
@@ -139,7 +139,7 @@ export function createEvaluation(parameters: {
     return Object.values(plan.outputs).map(({ name, value, description = '' }) => {
       try {
         const found = read(name, value);
-        // What does not exist yet has no value, which is not a mistake.
+        // An output that reads a missing resource has no value yet. That is not an error.
         return { key: name, description, value: found === unknown ? null : sealParts(value, found, { plan, peer }) };
       } catch (error) {
         if (error instanceof Abandoned) throw error;
@@ -163,7 +163,7 @@ export function createEvaluation(parameters: {
     );
   };
 
-  /** A type that nobody has described is taken as it comes; its provider may still refuse it. */
+  /** Accepts any property of a type that no provider has announced; its provider may still refuse the request. */
   const definitionOf = (type: string): ResourceType => typeOf(type) ?? openType(type);
 
   const compare: Tools['compare'] = ({ type, isTemplate = false, before, after }): Comparison => {
@@ -177,7 +177,7 @@ export function createEvaluation(parameters: {
   };
 
   const previewTools = (plan: Plan, stack: StackDocument): PreviewTools => {
-    // A preview is shown, not kept: what takes more is refused.
+    // A preview is refused when it takes more work, because no worker continues it.
     const work = new Work(workOfPreview + workAResource * Object.keys(plan.resources).length);
     return {
       compare,
@@ -263,11 +263,11 @@ export function createEvaluation(parameters: {
   };
 }
 
-/** What stands for each name when outputs are shown. */
+/** The incarnation of each name that outputs read. */
 export function shownPeers(resources: readonly ResourceDocument[]): Peer {
   const byName = new Map<string, ResourceDocument[]>();
   for (const resource of resources) {
-    // What is not there yet has nothing to show; the original, while it is being replaced, has.
+    // Skip an object that is not created yet. During a replacement the original is still readable.
     if (resource.action === 'CREATE' && resource.status !== 'COMPLETE') continue;
     const list = byName.get(resource.name);
     if (list) list.push(resource);
@@ -276,7 +276,7 @@ export function shownPeers(resources: readonly ResourceDocument[]): Peer {
   return (name) => representative(byName.get(name) ?? []);
 }
 
-/** Reads outputs, all out of one purse and within the limits. @throws AnnealError for one that does not fit. */
+/** Reads outputs within the limit of one and the shared limit of all. @throws AnnealError for one that does not fit. */
 function outputsWithin({ value: most, resource: all }: SizeLimits, scope: Scope) {
   let bytes = 0;
   return (name: string, expression: Expression): Json | Unknown => {
@@ -297,7 +297,7 @@ function outputsWithin({ value: most, resource: all }: SizeLimits, scope: Scope)
 const unreadable = (message: string, path: string): AnnealError =>
   new AnnealError('NotFound', message, { mistakes: [{ code: 'UnknownAttribute', message, path }] });
 
-/** Takes everything. The parameters of a nested template are checked when it is compiled. */
+/** A type that accepts all properties. The compiler checks the parameters of a nested template. */
 const openType = (type: string): ResourceType => ({
   type,
   properties: {},

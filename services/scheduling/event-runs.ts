@@ -1,11 +1,12 @@
 /**
- * Events as they are kept: not a document each, but in runs.
+ * Stores events in runs: one document holds several events.
  *
  * E1 An event is in one run, and its number is its place there: the first of a run has the number `first`.
- * E2 A run never changes, and follows from its record alone: kept again after a kill, it is the same run with the same ids.
- * E3 A run is found by its number, and by the name of the resource that its events are of; where they are of several, lists
- *    beside the runs of a step tell which names are in which.
- * E4 The id of an event tells its number, so that a reader goes on behind an event without looking for it.
+ * E2 A run never changes, and depends only on its record. Written again after a crash, it is the same run with the same
+ *    ids.
+ * E3 A reader finds a run by its number, and by the resource name of its events. When the events of a run are of
+ *    several resources, a shelf (a list beside the runs of a step) records which names are in which run.
+ * E4 The id of an event contains its number, so that a reader continues behind an event without looking for it.
  */
 import { hash } from 'node:crypto';
 import type { StackEvent } from '@anneal/contracts/scheduling.ts';
@@ -18,12 +19,12 @@ export interface EventRun extends Document {
   readonly stack_name: string;
   readonly time: string;
   readonly first: number;
-  /** Of all its events, where they have one in common. */
+  /** The resource name of all events in the run; null when they differ. */
   readonly resource_name: string | null;
   readonly events: readonly EventRecord[];
 }
 
-/** Of the names that fall on one shelf: the runs of a step in which they are, each by its `first`. */
+/** An index of one step: for each name that hashes to the shelf, the runs that contain it, each by its `first`. */
 export interface EventShelf extends Document {
   readonly stack_id: string;
   readonly shelf: number;
@@ -41,7 +42,7 @@ export interface StepEvents {
 }
 
 export const longest = 250;
-/** So few runs of one name each need no lists beside them. */
+/** Up to this many runs, each run holds one name only, so that the step needs no shelves. */
 const fewRuns = 8;
 const shelves = 32;
 
@@ -66,7 +67,7 @@ export function runsOf({ stack, time, events }: StepEvents): Draft<EventRun>[] {
 
 export const runId = (stackId: string, first: number): string => `${stackId}:${first}`;
 
-/** Where the resource changes, if that is seldom; else wherever a run is full. */
+/** Cuts where the resource changes. If that gives too many runs, cuts only where a run is full. */
 function cut(events: readonly EventRecord[]): readonly EventRecord[][] {
   const byName: EventRecord[][] = [];
   for (const event of events) {
@@ -123,14 +124,14 @@ export function eventsIn({ stack_id, stack_name, time, first, events }: Draft<Ev
   }));
 }
 
-/** UUIDs of the version whose bits are the maker's own: some for the stack, the last 48 for the number. */
+/** UUIDs of version 8, whose bits an application may choose: some for the stack, the last 48 for the number. */
 function idsOf(stackId: string): (sequence: number) => string {
   const hex = hash('sha256', stackId);
   const head = `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(12, 15)}-8${hex.slice(15, 18)}-`;
   return (sequence) => head + sequence.toString(16).padStart(12, '0');
 }
 
-/** Undefined when the id is none of an event of this stack. */
+/** Returns undefined when the id is not the id of an event of this stack. */
 export function numberIn(stackId: string, id: string): number | undefined {
   const sequence = Number.parseInt(id.slice(-12), 16);
   return idsOf(stackId)(sequence) === id ? sequence : undefined;

@@ -1,4 +1,4 @@
-/** A stack in Heat's form of an abandoned one, with all that is nested in it. */
+/** Exports a stack, with all nested stacks, in Heat's form of an abandoned stack. */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import {
@@ -14,7 +14,7 @@ import { exportedResource } from './snapshots.ts';
 
 export interface Exporter {
   stack(stack: StackDocument): Promise<JsonObject>;
-  /** The same frame around what was kept of the resources. */
+  /** The same form for resources that were exported before, such as those of a snapshot. */
   frame(stack: StackDocument, target: Target, resources: JsonObject): Promise<JsonObject>;
 }
 

@@ -25,7 +25,7 @@ const plan = (value: string) =>
     resource('c', { value: callOf('get_attr', 'a', 'output') }, { requires: ['a'] }),
   ]);
 
-/** Which is passed only once per resource. */
+/** Whether a fault point is passed only once per resource. */
 const ofProvider = (point: string): boolean => point.includes('provider');
 
 const cleanups: (() => unknown)[] = [];
@@ -33,7 +33,7 @@ afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
 });
 
-/** Keeps what was told to listeners; an event may come twice, but never another one under the same id. */
+/** Collects the published events. An event may come twice, but two events never share an id. */
 async function listen(context: TestContext): Promise<Map<string, Envelope>> {
   const heard = new Map<string, Envelope>();
   await context.bus.subscribe(['stack.#', 'resource.#'], async ({ message }) => {

@@ -8,7 +8,7 @@ afterEach(() => harness.dispose());
 
 const planOf = (value: string) => planWith([resource('r', { value: literal(value) })]);
 const isThere = async (hash: string): Promise<boolean> => (await harness.context.store.blobs.get(hash)) !== undefined;
-/** Removed, looking at most a second after it may be. */
+/** Waits until the content is removed. */
 const gone = (hash: string) =>
   eventually(async () => !(await isThere(hash)) || undefined, { what: `the end of ${hash}` });
 const hashOf = (value: string) => harness.context.store.blobs.put(JSON.stringify(planOf(value)));
@@ -29,7 +29,7 @@ it('removes what a deleted stack needed, and keeps what another stack or a snaps
   await gone(own as string);
   expect(await isThere(shared as string)).toBe(true);
   expect(await isThere(kept as string)).toBe(true);
-  // What is left of the deleted one can still be read, and the one with the snapshot goes back.
+  // The record of the deleted stack is still readable, and the stack with the snapshot can be restored.
   const { stacks } = await harness.ask(stackList, { project, deleted: true });
   expect(stacks.map(({ name }) => name).toSorted()).toEqual(['four', 'one', 'three', 'two']);
   expect(await harness.settled(one.id)).toMatchObject({ action: 'DELETE', status: 'COMPLETE' });

@@ -1,10 +1,10 @@
 /**
  * Removes the contents (templates, environments, files, plans) that no stack needs any more.
  *
- * K1 What a stack lets go of is written into the record of the step that did it, so that no crash forgets it.
- * K2 Contents are shared by their hash: before one is removed, all stacks and snapshots are read, and none names it.
- * K3 Who is about to use a content has put it just now, and what was put recently is never removed: between its writing and
- *    the stack that names it there is no gap.
+ * K1 The record of a step lists the contents that the stack stops using, so that a crash does not lose the list.
+ * K2 Stacks share contents by hash. Before a content is removed, all stacks and snapshots are read, and none names it.
+ * K3 A writer puts a content just before it uses it, and a content that was put recently is never removed. So no
+ *    content disappears between its writing and the stack that names it.
  */
 import type { StackDocument, Target } from '@anneal/convergence/documents.ts';
 import type { ServiceContext } from '@anneal/runtime/service.ts';
@@ -13,7 +13,7 @@ import type { Collections } from './collections.ts';
 import { fromKept } from './nested/kept.ts';
 import type { SnapshotDocument } from './snapshots.ts';
 
-/** A content, by its hash, that a stack let go of. */
+/** A content, by its hash, that a stack stopped using. */
 export interface GarbageDocument extends Document {
   /** In milliseconds since the epoch. */
   readonly since: number;
@@ -29,7 +29,7 @@ const hashesOf = ({
   files,
 }: Pick<Target, 'plan' | 'template' | 'environment' | 'files'>) => [plan, template, environment, files];
 
-/** What a stack needs. One that is deleted needs nothing. */
+/** The hashes that a stack needs. A deleted stack needs none. */
 function neededBy({ target, complete, group, deleted_at: deleted }: StackDocument): string[] {
   if (deleted !== null) return [];
   const kept = fromKept(group);
@@ -40,7 +40,7 @@ function neededBy({ target, complete, group, deleted_at: deleted }: StackDocumen
   ];
 }
 
-/** What a step lets go of. */
+/** The hashes that a stack stops using in a step. */
 export function letGo(before: StackDocument, after: StackDocument): string[] {
   if (before.target === after.target && before.complete === after.complete && before.deleted_at === after.deleted_at)
     return [];
@@ -49,7 +49,7 @@ export function letGo(before: StackDocument, after: StackDocument): string[] {
 }
 
 export interface Garbage {
-  /** Looks once; gives how many contents were removed. */
+  /** Sweeps once. Returns the number of removed contents. */
   sweep(): Promise<number>;
   stop(): Promise<void>;
 }
@@ -62,7 +62,7 @@ export function createGarbage(parameters: {
   const { context, collections, graceMs } = parameters;
   const { garbage, stacks, snapshots } = collections;
 
-  /** Takes from `hashes` those that are needed. */
+  /** Returns the hashes that a document of the collection still needs. */
   const spare = async <T extends Document>(
     collection: Collection<T>,
     needs: (document: T) => readonly string[],
@@ -75,7 +75,7 @@ export function createGarbage(parameters: {
       const last = found.at(-1);
       if (!last || found.length < page) break;
       after = last.id;
-      // Pages are read between other work.
+      // Let other work run between two pages.
       await new Promise((resolve) => setImmediate(resolve));
     }
     return spared;
@@ -94,7 +94,7 @@ export function createGarbage(parameters: {
     const now = context.now().getTime();
     await garbage.bulk(
       due.map(({ id, version }) =>
-        // A snapshot does not say when it lets go: it is looked at again.
+        // The removal of a snapshot leaves no note here, so its contents are checked again later.
         inSnapshots.has(id)
           ? { kind: 'replace', document: { id, since: now }, version }
           : { kind: 'remove', id, version },

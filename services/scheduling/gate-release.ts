@@ -1,6 +1,6 @@
 /**
- * A turn of a stack in which requests of it, held back until now, are sent. Those that a newer action has overtaken, or
- * whose stack only waits for what runs, are not begun any more: they fail, as if their provider had refused them.
+ * Sends requests of a stack that the gate held back until now. A request that a newer action has overtaken is not sent
+ * any more, nor one whose stack only waits for running requests: it fails, as if its provider had refused it.
  */
 import { shardQueue } from '@anneal/contracts/queues.ts';
 import { resourceResponse } from '@anneal/contracts/resource.ts';

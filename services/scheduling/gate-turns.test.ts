@@ -13,7 +13,7 @@ const wanted = (resource: string, more: Partial<Wanted> = {}): Wanted => ({
   ...more,
 });
 
-/** Of `project`, in `stack`: as many as asked for. */
+/** `count` requests of `project`, in `stack`. */
 const many = (project: string, stack: string, count: number, more: Partial<Wanted> = {}): Wanted[] =>
   Array.from({ length: count }, (_, index) => wanted(`${project}-${stack}-${index}`, { project, stack, ...more }));
 
@@ -116,7 +116,7 @@ describe('turns', () => {
   });
 });
 
-/** Random life; then everything is answered, and everything must have had its turn. */
+/** Runs random operations, then answers every request. Every request must have had its turn. */
 function run(seed: number): void {
   const upTo = createRandom(seed);
   const limits = { project: 1 + upTo(12), provider: 1 + upTo(20) };

@@ -1,14 +1,15 @@
 /**
- * Whose request goes to its provider next: the decision alone, without clock or I/O.
+ * Decides which request goes to its provider next, without clock or I/O.
  *
- * T1 Never more in flight at a provider than its limit, nor of a project, at all providers together, than the project's.
- * T2 A tenth of each limit is kept for deletions. They and everything else stand in lines of their own, which take turns:
- *    neither starves behind the other.
- * T3 Within a line a free place goes to the project that has the fewest in flight there (max-min: what one does not want
- *    is shared by the others); of equals, to the one served longest ago.
- * T4 Within a project stacks take turns, and the requests of a stack go in the order in which they came.
- * T5 A newer request of a resource takes the place of its older one, in flight or in line: of one resource at most one
- *    counts.
+ * T1 The requests in flight at a provider never exceed its limit. Those of a project, at all providers together, never
+ *    exceed the project's limit.
+ * T2 A tenth of each limit is kept for deletions. Deletions and all other requests wait in separate lines, which take
+ *    turns, so that neither starves behind the other.
+ * T3 Within a line a free place goes to the project with the fewest requests in flight there (max-min: projects share
+ *    the places that another does not use). Among equals it goes to the project served longest ago.
+ * T4 Within a project stacks take turns, and the requests of a stack are sent in the order in which they came.
+ * T5 A newer request of a resource takes the place of the older one, in flight or in line. At most one request per
+ *    resource counts.
  */
 export interface Wanted {
   readonly resource: string;
@@ -41,7 +42,7 @@ interface Share<W> {
   readonly stacks: Map<string, Lane<W>>;
 }
 
-/** The deletions of a provider, or all else. */
+/** The deletions of a provider, or all its other requests. */
 interface Line<W> {
   served: number;
   readonly queue: string;
@@ -61,23 +62,23 @@ export class Turns<W extends Wanted> {
     this.limits = limits;
   }
 
-  /** Puts it in line, unless it is there already or in flight. Answers whether it is in flight now. */
+  /** Puts the request in line, unless it is already in line or in flight. Returns whether it is in flight now. */
   want(request: W): boolean {
     const known = this.#known.get(request.resource);
     if (known && known.request.fence >= request.fence) return known.sent;
     if (known) this.#leave(request.resource);
-    // Not from a deletion's place, which may be one that is kept for deletions.
+    // Another request does not inherit the place of a deletion, because that place may be kept for deletions.
     const inherits = known?.sent && known.request.queue === request.queue && (request.urgent || !known.request.urgent);
     this.#enter(request, inherits === true);
     return this.sent(request.resource);
   }
 
-  /** It was sent before anybody counted here. */
+  /** Counts a request that was sent before this process counted. */
   count(request: W): void {
     if (!this.#known.has(request.resource)) this.#enter(request, true);
   }
 
-  /** It was not sent after all, or nobody knows whether it was. */
+  /** Puts a request back in line that was not sent, or may not have been sent. */
   putBack(request: W): void {
     const known = this.#known.get(request.resource);
     if (known && known.request.fence > request.fence) return;
@@ -85,7 +86,7 @@ export class Turns<W extends Wanted> {
     this.#enter(request, false);
   }
 
-  /** Frees what the resource holds, unless this is the fence of it. Answers whether it stood in line. */
+  /** Frees the place of the resource, unless its request has this fence. Returns whether the request was in line. */
   settle(resource: string, fence: number | null): boolean {
     const known = this.#known.get(resource);
     if (!known || known.request.fence === fence) return false;
@@ -93,12 +94,12 @@ export class Turns<W extends Wanted> {
     return !known.sent;
   }
 
-  /** Nobody wants it any more. */
+  /** Drops a request that its stack no longer wants. */
   drop({ resource, fence }: W): void {
     if (this.#known.get(resource)?.request.fence === fence) this.#leave(resource);
   }
 
-  /** Those whose turn it is; they are in flight from now on. */
+  /** Admits the requests whose turn has come; they count as in flight from now on. */
   next(): W[] {
     const admitted: W[] = [];
     for (let request = this.#pick(); request; request = this.#pick()) {
@@ -121,7 +122,7 @@ export class Turns<W extends Wanted> {
     return this.#known.get(resource)?.sent === false;
   }
 
-  /** Of one stack. */
+  /** The requests of one stack that wait in line. */
   waitingOf({ project, id }: { project: string; id: string }): W[] {
     return [...this.#lines.values()].flatMap(({ projects }) => [
       ...(projects.get(project)?.stacks.get(id)?.waiting.values() ?? []),
@@ -142,7 +143,7 @@ export class Turns<W extends Wanted> {
       add(this.#queues, queue, urgent, 1);
       return;
     }
-    // Who comes anew stands behind those who wait.
+    // A new stack goes behind the stacks that already wait.
     const lane = kept(share.stacks, stack, () => ({ served: (this.#turn += 1), waiting: new Map<string, W>() }));
     lane.waiting.set(resource, request);
   }
@@ -203,7 +204,7 @@ export class Turns<W extends Wanted> {
   }
 }
 
-/** T2. Of a limit of one nothing can be kept; then turns alone decide. */
+/** T2. A limit of one has no reserve; then turns alone decide. */
 export const reserveOf = (limit: number): number => (limit < 2 ? 0 : Math.max(1, Math.floor(limit / 10)));
 
 function hasRoom(count: Count | undefined, urgent: boolean, limit: number): boolean {

@@ -22,7 +22,7 @@ afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
 });
 
-/** A provider that answers when it is told to, and knows how much was asked of it at once. */
+/** A provider that answers when the test calls it, and records the most requests it held at once. */
 async function openProvider(context: TestContext, unanswered = new Map<string, Request>()) {
   const queue = 'test.slow';
   const most = new Map<string, number>();
@@ -54,7 +54,7 @@ async function openProvider(context: TestContext, unanswered = new Map<string, R
     most,
     answer,
     of: (project: string) => [...unanswered.values()].filter((request) => request.project === project),
-    /** Answers one after the other until the stack is done. */
+    /** Answers requests one after the other until the stack is done. */
     serveUntil: async (done: () => Promise<boolean>) =>
       eventually(
         async () => {
@@ -88,7 +88,7 @@ async function statusOf({ context }: Harness, { id, project }: Pick<StackView, '
   return `${view.action}_${view.status}`;
 }
 
-/** Nothing more can be sent once nothing is on its way: all that the shards were given is done. */
+/** Waits until the shards have processed every message, so that no more requests can follow. */
 const quiet = (harness: Harness): Promise<true> =>
   eventually(async () => {
     const measured = await Promise.all(
@@ -212,7 +212,7 @@ it('a replica that takes over a shard sends what the other one held back, within
     const states = await Promise.all(stacks.map((stack) => statusOf(staying, stack)));
     return states.every((state) => state === 'CREATE_COMPLETE');
   });
-  // Of the other shard's share, one may have been sent before this one's were counted.
+  // The other shard may have sent one request before the requests of this shard were counted.
   expect(provider.most.get('all')).toBeLessThanOrEqual(4);
 });
 

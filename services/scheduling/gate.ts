@@ -1,22 +1,23 @@
 /**
- * Holds requests back from their providers while too many are there: per project and per provider, in fair turns (see
- * `gate-turns.ts`). Per stack, the core itself starts no more than its limit.
+ * Limits the requests in flight per project and per provider, in fair turns (see `gate-turns.ts`). The core limits the
+ * requests of one stack.
  *
- * G1 A request holds a place from the moment it may be sent until a record of its stack says that its resource no longer
- *    asks for it: answered, given up on, overtaken by a newer request, or put off after a conflict.
- * G2 What is held is written down before the record that wants it is closed, and crossed out after it was sent: a crash in
- *    between sends it again, which its provider answers as the repeat that it is.
- * G3 A held request goes out in a turn of its stack, like everything of the stack (H1), and only if it is still pending.
- * G4 What is held when its stack stops converging, or converges to something newer, is withdrawn at once: a cancel, a
- *    rollback or a deletion does not wait until it has been begun.
- * G5 Nested stacks and the provider within this service are not counted: what they wait for may itself be held here, and
- *    a place they kept could then never be free.
+ * G1 A request holds a place from the moment it may be sent until a record of its stack shows that its resource no
+ *    longer waits for it: it was answered, given up on, overtaken by a newer request, or postponed after a conflict.
+ * G2 A held request is stored before the record that wants it is closed, and removed after it was sent. A crash in
+ *    between sends it again, and its provider answers it as a repeat.
+ * G3 A held request is sent in a step of its stack, like everything of the stack (H1), and only if it is still pending.
+ * G4 A held request is withdrawn at once when its stack stops converging, or converges to a newer target, so that a
+ *    cancel, a rollback or a deletion does not wait until the request is sent.
+ * G5 Nested stacks and the provider within this service are not counted. The requests that they wait for may be held
+ *    here, and a place that a nested stack holds could then never become free.
  *
- * The limits are those of all replicas together: each gives out the part that belongs to the shards it has, rounded down,
- * but at least one. Fairness is exact within a process. After a restart, or when a shard has moved, what is held is read
- * again, with the requests in flight of the same stacks; those of other stacks are counted when the stack is next touched,
- * so that until then there may be more in flight than the limits say.
- * What a process sends of a shard that it is losing is not counted: waiting here, it might not be read by its successor.
+ * The limits apply to all replicas together. Each replica gives out the part that belongs to the shards it owns,
+ * rounded down, but at least one. Fairness is exact within a process. After a restart, or when a shard has moved, the
+ * new owner reads the held requests again, and the requests in flight of the same stacks. It counts the requests of
+ * other stacks when it next processes the stack. Until then there may be more requests in flight than the limits allow.
+ * A process that is losing a shard sends its requests uncounted, because its successor might not read a request that
+ * waits here.
  */
 import { requestsQueue } from '@anneal/contracts/queues.ts';
 import { isNested, type ResourceDocument, type StackDocument } from '@anneal/convergence/documents.ts';
@@ -27,7 +28,7 @@ import { Turns, type Limits, type Wanted } from './gate-turns.ts';
 import type { Cause, JournalRecord } from './journal.ts';
 import type { Providers } from './providers.ts';
 
-/** A request that waits for its turn, and what its message will carry on. The id is that of its resource. */
+/** A request that waits for its turn, and the cause that its message will name. The id is that of its resource. */
 export interface HeldDocument extends Wanted, Document {
   readonly cause: Cause;
   readonly traversal: string;
@@ -35,7 +36,7 @@ export interface HeldDocument extends Wanted, Document {
 export type Held = Omit<HeldDocument, 'id' | 'version'>;
 type Settled = Pick<JournalRecord, 'stack' | 'resources' | 'removed'>;
 
-/** Has requests of one stack sent, in a turn of that stack. */
+/** Sends requests of one stack, in a step of that stack. */
 export type SendHeld = (stackId: string, requests: readonly Held[]) => Promise<void>;
 
 interface Opening {
@@ -44,29 +45,31 @@ interface Opening {
 }
 
 export interface Gate {
-  /** Puts the requests in line, frees what a record has settled, and answers which of the requests are to be sent now. */
+  /** Puts the requests in line, frees the places that a record settles, and returns which requests to send now. */
   pass(parameters: { wanted: readonly Held[]; settled?: Settled }): Promise<ReadonlySet<string>>;
-  /** The request as it would stand in line; undefined when it is not counted. */
+  /** The request in the form that the gate keeps; undefined when it is not counted. */
   wantedOf(parameters: {
     stack: StackDocument;
     resource: ResourceDocument;
     shard: number;
   }): Omit<Held, 'cause'> | undefined;
-  /** Counts what a stack that was just read has in flight. */
+  /** Counts the requests in flight of a stack that was just read. */
   count(parameters: { stack: StackDocument; resources: readonly ResourceDocument[]; shard: number }): void;
-  /** They were sent, or are no longer wanted. */
+  /** Removes held requests that were sent, or that their stack no longer wants. */
   crossOut(requests: readonly Held[], unwanted: readonly Held[]): Promise<void>;
-  /** This process has the shard now. `read` reads a stack, so that what it has in flight is counted. */
+  /**
+   * Starts to count for a shard that this process now owns. `read` reads a stack, which counts its requests in flight.
+   */
   open(shard: number, how: Opening): void;
   close(shard: number): void;
-  /** How many are in flight besides one that is held; undefined when it is not. */
+  /** The numbers of requests in flight while a request is held back; undefined when it is not held back. */
   heldBehind(
     resource: ResourceDocument,
   ): Promise<{ project: number; provider: number; queue: string; here: boolean } | undefined>;
   stop(): void;
 }
 
-/** How long to wait before a turn that failed is taken again. */
+/** How long to wait before a failed turn is tried again. */
 const againMs = 1000;
 
 export function createGate(options: {
@@ -80,9 +83,9 @@ export function createGate(options: {
   const senders = new Map<number, SendHeld>();
   const turns = new Turns<Held>(limits);
   let again: NodeJS.Timeout | undefined;
-  /** Shards of which is being read what they hold and have in flight. */
+  /** The number of shards whose held and in-flight requests are still being read. */
   let reading = 0;
-  /** Nobody's turn comes before it is known how much is in flight. */
+  /** Admits no request until all requests in flight are counted. */
   const due = (): Held[] => (reading > 0 ? [] : turns.next());
 
   const share = (): void => {
@@ -102,7 +105,7 @@ export function createGate(options: {
     for (const [stack, ofStack] of Map.groupBy(requests, (request) => request.stack)) {
       const shard = ofStack[0]?.shard ?? 0;
       const sent = senders.get(shard)?.(stack, ofStack);
-      // Without one the shard has gone: whoever has it reads what is held.
+      // Without a sender this process lost the shard; the new owner reads the held requests.
       sent?.catch((error: unknown) => {
         context.log.warn({ err: error, stack, shard }, 'held requests could not be sent; they wait for another turn');
         for (const request of ofStack) if (senders.has(shard)) turns.putBack(request);
@@ -114,7 +117,7 @@ export function createGate(options: {
   const readHeld = async (shard: number, { send, read }: Opening): Promise<void> => {
     reading += 1;
     try {
-      // Another replica may have heard of a provider.
+      // Another replica may have received the announcement of a provider.
       await providers.refresh();
       const found = await held.find({ where: { shard } });
       for (const { id: _, version: __, ...request } of found) turns.putBack(request);
@@ -140,7 +143,7 @@ export function createGate(options: {
     return [...freed, ...gone].map(({ id }) => id);
   };
 
-  /** Needs no place: its turn only tells that it is not begun. */
+  /** Releases overtaken requests without a place, because their turn only reports that they were not sent. */
   const withdraw = (stack: StackDocument): void => {
     const overtaken = turns.waitingOf(stack).filter((request) => isOvertaken(request, stack));
     for (const request of overtaken) turns.drop(request);
@@ -160,7 +163,7 @@ export function createGate(options: {
   return {
     wantedOf,
     async pass({ wanted, settled }) {
-      // Whoever has the shard counts.
+      // Only the owner of the shard counts. Any other process sends at once.
       if (wanted.some(({ shard }) => !senders.has(shard))) return new Set(wanted.map(({ resource }) => resource));
       const now = new Set(wanted.filter((request) => turns.want(request)).map(({ resource }) => resource));
       const crossed = settled ? settle(settled) : [];
@@ -176,7 +179,7 @@ export function createGate(options: {
       if (kept.length > 0) {
         await held.bulk(kept.map((request) => ({ kind: 'put', document: { id: request.resource, ...request } })));
         await faultPoint('scheduling.held');
-        // The shard may have gone and come back meanwhile, and what was read then did not hold these.
+        // This process may have lost and regained the shard meanwhile, and read the held requests without these.
         for (const request of kept) {
           const known = turns.sent(request.resource) || turns.waits(request.resource);
           if (!known && senders.has(request.shard)) turns.putBack(request);
@@ -194,7 +197,7 @@ export function createGate(options: {
     },
     async crossOut(requests, unwanted) {
       for (const request of unwanted) turns.drop(request);
-      // What waits is a newer request of the resource, and is written down in the same place.
+      // Keep the document when a newer request of the same resource waits, because both have the same id.
       const done = [...requests, ...unwanted].map(({ resource }) => resource);
       await remove(done.filter((resource) => !turns.waits(resource)));
       release(due());
@@ -221,7 +224,7 @@ export function createGate(options: {
   };
 }
 
-/** Nobody waits for it to begin: its stack only awaits what runs, or goes on to something newer. */
+/** Whether the stack no longer wants the request: it only waits for running requests, or has a newer traversal. */
 export const isOvertaken = ({ traversal }: Held, stack: StackDocument): boolean =>
   stack.phase !== 'converging' || stack.traversal !== traversal;
 

@@ -9,13 +9,13 @@ beforeEach(async () => {
 });
 afterEach(() => harness.dispose());
 
-/** Takes tens of thousands of values, within what a worker may take. */
+/** Computes tens of thousands of values, within the limit of a worker. */
 const heavy: Expression = callOf('yaql', {
   expression: 'range(0, 190).select(range(0, 190).sum()).sum()',
   data: {},
 });
 const sum = (190 * 190 * 189) / 2;
-/** Takes more than anything may take. */
+/** Exceeds every limit. */
 const endless: Expression = callOf('yaql', {
   expression: 'range(0, 190).select(range(0, 190).select(range(0, 190).sum()).sum()).sum()',
   data: {},

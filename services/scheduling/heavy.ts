@@ -1,6 +1,7 @@
 /**
- * Evaluations that take more than the event loop gives them: each is abandoned there, runs in a worker, and its result waits
- * here for the second try of whatever needs it. An evaluation is a function of its task, so the second try finds it.
+ * Runs evaluations that take too long for the event loop. Each is abandoned there and runs in a worker. Its result
+ * waits here for the second try of the step or the read. The second try finds it, because a result depends only on its
+ * task.
  */
 import { createHash } from 'node:crypto';
 import { AnnealError, type Failure, toFailure } from '@anneal/contracts/errors.ts';
@@ -10,14 +11,14 @@ import type { ResourceDocument, StackDocument } from '@anneal/convergence/docume
 import type { SizeLimits } from '@anneal/convergence/size.ts';
 import type { WorkerPool } from '@anneal/runtime/worker-pool.ts';
 
-/** What an evaluation reads, and no more: it is copied to the worker. */
+/** The data that an evaluation reads, and no more, because it is copied to the worker. */
 export interface HeavyTask {
   readonly kind: 'resolve' | 'outputs' | 'sealed outputs';
   readonly plan: Plan;
   readonly stack: Pick<StackDocument, 'id' | 'name' | 'project'>;
-  /** Of `resolve`. */
+  /** Only for `resolve`. */
   readonly resource?: PlanResource;
-  /** What stands for each resource that is read. */
+  /** The incarnation of each resource that the evaluation reads. */
   readonly peers: readonly ResourceDocument[];
   readonly types: readonly ResourceType[];
   readonly sizes: SizeLimits;
@@ -25,7 +26,7 @@ export interface HeavyTask {
 
 export type HeavyResult = { readonly value: unknown } | { readonly failure: Failure };
 
-/** Thrown by an evaluation whose tasks have to run in a worker before it is tried again. */
+/** Thrown when tasks must run in a worker before the evaluation is tried again. */
 export class NeedsWorker extends Error {
   readonly tasks: readonly HeavyTask[];
 
@@ -35,7 +36,7 @@ export class NeedsWorker extends Error {
   }
 }
 
-/** Each round answers what the last one found. */
+/** Each round runs the tasks that the previous round found. */
 const mostRounds = 100;
 
 export class Heavy {
@@ -78,7 +79,7 @@ export class Heavy {
     try {
       return { value: await this.#pool.run({ lane: `project ${task.stack.project}`, what, task }) };
     } catch (error) {
-      // A full queue passes; a limit does not.
+      // A full queue is temporary; an exceeded limit is not.
       if (error instanceof AnnealError && error.kind === 'retry') throw error;
       return { failure: toFailure(error) };
     }

@@ -22,7 +22,7 @@ const event = (name: string, reason = ''): EventRecord => ({
   object_version: 1,
 });
 
-/** Tells how many documents were read. */
+/** Wraps a collection and counts the documents that are read. */
 function watched<T extends Document>(collection: Collection<T>): { collection: Collection<T>; read: () => number } {
   let read = 0;
   const counted = async (found: Promise<T[]>): Promise<T[]> => {
@@ -39,7 +39,7 @@ function watched<T extends Document>(collection: Collection<T>): { collection: C
   };
 }
 
-/** The steps of one stack, kept as the performer of its records does. */
+/** Stores the steps of one stack in the same way as `perform.ts`. */
 async function kept(steps: readonly (readonly EventRecord[])[]) {
   const context = await createTestContext({ name: 'scheduling' });
   cleanups.push(() => context.dispose());
@@ -116,7 +116,7 @@ describe('the events of a stack', () => {
       await history.read({ stackId: 's', descending: false, ...question });
       return documents() - before;
     };
-    // Forty runs and 32 lists a step.
+    // Each step has forty runs and 32 shelves.
     expect(await costs({ limit: 100 })).toBe(1);
     expect(await costs({ limit: 100, descending: true })).toBe(1);
     expect(await costs({ limit: 100, marker: all[50_000]?.id })).toBeLessThanOrEqual(2);

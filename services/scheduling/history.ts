@@ -1,4 +1,4 @@
-/** Reads the events of stacks, and no run of them in which none can be that is asked for. */
+/** Reads the events of stacks. Skips runs that cannot contain a requested event. */
 import type { Collection } from '@anneal/store/port.ts';
 import {
   eventsIn,
@@ -14,7 +14,7 @@ import {
 export interface HistoryQuestion {
   readonly stackId: string;
   readonly resource?: string | undefined;
-  /** The id of the event behind which to go on; one of another stack is ignored. */
+  /** The id of the event after which to continue; the id of another stack's event is ignored. */
   readonly marker?: string | undefined;
   readonly descending: boolean;
   readonly limit?: number | undefined;
@@ -48,19 +48,19 @@ export class History {
     return found;
   }
 
-  /** All, or those that are of one resource alone. */
+  /** All runs in order, or only the runs whose events are all of one resource. */
   async *#inOrder(question: HistoryQuestion, behind: number): AsyncGenerator<EventRun> {
     const { stackId, resource, descending, limit } = question;
     const these = { stack_id: stackId, ...(resource !== undefined && { resource_name: resource }) };
     let first: { lt: number } | { gt: number } = descending ? { lt: behind } : { gt: 0 };
     if (!descending && behind > 0) {
-      // The one in which it is may have more behind it.
+      // The run that contains the marker may contain more events behind it.
       const where = { ...these, first: { lte: behind } };
       const [holder] = await this.#runs.find({ where, orderBy: ['first'], descending: true, limit: 1 });
       if (holder) yield holder;
       first = { gt: holder?.first ?? 0 };
     }
-    // Runs may be short: if those that would do if they were full are too few, many more are next.
+    // Runs may be short. Read the number that suffices when all are full; if that is too few, read four times as many.
     for (let count = Math.min(mostAtOnce, Math.ceil((limit ?? Infinity) / longest)); ; count *= 4) {
       const where = { ...these, first };
       const runs = await this.#runs.find({ where, orderBy: ['first'], descending, limit: count });
@@ -71,7 +71,7 @@ export class History {
     }
   }
 
-  /** Those that are of it alone, and between them those in which it is among others. */
+  /** The runs of one name in order: runs of that name alone, merged with runs that it shares with other names. */
   async *#ofName(question: HistoryQuestion, name: string, behind: number): AsyncGenerator<EventRun> {
     const { stackId, descending } = question;
     const shelves = await this.#shelves.find({ where: { stack_id: stackId, shelf: shelfOf(name) } });
@@ -100,7 +100,7 @@ export class History {
     }
   }
 
-  /** Of several stacks, in no order. */
+  /** All events of several stacks, in no order. */
   async all(stackIds: readonly string[], resource: string | undefined): Promise<KeptEvent[]> {
     const runs = await this.#runs.find({ where: { stack_id: { in: stackIds } } });
     const events = runs.flatMap(eventsIn);

@@ -1,8 +1,8 @@
-/** What has arrived for each stack and is not taken yet. One taker per stack at a time; it takes all there is. */
+/** Queues arrivals per stack. One call of `take` runs per stack at a time, and it gets all that have arrived. */
 export interface Inbox<T> {
-  /** Resolves when the item was taken to its end. */
+  /** Resolves when the item is processed. */
   put(key: string, item: T): Promise<void>;
-  /** Resolves when nothing is in hand. */
+  /** Resolves when no item is being processed. */
   idle(): Promise<void>;
 }
 
@@ -16,13 +16,13 @@ export function createInbox<T>(take: (key: string, items: readonly T[]) => Promi
   const waiting = new Map<string, Waiting<T>[]>();
   const running = new Map<string, Promise<void>>();
 
-  /** One item that cannot be taken must not keep the others from being taken. */
+  /** Takes the items one by one, so that a failing item does not block the others. */
   const takeSingly = async (key: string, batch: readonly Waiting<T>[]): Promise<void> => {
     for (const { item, resolve, reject } of batch) await take(key, [item]).then(resolve, reject);
   };
 
   const drain = async (key: string): Promise<void> => {
-    // One turn of the event loop, so that what was delivered together is taken together.
+    // Wait one turn of the event loop, so that items delivered together are taken together.
     await new Promise((resolve) => setImmediate(resolve));
     for (let batch = waiting.get(key); batch; batch = waiting.get(key)) {
       waiting.delete(key);

@@ -1,17 +1,17 @@
 /**
- * The journal: one record per stack, the last step, kept open until everything it says is done.
+ * The journal: one record per stack, for its last step. The record stays open until everything in it is carried out.
  *
- * J1 A record is appended by compare-and-set on the stack's journal document, whose sequence grows by one: of two writers
- *    who stepped from the same state, one loses, throws its state away and loads again.
- * J2 What an open record says is done again by whoever loads the stack next, before anything else: sends carry the ids of
- *    their first time, and each document is written only over the version it was made from.
- * J3 A record is closed, and emptied, once it is sent, written and published.
+ * J1 A record is appended by compare-and-set on the stack's journal document, whose sequence grows by one. When two
+ *    writers step from the same state, one loses. It discards its state and loads the stack again.
+ * J2 The next process that loads the stack carries out an open record again, before anything else. Sends carry the same
+ *    ids as the first time, and each document is written only over the version it was made from.
+ * J3 A record is closed, and emptied, after its messages are sent, its documents written and its events published.
  */
 import type { Changes, Effect, EventRecord } from '@anneal/convergence/protocol.ts';
 import type { ResourceDocument, StackDocument } from '@anneal/convergence/documents.ts';
 import { DuplicateError, type Collection, type Document } from '@anneal/store/port.ts';
 
-/** What the messages that follow from a record carry on: enough of the envelope that caused it. */
+/** The part of the causing envelope that the messages of a record carry on. */
 export interface Cause {
   readonly id: string;
   readonly correlationid: string;
@@ -19,7 +19,7 @@ export interface Cause {
 }
 
 export interface JournalRecord {
-  /** Of the step. */
+  /** The time of the step. */
   readonly time: string;
   readonly inputs: readonly string[];
   readonly cause: Cause;
@@ -28,7 +28,7 @@ export interface JournalRecord {
   readonly removed: readonly { readonly id: string; readonly version: number }[];
   readonly events: readonly EventRecord[];
   readonly effects: readonly Effect[];
-  /** Hashes of contents that the step let go of. */
+  /** Hashes of contents that the stack stopped using in the step. */
   readonly let_go?: readonly string[];
 }
 
@@ -56,7 +56,7 @@ export function recordOf(
   };
 }
 
-/** Undefined when another writer was first. */
+/** Returns undefined when another writer was first. */
 export async function appendRecord(
   journal: Collection<JournalDocument>,
   last: JournalDocument | undefined,

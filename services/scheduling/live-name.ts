@@ -1,2 +1,2 @@
-/** A name is taken once in a project, among the stacks that live. */
+/** The key of a stack name, which is unique among the live stacks of a project. */
 export const liveName = (project: string, name: string): string => `${project}/${name}`;

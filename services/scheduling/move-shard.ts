@@ -1,13 +1,13 @@
-/** Moves what the store says of the stacks of a shard to the shards that the stacks belong to after a growth. */
+/** Moves the stored records and held requests of a shard to the shards that their stacks belong to after a growth. */
 import type { Collections } from './collections.ts';
 import { shardOf } from './shard-of.ts';
 
-/** May be repeated. Nothing of these stacks may be in progress in this process, and no other one takes them. */
+/** Safe to repeat. The caller makes sure that no step of these stacks runs, in this process or in another. */
 export async function moveStacks(
   { journal, held }: Pick<Collections, 'journal' | 'held'>,
   { shard, count }: { shard: number; count: number },
 ): Promise<void> {
-  // A closed record is written anew by whoever has the stack next; an open one is looked for by its shard.
+  // Move open records only, because recovery finds them by shard. The next owner overwrites a closed record.
   const open = await journal.find({ where: { open: true, shard } });
   await journal.bulk(
     open

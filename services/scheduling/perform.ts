@@ -1,7 +1,7 @@
 /**
- * Carries out what a record of the journal says: sends, writes, publishes. Doing it twice does no harm (J2): sends have the
- * ids of their first time, each document is written over exactly the version it was made from, and an event is inserted
- * once. The order is the promise: what is published can be read.
+ * Carries out a record of the journal: sends, writes, publishes. A repeat does no harm (J2): sends have the same ids as
+ * the first time, each document is written over exactly the version it was made from, and an event is inserted once.
+ * The order guarantees that a reader of a published event finds the state that it describes.
  */
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import { shardQueue } from '@anneal/contracts/queues.ts';
@@ -43,7 +43,7 @@ export interface Performance {
   readonly stored: ReadonlyMap<string, ResourceDocument>;
 }
 
-/** How long to wait before looking again for a provider that was not there. */
+/** How long to wait before looking again for a missing provider. */
 const routeRetryMs = 1000;
 
 export async function performRecord(shared: PerformContext, performance: Performance): Promise<void> {
@@ -107,7 +107,7 @@ async function sendEffects(shared: PerformContext, performance: Performance): Pr
 const timerId = (stackId: string, { timer, traversal }: { timer: string; traversal: string }): string =>
   `${stackId}:${traversal}:${timer}`;
 
-/** As they are once the record is written. */
+/** The resources of the stack after the record is written. */
 export function resourcesAfter({ record, stored }: Performance): ResourceDocument[] {
   const all = new Map(stored);
   for (const resource of record.resources) all.set(resource.id, resource);
@@ -115,7 +115,7 @@ export function resourcesAfter({ record, stored }: Performance): ResourceDocumen
   return [...all.values()];
 }
 
-/** To the shard of the stack around it, which cannot tell it from the answer of any other provider. */
+/** Answers the shard of the stack around it in the same form as any other provider. */
 async function sendAnswer(
   { context, plans, evaluation, shards }: PerformContext,
   performance: Performance,
@@ -147,15 +147,15 @@ interface Sending {
   readonly effects: readonly RequestEffect[];
   readonly cause: JournalRecord['cause'];
   readonly resourceOf: (id: string) => ResourceDocument | undefined;
-  /** What a record says of requests sent earlier. */
+  /** The record that settles requests sent earlier. */
   readonly settled?: JournalRecord;
-  /** Their turn has come already. */
+  /** Set when the gate has already admitted the requests. */
   readonly admitted?: boolean;
 }
 
 /**
- * Sends requests to the queues of their providers, those that the gate lets through; for those that have no provider yet,
- * a timer looks again.
+ * Sends the requests that the gate admits to the queues of their providers. For a request without a provider, sets a
+ * timer that looks again.
  */
 export async function sendRequests(shared: PerformContext, parameters: Sending): Promise<void> {
   const { context, providers, timers, plans, evaluation, shards } = shared;
@@ -185,7 +185,7 @@ export async function sendRequests(shared: PerformContext, parameters: Sending):
       }
       continue;
     }
-    // Only what brings it to the plan says what that is.
+    // Only a request to a nested stack needs the plan, because the request describes that stack.
     const plan = nested && effect.kind === 'request' ? await plans.get(stack.target.plan) : undefined;
     const message = requestEnvelope({ mint: context.mint, evaluation, stack, resource, effect, cause, replyto, plan });
     if (!message) continue;
@@ -197,7 +197,7 @@ export async function sendRequests(shared: PerformContext, parameters: Sending):
   if (homeless.length > 0) await timers.set(homeless);
 }
 
-/** The resources whose requests wait for their turn. */
+/** The ids of the resources whose requests wait for their turn. */
 async function heldBack(gate: Gate, { stack, shard, effects, cause, resourceOf, settled }: Sending) {
   const wanted = effects.flatMap((effect) => {
     const resource = effect.kind === 'request' ? resourceOf(effect.resource) : undefined;
@@ -208,7 +208,7 @@ async function heldBack(gate: Gate, { stack, shard, effects, cause, resourceOf, 
   return new Set(wanted.map(({ resource }) => resource).filter((resource) => !now.has(resource)));
 }
 
-/** `mint` takes correlation and trace from an envelope; of the one that caused a record only these are kept. */
+/** An envelope for `mint`, which reads only correlation and trace. A record keeps no more of its cause. */
 export const causeEnvelope = (cause: JournalRecord['cause']): Envelope => ({
   specversion: '1.0',
   id: cause.id,
@@ -220,7 +220,7 @@ export const causeEnvelope = (cause: JournalRecord['cause']): Envelope => ({
   data: null,
 });
 
-/** Over the version before, or not at all: what another has written meanwhile is newer (J2). */
+/** Writes only over the previous version, because another writer's document is newer (J2). */
 function writing<T extends Document>({ version, ...draft }: T): BulkOperation<T> {
   const document = draft as unknown as Draft<T>;
   return version === 1 ? { kind: 'insert', document } : { kind: 'replace', document, version: version - 1 };
@@ -239,11 +239,11 @@ async function writeDocuments(
     events.bulk(runs.map((document) => ({ kind: 'insert', document }))),
     shelves.bulk(shelvesOf(runs).map((document) => ({ kind: 'insert', document }))),
   ]);
-  // Last: who sees that the stack is complete must find its resources so.
+  // Write the stack last, so that a reader of a complete stack finds its resources complete.
   await stacks.bulk([writing(record.stack)]);
 }
 
-/** After the stack is written, which names what it needs. */
+/** Notes garbage after the stack is written, because the stack names the contents that it still needs. */
 async function noteGarbage({ collections, context }: PerformContext, { let_go: hashes = [] }: JournalRecord) {
   if (hashes.length === 0) return;
   const since = context.now().getTime();

@@ -1,4 +1,4 @@
-/** Plans by content hash. They never change, so the most recently used ones are simply kept. */
+/** Reads plans by content hash, and caches the most recently used ones. A plan never changes. */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Plan } from '@anneal/contracts/plan.ts';
 import type { StackDocument } from '@anneal/convergence/documents.ts';
@@ -7,7 +7,7 @@ import type { Store } from '@anneal/store/port.ts';
 
 export interface Plans {
   get(hash: string): Promise<Plan>;
-  /** That of a stack; the plan of a deleted one is empty once it was removed. */
+  /** The plan of a stack; an empty plan when the stack is deleted and its plan was removed. */
   of(stack: Pick<StackDocument, 'target' | 'deleted_at'>): Promise<Plan>;
 }
 
@@ -41,8 +41,8 @@ export function createPlans({ store, size = 64 }: { store: Store; size?: number 
 }
 
 /**
- * The name of a plan is the hash of its text, and only templating writes plans: what has the name is what was checked when
- * it was made. To check thousands of resources again at each update would cost more than the update.
+ * Parses a plan without a full check. Its name is the hash of its text, and only the templating service writes plans,
+ * so the text was checked when it was written. A check of thousands of resources would cost more than the update.
  */
 function readPlan(hash: string, text: string): Plan {
   const plan = JSON.parse(text) as Partial<Plan>;

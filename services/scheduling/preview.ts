@@ -1,4 +1,4 @@
-/** What an update would do, across nested stacks. Nothing is changed: what is compiled on the way is content, and nothing more. */
+/** Shows what an update would do, across nested stacks. Changes no stack: compiling only stores contents. */
 import { createHash } from 'node:crypto';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
@@ -27,7 +27,7 @@ import { targetOf } from './target.ts';
 type Question = z.infer<typeof stackPreview.data>;
 type Answer = z.infer<typeof stackPreview.answer>;
 
-/** A stack as it is, and what it is to become. Whoever applies the one to another of the first is refused. */
+/** Identifies a plan: the current version of a stack, and its target. An update is refused when either differs. */
 export function planHash(
   stack: Pick<StackDocument, 'id' | 'version'> | undefined,
   target: Omit<Target, 'revision' | 'description'>,
@@ -44,19 +44,19 @@ interface At {
   readonly plan: Plan;
   readonly target: Target;
   readonly resources: readonly ResourceDocument[];
-  /** Before the names of its resources. */
+  /** Printed before the names of its resources. */
   readonly prefix: string;
-  /** What becomes of the resource that it stands for, when that is replaced. */
+  /** The change of the resource of this nested stack, when that resource is replaced. */
   readonly around?: PlannedChange['change'];
 }
 
-/** What is nested in a resource, and what there is to say of the resource because of it. */
+/** The changes nested in a resource, and the reason that they give for the change of the resource. */
 interface Below {
   readonly inner: readonly PlannedTree[];
   readonly because?: string;
 }
 
-/** Deeper than stacks nest. */
+/** More levels than stacks may have. */
 const deepest = 6;
 
 export function createPreview(parts: {
@@ -82,7 +82,7 @@ export function createPreview(parts: {
     return treesOf(rows, at.prefix, (row, prefix) => below({ ...at, prefix }, row, byName));
   };
 
-  /** Of a nested stack that stays as it is, or that something will be done to which cannot be told yet. */
+  /** The rows of a nested stack that stays unchanged, or whose change cannot be predicted. */
   const asItIs = async (id: string, prefix: string, judgement?: Judgement): Promise<PlannedTree[]> => {
     if (prefix.split('.resources.').length > deepest) return [];
     const held = await resources.find({ where: { stack_id: id } });
@@ -124,7 +124,7 @@ export function createPreview(parts: {
       return { inner };
     } catch (error) {
       if (!(error instanceof AnnealError) || error.kind !== 'final') throw error;
-      // The rest of the plan is worth seeing.
+      // Show the rest of the plan in spite of the refusal.
       return {
         inner: child ? await asItIs(child.id, prefix) : [],
         because: `it would be refused: ${error.message}`,

@@ -1,4 +1,4 @@
-/** Who serves which resource type, learnt from announcements and kept. */
+/** The provider of each resource type, from announcements that are stored. */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { requestsQueue, serviceNames } from '@anneal/contracts/queues.ts';
 import type { ProviderAnnouncement } from '@anneal/contracts/resource.ts';
@@ -11,10 +11,10 @@ export interface Providers {
   announce(announcement: ProviderAnnouncement): Promise<void>;
   typeOf(type: string): ResourceType | undefined;
   queueOf(type: string): string | undefined;
-  /** Whether another program than one of our services serves the type, so that what it answers comes from outside. */
+  /** Whether a program that is not one of our services serves the type, so that its responses come from outside. */
   isForeign(type: string): boolean;
   types(): string[];
-  /** Reads again what other replicas were told. */
+  /** Reads the announcements that other replicas received. */
   refresh(): Promise<void>;
 }
 
@@ -23,7 +23,7 @@ export async function createProviders(
   builtIn: readonly ResourceType[],
 ): Promise<Providers> {
   const routes = new Map<string, { definition: ResourceType; queue: string }>();
-  // The definitions of the types that come with us; they tell how to compare even before their provider has spoken.
+  // Definitions of the built-in types. They define how to compare properties before their provider announces itself.
   const known = new Map(builtIn.map((definition) => [definition.type, definition]));
 
   const take = (announcement: ProviderAnnouncement): void => {

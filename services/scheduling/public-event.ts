@@ -1,4 +1,4 @@
-/** What is told to listeners of an event that is kept with its stack. */
+/** Converts a stored event to the messages for subscribers. */
 import type { Envelope, Mint } from '@anneal/contracts/envelope.ts';
 import {
   groupEvent,
@@ -12,7 +12,7 @@ import type { KeptEvent } from './event-runs.ts';
 
 const stages: Readonly<Record<string, string>> = { IN_PROGRESS: 'started', COMPLETE: 'completed', FAILED: 'failed' };
 
-/** None for what is only kept with the stack, such as signals. */
+/** Returns no message for an event that is only stored with the stack, such as a signal. */
 export function publicForm(mint: Mint, event: KeptEvent, parts: { project: string; cause: Envelope }): Envelope[] {
   const envelope = { ...parts, id: event.id, subject: event.stack_id };
   const common = {
@@ -62,7 +62,7 @@ function hookForm(
   const { name, kind, state, token, deadline } = hook;
   const told = { ...data, hook: name };
   if (kind === 'hook') return [mint(hookEvent[state], { ...envelope, data: told })];
-  // The token is for whoever waits with it; that the wait is over, the events of the resource tell.
+  // The token is for the host or operator that completes the hook. Events of the resource report the end of the wait.
   if (state === 'cleared' || deadline === null) return [];
   const lifecycle = { ...told, transition: name, token, deadline, default_result: hook.default ?? 'abandon' };
   return [mint(lifecycleEvent.waiting, { ...envelope, data: lifecycle })];

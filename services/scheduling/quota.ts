@@ -1,9 +1,10 @@
 /**
- * What one project may have, checked before anything of it is stored.
+ * Limits the stacks and resources of a project, before anything of them is stored.
  *
- * The truth is what the store holds: it is counted again before a refusal, and when the last count is old, so that a count
- * in memory never drifts. Between two counts, admissions of this process are added to it. Another replica's admissions
- * are seen with the next count, so replicas together may exceed a quota by what they admit within {@link trustedMs}.
+ * The store is the source of truth. It is counted again before a refusal, and when the last count is old, so that the
+ * count in memory never drifts. Between two counts, admissions of this process are added to the count. Admissions of
+ * another replica appear in the next count. So replicas together may exceed a quota by what they admit within
+ * {@link trustedMs}.
  */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Collections } from './collections.ts';
@@ -22,19 +23,19 @@ interface Added {
 
 export interface Quotas {
   /**
-   * Stores what a project adds, or gives the refusal and stores nothing. Resources of nested stacks count with those of
-   * the others.
+   * Stores what a project adds, or returns the refusal and stores nothing. Resources of nested stacks count like all
+   * others.
    */
   within(added: Added, store: () => Promise<unknown>): Promise<AnnealError | undefined>;
 }
 
-/** To be called once what was taken is stored, or is not. */
+/** Ends a reservation: its stacks or resources are stored, or are not. */
 type Taken = (end: 'stored' | 'dropped') => void;
 
 interface Usage {
   counted: number;
   countedAt: number;
-  /** Taken, and perhaps not in the store yet. */
+  /** Reserved, and perhaps not in the store yet. */
   pending: number;
   /** Ever stored by this process. */
   stored: number;
@@ -42,10 +43,10 @@ interface Usage {
 }
 
 const trustedMs = 30_000;
-/** A project at its limit that keeps asking does not have its resources counted more often. */
+/** The minimum time between two counts of resources for a project that is at its limit and keeps asking. */
 const resourcesLeastMs = 1000;
 const page = 500;
-/** Of which the last count is kept. */
+/** The number of projects whose last count is kept. */
 const mostProjects = 1000;
 
 export function createQuotas(parts: {
@@ -72,7 +73,7 @@ export function createQuotas(parts: {
         found = true;
         total += await resources.count({ stack_id: { in: ids } });
       }
-      // A nested stack lives no longer than the one around it.
+      // A level without live stacks is the last one, because a nested stack lives no longer than the one around it.
       if (!found) return total;
     }
   };
@@ -122,7 +123,7 @@ function createQuota(parts: {
       const storedBefore = usage.stored;
       try {
         const found = await count(project);
-        // What was stored meanwhile may be missing in the count. Counted twice until the next count, it refuses too early at worst.
+        // The count may miss what was stored meanwhile, so add it. Counted twice, it only causes an early refusal.
         usage.counted = found + usage.stored - storedBefore;
         usage.countedAt = performance.now();
       } finally {

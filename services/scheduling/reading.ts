@@ -1,4 +1,4 @@
-/** Questions that change nothing, answered from the store by whichever replica is asked. */
+/** Answers read-only questions from the store, in any replica. */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Plan } from '@anneal/contracts/plan.ts';
 import type {
@@ -35,7 +35,7 @@ type Question<C extends { data: z.ZodType }> = z.infer<C['data']>;
 type AnswerOf<C extends { answer: z.ZodType }> = z.infer<C['answer']>;
 
 export interface Reading {
-  /** By id, deleted ones included, or by name among the live ones. @throws AnnealError NotFound */
+  /** Finds a stack by name among the live stacks, or by id, deleted stacks included. @throws AnnealError NotFound */
   find(which: { project: string; stack: string }): Promise<StackDocument>;
   show(question: Question<typeof stackShow>): Promise<StackView>;
   list(question: Question<typeof stackList>): Promise<AnswerOf<typeof stackList>>;
@@ -65,7 +65,7 @@ export function createReading(parameters: {
   const viewOf = async (stack: StackDocument): Promise<StackView> =>
     stackView({ stack, plan: await plans.of(stack), now: now() });
 
-  /** What it goes towards, or has come to; after a rollback to nothing that is not what it was asked for. */
+  /** The plan that the stack converges to or has reached. It is empty after a rollback to nothing. */
   const headingFor = async (stack: StackDocument): Promise<Plan> =>
     goesToNothing(stack) ? emptyPlan() : plans.of(stack);
 
@@ -104,7 +104,7 @@ export function createReading(parameters: {
       }
       const marker = question.marker === undefined ? undefined : await stacks.get(question.marker);
       const chosen: StackDocument[] = [];
-      // Page by page, because the filters are not part of the index.
+      // Read page by page, because the filters are not part of the index.
       for (let last = marker?.created_at, seen = new Set(marker ? [marker.id] : []); chosen.length < limit;) {
         const page = await stacks.find({
           where: {
@@ -169,7 +169,7 @@ export function createReading(parameters: {
     exported: async (question) => exporter.stack(await find(question)),
   };
 
-  /** Of all stacks of the tree at once, in the order of time. */
+  /** The events of all stacks of the tree, in the order of time. */
   async function eventsOfTree(
     stack: StackDocument,
     question: Question<typeof stackEvents>,

@@ -1,4 +1,4 @@
-/** The message by which a provider, or the shard of a nested stack, is asked to do something with a resource. */
+/** Builds the request about a resource for its provider, or for the shard of a nested stack. */
 import { isObject } from '@anneal/contracts/json.ts';
 import type { Envelope, Mint } from '@anneal/contracts/envelope.ts';
 import type { Plan } from '@anneal/contracts/plan.ts';
@@ -30,7 +30,7 @@ const plain = {
   snapshot: resourceSnapshot,
 } as const;
 
-/** What every request says of its resource. */
+/** The data that every request carries about its resource. */
 export function requestData(stack: StackDocument, resource: ResourceDocument): ResourceRequest {
   const { request } = resource;
   return {
@@ -51,7 +51,7 @@ export function requestData(stack: StackDocument, resource: ResourceDocument): R
   };
 }
 
-/** Undefined when the request is no longer the pending one. */
+/** Returns undefined when the request is no longer pending. */
 export function requestEnvelope(parameters: {
   mint: Mint;
   evaluation: Evaluation;
@@ -60,7 +60,7 @@ export function requestEnvelope(parameters: {
   effect: RequestEffect;
   cause: Envelope;
   replyto: string;
-  /** Of the target; given for nested stacks. */
+  /** The plan of the stack's target; only for requests to nested stacks. */
   plan: Plan | undefined;
 }): Envelope | undefined {
   const { mint, stack, resource, effect, cause, replyto } = parameters;

@@ -1,4 +1,4 @@
-/** The service's own queue: what changes a stack goes on to its shard, what reads is answered here. */
+/** Handles the service's own queue: forwards changes of a stack to its shard, and answers reads. */
 import type { Handler } from '@anneal/bus/port.ts';
 import { answer, on, route, type Route } from '@anneal/bus/route.ts';
 import type { CallDefinition } from '@anneal/contracts/define.ts';
@@ -46,7 +46,7 @@ export function requestsHandler(parameters: {
   const forward = (stackId: string, message: Envelope): Promise<void> =>
     bus.send({ queue: parameters.shards.queueOf(stackId), messages: [message] });
 
-  /** The shard answers; only what cannot reach one is answered here. */
+  /** Forwards a question to the shard, which answers. Answers here only when no stack is found. */
   const passOn = <Q, A>(
     definition: CallDefinition<Q, A>,
     locate: (question: Q) => Promise<{ id: string; question: Q }>,

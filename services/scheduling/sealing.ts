@@ -1,4 +1,6 @@
-/** What could show a secret is sealed before it leaves the evaluation: in documents, in requests, in answers between stacks. */
+/**
+ * Seals values that could show a secret before they leave the evaluation: in documents, requests and nested responses.
+ */
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import type { Expression, Plan, PlanResource } from '@anneal/contracts/plan.ts';
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
@@ -9,7 +11,7 @@ import { unknown } from '@anneal/hot/unknown.ts';
 import type { Secrets } from '@anneal/runtime/secrets.ts';
 import { readsOf } from './nested/reads.ts';
 
-/** What stands for a resource by its name. */
+/** Returns the incarnation of a resource by its name. */
 export type Peer = (name: string) => ResourceDocument | undefined;
 
 interface Parts {
@@ -18,12 +20,12 @@ interface Parts {
 }
 
 export interface Sealing {
-  /** The value of an expression, with what could show a secret sealed. */
+  /** Seals the parts of an expression's value that could show a secret. */
   readonly sealParts: (expression: Expression, value: Json, parts: Parts) => Json;
   readonly sealProperties: (resource: PlanResource, resolved: JsonObject, parts: Parts) => JsonObject;
 }
 
-/** Plans are shared and never change, so what an expression reads is worked out once. */
+/** Caches the references of each expression, because plans are shared and never change. */
 const referencesKept = new WeakMap<Expression, References>();
 
 export function createSealing(parameters: {
@@ -34,8 +36,8 @@ export function createSealing(parameters: {
   const isSealed = (value: Json | undefined): boolean => value !== undefined && secrets.open<Json>(value) !== value;
 
   /**
-   * Whether the value could show a secret: it reads a hidden parameter, or an attribute that holds one. The reference of a
-   * resource is its id, whatever else the resource keeps to itself.
+   * Whether the value could show a secret, because it reads a hidden parameter or a sealed attribute. The reference of
+   * a resource is usually its id, which is no secret even if other attributes are.
    */
   const readsSecret = (expression: Expression, plan: Plan, peer: Peer): boolean => {
     let references = referencesKept.get(expression);
@@ -63,7 +65,7 @@ export function createSealing(parameters: {
     return false;
   };
 
-  /** Seals what could show a secret, as small a part as can be told: what stands beside it in a map or list stays readable. */
+  /** Seals the smallest part that could show a secret. Its neighbours in a map or list stay readable. */
   const sealParts = (expression: Expression, value: Json, parts: { plan: Plan; peer: Peer }): Json => {
     if (expression.kind === 'literal' || !readsSecret(expression, parts.plan, parts.peer)) {
       return secrets.fromOutside(value);
@@ -83,7 +85,7 @@ export function createSealing(parameters: {
         return part ? sealParts(part, item, parts) : secrets.fromOutside(item);
       });
     }
-    // Of a preview: what is not known yet shows nothing, and must not be taken for a value.
+    // In a preview, a value that is not known yet shows no secret. Keep it recognizable as unknown.
     return holdsOpened(value) ? opened(unknown) : secrets.seal(value);
   };
 

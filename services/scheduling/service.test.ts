@@ -95,7 +95,7 @@ describe('a stack', () => {
     const plan = planWith([resource('t', { wait_secs: literal(-1) }, { type: 'OS::Heat::TestResource' })]);
     const { id } = await harness.create('endless', plan);
     await harness.remove(id);
-    // The same behaviour makes the deletion wait for ever too: it has a deadline, and can be asked for again.
+    // The same behaviour makes the deletion wait for ever too. The deletion has a deadline, and can be requested again.
     expect(await harness.ask(stackShow, { project, stack: id, outputs: false })).toMatchObject({ action: 'DELETE' });
   });
 

@@ -1,4 +1,4 @@
-/** The scheduling service: stacks and their traversals, and the small provider of values and waits. */
+/** The scheduling service: runs stacks and their traversals, and contains a small provider of values and waits. */
 import { requestsQueue } from '@anneal/contracts/queues.ts';
 import { timerFired } from '@anneal/contracts/scheduling.ts';
 import { configurationTypes } from '@anneal/hot/types/configuration.ts';

@@ -1,12 +1,12 @@
 /**
- * The shell around the core, for the stacks of one shard: takes what has arrived for a stack, steps, records, carries out,
- * answers.
+ * Runs the core for the stacks of one shard: takes the messages for a stack, steps, records, carries out, answers.
  *
  * H1 One step of a stack runs at a time; the next begins when the record of the last is closed.
- * H2 Nothing is sent, written or answered that is not in a record, and a message is only acknowledged after its record.
- * H3 State in memory is a cache: it is thrown away after any failure, and whoever loads a stack first carries out the
+ * H2 Everything that is sent, written or answered is in a record first, and a message is only acknowledged after its
+ *    record.
+ * H3 State in memory is a cache. It is discarded after any failure. A process that loads a stack first carries out the
  *    record that it finds open.
- * H4 Input that changes nothing (a repeat, an answer that is too late) is acknowledged and leaves no record.
+ * H4 Input that changes nothing (a repeat, a late response) is acknowledged and leaves no record.
  */
 import type { Consumer, Death, Delivery } from '@anneal/bus/port.ts';
 import { AnnealError, toFailure } from '@anneal/contracts/errors.ts';
@@ -53,7 +53,7 @@ export interface ShardOptions extends PerformContext {
   readonly routeMs: number;
 }
 
-/** What all tries of one step share, so that each finds what the last one found. */
+/** The values that all tries of one step share, so that each try computes the same as the last one. */
 type Moment = Pick<Parameters<Evaluation['toolsAt']>[0], 'now' | 'answered'>;
 
 interface Entry {
@@ -64,7 +64,7 @@ interface Entry {
 type Cause = Pick<Envelope, 'id' | 'correlationid' | 'traceparent'>;
 
 export interface OpenShard extends Consumer {
-  /** The number of shards has grown: the shard is left and entered again. */
+  /** Leaves the shard and enters it again, after the number of shards has grown. */
   enterAgain(): void;
 }
 
@@ -109,13 +109,14 @@ export async function openShard(options: ShardOptions): Promise<OpenShard> {
   };
 
   const take = (stackId: string, arrivals: readonly Arrival[]): Promise<void> => {
-    // One moment for all tries: a worker's result is found by all that the evaluation read, times of documents included.
+    // Use one moment for all tries: a worker's result is found by the data that its evaluation read, which may include
+    // times.
     const moment = { now: context.now().getTime(), answered: new Map() };
     return options.heavy.trying(async () => {
       try {
         await takeAll(stackId, arrivals, moment);
       } catch (error) {
-        // What was stepped may not have been recorded.
+        // The state in memory may contain a step that was not recorded.
         cache.delete(stackId);
         throw error;
       }
@@ -260,10 +261,10 @@ export async function openShard(options: ShardOptions): Promise<OpenShard> {
     const stackId = readStackId(message) ?? (await stackBehind(collections, subject));
     if (stackId === undefined) return;
     try {
-      // It was stepped without success, message by message, before it died.
+      // The shard has already tried such a message by itself, without success, before it died.
       if (message.type !== requestDied.type) await inbox.put(stackId, { kind: 'died', died });
       const stack = await collections.stacks.get(stackId);
-      // The core knows nothing of a stack whose first message died.
+      // The core cannot step a stack whose first message died, because the stack never began.
       const began = stack?.phase !== 'idle';
       if (began && message.type !== requestDied.type) return;
       cache.delete(stackId);
@@ -275,10 +276,10 @@ export async function openShard(options: ShardOptions): Promise<OpenShard> {
     }
   };
 
-  /** Counts how often this process became, or ceased to be, the owner of the shard. */
+  /** Counts how often this process gained or lost the shard. */
   let turn = 0;
   let entered: Promise<void> = Promise.resolve();
-  /** Messages wait for `entered`, so that nothing of a stack is in progress while it moves. */
+  /** Enters the shard. Messages wait for `entered`, so that no step of a stack runs while the stack moves. */
   const enter = (): void => {
     entered = takeOver(entered, (turn += 1));
     entered.catch(() => undefined);
@@ -322,7 +323,7 @@ export async function openShard(options: ShardOptions): Promise<OpenShard> {
     {
       singleActive: true,
       concurrency: options.batch,
-      // The answers of providers must not be given up on while the store is away for a while.
+      // Try often, so that responses of providers survive an outage of the store.
       maxAttempts: 40,
       onDeath: bury,
       onActive: (on) => {
@@ -346,7 +347,7 @@ export async function openShard(options: ShardOptions): Promise<OpenShard> {
   };
 }
 
-/** Of a message that may have anything in it. */
+/** Reads the stack id of a message that was not validated. */
 function readStackId(message: Envelope): string | undefined {
   const id: unknown = isObject(message.data) ? stackIdOf(message) : undefined;
   return typeof id === 'string' ? id : undefined;

@@ -84,7 +84,7 @@ describe('the number of shards', () => {
   });
 });
 
-/** A provider that keeps what it is asked until it is to answer. */
+/** A provider that keeps its requests until the test lets it answer. */
 async function openProvider(context: TestContext) {
   const queue = 'test.slow';
   const asked: Envelope<ResourceRequest>[] = [];
@@ -114,7 +114,7 @@ it('S2: shards grow while stacks are in progress, with requests in flight and re
   const stacks = await Promise.all(
     Array.from({ length: 12 }, (_, n) => harness.create(`stack-${n}`, planWith(things))),
   );
-  // All but what is kept for deletions; the rest is held back.
+  // The provider gets the whole limit except the reserve for deletions; the gate holds the rest back.
   await eventually(() => (asked.length >= 7 ? true : undefined), { last: () => asked.length });
   const { held, shards } = await openCollections(context.store);
   const heldIn = (shard: number) => held.find({ where: { shard } });
@@ -144,7 +144,7 @@ it('S2: shards grow while stacks are in progress, with requests in flight and re
   const [one] = stacks;
   const deleting = harness.remove(one?.id ?? '');
   await eventually(() => (asked.length > 0 ? true : undefined));
-  // Requests of a stack that has moved are answered to its new shard.
+  // After the move, providers answer requests of a stack to its new shard.
   for (const { replyto } of asked) expect(replyto).toBe(shardQueue(shardOf(one?.id ?? '', 8)));
   await deleting;
   expect(await context.bus.deadLetters.list({ limit: 5 })).toEqual([]);

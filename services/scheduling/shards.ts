@@ -1,12 +1,14 @@
 /**
- * Into how many shards the stacks are divided, and the growth of that number while stacks are in progress. The store has
- * the number; a greater one in the settings of any replica makes it grow, to a multiple of what it was.
+ * Keeps the number of shards, and lets it grow while stacks are in progress. The store has the number. A greater number
+ * in the settings of any replica makes it grow, to a multiple of the old number.
  *
- * S1 A stack of shard `n` goes to shard `hash mod count`, which is `n` again or a new one. It goes with all others of `n` at
- *    one moment: when the owner of `n` has moved what the store says of them, and has written that down.
- * S2 Until then only the owner of `n` takes their messages; from then on it forwards them, and never takes them again.
- * S3 The owner of a new shard takes nothing before the shard that its stacks come from has moved.
- * S4 A replica that learns of the growth late sends to the shard that a stack had before. That is late, and never wrong.
+ * S1 A stack of shard `n` goes to shard `hash mod count`, which is `n` again or a new shard. All stacks of `n` go at
+ *    one moment: when the owner of `n` has moved their stored records, and has marked `n` as moved.
+ * S2 Until then only the owner of `n` processes their messages. From then on it forwards the messages of stacks that
+ *    left, and never processes them again.
+ * S3 The owner of a new shard processes no message before the shard that its stacks come from has moved.
+ * S4 A replica that learns of the growth late sends to the old shard of a stack, which forwards. That is slower, but
+ *    correct.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { AnnealError } from '@anneal/contracts/errors.ts';
@@ -17,19 +19,19 @@ import { shardOf } from './shard-of.ts';
 
 export interface ShardsDocument extends Document {
   readonly count: number;
-  /** Before it last grew. */
+  /** The count before the last growth. */
   readonly previous: number;
-  /** Of the shards before: those whose stacks have gone to where they belong now. */
+  /** The shards of the previous count whose stacks have moved. */
   readonly moved: readonly number[];
 }
 
 export interface Shards {
   readonly count: number;
-  /** The shard that takes the messages of a stack now. */
+  /** The shard that currently processes the messages of a stack. */
   of(stackId: string): number;
   queueOf(stackId: string): string;
   /**
-   * Resolves when the stacks of the shard may be taken. Its owner calls it first, with what is to be done to move them.
+   * Resolves when the owner may process the stacks of the shard. The owner calls it first; `move` moves the stacks.
    * @throws AnnealError Unavailable when the service stops before.
    */
   enter(shard: number, move: () => Promise<void>): Promise<void>;
@@ -38,9 +40,9 @@ export interface Shards {
   stop(): void;
 }
 
-/** New systems. */
+/** For new systems. */
 const defaultCount = 64;
-/** What every release before the number was in the store had. */
+/** For systems from a release that did not store the number. */
 const firstCount = 8;
 const id = 'shards';
 const lookMs = 3_000;
@@ -48,11 +50,11 @@ const waitMs = 250;
 
 type Log = { info(facts: object, text: string): void; warn(facts: object, text: string): void };
 
-/** @throws AnnealError InvalidRequest for a wanted number that is no multiple of what there is. */
+/** @throws AnnealError InvalidRequest for a wanted number that is no multiple of the current number. */
 export async function openShards(options: {
   collection: Collection<ShardsDocument>;
   journal: Collections['journal'];
-  /** By the settings. */
+  /** The number in the settings. */
   wanted: number | undefined;
   log: Log;
 }): Promise<Shards> {
@@ -82,7 +84,7 @@ export async function openShards(options: {
       return;
     }
   };
-  /** True when the shard may be taken. */
+  /** Whether the owner may process the shard. */
   const entered = async (shard: number, move: () => Promise<void>): Promise<boolean> => {
     await refresh();
     const { previous, moved } = document;
@@ -127,7 +129,7 @@ export async function openShards(options: {
   };
 }
 
-/** The document, made or grown to what is wanted. */
+/** Returns the document, after creating it or growing it to the wanted number. */
 async function grown(options: Parameters<typeof openShards>[0]): Promise<ShardsDocument> {
   const { collection, wanted, log } = options;
   for (;;) {
@@ -158,7 +160,7 @@ async function grown(options: Parameters<typeof openShards>[0]): Promise<ShardsD
   }
 }
 
-/** Undefined where another replica was first. */
+/** Creates the document. Returns undefined when another replica was first. */
 async function first({ collection, journal, wanted }: Parameters<typeof openShards>[0]) {
   const known = await Promise.all([true, false].map((open) => journal.find({ where: { open }, limit: 1 })));
   const count = wanted ?? (known.flat().length > 0 ? firstCount : defaultCount);

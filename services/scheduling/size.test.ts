@@ -21,7 +21,7 @@ const map = (entries: Record<string, Expression>): Expression => ({
   entries: Object.entries(entries).map(([key, value]) => ({ key, value })),
 });
 
-/** Every way in which a template can make twice of what it reads. */
+/** Every way in which a template can double the size of a value. */
 const doublings: Record<string, (name: string) => Expression> = {
   list_join: (name) => call('list_join', list(literal(''), list(attribute(name), attribute(name)))),
   str_replace: (name) => call('str_replace', map({ template: literal('a a'), params: map({ a: attribute(name) }) })),

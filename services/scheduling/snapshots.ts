@@ -1,4 +1,4 @@
-/** Snapshots of stacks: what a stack was, so that it can be brought back to it. */
+/** Snapshots of stacks: the state of a stack, for a later restore. */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import type { Snapshot } from '@anneal/contracts/scheduling.ts';
@@ -20,14 +20,14 @@ export interface SnapshotDocument extends Document {
   readonly reason: string;
   readonly created_at: string;
   readonly target: Target;
-  /** What each resource kept of itself, by name. */
+  /** The exported data of each resource, by name. */
   readonly resources: JsonObject;
 }
 
 export type Snapshots = Collection<SnapshotDocument>;
 const mostOfAStack = 32;
 
-/** Writes down how a snapshot is going; again, when it is carried out again. */
+/** Stores the progress of a snapshot. Safe to repeat. */
 export async function keepSnapshot(
   snapshots: Snapshots,
   parameters: {
@@ -62,7 +62,7 @@ export async function removeSnapshots(snapshots: Snapshots, stackId: string): Pr
   if (found.length > 0) await snapshots.bulk(found.map(({ id }) => ({ kind: 'remove', id })));
 }
 
-/** @throws AnnealError when the stack has as many as it may have */
+/** @throws AnnealError when the stack already has the maximum number of snapshots. */
 export async function refuseTooMany(snapshots: Snapshots, stackId: string): Promise<void> {
   if ((await snapshots.count({ stack_id: stackId })) < mostOfAStack) return;
   const message = `You have reached the maximum snapshots per stack, ${mostOfAStack}. Please delete some snapshots.`;
@@ -76,7 +76,7 @@ export async function findSnapshot(snapshots: Snapshots, stackId: string, id: st
   throw new AnnealError('NotFound', `The Snapshot (${id}) could not be found.`);
 }
 
-/** As Heat writes a resource of an abandoned stack. */
+/** Exports a resource in Heat's form for an abandoned stack. */
 export function exportedResource(resource: ResourceDocument): JsonObject {
   return {
     name: resource.name,
@@ -86,12 +86,13 @@ export function exportedResource(resource: ResourceDocument): JsonObject {
     status: resource.status,
     metadata: resource.metadata,
     resource_data: resource.snapshot ?? heldData(resource),
-    // Not Heat's: without them nothing could be read from what is adopted, where its type cannot look.
+    // An addition to Heat's form. Without it, an adopted resource has no attributes if its provider cannot look them
+    // up.
     attributes: withoutReads(resource),
   };
 }
 
-/** What Heat keeps of these types there, so that it can adopt what is exported here. */
+/** The `resource_data` that Heat keeps for these types, so that Heat can adopt our exports. */
 function heldData(resource: ResourceDocument): JsonObject {
   const { attributes } = resource;
   const held = { 'OS::Heat::RandomString': 'value', 'OS::Heat::TestResource': 'output' }[servedType(resource) ?? ''];

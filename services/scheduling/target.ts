@@ -1,6 +1,6 @@
 import type { Target } from '@anneal/convergence/documents.ts';
 
-/** What a traversal goes towards, out of an answer or a question that says more. */
+/** Picks the target of a traversal out of an answer or a question that has more fields. */
 export function targetOf(
   { plan, template, environment, files, description }: Omit<Target, 'revision'>,
   revision: string,

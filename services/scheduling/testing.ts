@@ -1,4 +1,4 @@
-/** A scheduling service on the real embedded bus and store, and someone who asks it. */
+/** A scheduling service on the real embedded bus and store, with a client for tests. */
 import type { CallDefinition } from '@anneal/contracts/define.ts';
 import type { Expression, Plan, PlanResource } from '@anneal/contracts/plan.ts';
 import type { Json } from '@anneal/contracts/json.ts';
@@ -43,7 +43,7 @@ export interface Harness {
   create(name: string, plan: Plan, more?: { id?: string; timeout_minutes?: number }): Promise<StackView>;
   update(id: string, plan: Plan): Promise<StackView>;
   remove(id: string): Promise<StackView>;
-  /** Waits until no action runs. Outputs are opened. */
+  /** Waits until no action runs. Returns the stack with opened outputs. */
   settled(id: string, within?: number): Promise<StackView>;
   dispose(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** Seals that providers of others send stay closed, and outputs leave the service sealed where they show a secret. */
+/** Seals from foreign providers stay closed, and outputs that show a secret leave the service sealed. */
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import { requestsQueue } from '@anneal/contracts/queues.ts';
@@ -13,7 +13,7 @@ beforeEach(async () => {
 });
 afterEach(() => harness.dispose());
 
-/** A provider that another program runs; it answers every request with the same report. */
+/** A provider in another program. It answers every request with the same report. */
 async function serve(report: JsonObject): Promise<void> {
   const { bus, mint } = harness.context;
   const queue = 'other.provider';

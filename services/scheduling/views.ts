@@ -1,4 +1,4 @@
-/** Stacks, resources and events as their readers see them. What is hidden is masked here, and only here. */
+/** Views of stacks, resources and events for clients. Hidden values are masked here, and only here. */
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import type { Plan, PlanResource } from '@anneal/contracts/plan.ts';
 import type { Condition, ResourceView, StackEvent, StackView } from '@anneal/contracts/scheduling.ts';
@@ -102,7 +102,7 @@ export function resourceView(parameters: ResourceViewParameters): ResourceView {
     action: resource.action,
     status: resource.status,
     reason: resource.reason,
-    // A nested stack has its id before it is complete, so that one can look into it.
+    // Show the id of a nested stack before it is complete, so that an operator can inspect it.
     physical_id: resource.physical_id ?? (isNested(resource) && resource.fence > 0 ? resource.id : null),
     requires: [...(planned?.requires ?? [])],
     required_by: [...parameters.requiredBy],
@@ -135,7 +135,7 @@ export function resourceView(parameters: ResourceViewParameters): ResourceView {
 
 const defaultBudgetSeconds = 600;
 
-/** One rule: no progress within the budget of its type. */
+/** A resource is stalled when it makes no progress within the budget of its type. */
 function resourceConditions({ resource, now, budgetSeconds }: ResourceViewParameters): Condition[] {
   const ready = resource.status === 'COMPLETE' && resource.action !== 'DELETE' && resource.action !== 'INIT';
   const budget = budgetSeconds ?? defaultBudgetSeconds;
@@ -159,7 +159,7 @@ function resourceConditions({ resource, now, budgetSeconds }: ResourceViewParame
   ];
 }
 
-/** Only while they are so. */
+/** Conditions that are listed only while they are true. */
 function otherConditions({ hook, skipped, drift, updated_at: since }: ResourceDocument): Condition[] {
   const found: Condition[] = [];
   const add = (type: string, reason: string, message: string, at = since): void => {
@@ -210,7 +210,7 @@ export function plannedView(parameters: {
   };
 }
 
-/** One row per name, in the order of names: what stands for it, or the plan where there is nothing yet. */
+/** One row per name, in the order of names: its representative incarnation, or the plan if no resource exists yet. */
 export function rowsOf(
   resources: readonly ResourceDocument[],
   plan: Plan,
@@ -226,7 +226,7 @@ export function rowsOf(
     const resource = representative(candidates);
     if (resource) rows.push({ resource });
   }
-  // Members that were only there meanwhile are not to come.
+  // Leave out the temporary members of a rolling update, because they are not created again.
   const gone = new Set(plan.rolling?.temporary);
   for (const planned of Object.values(plan.resources)) {
     if (!byName.has(planned.name) && !gone.has(planned.name)) rows.push({ planned });
@@ -264,7 +264,7 @@ export function eventView(event: KeptEvent): StackEvent {
   };
 }
 
-/** What is secret as a whole shows nothing of itself. */
+/** Shows a map that is sealed as a whole as an empty map. */
 const shownMap = (value: Json): JsonObject => (isObject(value) ? value : {});
 
 /** `CREATE`, `IN_PROGRESS` → `CreateInProgress` */

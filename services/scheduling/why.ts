@@ -1,6 +1,6 @@
 /**
- * Why nothing is happening: from a stack, through what it waits for, to the queue and the message at the end of it.
- * Read-only, and as old as what is stored; who asks while things move gets what held a moment ago.
+ * Explains why nothing is happening: follows the waits from a stack to the queue and the message at the end.
+ * Read-only, and only as recent as the store. During changes the answer describes the state of a moment ago.
  */
 import type { DeadLetter } from '@anneal/bus/port.ts';
 import { AnnealError, type Failure } from '@anneal/contracts/errors.ts';
@@ -45,7 +45,7 @@ export function createWhy(parameters: {
     const name = nameOf(stack);
     if (stack.phase === 'paused') {
       const failed = stack.failures[0];
-      // What failed inside a nested stack is skipped with the resource that this one stands behind.
+      // To skip a failure inside a nested stack, skip the resource of this stack that contains it.
       const skip = failed ? [`anneal resource skip ${name} ${failed.resource.split('.resources.', 1)[0] ?? ''}`] : [];
       return {
         summary: `${stack.name} is paused after ${failed ? `the failure of ${failed.resource}` : 'a failure'}, and waits for a word.`,
@@ -87,7 +87,7 @@ export function createWhy(parameters: {
     return others === 0 ? end : { ...end, summary: `${end.summary} (So do ${others} more in ${stack.name}.)` };
   }
 
-  /** Nothing is in flight: something must be on its way to the stack. */
+  /** Explains a stack with nothing in flight: a message must be on its way to the stack. */
   async function ofShard(stack: StackDocument, chain: Link[]): Promise<End> {
     const queue = shards.queueOf(stack.id);
     const { depth, consumers } = await measured(queue, chain);
@@ -142,7 +142,7 @@ export function createWhy(parameters: {
     return ofRequest(stack, resource, chain);
   }
 
-  /** What can be cancelled is what was asked of the stack around it all, if anything was. */
+  /** The command that cancels the root stack, because only its action can be cancelled; none while it is idle. */
   async function cancelAround({ root: id }: StackDocument): Promise<string[]> {
     const root = await collections.stacks.get(id);
     return root?.status === 'IN_PROGRESS' ? cancelOf(root, root.name) : [];
@@ -235,7 +235,7 @@ export function createWhy(parameters: {
   };
 }
 
-/** As a command finds it: nested ones by id. */
+/** The name of a stack in a command; the id for a nested stack. */
 const nameOf = ({ depth, name, id }: StackDocument): string => (depth === 0 ? name : id);
 
 const sinceOf = ({ hook, started_at, updated_at }: ResourceDocument): string => hook?.since ?? started_at ?? updated_at;
@@ -263,7 +263,7 @@ const exitsOfDeath = (failure: Failure): string[] => {
   return letter === undefined ? [] : [`anneal dead-letter show ${letter}`];
 };
 
-/** An update goes back when it is cancelled; from anything else there is only stopping where it is. */
+/** The command that cancels. A cancelled update rolls back; any other action can only stop where it is. */
 function cancelOf({ action, phase }: StackDocument, name: string): string[] {
   if (action === 'UPDATE') return [`anneal stack cancel ${name}`];
   return action === 'CREATE' || phase === 'paused' ? [`anneal stack cancel ${name} --no-rollback`] : [];
