@@ -1,4 +1,6 @@
-/** What a bus must do that several processes share: one active consumer of a queue, and queues spread evenly. */
+/**
+ * The conformance of a bus that several processes share: a single active consumer per queue, and queues spread evenly.
+ */
 import { openStore } from '@anneal/store/open.ts';
 import type { Document } from '@anneal/store/port.ts';
 import { spawn, type ChildProcess } from 'node:child_process';
@@ -13,7 +15,7 @@ import { answer, route } from './route.ts';
 
 const soon = { timeout: 20_000, interval: 20 };
 const takeOverMs = 10_000;
-/** Far below the time after which a broker by itself gives out again what a silent consumer has in hand. */
+/** Far below the time after which a broker redelivers the messages of a silent consumer. */
 const questionMs = 4_000;
 const numbers = (from: number, to: number): number[] => Array.from({ length: to - from }, (_, n) => from + n);
 const queues = numbers(0, 8).map((n) => `test.shard.${n}`);
@@ -23,10 +25,10 @@ const todo = (n: number) => mint(work, { data: { n } });
 interface Process {
   readonly bus: Bus;
   readonly store: StoreTrouble;
-  /** Of which it is the active consumer. */
+  /** The queues of which it is the active consumer. */
   readonly active: Set<string>;
   readonly consumers: Consumer[];
-  /** How often it became or ceased to be the active consumer of a queue. */
+  /** How often it became the active consumer of a queue, or ceased to be. */
   readonly changes: () => number;
 }
 
@@ -164,7 +166,7 @@ export function activeConformance(name: string, harness: BusHarness): void {
       const next = await start(() => async (delivery) => {
         seen.push(`${delivery.queue} ${nOf(delivery)} ${delivery.attempt}`);
       });
-      // What both want is shared evenly.
+      // Queues that both want are shared evenly.
       await vi.waitFor(() => expect([next.active.size, victim.active().length]).toEqual([6, 2]), soon);
       const victims = victim.active().toSorted();
       for (const queue of victims) await next.bus.send({ queue, messages: [todo(1), todo(2)] });
@@ -201,7 +203,7 @@ export function activeConformance(name: string, harness: BusHarness): void {
         await spread([one, two], [4, 4]);
         const before = [one, two].map((each) => each.changes());
         for (const each of [one, two]) each.store.lateMs = lateMs;
-        // The versions of their documents show, to one who is not late, how often they were renewed.
+        // The versions of their documents show how often they were renewed, to an observer whose store is not late.
         const observer = await openStore({ url: place.storeUrl });
         const members = await observer.collection<Document>({ name: 'bus_members', indexes: [] });
         const versions = async (): Promise<Map<string, number>> =>

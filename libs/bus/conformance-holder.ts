@@ -1,6 +1,6 @@
 /**
- * A member of a bus in a process of its own: wants to be the one active consumer of each queue given, tells which it is of,
- * and, as it is asked to, finishes what it takes or never does.
+ * A member of a bus in a separate process: it wants to be the single active consumer of each given queue, reports which
+ * queues it owns and, on request, finishes the messages that it takes or never does.
  */
 import { openStore } from '@anneal/store/open.ts';
 import { openTestBus } from './conformance-open.ts';

@@ -15,7 +15,7 @@ const about = { source: 'anneal/test', newId: randomUUID, now: () => new Date(),
 export const openTestBus = (parameters: { url: string; store: Store; source?: string }): Promise<Bus> =>
   openBus({ ...about, registry: testRegistry, ...parameters });
 
-/** One whose broker can be spoken to past the bus. */
+/** Opens a bus and gives access to its broker, past the bus. */
 export const opener =
   (openBroker: (options: Omit<OpenBusOptions, 'registry'>) => Promise<Broker>) =>
   async ({ url, storeUrl }: { url: string; storeUrl: string }): Promise<OpenedBus> => {

@@ -1,6 +1,6 @@
 /**
- * What every bus must do when its broker is killed, as by a power cut, and started again on the same data and port: nothing
- * lost, nothing stuck. An adapter whose broker is a process of its own runs it beside `conformance.ts`.
+ * The conformance of a bus whose broker is killed, as by a power cut, and started again on the same data and port: no
+ * message is lost or stuck. An adapter whose broker is a separate process runs it beside `conformance.ts`.
  */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { happened, mint, sum, work } from './conformance-messages.ts';
@@ -15,7 +15,7 @@ export interface BrokerOfOurs {
 
 const q = 'test.q';
 const soon = { timeout: 30_000, interval: 10 };
-/** A broker takes its time to start where others work too. */
+/** A broker starts slowly on a busy machine. */
 const limit = { timeout: 600_000 };
 const numbers = (n: number): number[] => Array.from({ length: n }, (_, index) => index);
 const nOf = ({ message }: Delivery): number => (message.data as { n: number }).n;
@@ -47,7 +47,7 @@ export function busRestartConformance(name: string, harness: BusHarness, broker:
     const send = (queue: string, ...values: number[]): Promise<void> =>
       bus.send({ queue, messages: values.map((n) => mint(work, { data: { n } })) });
     const publish = (n: number): Promise<void> => bus.publish([mint(happened, { data: { n }, subject: 's' })]);
-    /** As a service does: what was refused is sent again. */
+    /** Sends again what was refused, as a service does. */
     const insist = async (write: () => Promise<void>): Promise<void> => {
       for (;;) {
         try {
@@ -119,7 +119,7 @@ export function busRestartConformance(name: string, harness: BusHarness, broker:
       await restart();
       const before = n;
       await vi.waitFor(() => expect(n).toBeGreaterThan(before + 50), soon);
-      // Without a group it has only what happens while it listens, and it comes back when it can.
+      // A listener without a group gets only the events that happen while it listens, and returns when it can.
       await vi.waitFor(() => expect(listener.at(-1)).toBeGreaterThan(before), soon);
       stop.abort();
       await sending;
@@ -128,7 +128,7 @@ export function busRestartConformance(name: string, harness: BusHarness, broker:
       }, soon);
       await vi.waitFor(() => expect(listener.at(-1)).toBe(n - 1), soon);
       expect(active.at(-1)).toBe(true);
-      // Of one subject: what comes twice comes from where it was broken off.
+      // Within one subject, a repetition starts where delivery broke off.
       for (const [index, each] of group.entries()) expect(each).toBeLessThanOrEqual((group[index - 1] ?? -1) + 1);
       const question = mint(sum, { data: { a: 1, b: 2 } });
       expect(await bus.request({ queue: 'test.asked', call: sum, message: question })).toEqual({ sum: 3 });
@@ -167,7 +167,7 @@ export function busRestartConformance(name: string, harness: BusHarness, broker:
       );
       await restart();
       await vi.waitFor(async () => expect(await bus.deadLetters.list({ limit: 5 })).toHaveLength(1), soon);
-      // An acknowledgement that the broker had not written down yet is repeated.
+      // The broker repeats a delivery whose acknowledgement it had not written yet.
       expect(new Set(attempts)).toEqual(new Set([1, 2, 3]));
       await restart();
       await vi.waitFor(() => bus.check(), soon);
@@ -189,7 +189,7 @@ export function busRestartConformance(name: string, harness: BusHarness, broker:
         if (lives === 1) await send(q, 1);
         await vi.waitFor(() => expect(begun).toHaveLength(lives), soon);
         await broker.kill();
-        // A broker that is away for long: what is in hand is given up.
+        // When a broker is away for long, the open offers are lost.
         await vi.waitFor(() => expect(begun.at(-1)?.aborted).toBe(true), soon);
         await broker.start();
       }

@@ -3,7 +3,7 @@ import type { Collection, Document, Store } from '@anneal/store/port.ts';
 
 export interface StoreTrouble {
   away: boolean;
-  /** How late every answer comes. What was asked for is done at once. */
+  /** The delay of every answer. The operation itself is done at once. */
   lateMs: number;
 }
 

@@ -1,4 +1,4 @@
-/** What every bus with a broker outside does about what older and newer programs left there. */
+/** The conformance of every bus with an external broker about the topology that older and newer programs left there. */
 import { openStore } from '@anneal/store/open.ts';
 import type { Document } from '@anneal/store/port.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -14,7 +14,7 @@ export function topologyConformance(name: string, harness: BusHarness): void {
     });
     afterEach(() => place.dispose());
 
-    /** As a program leaves it that knows so many versions more. */
+    /** Leaves the topology as a program does that knows `by` more versions. */
     const shift = async (by: number): Promise<void> => {
       const store = await openStore({ url: place.storeUrl });
       const records = await store.collection<Document & { topology: number }>({ name: 'bus_topology', indexes: [] });

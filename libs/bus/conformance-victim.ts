@@ -1,4 +1,4 @@
-/** A process that takes a message and dies of it, in the middle of the handler, without a word to the broker. */
+/** A process that takes a message and dies in the middle of the handler, without notice to the broker. */
 import { openStore } from '@anneal/store/open.ts';
 import { openTestBus } from './conformance-open.ts';
 
@@ -11,5 +11,5 @@ const die = (): Promise<void> => {
 const options = { maxAttempts: Number(maxAttempts), concurrency: 1 };
 if (kind === 'queue') await bus.consume('test.q', die, options);
 else await bus.subscribe(['test.#'], die, { ...options, group: 'test' });
-// Nothing to take: the test sees that it ended by itself.
+// No message to take: the exit code shows the test that the process ended by itself.
 setTimeout(() => process.exit(7), 5000);

@@ -1,4 +1,4 @@
-/** What every bus must do, whichever broker stands behind the port. An adapter's `*.contract.ts` runs it. */
+/** The conformance of every bus, whichever broker is behind the port. An adapter's `*.contract.ts` runs it. */
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { spawn } from 'node:child_process';
@@ -11,14 +11,14 @@ import { answer, route } from './route.ts';
 
 export interface OpenedBus {
   readonly bus: Bus;
-  /** Past all validation, as a foreign program would. */
+  /** Sends past all validation, as a foreign program does. */
   readonly sendRaw: (queue: string, bytes: Uint8Array) => Promise<void>;
   /** Makes the store of this bus slow, or takes it away. */
   readonly store: StoreTrouble;
 }
 
 export interface BusHarness {
-  /** An empty broker, and a store for what is too large to travel, until they are disposed of. */
+  /** An empty broker, and a store for data that is too large to travel, until they are disposed of. */
   fresh(): Promise<{ url: string; storeUrl: string; dispose(): Promise<void> }>;
   open(parameters: { url: string; storeUrl: string }): Promise<OpenedBus>;
 }

@@ -1,10 +1,10 @@
-/** One timer for all that is delayed: it is set for the earliest time and tells what has come due. */
+/** One timer for everything that is delayed: set for the earliest time, it reports the entries that are due. */
 interface Entry<T> {
   readonly at: number;
   readonly what: T;
 }
 
-/** Node takes a longer delay as no delay at all. */
+/** Node treats a longer delay as no delay. */
 const longestDelayMs = 2 ** 31 - 1;
 
 export class Alarm<T> {

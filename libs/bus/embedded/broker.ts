@@ -1,10 +1,12 @@
 /**
  * The broker inside the process: lanes in memory over rows in SQLite.
  *
- * E1 All that happens in a tick (sends, settlements, and the offers that they make possible) is one transaction.
- * E2 A handler starts after the commit that says its attempt has begun; a sender goes on after the commit of its message.
- * E3 Nothing polls: a send, a settlement, a new consumer or the one alarm for delayed messages wakes the lane it concerns.
- * E4 When a commit fails, senders are told, settlements are kept for the next one, and the lanes are filled from the rows.
+ * E1 All work of one tick (sends, settlements, and the offers that they allow) is one transaction.
+ * E2 A handler starts after the commit that records the start of its attempt; a sender continues after the commit of
+ *    its message.
+ * E3 Nothing polls: a send, a settlement, a new consumer or the one alarm for delayed messages wakes its lane.
+ * E4 When a commit fails, the senders get the error, the settlements stay for the next commit, and the lanes are filled
+ *    from the rows.
  */
 import { randomUUID } from 'node:crypto';
 import { AnnealError } from '@anneal/contracts/errors.ts';
@@ -22,11 +24,11 @@ interface Work {
   /** Runs within the transaction. */
   readonly run: () => unknown;
   readonly resolve: (value: never) => void;
-  /** Absent where it must not be lost: then it is run again. */
+  /** Absent for work that must not be lost: it runs again. */
   readonly reject?: (error: unknown) => void;
 }
 
-/** What the parts of the broker share. */
+/** The shared parts of the broker. */
 export interface Tick {
   readonly database: Database;
   readonly lanes: Lanes;
@@ -112,7 +114,7 @@ export class EmbeddedBroker implements Broker {
     this.#takeAnswer = take;
   }
 
-  /** In memory only: its asker lives in this process and dies with it. */
+  /** In memory only, because the requester is in this process and dies with it. */
   ask({ queue, packet, ttlMs }: { queue: string; packet: Packet; ttlMs: number }): Promise<void> {
     return this.#inTick(() => {
       const lane = this.#lanes.open(queue);
@@ -153,7 +155,7 @@ export class EmbeddedBroker implements Broker {
     });
   }
 
-  /** Run again when the commit fails, until it succeeds. */
+  /** Runs again when the commit fails, until it succeeds. */
   #certainly(run: () => void): Promise<void> {
     return new Promise((resolve) => {
       this.#work.push({ run, resolve });
@@ -184,7 +186,7 @@ export class EmbeddedBroker implements Broker {
         const { seq, subject } = item;
         this.#database.insert({ seq, queue: lane.id, subject, sentAt, bytes: packet.bytes });
       }
-      // Straight into memory where it is next after all that is there already; else it is read when its turn comes.
+      // Goes straight into memory when no row precedes it; else it is read when its turn comes.
       if (lane.complete && lane.members.length > 0 && !(item.kept && lane.isFull)) {
         lane.push(item);
         lane.readTo = item.seq;
@@ -197,7 +199,7 @@ export class EmbeddedBroker implements Broker {
 
   #join(lane: Lane, intake: Intake): BrokerConsumer {
     const member: Member = { intake, inHand: 0, draining: false };
-    // Not before the commit: one whose joining failed must not be given anything.
+    // Not before the commit: a member that could not join must not get an offer.
     this.#after.push(() => {
       lane.members.push(member);
       this.#wake(lane);
@@ -232,7 +234,7 @@ export class EmbeddedBroker implements Broker {
         try {
           outcomes.push({ value: run() });
         } catch (error) {
-          // A refusal is its asker's own; a fault of the file is everybody's.
+          // A refusal concerns its caller only; a fault of the file concerns all.
           if (!(error instanceof AnnealError) || !reject) throw error;
           outcomes.push({ error });
         }
@@ -291,7 +293,7 @@ export class EmbeddedBroker implements Broker {
     return this.#certainly(() => this.#apply(taken, verdict));
   }
 
-  /** May run a second time, after a commit that failed: the rows are as before then, and the hand is empty. */
+  /** May run a second time after a failed commit: then the rows are as before, and no item is in hand. */
   #apply(taken: Taken, verdict: Verdict): void {
     const { lane, item } = taken;
     const now = this.#now();
@@ -320,14 +322,14 @@ export class EmbeddedBroker implements Broker {
         if (item.kept) this.#database.again({ seq: item.seq, attempts, due, entry });
         if (!held) return;
         lane.release(taken, true);
-        // A flood of failures must not keep its bytes in memory while it waits.
+        // Many failures must not keep their bytes in memory while they wait.
         this.#feed.delay(lane, { ...item, attempts, bytes: item.kept ? undefined : item.bytes }, due);
       }
     }
   }
 
   #bury({ lane, item }: Taken, verdict: Verdict & { kind: 'dead' }, now: Date): void {
-    // A listener without a group has no queue to which it could be replayed; the log has the error.
+    // A listener without a group has no queue for a replay; the log has the error.
     if (lane.id === undefined) return;
     const at = now.toISOString();
     const bytes = item.bytes ?? '';

@@ -1,10 +1,10 @@
 /**
- * The file behind the embedded bus. One process at a time: the file is locked from the opening to the end of the process,
- * however it ends, and a second one is told so.
+ * The file of the embedded bus. One process at a time: the file is locked from its opening to the end of the process,
+ * however the process ends. A second process gets an error that says so.
  *
- * Which attempts had begun when a process died must be known after it, and writing it for every message would cost as
- * much as the message itself. First deliveries go in order of `seq`, so that one mark per queue (`offered`) says it of
- * all of them; what is offered out of order (retries, and queues ordered by subject) is marked row by row (`leased`).
+ * After the death of a process, the file must show which attempts had begun. To write that for every message would cost
+ * as much as the message itself. First deliveries go in order of `seq`, so one mark per queue (`offered`) covers all of
+ * them. Messages offered out of order (retries, and queues ordered by subject) are marked row by row (`leased`).
  */
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { makeReclaimable, reclaimable, Reclaimer } from '@anneal/store/sqlite/reclaim.ts';
@@ -69,7 +69,7 @@ const schema = `
   CREATE TABLE IF NOT EXISTS checks (id INTEGER PRIMARY KEY, at TEXT NOT NULL);
 `;
 const layout = 1;
-/** A predecessor that was just killed may hold the lock for a moment longer. */
+/** A predecessor that was just killed may hold the lock for a moment. */
 const lockPatienceMs = 1000;
 
 export class Database {
@@ -104,7 +104,7 @@ export class Database {
     this.#reclaimer = new Reclaimer(db, { patienceMs: lockPatienceMs });
   }
 
-  /** B4: what was in hand when the last process died counts as an attempt, and is offered again before the rest. */
+  /** B4: a message in progress when the last process died counts an attempt, and is offered again before the rest. */
   recover(at: Date): number {
     const entry = JSON.stringify({ at: at.toISOString(), error: 'The consumer died in this attempt.' });
     return this.write(
@@ -192,7 +192,7 @@ export class Database {
     );
   }
 
-  /** Runs within the transaction of this tick, which it begins. Gives how many rows changed. */
+  /** Runs within the transaction of this tick, and begins it if needed. Returns the number of changed rows. */
   write(sql: string, ...values: (string | number | null | Uint8Array)[]): number {
     if (!this.#db.isTransaction) this.#db.exec('BEGIN');
     return Number(this.#prepare(sql).run(...values).changes);

@@ -1,4 +1,4 @@
-/** Messages given up on, kept with the reason until somebody replays or purges them. */
+/** Dead letters, kept with the reason until an operator replays or purges them. */
 import type { Failure } from '@anneal/contracts/errors.ts';
 import type { DeadLetter, DeadLetters } from '../port.ts';
 import type { Tick } from './broker.ts';
@@ -41,7 +41,7 @@ export function createDeadLetters({ database, lanes, inTick, append }: Tick): De
       inTick(() => {
         const row = find(id);
         if (!row) return false;
-        // In one transaction: it is in the queue or among the dead, never in both.
+        // In one transaction, so that it is either in the queue or a dead letter, never both.
         append(lanes.open(row.queue, row.grouped === 1), [
           { type: '', subject: row.subject ?? undefined, bytes: row.bytes },
         ]);

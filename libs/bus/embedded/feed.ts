@@ -1,4 +1,4 @@
-/** From the rows into the lanes, and from the lanes into hands: what is read when, and what waits for its time. */
+/** Moves rows into the lanes, and items from the lanes to consumers: decides what is read when, and what is delayed. */
 import { Alarm } from './alarm.ts';
 import type { Database, MessageRow } from './database.ts';
 import type { Item, Lane, Taken } from './lane.ts';
@@ -23,7 +23,7 @@ export class Feed {
     this.#alarm.stop();
   }
 
-  /** All that this lane's members have room for, marked as begun in this transaction. */
+  /** Takes as many items as this lane's members have room for, and marks them as begun in this transaction. */
   offerFrom(lane: Lane, offered: Taken[]): void {
     const now = this.#now().getTime();
     let mark = 0;
@@ -49,7 +49,7 @@ export class Feed {
     }
   }
 
-  /** It waits for its time, which may have come already. */
+  /** Delays an item until its time, which may have come already. */
   delay(lane: Lane, item: Item, due: number): void {
     item.fresh = false;
     if (due <= this.#now().getTime()) {
@@ -77,7 +77,9 @@ export class Feed {
     }
   }
 
-  /** Of a lane in order of sending. In a lane ordered by subject they keep their place among the others. */
+  /**
+   * Reads the delayed rows of a lane in order of sending. In a lane ordered by subject they keep their place instead.
+   */
   #readDelayed(lane: Lane): void {
     lane.delayedRead = true;
     if (lane.ordered) return;
@@ -90,7 +92,7 @@ export class Feed {
 
   #ring(due: readonly { lane: Lane; item: Item }[]): void {
     for (const { lane, item } of due) {
-      // Purged, or read from the rows again, since the alarm was set.
+      // Purged, or read from the rows again, after the alarm was set.
       if (lane.delayed.get(item.seq) !== item) continue;
       lane.delayed.delete(item.seq);
       lane.pushAgain(item);

@@ -1,4 +1,4 @@
-/** First in, first out, without moving what is left at every take. */
+/** First in, first out, without moving the remaining items at every take. */
 export class Fifo<T> {
   #items: T[] = [];
   #head = 0;
@@ -26,7 +26,7 @@ export class Fifo<T> {
     return item;
   }
 
-  /** Drops all but what `keep` says, in order. */
+  /** Drops all items that `keep` rejects; the order stays. */
   filter(keep: (item: T) => boolean): void {
     this.#items = this.#items.slice(this.#head).filter((item) => keep(item));
     this.#head = 0;

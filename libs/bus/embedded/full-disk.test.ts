@@ -4,7 +4,7 @@ import { silent } from '../conformance-messages.ts';
 import { EmbeddedBroker } from './broker.ts';
 import { Database } from './database.ts';
 
-/** E4, with the refusal that a full disk gives: SQLite may not add pages any more. */
+/** E4, with the error of a full disk: SQLite may not add pages. */
 describe('the embedded broker on a full disk', () => {
   let database: Database;
   let broker: EmbeddedBroker;

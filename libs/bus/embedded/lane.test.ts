@@ -30,7 +30,7 @@ const takeAll = (lane: Lane): Taken[] => {
 };
 const seqs = (taken: readonly Taken[]): number[] => taken.map(({ item }) => item.seq);
 
-/** A generator of numbers below one that a seed repeats. */
+/** A generator of numbers below one; the same seed repeats them. */
 const randomOf = (seed: number) => () => {
   seed = (Math.imul(seed, 1_664_525) + 1_013_904_223) >>> 0;
   return seed / 2 ** 32;

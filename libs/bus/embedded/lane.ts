@@ -1,10 +1,11 @@
 /**
- * One queue in memory: what waits, what is in hand, and who takes it. It decides, and does no I/O; the rows behind it are
- * read by `feed.ts`.
+ * One queue in memory: the items that wait, the items in hand, and the members that take them. It decides and does no
+ * I/O; `feed.ts` reads the rows behind it.
  *
- * L1 First deliveries come in the order of `seq`; what is offered again comes before them, in the order of `seq` too.
- * L2 In an ordered lane one subject has one message out, retries included; the next waits behind it.
- * L3 What is in hand is never offered a second time, however often the lane is filled again from its rows.
+ * L1 First deliveries come in the order of `seq`. Items that are offered again come before them, also in the order of
+ *    `seq`.
+ * L2 An ordered lane has at most one message per subject in hand, retries included; the next waits behind it.
+ * L3 An item in hand is never offered a second time, however often the lane is filled again from its rows.
  */
 import type { Intake, Offer } from '../broker.ts';
 import { Fifo } from './fifo.ts';
@@ -12,17 +13,17 @@ import { Fifo } from './fifo.ts';
 export interface Item {
   readonly seq: number;
   readonly subject: string | undefined;
-  /** Undefined where they are to be read again when it is offered. */
+  /** Undefined when the bytes are to be read again at the offer. */
   bytes: string | Uint8Array | undefined;
   /** Attempts that have ended. */
   attempts: number;
   readonly sentAt: number;
-  /** A row stands behind it. Questions, and events for listeners without a group, are in memory only. */
+  /** A row holds it. Questions, and events for listeners without a group, are in memory only. */
   readonly kept: boolean;
   readonly expiresAt: number;
-  /** It has never been offered. */
+  /** True until its first offer. */
   fresh: boolean;
-  /** Its subject waits for it (L2). */
+  /** It leads its subject: later items of the subject wait for it (L2). */
   leads?: boolean;
 }
 
@@ -43,17 +44,17 @@ const memoryLimit = 10_000;
 
 export class Lane {
   readonly name: string;
-  /** Of its row; undefined for listeners without a group, who have none. */
+  /** The id of its row. Undefined for a listener without a group, which has no row. */
   readonly id: number | undefined;
   readonly ordered: boolean;
   readonly inHand = new Map<number, Taken>();
   readonly delayed = new Map<number, Item>();
   members: Member[] = [];
-  /** Everything that waits in rows is in memory too. */
+  /** True when memory holds everything that waits in rows. */
   complete: boolean;
   /** Rows up to here were read. */
   readTo = 0;
-  /** Those that wait for another attempt were read. */
+  /** True when the rows that wait for another attempt were read. */
   delayedRead: boolean;
   readonly #ready = new Fifo<Item>();
   readonly #questions = new Fifo<Item>();
@@ -70,19 +71,19 @@ export class Lane {
     this.delayedRead = this.complete;
   }
 
-  /** Of what is read from the rows, as much as stays in memory while nobody has room for it. */
+  /** True when memory holds as many items from the rows as it may while no member has room. */
   get isFull(): boolean {
     return this.#ready.size + this.#heldBack > memoryLimit;
   }
 
-  /** Of those that no row stands behind, as many as somebody still waits for. */
+  /** The number of items without a row whose requester or listener still waits. */
   waitingInMemory(now: number): number {
     if (this.id === undefined) return this.#ready.size + this.#again.length + this.#heldBack;
     this.#questions.filter(({ expiresAt }) => expiresAt > now);
     return this.#questions.size;
   }
 
-  /** Rows have to be read before the next one can be given. A subject that is stuck must not fill the memory. */
+  /** True when rows must be read before the next offer. A subject that is stuck must not fill the memory. */
   get hungry(): boolean {
     return !this.complete && this.#ready.size === 0 && this.#heldBack < memoryLimit && this.hasRoom;
   }
@@ -94,7 +95,7 @@ export class Lane {
   push(item: Item): void {
     if (item.kept || this.id === undefined) this.#ready.push(item);
     else {
-      // Where nobody answers, questions must not pile up.
+      // Without a consumer that answers, questions must not pile up.
       for (let old = this.#questions.peek(); old && old.expiresAt <= item.sentAt; old = this.#questions.peek()) {
         this.#questions.take();
       }
@@ -102,13 +103,13 @@ export class Lane {
     }
   }
 
-  /** Offered again as soon as somebody has room. */
+  /** Offers the item again as soon as a member has room. */
   pushAgain(item: Item): void {
     const before = this.#again.findLastIndex(({ seq }) => seq < item.seq);
     this.#again.splice(before + 1, 0, item);
   }
 
-  /** The delayed one keeps its subject: those behind it wait as long as it does. */
+  /** A delayed item keeps its subject: the items behind it wait as long as it does. */
   delay(item: Item): void {
     if (this.ordered && item.subject !== undefined) {
       item.leads = true;
@@ -117,7 +118,7 @@ export class Lane {
     this.delayed.set(item.seq, item);
   }
 
-  /** The next one, and who gets it; it is in hand from now on. */
+  /** Takes the next item and picks the member that gets it; the item is in hand from now on. */
   take(now: number): Taken | undefined {
     const member = this.#freeMember();
     if (!member) return undefined;
@@ -134,7 +135,7 @@ export class Lane {
     }
   }
 
-  /** It has left the hand; gives its subject to the next unless it comes again. */
+  /** Takes the item out of the member's hand; its subject goes to the next item, unless this one comes again. */
   release({ item, member }: Taken, comesAgain: boolean): void {
     this.inHand.delete(item.seq);
     member.inHand -= 1;
@@ -149,7 +150,7 @@ export class Lane {
     this.pushAgain(next);
   }
 
-  /** Forgets what can be read from the rows again. */
+  /** Forgets the items that can be read from the rows again. */
   reset(): void {
     if (this.id === undefined) return;
     this.#ready.filter(() => false);
@@ -165,7 +166,7 @@ export class Lane {
     this.readTo = 0;
   }
 
-  /** Drops all that waits in memory; what is in hand stays there. */
+  /** Drops all waiting items; those in hand stay. */
   clear(): void {
     this.reset();
     this.#ready.filter(() => false);
@@ -180,12 +181,12 @@ export class Lane {
     const question = this.#questions.peek();
     const row = this.#ready.peek();
     if (!question) return this.#ready.take();
-    // Rows that were not read yet may be older than the question; they are read first (`hungry`).
+    // Unread rows may be older than the question, so they are read first (`hungry`).
     if (!row && !this.complete) return undefined;
     return row && row.seq < question.seq ? this.#ready.take() : this.#questions.take();
   }
 
-  /** L2: behind the one of its subject that is out. */
+  /** L2: puts the item behind another of its subject that is in hand or delayed; true when it did. */
   #mustWait(item: Item): boolean {
     if (!this.ordered || item.subject === undefined || item.leads) return false;
     const behind = this.#subjects.get(item.subject);

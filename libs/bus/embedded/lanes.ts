@@ -1,4 +1,4 @@
-/** The lanes by name, and which of them listen to which events. */
+/** The lanes by name, and the events that each listens to. */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { groupQueue } from '../broker.ts';
 import { matcherOf, type Matcher } from '../pattern.ts';
@@ -9,7 +9,7 @@ export class Lanes {
   readonly #database: Database;
   readonly #byName = new Map<string, Lane>();
   readonly #listeners = new Map<Lane, { readonly patterns: string; readonly matches: Matcher }>();
-  /** Event types are few, so that matching is done once for each. */
+  /** Event types are few, so each is matched only once. */
   readonly #listening = new Map<string, Lane[]>();
 
   constructor(database: Database) {
@@ -17,7 +17,7 @@ export class Lanes {
     this.restore();
   }
 
-  /** As the rows have it: at the start, and after a commit that failed, with whatever it would have changed. */
+  /** Reads the lanes from the rows: at the start, and after a failed commit, which undoes its changes here too. */
   restore(): void {
     const rows = this.#database.all('SELECT id, name, grouped, patterns FROM queues') as unknown as QueueRow[];
     const names = new Set(rows.map(({ name }) => name));
@@ -61,7 +61,7 @@ export class Lanes {
     const wanted = JSON.stringify([...new Set(patterns)].sort());
     const present = this.#listeners.get(lane)?.patterns;
     if (present === wanted) return lane;
-    // Members share one queue: with other patterns, one would be given what only the other asked for.
+    // The members share one queue: with other patterns, a member would get events that only another asked for.
     if (present !== undefined && lane.members.length > 0) {
       throw new AnnealError(
         'Defect',
@@ -73,14 +73,14 @@ export class Lanes {
     return lane;
   }
 
-  /** Without a group: nothing outlives the listening. */
+  /** Opens a listener without a group: nothing remains when it stops listening. */
   openListener(patterns: readonly string[]): Lane {
     const lane = new Lane({ name: `events of ${patterns.join(', ')}`, id: undefined, ordered: true });
     this.#listen(lane, patterns);
     return lane;
   }
 
-  /** Nobody takes from it any more. */
+  /** Called when the lane has no consumer any more. */
   rest(lane: Lane): void {
     if (lane.id === undefined) this.#forget(lane);
     else lane.reset();

@@ -1,4 +1,4 @@
-/** What operators see of the queues. Everything runs in the tick, after the sends and settlements before it. */
+/** The operators' view of the queues. Everything runs in the tick, after the sends and settlements before it. */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Broker } from '../broker.ts';
 import type { QueueMeasure } from '../port.ts';

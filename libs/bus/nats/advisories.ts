@@ -1,6 +1,7 @@
 /**
- * What the server itself gives up on becomes a dead letter too: a message that reached its own limit of deliveries, or
- * that a foreign consumer terminated. A stream keeps the advisories until one of the processes has buried what they tell.
+ * Turns messages that the server itself gives up on into dead letters: a message that reached the server's limit of
+ * deliveries, or that a foreign consumer terminated. A stream keeps the advisories until a process has stored their
+ * dead letters.
  */
 import { AckPolicy } from '@nats-io/jetstream';
 import { nanos } from '@nats-io/transport-node';
@@ -21,8 +22,9 @@ interface Advisory {
 
 const againMs = 1_000;
 /**
- * Said of what was removed while a consumer still had it in its books: it was acknowledged, and a server that was killed
- * remembers the removal and not the acknowledgement; or an operator purged it. Either way nothing is lost.
+ * The reason for a message that was removed before its consumer's record of it. Either it was acknowledged, and a
+ * killed server remembers the removal but not the acknowledgement, or an operator purged it. In both cases nothing is
+ * lost.
  */
 const removedBefore = 'Unacknowledged message was deleted';
 
@@ -73,7 +75,7 @@ async function bury({ link, graveyard, now }: ConsumptionParts, bytes: string | 
       queue,
       diedAt: at,
       attempts: deliveries,
-      // A terminated message of a work queue is gone before we hear of it: then the letter has no bytes.
+      // A terminated message of a work queue is removed before the advisory arrives: then the letter has no bytes.
       failure: { code: 'Defect', message: message ? text : `${text} Its bytes are gone.` },
       history: [{ at, error: text }],
     },

@@ -1,10 +1,11 @@
 /**
- * The bus on NATS JetStream: one work-queue stream for requests and one for responses, a subject and a durable pull
- * consumer per queue; events in a stream that keeps them until every group has had them.
+ * The bus on NATS JetStream: one work-queue stream for requests and one for responses, with a subject and a durable
+ * pull consumer per queue. A third stream keeps events until every group has received them.
  *
- * J1 A queue has its durable consumer before the first message is sent to it, a group before it is said to listen.
- * J2 The one who takes for a group handles different subjects side by side.
- * J3 Everything that a restart of the server forgets (pulls) is made again when the connection is back.
+ * J1 The durable consumer of a queue exists before the first message is sent to it; that of a group exists before the
+ *    subscription is reported.
+ * J2 The active consumer of a group handles different subjects concurrently.
+ * J3 Pulls, which a restart of the server forgets, are made again when the connection is back.
  */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Msg } from '@nats-io/transport-node';
@@ -207,7 +208,7 @@ export class NatsBroker implements Broker {
     this.#takeAnswer = take;
   }
 
-  /** Through the queue, so that it keeps its place among what was sent; dropped there when its time is over. */
+  /** Sends through the queue, so that the order of sends holds; the consumer drops it there after its time. */
   async ask({ queue, packet, ttlMs }: { queue: string; packet: Packet; ttlMs: number }): Promise<void> {
     const { names } = this.#link;
     const address = names.address(queue);
@@ -228,7 +229,7 @@ export class NatsBroker implements Broker {
     this.#refuseClosed();
     const { trouble } = this.#link;
     if (trouble !== undefined) throw new AnnealError('Unavailable', `${trouble}.`);
-    // A write: a server whose disk is full, or that has no leader, answers reads.
+    // A write, because a server whose disk is full, or that has no leader, still answers reads.
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_resolve, reject) => {
       timer = setTimeout(() => reject(unavailable('JetStream', 'no answer to a write')), checkMs);
@@ -282,7 +283,7 @@ export class NatsBroker implements Broker {
   #tick(): void {
     for (const consumption of this.#consumptions) consumption.tick();
     if (this.#lostAt === undefined || performance.now() - this.#lostAt < ackWaitMs) return;
-    // By now the broker has offered what is in hand to others.
+    // By now the broker has offered the messages in hand to other consumers.
     for (const consumption of this.#consumptions) consumption.lose();
   }
 
@@ -291,7 +292,7 @@ export class NatsBroker implements Broker {
   }
 }
 
-/** A server that knows of no subscriber says so at once. */
+/** A server that has no subscriber for the name answers so at once. */
 async function isGone({ nc, names, connected }: Link, id: string): Promise<boolean> {
   if (!connected) return false;
   try {

@@ -1,10 +1,10 @@
 /**
- * One consumer of one durable queue: what was pulled, in lanes, until it is settled.
+ * One consumer of one durable queue: the messages that it pulled, in lanes, until they are settled.
  *
- * C1 At most `concurrency` offers are open; what is pulled beyond that only waits behind an earlier event of its subject.
- * C2 A queue's lane is one message; a group's lane is a subject, whose next event begins when the one before is settled
- *    for good. A retry in a queue gives the place up (the broker waits); in a group it keeps it (we wait).
- * C3 What is in hand is kept by heartbeats, and is settled at most once; after a loss nothing of it is settled.
+ * C1 At most `concurrency` offers are open. Further pulled messages only wait behind an earlier event of their subject.
+ * C2 In a queue, each message is a lane. In a group, a subject is a lane: its next event begins when the one before is
+ *    settled for good. A retry in a queue gives up its place (the broker waits); in a group it keeps it (we wait).
+ * C3 Heartbeats keep the messages in hand. Each is settled at most once; after a loss none of them is settled.
  */
 import type { Msg } from '@nats-io/transport-node';
 import type { BrokerConsumer, Intake, Verdict } from '../broker.ts';
@@ -18,7 +18,7 @@ import { Settlement, type ConsumptionParts, type InHand } from './settlement.ts'
 const parkedMost = 256;
 const touchMs = 3_000;
 const againMs = 500;
-/** Clocks of hosts differ: a question a little over its time is still answered. */
+/** Clocks of hosts differ, so a question slightly over its time is still answered. */
 const expirySlackMs = 1_000;
 
 interface Held extends InHand {
@@ -40,10 +40,12 @@ export class Consumption implements BrokerConsumer {
   readonly #lanes = new Map<string, Held[]>();
   #ready: Held[] = [];
   #running = 0;
-  /** What belongs to an earlier one was lost. */
+  /** Grows at every loss; messages of an earlier epoch were lost. */
   #epoch = 0;
   #gate: Promise<void> | undefined;
-  /** In hand when the connection was lost for too long: no attempt at them has ended. */
+  /**
+   * Messages in hand when the connection was lost for too long. Their attempts do not count, because none has ended.
+   */
   #uncounted: Held[] = [];
   #puller: Puller | undefined;
   #draining = false;
@@ -55,7 +57,7 @@ export class Consumption implements BrokerConsumer {
       ensure: () => Promise<void>;
       /** Messages of one key are handled one after the other. */
       byKey?: (message: Msg) => string | undefined;
-      /** What is not wanted is acknowledged unseen. */
+      /** Messages for which this is false are acknowledged unseen. */
       wanted?: (message: Msg) => boolean;
     },
   ) {
@@ -68,7 +70,7 @@ export class Consumption implements BrokerConsumer {
     this.#wanted = parameters.wanted;
   }
 
-  /** With `alone`, nobody else has anything in hand: what the broker waits for was in the hands of the dead. */
+  /** With `alone`, no other consumer has a message in hand: unsettled messages belonged to consumers that died. */
   async activate({ alone }: { alone: boolean }): Promise<void> {
     if (this.#puller || this.#draining) return;
     if (alone) await rescue(this.#parts, this.#address);
@@ -86,7 +88,7 @@ export class Consumption implements BrokerConsumer {
     this.#puller.kick();
   }
 
-  /** The offers in hand are no longer ours. */
+  /** Gives up the messages in hand: they may be offered elsewhere. */
   lose(): void {
     if (this.#held.size === 0) return;
     for (const held of this.#held) clearTimeout(held.timer);
@@ -112,16 +114,16 @@ export class Consumption implements BrokerConsumer {
     await Promise.all([...this.#held].map((held) => this.#settle(held, { kind: 'back' }, this.#epoch)));
   }
 
-  /** The connection is back. */
+  /** Starts again when the connection is back. */
   reset(): void {
     const uncounted = this.#uncounted.splice(0);
     const noted = Promise.all(uncounted.map((held) => this.#settlement.untried(held)));
-    // Each delivery counts unless a record says otherwise, so the records are there first.
+    // Each delivery counts unless a record says otherwise, so the records are written first.
     if (uncounted.length === 0) this.#puller?.reset();
     else void noted.finally(() => this.#puller?.reset());
   }
 
-  /** Every second or so. */
+  /** To be called about every second. */
   tick(): void {
     const now = performance.now();
     const { link } = this.#parts;
@@ -168,7 +170,7 @@ export class Consumption implements BrokerConsumer {
       if (this.#gate === gate) this.#gate = undefined;
       if (epoch !== this.#epoch) return;
       if (outcome.status === 'rejected') {
-        // Without its record it must not begin: it might be one attempt too many.
+        // Without its record the message must not begin, because it may be one attempt too many.
         void this.#settlement.refuse(held, againMs);
         this.#held.delete(held);
         return;
@@ -252,13 +254,13 @@ export class Consumption implements BrokerConsumer {
       case 'back':
         clearTimeout(held.timer);
         await this.#settlement.untried(held);
-        // Not while our own pull stands: it would come straight back to us, behind what it was before.
+        // Not while our own pull is open: the message would come straight back, and later than its old place.
         if (this.#draining) await this.#puller?.stop();
         return isOurs() ? this.#refuse(held, 0) : undefined;
     }
   }
 
-  /** C2: in its place, which others of its subject wait for. */
+  /** C2: waits for a retry in place; later events of the subject wait behind it. */
   #wait(held: Held, delayMs: number): void {
     const epoch = this.#epoch;
     held.attempt += 1;
@@ -277,7 +279,7 @@ export class Consumption implements BrokerConsumer {
   }
 
   #finish(held: Held): Promise<void> {
-    // Who stops a consumer counts what is in flight next: then the acknowledgement is itself acknowledged.
+    // The caller that stops a consumer counts the messages in flight next, so the server confirms this acknowledgement.
     const done = this.#settlement.done(held, { confirmed: this.#draining });
     this.#release(held);
     return done;

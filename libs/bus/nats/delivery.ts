@@ -1,4 +1,4 @@
-/** What stands on a message: our headers, and what JetStream writes into the reply subject when it delivers one. */
+/** The data on a message: our headers, and the facts that JetStream writes into the reply subject of a delivery. */
 import type { Msg } from '@nats-io/transport-node';
 
 export const contentTypeHeader = 'content-type';
@@ -8,7 +8,7 @@ export const ttlHeader = 'Anneal-Ttl';
 export interface DeliveryFacts {
   readonly ack: string;
   readonly seq: number;
-  /** This one included. */
+  /** Counts this delivery too. */
   readonly deliveries: number;
   readonly storedAtMs: number;
 }

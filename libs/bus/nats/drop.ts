@@ -1,4 +1,4 @@
-/** Removes all that stands under the prefix of a URL: streams, consumers, messages. */
+/** Removes everything under the prefix of a URL: streams, consumers, messages. */
 import type { BusLog } from '../broker.ts';
 import { Link } from './link.ts';
 

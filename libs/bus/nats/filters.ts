@@ -1,4 +1,6 @@
-/** AMQP's patterns as subjects of NATS. Where they have no exact form, more is asked for, and the rest is dropped here. */
+/**
+ * AMQP's patterns as subjects of NATS. A pattern without an exact form gets more events, and the rest is dropped here.
+ */
 import { escapeWords } from './names.ts';
 
 /** Subjects that cover the patterns and do not overlap, which a consumer's filters may not. */

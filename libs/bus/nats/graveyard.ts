@@ -1,4 +1,4 @@
-/** Messages given up on: a stream of their own, kept with the reason until somebody replays or purges them. */
+/** Dead letters: a separate stream that keeps them with the reason until an operator replays or purges them. */
 import type { Failure } from '@anneal/contracts/errors.ts';
 import type { StoredMsg } from '@nats-io/jetstream';
 import type { DeadLetter, DeadLetters } from '../port.ts';
@@ -17,7 +17,7 @@ export interface Letter {
 }
 
 const letterHeader = 'Anneal-Letter';
-/** Headers count against the greatest message; a failure with a hundred mistakes must not keep a letter from being kept. */
+/** Headers count towards the largest message size, so a failure with a hundred mistakes is cut to keep the letter. */
 const letterBytes = 64 * 1024;
 
 export class Graveyard implements DeadLetters {
@@ -33,9 +33,9 @@ export class Graveyard implements DeadLetters {
     this.#newId = parameters.newId;
   }
 
-  /** Durable on return; the same origin twice is one letter. */
+  /** Durable on return; two calls with the same origin make one letter. */
   async bury(parameters: {
-    /** Absent: a new one. */
+    /** Absent for a new id. */
     id?: string;
     letter: Letter;
     bytes: Uint8Array;
@@ -83,7 +83,7 @@ export class Graveyard implements DeadLetters {
       const address = this.#link.names.address(readLetter(found).queue);
       await this.#topology.ensure(address);
       const subject = found.header.get(subjectHeader);
-      // Sent before it is removed: killed between the two it is there twice, never lost.
+      // Sent before it is removed: a kill between the two leaves it twice, but never loses it.
       await this.#publisher.publish({
         subject: address.subject,
         bytes: found.data,
@@ -120,7 +120,7 @@ const readLetter = (message: StoredMsg): Letter =>
   JSON.parse(Buffer.from(message.header.get(letterHeader), 'base64').toString()) as Letter;
 
 function letterOf(message: StoredMsg): DeadLetter {
-  // The last word of the subject; ids have no dots.
+  // The id is the last word of the subject; ids have no dots.
   const id = message.subject.slice(message.subject.lastIndexOf('.') + 1);
   return { id, ...readLetter(message), bytes: readable(message.data) };
 }

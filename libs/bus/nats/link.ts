@@ -1,4 +1,4 @@
-/** The connection of this process: one for everything, which comes back by itself. */
+/** The connection of this process: one for everything. It reconnects by itself. */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { JetStreamApiError, jetstreamManager, type JetStreamManager, type StoredMsg } from '@nats-io/jetstream';
 import { AuthorizationError, connect, type NatsConnection } from '@nats-io/transport-node';
@@ -19,7 +19,7 @@ export class Link {
   readonly jsm: JetStreamManager;
   readonly names: Names;
   readonly replicas: number;
-  /** This process, to the others. */
+  /** The name of this process for the others. */
   readonly id: string;
   readonly log: BusLog;
   /** For logs and errors: where the servers are. */
@@ -48,7 +48,7 @@ export class Link {
     void this.#watch();
   }
 
-  /** @throws AnnealError InvalidRequest for a wrong URL, Unauthorized, Unavailable when nobody answers there. */
+  /** @throws AnnealError InvalidRequest for a wrong URL, Unauthorized, Unavailable when no server answers. */
   static async open(options: { url: string; name: string; id: string; log: BusLog }): Promise<Link> {
     const { connection, prefix, replicas } = await readNatsUrl(options.url);
     const at = `NATS at ${String(connection.servers)}`;
@@ -78,12 +78,12 @@ export class Link {
     }
   }
 
-  /** Why nothing can be sent, or undefined. */
+  /** The reason why nothing can be sent, or undefined. */
   get trouble(): string | undefined {
     return this.connected ? undefined : `The connection to ${this.#at} is lost; it is sought`;
   }
 
-  /** Told at every loss and return of the connection. */
+  /** Calls the listener at every loss and return of the connection. */
   onChange(listener: (connected: boolean) => void): void {
     this.#onChange.add(listener);
   }
@@ -109,7 +109,7 @@ export class Link {
     for (const listener of this.#onChange) listener(connected);
   }
 
-  /** Asked of the leader: what was written before is seen. */
+  /** Asks the leader, so that earlier writes are visible. */
   async last(stream: string, subject: string): Promise<StoredMsg | undefined> {
     return (await this.#unlessAbsent(this.jsm.streams.getMessage(stream, { last_by_subj: subject }))) ?? undefined;
   }
@@ -139,7 +139,7 @@ export class Link {
     return new Map(Object.entries(info.state.subjects ?? {}));
   }
 
-  /** Resolves when the server has read all that was written; one round trip for all who ask in the same tick. */
+  /** Resolves when the server has read everything written; one round trip for all callers of the same tick. */
   written(): Promise<void> {
     this.#written ??= new Promise<void>((resolve, reject) => {
       setImmediate(() => {
@@ -152,8 +152,9 @@ export class Link {
   }
 
   /**
-   * Asks JetStream, and asks again when the connection was lost meanwhile or nobody answered: a server that starts takes
-   * its time. What is asked must bear being done twice. @throws AnnealError Unavailable in the end, or for a refusal.
+   * Asks JetStream, and repeats the question when the connection was lost meanwhile or no server answered, because a
+   * server takes time to start. The question must be idempotent. @throws AnnealError Unavailable in the end, or for a
+   * refusal.
    */
   async asked<T>(what: string, run: () => Promise<T>): Promise<T> {
     const end = performance.now() + askedMs;
@@ -170,7 +171,7 @@ export class Link {
     }
   }
 
-  /** An answer to what was asked over the old connection does not come over the new one. */
+  /** An answer to a question of the old connection does not come over the new one. */
   async #untilReconnected<T>(answer: Promise<T>): Promise<T> {
     const lost = Promise.withResolvers<never>();
     const listener = (connected: boolean): void => {
@@ -199,7 +200,7 @@ export class Link {
     try {
       if (this.connected) await this.nc.flush();
     } catch {
-      // What is not acknowledged comes again, and is handled again.
+      // A message without an acknowledgement is delivered and handled again.
     }
     await this.nc.close();
   }

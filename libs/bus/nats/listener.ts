@@ -1,4 +1,4 @@
-/** A listener without a group: what happens while it listens, in order per subject, from memory. */
+/** A listener without a group: the events that happen while it listens, in order per subject, from memory. */
 import type { Msg, Subscription } from '@nats-io/transport-node';
 import type { BrokerConsumer, Intake, Verdict } from '../broker.ts';
 import { subjectHeader } from './delivery.ts';
@@ -17,7 +17,7 @@ export class Listener implements BrokerConsumer {
   readonly #intake: Intake;
   readonly #wanted: (message: Msg) => boolean;
   readonly #subscriptions: Subscription[];
-  /** Behind the one of its subject that is being handled. */
+  /** Events that wait behind the one of their subject that is being handled. */
   readonly #lanes = new Map<string, Heard[]>();
   readonly #ready: Heard[] = [];
   #waiting = 0;
@@ -98,7 +98,7 @@ export class Listener implements BrokerConsumer {
         this.#pump();
       }, verdict.delayMs).unref();
     } else {
-      // A dead letter of a listener without a queue could not be replayed; the log has its error.
+      // A listener without a queue could not replay a dead letter; the log has its error.
       this.#waiting -= 1;
       const behind = heard.lane === undefined ? undefined : this.#lanes.get(heard.lane);
       const next = behind?.shift();

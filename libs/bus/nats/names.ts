@@ -1,13 +1,13 @@
 /**
- * What things are called on JetStream. Dots of a queue's name stay dots of its subject; what NATS forbids in a subject or
- * in the name of a consumer is written `=XX`, so that every name can be read back.
+ * Names on JetStream. Dots in the name of a queue stay dots in its subject. Characters that NATS forbids in a subject
+ * or in the name of a consumer are written `=XX`, so that every name can be read back.
  */
 import { groupQueue } from '../broker.ts';
 
 export interface Address {
   readonly queue: string;
   readonly stream: string;
-  /** Where a message for this queue is published. */
+  /** The subject for publishing a message to this queue. */
   readonly subject: string;
   /** The durable consumer of the queue. */
   readonly durable: string;
@@ -49,7 +49,7 @@ export function createNames(prefix: string) {
   const address = (queue: string): Address => {
     const durable = tokenOf(queue);
     if (isGroupQueue(queue)) {
-      // What was replayed reaches its group alone, in the same stream as the events of all.
+      // A replayed event reaches its group alone, in the same stream as the events for all groups.
       const subject = roots.group + escapeWords(queue.slice(groupPrefix.length));
       return { queue, stream: stream.events, subject, durable };
     }
@@ -71,10 +71,10 @@ export function createNames(prefix: string) {
       return undefined;
     },
     eventSubject: (type: string): string => roots.event + escapeWords(type),
-    /** Undefined for what was published to one group alone. */
+    /** Undefined for an event that was published to one group alone. */
     eventType: (subject: string): string | undefined =>
       subject.startsWith(roots.event) ? nameOf(subject.slice(roots.event.length)) : undefined,
-    /** What is known of a message that was in hand before: `due` is 0 while it is in hand again. */
+    /** The record of a message that was in hand before; `due` is 0 while it is in hand again. */
     retry: (durable: string, seq: number | '*', due: number | '*' | '>'): string =>
       `${prefix}.t.${durable}.${seq}.${due}`,
     retries: (durable: string): string => `${prefix}.t.${durable}.>`,

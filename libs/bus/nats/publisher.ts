@@ -1,10 +1,11 @@
 /**
  * Publishes with awaited confirmations, many at a time.
  *
- * P1 A publish resolves when the stream has it; what is not confirmed is published again under the same `Nats-Msg-Id`,
- *    so that a broker that was away has it once.
- * P2 At most a window of them is unconfirmed; what waits for room, and what is published again, keeps its order.
- * P3 Each ends by its deadline: confirmed, refused with the broker's reason, or Unavailable.
+ * P1 A publish resolves when the stream has the message. An unconfirmed message is published again under the same
+ *    `Nats-Msg-Id`, so that a broker that was away stores it once.
+ * P2 At most one window of messages is unconfirmed; messages that wait for room or are published again keep their
+ *    order.
+ * P3 Each publish ends by its deadline: confirmed, refused with the broker's reason, or Unavailable.
  */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { createInbox, headers, type Msg, type MsgHdrs, type Subscription } from '@nats-io/transport-node';
@@ -20,7 +21,7 @@ export interface Publication {
   readonly subject: string;
   readonly bytes: string | Uint8Array;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Names the publication where it may be repeated by another call; else a name is made. */
+  /** Names a publication that another call may repeat; else a name is made. */
   readonly id?: string;
 }
 
@@ -103,7 +104,7 @@ export class Publisher {
   #confirmed(reply: Msg): void {
     const token = reply.subject.slice(this.#inbox.length + 1);
     if (reply.headers?.code === 503) {
-      // JetStream is not up yet, or moves to another server: the sweep publishes it again.
+      // JetStream is not up yet, or moves to another server: the sweep publishes the message again.
       return;
     }
     const pending = this.#end(token);

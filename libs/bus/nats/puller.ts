@@ -1,10 +1,10 @@
 /**
  * Asks a durable consumer for as many messages as its owner has room for, and never for more.
  *
- * L1 What is asked for and not yet come, together with what is in hand, is at most what the owner wants.
- * L2 A request that the server has forgotten (restart, new leader, lost connection) is noticed by the missing heartbeats
- *    or by the return of the connection, and made again.
- * L3 After `stop` no more is asked for; what was under way still comes, so that it can be given back.
+ * L1 The messages asked for but not received, together with those in hand, never exceed what the owner wants.
+ * L2 The server may forget a request (restart, new leader, lost connection). The puller notices missing heartbeats or
+ *    the return of the connection, and asks again.
+ * L3 After `stop` it asks for no more; messages under way still arrive, so that they can be given back.
  */
 import { createInbox, nanos, type Msg, type Subscription } from '@nats-io/transport-node';
 import type { Link } from './link.ts';
@@ -34,17 +34,17 @@ export class Puller {
   constructor(parameters: {
     link: Link;
     address: Address;
-    /** How many more there is room for; what was asked for already not counted. */
+    /** The remaining room; messages already asked for are not counted. */
     want: () => number;
     concurrency: number;
     take: (message: Msg) => void;
-    /** Makes the consumer again when somebody removed it. */
+    /** Creates the consumer again when it was removed. */
     ensure: () => Promise<void>;
   }) {
     this.#link = parameters.link;
     this.#address = parameters.address;
     this.#want = parameters.want;
-    // Asking for each freed place alone would double the traffic.
+    // A request for each freed place would double the traffic.
     this.#floor = Math.max(1, Math.floor(parameters.concurrency / 2));
     this.#take = parameters.take;
     this.#ensure = parameters.ensure;
@@ -60,7 +60,7 @@ export class Puller {
     });
   }
 
-  /** The old requests are dead: of the connection before, or of a server that was restarted. */
+  /** Drops the old requests, which belong to a lost connection or a restarted server. */
   reset(): void {
     if (this.#stopped) return;
     this.#replies?.unsubscribe();
@@ -68,13 +68,13 @@ export class Puller {
     this.kick();
   }
 
-  /** To be called every second or so. */
+  /** To be called about every second. */
   watch(): void {
     if (this.#asked > 0 && this.#link.connected && performance.now() - this.#heardAt > missedMs) this.reset();
     else this.kick();
   }
 
-  /** Resolves when nothing can come any more. */
+  /** Resolves when no more messages can arrive. */
   stop(): Promise<void> {
     this.#stopping ??= this.#stop();
     return this.#stopping;
@@ -84,7 +84,7 @@ export class Puller {
     this.#stopped = true;
     const { closed, connected } = this.#link;
     if (closed || !connected) this.#replies?.unsubscribe();
-    // The connection may end meanwhile: then nothing comes either.
+    // The connection may end meanwhile: then no messages arrive either.
     else await this.#replies?.drain().catch(() => undefined);
   }
 
@@ -124,7 +124,7 @@ export class Puller {
     else void this.#mend();
   }
 
-  /** The consumer is gone, moves to another server, or JetStream is not up yet. */
+  /** Creates the consumer again. It was removed, moves to another server, or JetStream is not up yet. */
   async #mend(): Promise<void> {
     if (this.#mending || this.#stopped) return;
     this.#mending = true;

@@ -1,4 +1,4 @@
-/** What operators see of the queues, and do to them. */
+/** The operators' view of the queues, and their actions on them. */
 import type { ConsumerInfo } from '@nats-io/jetstream';
 import type { Members } from '../active/members.ts';
 import type { Broker } from '../broker.ts';
@@ -20,7 +20,7 @@ export function createQueues(parameters: {
   const { link, topology, members, retries, now } = parameters;
   const { names, jsm } = link;
 
-  /** Where the queue's own messages begin, by subject. */
+  /** The first sequence number of the queue's own messages, by subject. */
   const startsOf = (address: Address, info: ConsumerInfo | undefined): [filter: string, seq: number][] =>
     isGroupQueue(address.queue)
       ? (info ? filtersOf(info) : []).map((filter) => [filter, (info?.ack_floor.stream_seq ?? 0) + 1])
@@ -53,7 +53,7 @@ export function createQueues(parameters: {
     if (!info && !isGroupQueue(address.queue)) {
       depth = (await link.subjects(address.stream, address.subject)).get(address.subject) ?? 0;
     }
-    // What nobody has in hand only waits to be missed by the broker.
+    // A message that no consumer has in hand only waits until the broker notices that.
     const waiting =
       unsettled === 0 ? 0 : consumers === 0 ? unsettled : Math.min(unsettled, (await retries.waiting(address)).size);
     const inFlight = unsettled - waiting;
@@ -77,7 +77,7 @@ export function createQueues(parameters: {
       await forgetRecords(address);
       return purged;
     }
-    // Some are in hand and stay; the rest goes one by one.
+    // Messages in hand stay, so the rest is removed one by one.
     const doomed: number[] = [];
     let seq = info.ack_floor.stream_seq + 1;
     for (;;) {
@@ -94,7 +94,7 @@ export function createQueues(parameters: {
     return purged;
   };
 
-  /** The events belong to all groups; this one begins anew behind them. */
+  /** The events belong to all groups, so this group only moves past them. */
   const purgeGroup = async (address: Address): Promise<number> => {
     const info = await topology.info(address);
     if (!info) return 0;

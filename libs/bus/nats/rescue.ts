@@ -1,6 +1,6 @@
 /**
- * Offers again, first and in order, what the dead had in hand, instead of waiting for the broker to miss them. These
- * refusals have no delay: there is nothing to spin, they are made once, before the first pull.
+ * Refuses the messages that dead consumers had in hand, first and in order, so that the broker need not miss them.
+ * These refusals have no delay. They cannot spin, because they are made once, before the first pull.
  */
 import { ackSubject } from './delivery.ts';
 import type { Link } from './link.ts';

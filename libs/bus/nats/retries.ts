@@ -1,7 +1,7 @@
 /**
- * What is known of messages that were in hand before: how many attempts ended when, and with which errors. JetStream
- * counts deliveries, and of those some are no attempts (given back) while some attempts are no deliveries (an event that
- * is tried again in its place): the record says how many attempts there were at which delivery.
+ * The records of messages that were in hand before: when each attempt ended, and with which error. JetStream counts
+ * deliveries. Some deliveries are no attempts (given back), and some attempts are no deliveries (an event that is
+ * retried in place). So the record says how many attempts there were at which delivery.
  */
 import type { Link } from './link.ts';
 import type { Address } from './names.ts';
@@ -18,7 +18,7 @@ export interface RetryRecord {
   readonly history: readonly HistoryEntry[];
 }
 
-/** Where its record stands in the stream, to be removed. */
+/** A record with its position in the stream, which is needed to remove it. */
 export interface KeptRecord extends RetryRecord {
   readonly at: number;
 }
@@ -41,7 +41,9 @@ export class Retries {
     return kept && { ...kept.json<RetryRecord>(), at: kept.seq };
   }
 
-  /** `due` is when it is offered again, in milliseconds; 0 while it is in hand. Replaces the one before. */
+  /**
+   * `due` is the time of the next offer, in milliseconds; 0 while the message is in hand. Replaces the earlier record.
+   */
   async keep(
     address: Address,
     seq: number,
@@ -57,7 +59,7 @@ export class Retries {
     return { ...record, at: kept.seq };
   }
 
-  /** Not awaited by anybody: one that stays behind belongs to a message that is gone, and ages out. */
+  /** Not awaited: a record that remains belongs to a message that no longer exists, and ages out. */
   drop(record: KeptRecord): void {
     this.#link.forget(this.#link.names.stream.retries, record.at).catch(() => undefined);
   }
@@ -75,11 +77,11 @@ export class Retries {
   }
 }
 
-/** The attempt that this delivery is. */
+/** The number of the attempt that this delivery makes. */
 export const attemptOf = (deliveries: number, record: RetryRecord | undefined): number =>
   record ? record.attempts + Math.max(0, deliveries - record.deliveries) : deliveries;
 
-/** The failures before `attempt`; an attempt that left no word is one in which its process died. */
+/** The failures before `attempt`. The process died in an attempt that left no record. */
 export function historyBefore(attempt: number, record: RetryRecord | undefined, now: Date): HistoryEntry[] {
   const history = [...(record?.history ?? [])];
   while (history.length < Math.min(attempt - 1, historyKept)) history.push({ at: now.toISOString(), error: untold });

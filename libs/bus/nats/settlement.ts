@@ -1,9 +1,9 @@
 /**
- * What becomes of a message in hand: acknowledged, refused for a while, written down, buried. It knows nothing of places
- * and lanes (`consumption.ts`).
+ * Settles a message in hand: acknowledge, refuse for a while, record, or store as a dead letter. It knows nothing of
+ * places and lanes (`consumption.ts`).
  *
  * D1 A dead letter is durable before its message is acknowledged.
- * D2 What goes back without having been tried, or is tried again, is written down before it is refused.
+ * D2 A message that goes back untried, or is retried, is recorded before it is refused.
  */
 import type { Msg } from '@nats-io/transport-node';
 import type { Verdict } from '../broker.ts';
@@ -17,7 +17,7 @@ import type { Topology } from './topology.ts';
 const againMs = 500;
 const confirmedMs = 2_000;
 
-/** What the consumers of a process share. */
+/** The shared parts of the consumers of a process. */
 export interface ConsumptionParts {
   readonly link: Link;
   readonly topology: Topology;
@@ -42,7 +42,7 @@ export class Settlement {
     this.#address = address;
   }
 
-  /** Only what has a record already needs another: the broker counts first attempts by itself. */
+  /** Only a message that has a record needs another, because the broker itself counts first attempts. */
   begun(held: InHand): void {
     const { attempt } = held;
     held.record = held.record.then((before) =>
@@ -54,7 +54,7 @@ export class Settlement {
     await this.#keep(held, { attempts: held.attempt - 1, due: 0, before: await held.record });
   }
 
-  /** When it is due, and the record that says so. */
+  /** Returns the time of the next attempt, and its record. */
   async failed(held: InHand, verdict: Verdict & { kind: 'retry' }): Promise<{ due: number; kept: InHand['record'] }> {
     const at = this.#parts.now();
     const before = await held.record;
@@ -63,7 +63,7 @@ export class Settlement {
     return { due, kept: this.#keep(held, { attempts: held.attempt, due, before, history }) };
   }
 
-  /** Tries until it is done, or until the message is not ours any more: then false. */
+  /** Tries until it succeeds. Returns false when the message is no longer ours. */
   async bury(held: InHand, verdict: Verdict & { kind: 'dead' }, isOurs: () => boolean): Promise<boolean> {
     const { link, graveyard, now } = this.#parts;
     const { queue, stream, durable } = this.#address;
@@ -88,7 +88,9 @@ export class Settlement {
     return false;
   }
 
-  /** With `confirmed`, the acknowledgement is itself acknowledged. What cannot be said comes again. */
+  /**
+   * With `confirmed`, the server confirms the acknowledgement. A message without an acknowledgement is delivered again.
+   */
   async done(held: InHand, { confirmed }: { confirmed: boolean }): Promise<void> {
     const { link, retries } = this.#parts;
     const { ack } = held.facts;
@@ -101,7 +103,7 @@ export class Settlement {
     await this.#written();
   }
 
-  /** Never at once: a failure that comes back in the same instant would spin. */
+  /** Never at once, because a failure that comes back in the same instant would spin. */
   async refuse(held: InHand, delayMs: number): Promise<void> {
     this.#parts.link.nc.publish(held.facts.ack, `-NAK {"delay": ${Math.round(Math.max(1, delayMs) * 1e6)}}`);
     await this.#written();
@@ -111,7 +113,7 @@ export class Settlement {
     try {
       await this.#parts.link.written();
     } catch {
-      // The connection is lost: it comes again.
+      // The connection is lost: the message is delivered again.
     }
   }
 
@@ -119,7 +121,7 @@ export class Settlement {
     return [...historyBefore(held.attempt, before, last.at), { at: last.at.toISOString(), error: last.error }];
   }
 
-  /** A record that cannot be written costs an entry of the history; the broker's own count goes on. */
+  /** A failed write costs one entry of the history; the broker's own count continues. */
   async #keep(
     held: InHand,
     options: { attempts: number; due: number; before: KeptRecord | undefined; history?: KeptRecord['history'] },

@@ -1,4 +1,4 @@
-/** The streams of a prefix and the durable consumers of its queues. All of it is made when it is missed. */
+/** The streams of a prefix and the durable consumers of its queues. Whatever is missing is created. */
 import {
   AckPolicy,
   DeliverPolicy,
@@ -14,12 +14,12 @@ import { nanos } from '@nats-io/transport-node';
 import { isAbsent, type Link } from './link.ts';
 import { isGroupQueue, type Address } from './names.ts';
 
-/** From one version of what stands here to the next; `../topology.ts` runs them, before anything is declared. */
+/** Steps from one version of this topology to the next; `../topology.ts` runs them before anything is declared. */
 export const topologySteps: readonly ((link: Link) => Promise<void>)[] = [];
 
-/** What is in hand for longer without a heartbeat is offered to another. */
+/** A message in hand for longer without a heartbeat is offered to another consumer. */
 export const ackWaitMs = 10_000;
-/** Far above what any consumer allows: only foreign programs ever reach it, and then an advisory tells. */
+/** Far above the limit of any consumer of ours: only foreign programs ever reach it, and then an advisory is sent. */
 const mostDeliveries = 10_000;
 const mostInHand = 50_000;
 const dedupeMs = 120_000;
@@ -78,7 +78,7 @@ export class Topology {
     await jsm.streams.update(name, { ...config, subjects, num_replicas: replicas });
   }
 
-  /** Once per process and queue, until it is forgotten. */
+  /** Once per process and queue, until `forget`. */
   ensure(address: Address): Promise<void> {
     let ensured = this.#ensured.get(address.queue);
     if (!ensured) {
@@ -91,7 +91,7 @@ export class Topology {
     return ensured;
   }
 
-  /** Somebody removed it. */
+  /** Called when the consumer of the queue was removed. */
   forget(queue: string): void {
     this.#ensured.delete(queue);
   }
@@ -110,13 +110,13 @@ export class Topology {
         ...(group ? { filter_subjects: [subject] } : { filter_subject: subject }),
       });
     } catch (error) {
-      // A group that is there listens to more than what is replayed to it.
+      // The consumer of an existing group has more filters than the subject for replays.
       if (!group || !(error instanceof JetStreamApiError)) throw error;
       if (error.code !== alreadyThere && !(await this.info(address))) throw error;
     }
   }
 
-  /** The durable queue of a group; what it listens to is what its latest member asked for. */
+  /** The durable queue of a group. Its latest member decides which events it listens to. */
   async ensureGroup(address: Address, subjects: readonly string[]): Promise<void> {
     const { jsm } = this.#link;
     const filters = [address.subject, ...subjects];

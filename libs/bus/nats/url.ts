@@ -14,7 +14,7 @@ export interface NatsUrl {
 
 const known = ['prefix', 'replicas', 'creds', 'ca', 'cert', 'key'];
 
-/** @throws AnnealError InvalidRequest naming every mistake; none of them shows a password. */
+/** @throws AnnealError InvalidRequest that names every mistake and never shows a password. */
 export async function readNatsUrl(url: string): Promise<NatsUrl> {
   const mistakes: string[] = [];
   const match = /^(nats|tls):\/\/(?:([^@/]*)@)?([^/?]*)\/?(?:\?(.*))?$/.exec(url);
