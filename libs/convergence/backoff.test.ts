@@ -4,7 +4,7 @@ import { Driver, wish } from './simulation/driver.ts';
 
 const conflict = { status: 'failed', error: { code: 'Conflict', message: 'busy' } } as const;
 
-/** Fires the retry timer of a resource at the time for which it was set. */
+/** Fires the retry timer of a resource at its time. */
 function retry(stack: Driver, name: string): string[] {
   const { id, fence, request } = stack.find(name);
   stack.now = Date.parse(request?.not_before ?? '');

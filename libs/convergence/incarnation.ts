@@ -1,4 +1,4 @@
-/** Incarnations of resources: a new one is made known, and a request for one is written down and sent. */
+/** Incarnations of resources: adds new ones to the stack, and records and sends requests for them. */
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { PlanResource } from '@anneal/contracts/plan.ts';
 import { physicalName } from './physical-name.ts';
@@ -15,7 +15,7 @@ import { addEffect, announceResource, changeResource, insertResource, newId, typ
 
 export type Resolved = Extract<Resolution, { ok: true }>;
 
-/** A new incarnation, known and not yet made. */
+/** Adds a new incarnation to the stack; no provider is asked yet. */
 export function create(
   transaction: Transaction,
   planned: PlanResource,
@@ -78,13 +78,13 @@ export function create(
   return resource;
 }
 
-/** A template may take the place of another; then the resource goes by the other name. */
+/** The type names of a plan entry. One template may replace another; then the resource takes the other's name. */
 const typeOf = ({ type, written_type }: PlanResource): Pick<ResourceDocument, 'type' | 'written_type'> => ({
   type,
   written_type,
 });
 
-/** The incarnations that stand for what an entry of the plan requires. */
+/** Current incarnations of the resources that a plan entry requires. */
 export function currentRequires({ state }: Transaction, planned: PlanResource): string[] {
   const current = (state.graph as Graph).current;
   return planned.requires.map((name) => current.get(name)).filter((id) => id !== undefined);
@@ -145,7 +145,7 @@ export function send(
   announceResource(transaction, sent);
 }
 
-/** Its state changes without anyone being asked. */
+/** Changes the state of a resource without a request to its provider. */
 export function passThrough(
   transaction: Transaction,
   id: string,

@@ -2,15 +2,15 @@
  * A nested stack is a stack whose parent is a resource. It takes the requests of that resource as its own actions, and
  * answers each when its traversal ends.
  *
- * | fence of the request        | what is done                                                                     |
+ * | fence of the request        | action                                                                           |
  * | --------------------------- | -------------------------------------------------------------------------------- |
  * | lower than the last         | dropped                                                                          |
- * | the last, and it runs       | nothing: the answer is to come                                                   |
- * | the last, and it has ended  | answered again, from what is stored                                              |
- * | higher                      | taken up; what runs is overtaken                                                 |
- * A request that is refused is answered with the refusal. When the nested stack acts by itself (scaling, or a person who
- * asks it directly) its answers come unasked, with the last fence: the resource takes the attributes from them, and knows
- * by them that it has to be updated when something in the nested stack is not whole.
+ * | the last, and it runs       | nothing: the answer follows later                                                |
+ * | the last, and it has ended  | answered again, from the stored documents                                        |
+ * | higher                      | accepted; it overtakes the running action                                        |
+ * A refused request is answered with the refusal. When the nested stack acts by itself (scaling, or an operator who
+ * calls it directly), it sends unsolicited answers with the last fence. The resource takes the attributes from them. A
+ * failed one also marks the resource for the next update.
  */
 import type { Failure } from '@anneal/contracts/errors.ts';
 import type { ResourceResponse } from '@anneal/contracts/resource.ts';
@@ -18,7 +18,7 @@ import type { ParentLink, StackDocument } from './documents.ts';
 import type { Effect } from './protocol.ts';
 import { addEffect, changeStack, type Transaction } from './transaction.ts';
 
-/** Whether the request is new, and is to be taken up now. */
+/** Whether the request is new and must run now. A duplicate of a finished request is answered again here. */
 export function takesUp(transaction: Transaction, link: ParentLink): boolean {
   const { stack } = transaction.state;
   const last = stack.parent?.fence ?? 0;
@@ -32,25 +32,25 @@ export function takesUp(transaction: Transaction, link: ParentLink): boolean {
   return true;
 }
 
-/** Says how the nested stack is; nothing, in a stack of its own. */
+/** Reports the status of a nested stack to its parent stack; does nothing in a stack without one. */
 export function answerParent(transaction: Transaction, refusal: Failure | null = null): void {
   const { parent, status, reason, failures } = transaction.state.stack;
   if (!parent) return;
   const failed = refusal !== null || status === 'FAILED';
-  // One that was cancelled, or waited for too long, has no leaf that failed.
+  // A cancelled or timed out traversal may have no failed leaf.
   const bare = failed && failures.length === 0 ? { code: 'ResourceFailed', message: reason } : null;
   transaction.answered = true;
   changeStack(transaction, {});
   addEffect(transaction, { kind: 'answer', parent, status: failed ? 'failed' : 'complete', failure: refusal ?? bare });
 }
 
-/** The request was taken up and began nothing: it is so already. */
+/** Answers a request that began no action, because the stack is already in the requested state. */
 export function answerIfIdle(transaction: Transaction): void {
   if (transaction.answered || transaction.state.stack.status === 'IN_PROGRESS') return;
   answerParent(transaction);
 }
 
-/** An answer as it goes to the stack around it; what it shows of itself comes with `attributes`. */
+/** The response to the parent stack. Its `attributes` are added separately. */
 export function responseOf(
   { parent, status, failure }: Extract<Effect, { kind: 'answer' }>,
   stack: StackDocument,
@@ -64,7 +64,7 @@ export function responseOf(
     physical_id: stack.id,
     sequence: stack.event_sequence,
     ...(failure && { error: failure }),
-    // What is refused has nothing to do with what failed before.
+    // A refusal is unrelated to earlier failures.
     ...(status === 'failed' && !failure && { failures: [...stack.failures] }),
   };
 }

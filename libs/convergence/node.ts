@@ -1,18 +1,18 @@
-/** What happens to a node of the graph: it is looked at again, it is done, or its incarnation is not wanted any more. */
+/** Changes of a graph node: it is queued again, it is done, or its incarnation is doomed. */
 import type { PlanResource } from '@anneal/contracts/plan.ts';
 import { leaveBatch } from './rolling.ts';
 import { isVisit, type ResourceDocument } from './documents.ts';
 import type { Graph, State } from './state.ts';
 import type { Transaction } from './transaction.ts';
 
-/** The answer for this incarnation is in, or another thing happened to it: look at its nodes again. */
+/** Queues the node of an incarnation again, because it changed, for example by a response. */
 export function revisit({ state }: Transaction, resource: ResourceDocument): void {
   if (isVisit(state.stack.action)) state.ready.updates.items.push(resource.id);
   else if (state.doomed.has(resource.id)) state.ready.cleanups.items.push(resource.id);
   else state.ready.updates.items.push(resource.name);
 }
 
-/** A node is done, and this incarnation stands for it: what waited for it may be ready. */
+/** Marks a node as done, with its current incarnation: its dependents may be ready now. */
 export function markDone(transaction: Transaction, node: string, id: string): void {
   const { state } = transaction;
   const graph = state.graph as Graph;
@@ -28,9 +28,9 @@ export function markDone(transaction: Transaction, node: string, id: string): vo
 }
 
 /**
- * Who wants to go back when something fails keeps what stands until everything new does: nothing is deleted while a
- * leaf may still fail, so that the originals are there to be taken up again as they were. Groups inside others never go
- * back by themselves, and clean up as they go.
+ * Stacks that may roll back keep the originals until every new resource is complete. Nothing is deleted while a leaf
+ * may still fail, so that a rollback can use the originals again as they were. Nested stacks never roll back by
+ * themselves, and clean up immediately.
  */
 export function mustStay({ state }: Transaction): boolean {
   return keepsWayBack(state) && state.graph !== undefined && !allNew(state.graph);
@@ -42,8 +42,8 @@ const keepsWayBack = ({ stack }: State): boolean =>
 const allNew = (graph: Graph): boolean => graph.current.size === graph.waiting.size;
 
 /**
- * Whether an entry of the plan has to wait until what has its name is gone: it says that a replacement is made
- * afterwards. All that stands in its place is deleted, whoever uses it: they follow once the new one is there.
+ * Whether a plan entry with `delete_first` has to wait until all other incarnations of its name are deleted. They are
+ * deleted even while other resources use them: the users are updated once the new incarnation exists.
  */
 export function waitsForPlace({ state }: Transaction, { name, replacement }: PlanResource, keep?: string): boolean {
   if (replacement !== 'delete_first') return false;

@@ -10,12 +10,12 @@ export function physicalName(parameters: {
 }): string {
   const name = `${parameters.stack}-${parameters.resource}-${shortId(parameters.id)}`;
   const limit = limits[parameters.type ?? ''] ?? 255;
-  // The tail tells incarnations apart, so it is the middle that goes.
+  // Cut from the middle, because the tail distinguishes incarnations.
   return name.length <= limit ? name : `${name.slice(0, 2)}-${name.slice(name.length - limit + 3)}`;
 }
 
 function shortId(id: string): string {
-  // The last 60 bits: in a UUIDv7 the first ones are a clock, which neighbours share.
+  // The last 60 bits: the first bits of a UUIDv7 are a clock, so ids made together share them.
   const digits = id
     .replace(/[^0-9a-f]/gi, '')
     .slice(-15)

@@ -1,11 +1,11 @@
-/** What is asked of a plan at every traversal. A plan never changes, so it is worked out once for each. */
+/** Facts of a plan that every traversal needs. A plan never changes, so they are computed once per plan. */
 import type { Plan, PlanResource } from '@anneal/contracts/plan.ts';
 
 export interface PlanFacts {
   readonly entries: readonly PlanResource[];
-  /** Whether a resource waits somewhere for someone outside. */
+  /** Whether a resource has a hook at which it waits for a client. */
   readonly hooked: boolean;
-  /** Whether every update has something to do, though nothing differs. */
+  /** Whether every update has work to do, even if nothing differs. */
   readonly renewed: boolean;
 }
 

@@ -1,18 +1,18 @@
 /**
- * The rows of a plan in the order in which they would be worked on, across nested stacks: what waits for a resource waits
- * for all that is nested in it.
+ * Rows of a preview in the order of the work, across nested stacks. A resource that waits for a nested stack waits for
+ * all rows inside it.
  */
 import type { PlannedChange } from '@anneal/contracts/scheduling.ts';
 
 export interface PlannedTree {
   readonly row: Omit<PlannedChange, 'step'>;
   readonly name: string;
-  /** Names of the rows beside it that come before. */
+  /** Names of the rows of the same stack that come before this one. */
   readonly after: readonly string[];
   readonly inner: readonly PlannedTree[];
 }
 
-/** `trees`: each after those that it names. */
+/** `trees`: in an order where each comes after the ones it names. */
 export function inOrder(trees: readonly PlannedTree[]): PlannedChange[] {
   const found: PlannedChange[] = [];
   place(trees, 1, found);
@@ -20,8 +20,8 @@ export function inOrder(trees: readonly PlannedTree[]): PlannedChange[] {
 }
 
 /**
- * Gives the last step in which anything is done; `first - 1` when nothing is. What is deleted follows on all that stays,
- * and stands behind it.
+ * Returns the last step that changes anything; `first - 1` when no step does. Deletions come after all resources that
+ * stay, in the steps and in the list.
  */
 function place(trees: readonly PlannedTree[], first: number, found: PlannedChange[]): number {
   const ends = new Map<string, number>();

@@ -1,21 +1,21 @@
 /**
- * What an update would do to the resources of one stack, without doing anything: the table of `update-node.ts`, with what
- * cannot be known before something else is made or changed left open.
+ * Preview of an update of one stack: the table of `update-node.ts`, without any requests. Values that depend on other
+ * changes stay open.
  *
- * | what is known                                                  | what is said  |
+ * | known facts                                                    | change        |
  * | -------------------------------------------------------------- | ------------- |
- * | nothing stands for it                                          | create        |
- * | another type; a property differs that takes a new one; broken  | replace       |
- * | a property differs, or what a nested stack is made of          | update        |
- * | besides, one that takes a new one is not known yet             | maybe replace |
+ * | no incarnation exists                                          | create        |
+ * | another type; broken; a changed property needs replacement     | replace       |
+ * | a property differs, or the sources of a nested stack           | update        |
+ * | a property that needs replacement is not known yet             | maybe replace |
  * | nothing differs, and some property is not known yet            | maybe update  |
- * | nothing differs, of what every update renews                   | replace       |
- * | ... of a nested stack in which there is such a thing           | update        |
+ * | nothing differs; every update renews the resource              | replace       |
+ * | ... every update renews something in the nested stack          | update        |
  * | nothing differs                                                | unchanged     |
- * | the plan has it no more                                        | delete        |
- * | its condition is not known yet: nothing stands for it          | maybe create  |
- * | ... something does                                             | maybe delete  |
- * In a stack that is replaced as a whole, what would stay is replaced with it.
+ * | the plan does not have the resource any more                   | delete        |
+ * | its condition is not known yet; no incarnation exists          | maybe create  |
+ * | ... an incarnation exists                                      | maybe delete  |
+ * When the stack itself is replaced, the resources that would stay are replaced with it.
  */
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { Plan, PlanResource } from '@anneal/contracts/plan.ts';
@@ -25,17 +25,17 @@ import type { Comparison } from './protocol.ts';
 import { canBecome } from './choice.ts';
 import { representative, type ResourceDocument, shownType } from './documents.ts';
 
-/** Which properties a resource would have, as far as it can be told. */
+/** Properties that a resource would have, as far as they can be predicted. */
 export interface Foreseen {
   readonly properties: JsonObject;
-  /** Names of those of which something is not known yet; they are not among `properties`. */
+  /** Names of properties that are not fully known yet; `properties` does not have them. */
   readonly unknown: readonly string[];
-  /** All of them, with what is not known written as the open parameter of the language. */
+  /** All properties, with unknown parts written as the open parameter of the language. */
   readonly open: JsonObject;
 }
 
 export interface PreviewTools {
-  /** What is known of its properties. `peer`: what a resource that it reads is known to show. */
+  /** Predicts the properties of a resource. `peer` returns the known state of a resource that it reads. */
   readonly resolve: (
     resource: PlanResource,
     peer: (name: string) => { readonly resource: ResourceDocument; readonly attributes: boolean } | undefined,
@@ -46,7 +46,7 @@ export interface PreviewTools {
     before: JsonObject;
     after: JsonObject;
   }) => Comparison;
-  /** Whether a change of this property alone takes a new resource. */
+  /** Whether a change of this property alone needs a replacement. */
   readonly replaces: (resource: PlanResource, property: string) => boolean;
   readonly replaceFailed: (type: string) => boolean;
 }
@@ -55,7 +55,7 @@ export interface PreviewRow extends Omit<PlannedChange, 'resource' | 'step'> {
   readonly name: string;
   /** Names of the resources whose rows come before it. */
   readonly after: readonly string[];
-  /** Undefined of what the plan has no more. */
+  /** Undefined when the plan does not have the resource any more. */
   readonly planned: PlanResource | undefined;
   readonly foreseen: Foreseen;
   readonly existing: ResourceDocument | undefined;
@@ -70,7 +70,7 @@ interface Preview {
   readonly plan: Plan;
   readonly resources: readonly ResourceDocument[];
   readonly tools: PreviewTools;
-  /** What becomes of the resource that this stack stands for, when that is replaced. */
+  /** The change of this nested stack's resource in the parent stack, when that is a replacement. */
   readonly around?: Change;
 }
 
@@ -94,7 +94,7 @@ export function previewStack({ plan, resources, tools, around }: Preview): Previ
   return [...rows, ...deletions(existing, plan)];
 }
 
-/** Each as it is. */
+/** One row per resource, all with the same judgement: by default unchanged. */
 export function unchangedStack(
   resources: readonly ResourceDocument[],
   judgement: Judgement = { change: 'unchanged' },
@@ -129,7 +129,7 @@ interface One {
   readonly around: Change | undefined;
 }
 
-/** What is made anew has no reference yet that anybody could know. */
+/** Whether the change makes a new object: its reference is not known yet. */
 const isOther = (change: Change | undefined): boolean =>
   change === 'create' || change === 'replace' || change === 'maybe replace' || change === 'maybe create';
 
@@ -208,7 +208,7 @@ function within(around: Change | undefined, judgement: Judgement): Judgement {
   return { change: around, because: 'the stack that it is in is replaced' };
 }
 
-/** In which order it is replaced, and what stands against it. */
+/** Adds the order of a replacement, and the restriction that would fail the change. */
 function finish(judgement: Judgement, { replacement, restricted_actions: restricted = [] }: PlanResource): Judgement {
   const { change } = judgement;
   const isReplaced = change === 'replace' || change === 'maybe replace';
@@ -223,7 +223,7 @@ function finish(judgement: Judgement, { replacement, restricted_actions: restric
   };
 }
 
-/** In the reverse of the order in which they were made, after all that is left has moved away from them. */
+/** Rows of the resources to delete, in the reverse order of their creation. */
 function deletions(existing: ReadonlyMap<string, ResourceDocument>, plan: Plan): PreviewRow[] {
   const doomed = new Map([...existing].filter(([name]) => !Object.hasOwn(plan.resources, name)));
   const nameOf = new Map(Array.from(doomed.values(), ({ id, name }) => [id, name]));
@@ -247,7 +247,7 @@ function deletions(existing: ReadonlyMap<string, ResourceDocument>, plan: Plan):
   }));
 }
 
-/** Each after all that come before it. Without recursion: chains may be long. */
+/** Sorts so that each comes after its predecessors. Without recursion, because chains may be long. */
 function inOrderOf<T>(all: ReadonlyMap<string, T>, before: (name: string) => readonly string[]): T[] {
   const waits = new Map<string, number>();
   const frees = new Map<string, string[]>();

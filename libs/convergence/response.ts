@@ -1,4 +1,4 @@
-/** What a provider's answer does to its resource. */
+/** Applies the response of a provider to its resource. */
 import type { Failure } from '@anneal/contracts/errors.ts';
 import type { ResourceResponse } from '@anneal/contracts/resource.ts';
 import { triesAgain } from './backoff.ts';
@@ -67,7 +67,7 @@ function complete(
     request: null,
     failure: null,
     finished_at: transaction.now,
-    // A visit tells nothing of what a failed update left behind.
+    // A visit does not show the effects of an earlier failed update.
     ...(applied && {
       attempted: null,
       must_replace: false,
@@ -89,7 +89,7 @@ function complete(
   else revisit(transaction, done);
 }
 
-/** What was found is what the plan is compared with. */
+/** Takes the observed values into the properties, so that the plan is compared with them. */
 function asFound(resource: ResourceDocument, { drift = [] }: Partial<ResourceDocument>): Partial<ResourceDocument> {
   if (drift.length === 0) return {};
   const found = Object.fromEntries(drift.map(({ property, actual }) => [property, actual]));
@@ -97,8 +97,8 @@ function asFound(resource: ResourceDocument, { drift = [] }: Partial<ResourceDoc
 }
 
 /**
- * The provider can only do this by a new object: the original stays as it was, and is replaced. It is whole, and may be
- * taken back, unless an earlier update failed half-way.
+ * Handles an update that needs a new object: the original stays as it was, and is replaced. It is healthy, and a later
+ * plan may use it again, unless an earlier update failed half-way.
  */
 function mustBeReplaced(
   transaction: Transaction,
@@ -133,10 +133,10 @@ function failed(
   const { told, response } = how;
   const { stack } = transaction.state;
   changeResource(transaction, resource.id, told);
-  // A look at what is there before an update: what is gone is made anew, what could not be looked at is taken as it was.
+  // Drift check before an update: recreate a missing object; keep the last known state when the check itself failed.
   const looked = request.action === 'check' && stack.observe && request.traversal === stack.traversal;
   const missing = response.error?.code === 'NotFound';
-  // Of what is gone there is nothing to save: its deletion goes on.
+  // A missing object has nothing to save: its deletion continues.
   const unsaved = request.action === 'snapshot' && stack.action !== 'SNAPSHOT' && missing;
   if ((looked && resource.action !== 'ADOPT') || unsaved) {
     const gone = missing || (response.drift?.length ?? 0) > 0;
@@ -158,14 +158,14 @@ function failed(
     attempted: attemptOf(request, resource),
     traversal: request.traversal,
   });
-  // A newer traversal goes on with it.
+  // A newer traversal continues with this resource.
   const left = transaction.state.resources.get(resource.id);
   if (left) revisit(transaction, left);
 }
 
-/** Too late to count, or never asked for. */
+/** Handles a late or unsolicited response. */
 function takeUnasked(transaction: Transaction, resource: ResourceDocument, response: ResourceResponse): void {
-  // What was made must be known to whoever deletes it.
+  // The deletion needs the id of the object that was made.
   if (resource.physical_id === null && response.physical_id !== undefined) {
     changeResource(transaction, resource.id, { physical_id: response.physical_id });
   }
@@ -176,7 +176,7 @@ function takeUnasked(transaction: Transaction, resource: ResourceDocument, respo
   changeResource(transaction, resource.id, {
     sequence: response.sequence ?? 0,
     ...(response.attributes !== undefined && { attributes: response.attributes }),
-    // It is not as it was applied: the next update goes into it.
+    // The nested stack differs from what was applied: the next update goes into it.
     ...(!whole && { attempted: resource.properties }),
   });
   if (!whole) answerParent(transaction, failureOf(response));

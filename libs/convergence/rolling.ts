@@ -1,12 +1,12 @@
 /**
- * Rolling groups: of the members that have to be made or changed, at most a batch at a time. A batch ends when all its
- * members are done; the next begins after the pause, which is a durable timer. What is unchanged passes at any time.
+ * Rolling groups: at most one batch of members is made or changed at a time. A batch ends when all its members are
+ * done; the next one begins after the pause, which is a durable timer. Unchanged members need no batch.
  */
 import type { PlanRolling } from '@anneal/contracts/plan.ts';
 import type { Graph, State } from './state.ts';
 import { addEffect, changeStack, type Transaction } from './transaction.ts';
 
-/** Whether this member may be worked on now. If not, it is looked at again when the next batch begins. */
+/** Whether this member may be worked on now. If not, it is queued until the next batch begins. */
 export function joinsBatch(transaction: Transaction, name: string, exists: boolean): boolean {
   const { state } = transaction;
   if (!rolls(state, name) || state.stack.batch?.members.includes(name)) return true;
@@ -17,8 +17,8 @@ export function joinsBatch(transaction: Transaction, name: string, exists: boole
 }
 
 /**
- * Whether there is no room in the batch for this member, whatever would be done with it. Asked before it is worked out
- * what that is: of a thousand members that go one by one, each would be worked out a thousand times.
+ * Whether the batch has no room for this member, whatever its change is. Call it before the member is evaluated: in a
+ * group of a thousand members and batches of one, each member would be evaluated a thousand times.
  */
 export function waitsForBatch({ state }: Transaction, name: string, exists: boolean): boolean {
   const { batch } = state.stack;
@@ -32,7 +32,7 @@ export function waitsForBatch({ state }: Transaction, name: string, exists: bool
 const rolls = ({ graph }: State, name: string): boolean =>
   graph !== undefined && graph.rolling.has(name) && !graph.temporary.has(name);
 
-/** One that is not there yet serves nobody: making it takes nothing from those that do. */
+/** Size of the batch. Creating a member does not reduce capacity, so only `batch_size` limits it. */
 function roomFor({ rolling, temporary }: Graph, plan: PlanRolling, exists: boolean): number {
   if (!exists) return plan.batch_size;
   let members = rolling.size;
@@ -40,14 +40,14 @@ function roomFor({ rolling, temporary }: Graph, plan: PlanRolling, exists: boole
   return Math.max(1, Math.min(plan.batch_size, members - plan.min_in_service));
 }
 
-/** A member is done: when it was the last of its batch, the next one begins, now or after the pause. */
+/** Handles a finished member. After the last one of the batch, the next batch begins, now or after the pause. */
 export function leaveBatch(transaction: Transaction): void {
   const { state, tools } = transaction;
   const graph = state.graph as Graph;
   const { batch } = state.stack;
   if (!batch || batch.members.length === 0 || !batch.members.every((name) => graph.current.has(name))) return;
   const pause = state.plan.rolling?.pause_seconds ?? 0;
-  // By what is not done, not by who is queued: after a restart not all have been looked at again.
+  // Ask the graph, not the queue: after a restart the queue may not have all members again.
   if (pause === 0 || [...graph.rolling].every((name) => graph.current.has(name))) {
     changeStack(transaction, { batch: { ...batch, members: [] } });
     releaseQueued(transaction);
@@ -61,7 +61,7 @@ export function leaveBatch(transaction: Transaction): void {
 export function endPause(transaction: Transaction): void {
   const { batch, traversal } = transaction.state.stack;
   if (batch?.until === null || batch?.until === undefined) return;
-  // The timer of an earlier pause, come again.
+  // A duplicate timer of an earlier pause.
   if (Date.parse(batch.until) > transaction.tools.now) {
     addEffect(transaction, { kind: 'timer', timer: 'batch', at: batch.until, traversal });
     changeStack(transaction, {});

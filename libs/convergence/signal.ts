@@ -1,4 +1,4 @@
-/** A signal from outside, handed to the provider of the resource it is for. It is no action: nothing waits for it. */
+/** Signals from clients, forwarded to the provider of the resource. A signal is no action: nothing waits for it. */
 import { isObject } from '@anneal/contracts/json.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { standing, takeWord } from './about-resource.ts';
@@ -14,7 +14,7 @@ export function takeSignal(transaction: Transaction, input: Extract<Input, { kin
     const message = `The resource ${name} of stack ${stack.name} was replaced; the signal is for the one before. Read where to signal again.`;
     throw new AnnealError('NotFound', message);
   }
-  // Heat's way to let a resource go on from a hook; it works for types that cannot be signalled.
+  // Heat's way to clear a hook; it works for types that take no signals, too.
   if (isObject(signal) && 'unset_hook' in signal) {
     const hook = signal['unset_hook'] ?? null;
     takeWord(transaction, {
@@ -34,7 +34,7 @@ export function takeSignal(transaction: Transaction, input: Extract<Input, { kin
   if (resource.action === 'INIT') {
     throw new AnnealError('NotSupported', `Resource ${name} was never created; it cannot be signalled.`);
   }
-  // What works in such an action may wait for just this signal.
+  // While the action runs, its provider may wait for exactly this signal.
   if ((resource.action === 'DELETE' || resource.action === 'SUSPEND') && !resource.request) {
     throw new AnnealError('NotSupported', `Signal resource during ${resource.action} is not supported.`);
   }
@@ -43,6 +43,6 @@ export function takeSignal(transaction: Transaction, input: Extract<Input, { kin
   addEffect(transaction, { kind: 'signal', resource: resource.id, id, signal });
 }
 
-/** Types say beforehand what they take; a nested stack takes none, whatever its type is elsewhere. */
+/** Whether the type of a resource declares signals; a nested stack takes none, even if a served type has its name. */
 const takesSignals = ({ tools }: Transaction, resource: ResourceDocument): boolean =>
   !isNested(resource) && tools.serves(resource, 'signal');

@@ -9,7 +9,7 @@ import { step } from './step.ts';
 
 const limit = (bytes: number, setting: string) => ({ bytes, setting });
 const sizes = { value: limit(1000, 'VALUE'), resource: limit(2000, 'RESOURCE'), stack: limit(5000, 'STACK') };
-/** `resolved`: what every resource is to have. */
+/** `resolved`: the properties of every resource. */
 const tools = (resolved: { properties: JsonObject; metadata?: Json }): Tools => ({
   ...toolsAt(0),
   sizes,

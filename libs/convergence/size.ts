@@ -1,9 +1,9 @@
 /**
- * The sizes of what a stack keeps, checked before anything is stored.
+ * Size limits of a stack's documents, checked before anything is stored.
  *
  * Z1 No property, attribute or metadata exceeds the limit of a value; the properties of a resource together, and its
  *    attributes together, do not exceed the limit of a resource; all resources do not exceed the limit of a stack.
- * Z2 What is too large fails its own resource; a deletion never fails by it.
+ * Z2 A value that is too large fails its own resource; a deletion never fails because of a size.
  */
 import type { Failure } from '@anneal/contracts/errors.ts';
 import { jsonBytes, type JsonObject } from '@anneal/contracts/json.ts';
@@ -28,10 +28,10 @@ const weighed = ['properties', 'attributes', 'metadata', 'attempted', 'snapshot'
 
 /** Documents share their parts from version to version, so each part is measured once. */
 const measured = new WeakMap<object, number>();
-/** A value made of itself many times over would take for ever to measure to its end: this many times a limit is enough. */
+/** Measure up to this many times a limit: a value with many references to the same part could take for ever. */
 const measuredBeyond = 4;
 
-/** What exceeds `most` is measured only so far. What is stored has been within its limits. */
+/** Measures a value, at most up to `most` bytes. Stored values need no bound: they were within their limits. */
 function bytesOf(part: unknown, most = Infinity): number {
   if (typeof part !== 'object' || part === null) return typeof part === 'string' ? jsonBytes(part) : 0;
   const known = measured.get(part);
@@ -48,7 +48,7 @@ export function weigh(resource: ResourceDocument): number {
   return bytes;
 }
 
-/** How much more a resource weighs than before; parts that both versions share are not looked at. */
+/** The bytes that a change adds to a resource; parts that both versions share are not measured. */
 export function weightAdded(before: ResourceDocument | undefined, after: ResourceDocument): number {
   if (!before) return weigh(after);
   const requested = before.request?.properties;
@@ -60,11 +60,11 @@ export function weightAdded(before: ResourceDocument | undefined, after: Resourc
 
 export interface Room {
   readonly limits: SizeLimits;
-  /** Of the stack as it is. */
+  /** Current size of the stack. */
   readonly stackBytes: number;
 }
 
-/** What is wrong with the size of what was worked out for a resource; undefined when it fits. */
+/** The failure when the evaluated properties or metadata of a resource exceed a limit; undefined when they fit. */
 export function tooLargeToApply(
   { properties, metadata }: Extract<Resolution, { ok: true }>,
   { name, before, ...room }: Room & { readonly name: string; readonly before: ResourceDocument | undefined },
@@ -79,7 +79,7 @@ export function tooLargeToApply(
   );
 }
 
-/** The answer of a provider as far as it fits. One that is too large becomes a failure that names the limit. */
+/** Turns a response that is too large into a failure that names the limit; a deletion only loses the large parts. */
 export function withinLimits(response: ResourceResponse, resource: ResourceDocument, room: Room): ResourceResponse {
   const failure = answerTooLarge(response, resource, room);
   if (!failure) return response;
@@ -108,7 +108,7 @@ function answerTooLarge(
 }
 
 function entryTooLarge(map: JsonObject, what: (entry: string) => string, limits: SizeLimits): Failure | undefined {
-  // Whatever fits as a whole holds nothing that does not.
+  // If the whole map fits, each of its entries fits.
   if (bytesOf(map, measuredBeyond * limits.resource.bytes) <= limits.value.bytes) return undefined;
   for (const [entry, value] of Object.entries(map)) {
     const wrong = over(limits.value, value, what(entry.slice(0, 255)));

@@ -8,7 +8,7 @@ import { step } from './step.ts';
 const wish = (more: Partial<Wish> = {}): Wish => ({ requires: [], value: 1, kind: 1, ...more });
 const fresh = (): State => loadState({ stack: newStack('s'), resources: [], plan: emptyPlan() });
 
-/** Steps, and tells what was asked of whom: `create a`. */
+/** Steps, and returns the requests that were sent: `create a`. */
 function take(state: State, input: Input, now = 0): string[] {
   const { changes } = step(state, [input], toolsAt(now));
   return requestsOf(changes);
@@ -41,13 +41,13 @@ const update = (state: State, wishes: Record<string, Wish>, id = `update ${(coun
     plan: planOf(wishes),
     target: { ...state.stack.target, plan: JSON.stringify(wishes) },
   });
-/** The plan is the same, the update is another. */
+/** Another update to the same plan. */
 const renew = (state: State, wishes: Record<string, Wish>, revision: string): string[] =>
   take(state, { kind: 'update', id: revision, plan: planOf(wishes), target: { ...state.stack.target, revision } });
 const remove = (state: State): string[] => take(state, { kind: 'delete', id: `delete ${(count += 1)}` });
 const status = (state: State): string => `${state.stack.action}_${state.stack.status}`;
 
-/** Answers everything, and gives the order in which things were asked. */
+/** Answers all requests, and returns them in the order of sending. */
 function finish(state: State, asked: string[]): string[] {
   const all = [...asked];
   for (let index = 0; index < all.length; index += 1) all.push(...answer(state, all[index]?.split(' ')[1] ?? ''));

@@ -22,11 +22,11 @@
  * | cancel with rollback | refused               | ROLLBACK, of an UPDATE  | ROLLBACK, of an UPDATE  | ROLLBACK: an UPDATE |
  * | cancel               | refused               | FAILED now; drains ⁷    | FAILED now; drains ⁷    | FAILED              |
  * | retry ¹⁰             | same again, if FAILED | refused                 | same again ⁵            | same again          |
- * | mark unhealthy       | recorded              | refused                 | refused ⁵               | refused             |
- * | skip                 | recorded; may retry   | refused                 | refused                 | recorded; may retry |
- * | hook cleared         | recorded              | the node continues      | recorded                | recorded            |
+ * | mark unhealthy       | noted                 | refused                 | refused ⁵               | refused             |
+ * | skip                 | noted; may retry      | refused                 | refused                 | noted; may retry    |
+ * | hook cleared         | noted                 | the node continues      | noted                   | noted               |
  * | signal               | forwarded             | forwarded               | forwarded               | forwarded           |
- * | response             | late: recorded ⁸      | applied; dispatches     | applied; may end        | late: recorded      |
+ * | response             | late: noted ⁸         | applied; dispatches     | applied; may end        | late: noted         |
  * | deadline             | ignored               | FAILED "Timed out" ⁹    | FAILED "Timed out" ⁹    | ignored             |
  * | grace                | ignored               | a deletion takes over   | ignored                 | ignored             |
  * | pause of a batch     | ignored               | the next batch begins   | ignored                 | ignored             |

@@ -1,4 +1,4 @@
-/** The table in the header of `step.ts`, walked: every input in every state. */
+/** Walks the table in the header of `step.ts`: every input in every state. */
 import { describe, expect, it } from 'vitest';
 import type { Input } from './protocol.ts';
 import { goodResponse, newStack, planOf, targetOf, toolsAt, type Wishes } from './simulation/model.ts';
@@ -25,7 +25,7 @@ const update = (value: number): Input => ({
 const create: Input = { kind: 'create', id: 'create', plan: planOf(wishes(1)) };
 
 let answers = 0;
-/** Answers everything that is asked, until nothing is. */
+/** Answers all requests, until none is pending. */
 function answer(state: State, status: 'complete' | 'failed' = 'complete', most = Infinity): State {
   for (let count = 0; count < most; count += 1) {
     const [id] = state.inFlight;
@@ -100,7 +100,7 @@ const inputs: Readonly<Record<string, Input | ((state: State) => Input)>> = {
   'old deadline': { kind: 'timer', id: 'old', timer: 'deadline', traversal: 'an older one' },
 };
 
-/** What became of it: `refused`, `nothing`, or the state that the stack is in. */
+/** Result of the input: `refused`, `nothing`, or the new state of the stack. */
 function outcome(from: () => State, input: Input | ((state: State) => Input)): string {
   const state = from();
   const { traversal } = state.stack;
@@ -116,7 +116,7 @@ function outcome(from: () => State, input: Input | ((state: State) => Input)): s
 
 const everywhere = Object.keys(states);
 
-/** What becomes of each input, and from which states; from all others it is refused. */
+/** Result of each input, by state; in all other states the input is refused. */
 const table: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
   create: {
     nothing: everywhere,

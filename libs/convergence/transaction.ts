@@ -1,6 +1,6 @@
 /**
- * The changes of one step, gathered while it runs: every change of a document goes through here, so that the documents,
- * the indexes and the record cannot disagree.
+ * Changes of one step, collected while it runs. Every change of a document goes through here, so that the documents,
+ * the indexes and the record agree.
  */
 import type { Failure } from '@anneal/contracts/errors.ts';
 import { sameJson } from '@anneal/contracts/json.ts';
@@ -13,14 +13,14 @@ export interface Transaction {
   readonly tools: Tools;
   readonly now: string;
   readonly changes: Changes;
-  /** The id of the input that is being taken, and how many ids it has been given. */
+  /** The id of the current input, and how many ids were derived from it. */
   input: string;
   ids: number;
-  /** Whether the input is a request of the stack around this one. */
+  /** Whether the input is a request of the parent stack. */
   isAsked: boolean;
-  /** Whether the stack around this one was answered since the input was taken. */
+  /** Whether the parent stack was answered since the input began. */
   answered: boolean;
-  /** How many of the effects were looked at for an answer that is there at once. */
+  /** How many effects were already checked for an immediate response. */
   asked: number;
 }
 
@@ -48,7 +48,7 @@ export function beginTransaction(state: State, tools: Tools): Transaction {
 export function newId(transaction: Transaction): string {
   const { tools, state, input } = transaction;
   let id: string;
-  // A repeat of an answer may find more to do, after a restart: what its first coming made has the first ids.
+  // A duplicate response may find more to do after a restart: resources of the first run have the first ids.
   do id = tools.newId(input, (transaction.ids += 1));
   while (state.resources.has(id));
   return id;
@@ -72,7 +72,7 @@ function disturb({ state, changes }: Transaction): void {
   changes.dirty = true;
 }
 
-/** One moment of the stack's clock: what is shown from now on is newer than what was seen before. */
+/** Advances the stack's clock: values shown from now on are newer than those read before. */
 function tick(transaction: Transaction): number {
   return changeStack(transaction, { clock: transaction.state.stack.clock + 1 }).clock;
 }
@@ -104,7 +104,7 @@ export function changeResource(
   };
   putResource(state, after);
   changes.resources.set(id, after);
-  // What is used no longer may be deleted now.
+  // Resources that this one no longer uses may be deleted now.
   if (patch.requires) {
     for (const required of before.requires) if (state.doomed.has(required)) state.ready.cleanups.items.push(required);
   }
@@ -120,7 +120,7 @@ export function removeResource(transaction: Transaction, id: string): void {
   changes.resources.delete(id);
   if (stored > 0) changes.removed.set(id, stored);
   dropResource(state, id);
-  // Its replacement may have waited for its place.
+  // A replacement may have waited for its deletion.
   if (state.graph?.waiting.has(resource.name)) state.ready.updates.items.push(resource.name);
   for (const required of resource.requires) if (state.doomed.has(required)) state.ready.cleanups.items.push(required);
 }
@@ -129,7 +129,7 @@ export function addEffect(transaction: Transaction, effect: Effect): void {
   transaction.changes.effects.push(effect);
 }
 
-/** Says that the stack is now in the state that its document tells. */
+/** Adds an event with the current state of the stack. */
 export function announceStack(
   transaction: Transaction,
   { failure, scaled }: { failure?: Failure | undefined; scaled?: Scaled | undefined } = {},
@@ -160,7 +160,7 @@ export function announceResource(
     resource_id: resource.id,
     resource_name: resource.name,
     resource_type: shownType(resource),
-    // As Heat: until there is one, the name that it is to have. Clients put the paths of nested resources together by it.
+    // As in Heat: before the object exists, its future name. Clients build the paths of nested resources from it.
     physical_id: resource.physical_id ?? resource.physical_name,
     action: resource.action,
     status: resource.status,

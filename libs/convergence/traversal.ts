@@ -1,4 +1,4 @@
-/** Which actions begin a traversal, when, and what becomes of the one that runs: the table in the header of `step.ts`. */
+/** Actions that begin or end a traversal, and their effect on the running one: the table in the header of `step.ts`. */
 import { AnnealError, type Failure } from '@anneal/contracts/errors.ts';
 import { begin, beginRollback } from './begin.ts';
 import { attemptOf, failLeaf } from './failure.ts';
@@ -13,7 +13,7 @@ type Given<K extends Input['kind']> = Extract<Input, { kind: K }>;
 
 export function beginCreate(transaction: Transaction, input: Given<'create'>): void {
   const { stack } = transaction.state;
-  // The stack's document was made, with its name, before its first step; a repeat finds it on its way.
+  // The stack's document exists before its first step. A duplicate finds the traversal already begun.
   if (stack.traversal === '') begin(transaction, stack.adopt ? 'ADOPT' : 'CREATE', input.plan);
 }
 
@@ -23,7 +23,7 @@ export function beginUpdate(transaction: Transaction, input: Given<'update'>): v
   if (stack.deleted_at !== null) throw notFound(stack.name);
   if (stack.action === 'DELETE') throw notSupported('Updating', 'deleting');
   if (stack.suspended) throw notSupported('Updating', 'suspended');
-  // Of two that ask for another size at once, one gets it; as in Heat, nobody is told of the other.
+  // When two scaling requests race, the second is dropped silently, as in Heat.
   if (input.scaled && stack.status !== 'COMPLETE') return;
   const unchanged = state.settled === input.target.plan && input.observe !== true;
   changeStack(transaction, {
@@ -37,7 +37,7 @@ export function beginUpdate(transaction: Transaction, input: Given<'update'>): v
   const { scaled } = input;
   begin(transaction, input.as ?? 'UPDATE', input.plan, { observe: input.observe ?? false }, { scaled });
   if (!unchanged) return;
-  // Everything is known to be as this very plan says: there is no node to look at.
+  // All resources are known to match this plan: an empty graph is enough.
   const none = new Set<string>();
   state.graph = {
     waiting: new Map(),
@@ -63,7 +63,7 @@ export function beginDelete(transaction: Transaction, input: { abandon?: boolean
   }
 }
 
-/** A person asks for it. @throws AnnealError when there is nothing to go back from */
+/** Begins a rollback that an operator requests. @throws AnnealError when there is nothing to roll back */
 export function requestRollback(transaction: Transaction, input: Given<'rollback'>): void {
   const { stack } = transaction.state;
   if (stack.deleted_at !== null) throw notFound(stack.name);
@@ -77,7 +77,7 @@ export function requestRollback(transaction: Transaction, input: Given<'rollback
   beginRollback(transaction);
 }
 
-/** Ends it as it stands. What runs goes on and keeps its result; nested stacks are told to end too. */
+/** Ends the traversal at once. Requests in flight continue and keep their results; nested stacks are cancelled too. */
 export function cancel(transaction: Transaction): void {
   const { state } = transaction;
   const { stack } = state;
@@ -98,7 +98,7 @@ export function cancel(transaction: Transaction): void {
   addEffect(transaction, { kind: 'timer', timer: 'deadline', at: deadline, traversal: cancelled.traversal });
 }
 
-/** What failed, once more: the same action towards the same target. */
+/** Retries a failed action: the same action towards the same target. */
 export function retry(transaction: Transaction): void {
   const { state } = transaction;
   const { stack } = state;
@@ -121,12 +121,12 @@ export function beginVisit(transaction: Transaction, input: Given<'visit'>): voi
   if (stack.deleted_at !== null) throw notFound(stack.name);
   if (stack.status === 'IN_PROGRESS') throw inProgress(stack);
   if (stack.action === 'DELETE') throw notSupported(verb, 'deleting');
-  // What was suspended would no longer be known to be.
+  // CHECK would overwrite the SUSPEND states, so that RESUME could not find the suspended resources.
   if (input.action === 'CHECK' && stack.suspended) throw notSupported(verb, 'suspended');
   if (input.action === 'RESUME' && !stack.suspended && stack.action !== 'RESUME') {
     throw new AnnealError('NotSupported', `State ('${stack.action}', '${stack.status}') invalid for resume`);
   }
-  // It is so already.
+  // Already in the requested state.
   if (
     (input.action === 'SUSPEND' || input.action === 'RESUME') &&
     stack.action === input.action &&
@@ -142,13 +142,13 @@ export function beginVisit(transaction: Transaction, input: Given<'visit'>): voi
   }
 }
 
-/** A deletion has waited long enough for what still ran: it takes over, with a higher fence. */
+/** Ends the grace period of a deletion: it takes over from requests in flight, with a higher fence. */
 export function endGrace(transaction: Transaction): void {
   const { state } = transaction;
   if (state.stack.action !== 'DELETE' || state.stack.phase !== 'converging') return;
   for (const id of state.inFlight) {
     const resource = state.resources.get(id);
-    // One that deletes need not take over another, nor the snapshot that it asked for; one that abandons awaits nothing.
+    // A deletion does not take over another deletion, nor its own snapshot. An abandoning one awaits nothing.
     const ours = resource?.request?.action === 'delete' || resource?.request?.traversal === state.stack.traversal;
     if (!resource?.request || (ours && !state.stack.abandoned)) continue;
     const message = `${resource.action} aborted (user triggered cancel)`;
@@ -165,8 +165,8 @@ export function endGrace(transaction: Transaction): void {
 }
 
 /**
- * The deadline has passed, or, with a failure, the traversal ends early because of that. What still runs is marked as
- * failed, so that each has an exit; a late answer is ignored.
+ * Times the traversal out; a `failure` ends it early for that reason. Resources with a request in flight are marked as
+ * failed, so that none stays in progress for ever; late responses are ignored.
  */
 export function timeOut(transaction: Transaction, failure?: Failure): void {
   const { state } = transaction;
@@ -177,16 +177,16 @@ export function timeOut(transaction: Transaction, failure?: Failure): void {
     const traversal = status === 'FAILED' ? request?.traversal : undefined;
     if (request) failUnanswered(transaction, id, { deadline, traversal, failure });
   }
-  // One that was cancelled has failed before; it ends as soon as nothing is in flight.
+  // A cancelled traversal has failed before; it ends as soon as nothing is in flight.
   if (status === 'IN_PROGRESS') fail(transaction, failure?.message ?? 'Timed out');
 }
 
-/** The deadline of a traversal that was overtaken. What it asked for is not awaited any longer; what runs now goes on with it. */
+/** Fails overdue requests of an overtaken traversal; the running traversal continues with their resources. */
 export function failOverdue(transaction: Transaction): void {
   const { state, now } = transaction;
   for (const id of state.inFlight) {
     const resource = state.resources.get(id);
-    // Nested stacks have deadlines of their own, and answer.
+    // Nested stacks have deadlines of their own, and report them.
     if (!resource?.request || resource.request.deadline > now || isNested(resource)) continue;
     failUnanswered(transaction, id, resource.request);
     const failed = state.resources.get(id);
@@ -194,7 +194,7 @@ export function failOverdue(transaction: Transaction): void {
   }
 }
 
-/** With a traversal: the one that wanted it, which need not be the one that runs. */
+/** `traversal`: the one that sent the request, if it need not be the running one. */
 function failUnanswered(
   transaction: Transaction,
   id: string,

@@ -1,23 +1,23 @@
 /**
- * What has to be done with a resource of the plan whose requirements are met.
+ * Update of a plan entry whose requirements are met.
  *
- * | incarnations that could stand for it                 | what is done                                           |
+ * | incarnations of the name                             | action                                                 |
  * | ---------------------------------------------------- | ------------------------------------------------------ |
- * | one, applied from the same entry; inputs untouched   | nothing: done, without evaluating it                   |
- * | one, skipped by a person for this plan               | nothing: done                                          |
+ * | one, applied from the same entry; inputs unchanged   | nothing: done, without evaluating it                   |
+ * | one, skipped by an operator for this plan            | nothing: done                                          |
  * | one with a request pending                           | awaited; a nested stack is sent the newer request now  |
  * | one that waits at a hook                             | awaited                                                |
- * | none                                                 | made; on ADOPT taken over; with external_id looked at  |
- * | some; the one that needs least is chosen:            | (whole and equal, before update, before replacement)   |
+ * | none                                                 | made; on ADOPT taken over; with external_id checked    |
+ * | some; the one with the smallest change is chosen:    | (healthy and equal, then update, then replacement)     |
  * | - not made yet                                       | made                                                   |
- * | - equal                                              | nothing: done; whatever else has its name is cleaned   |
+ * | - equal                                              | nothing: done; other incarnations are cleaned up       |
  * | - differs where the type allows it                   | updated in place                                       |
- * | - differs elsewhere, or its provider said so         | replaced; the original stays until nobody uses it      |
- * | - equal, of what every update renews                 | replaced, once for each; a nested stack is updated     |
+ * | - differs elsewhere, or its provider requires it     | replaced; the original stays while anything uses it    |
+ * | - equal, and every update renews it                  | replaced once per update; a nested stack is updated    |
  * | - ... and the plan says `delete_first`               | all of that name is deleted first, then it is made     |
  * | - failed to be made, or a check: unhealthy           | replaced; of a nested stack: updated                   |
  * | - failed to be updated                               | updated with all that was tried, or replaced: the type |
- * Each of these waits, of a rolling group, for its batch; what `restricted_actions` names fails and touches nothing.
+ * In a rolling group, each of these waits for its batch. An action in `restricted_actions` fails and changes nothing.
  */
 import { sameJson } from '@anneal/contracts/json.ts';
 import type { PlanResource } from '@anneal/contracts/plan.ts';
@@ -60,13 +60,13 @@ export function visitUpdate(transaction: Transaction, name: string): void {
   if (!resolved.ok) {
     const failed = candidates.find(({ request }) => !request) ?? create(transaction, planned, {}, only?.id ?? null);
     failLeaf(transaction, failed.id, {
-      // One that failed before stays so: whether it was made, and is healthy, must not be forgotten.
+      // Keep the action of an earlier failure: it shows whether the resource was made, and whether it is healthy.
       action: failed.status === 'FAILED' ? failed.action : failed.action === 'INIT' ? 'CREATE' : 'UPDATE',
       failure: resolved.failure,
     });
     return;
   }
-  // What belongs to someone else is never changed; one that was replaced may still be there, and is not taken back.
+  // External objects are never changed. A replaced external incarnation may still exist, and is not used again.
   const ours = candidates.filter(({ external, type }) => !external || type !== planned.type);
   if (resolved.external_id !== undefined || (only && ours.length === 0)) {
     visitExternal(transaction, { planned, resolved, candidates, settle });
@@ -77,7 +77,7 @@ export function visitUpdate(transaction: Transaction, name: string): void {
   else if (joinsBatch(transaction, name, false)) make(transaction, planned, resolved);
 }
 
-/** Works out what the plan wants of it, as far as that fits into the limits. */
+/** Evaluates the properties of a plan entry; fails when they exceed the size limits. */
 function resolve(
   { state, tools }: Transaction,
   planned: PlanResource,
@@ -96,7 +96,7 @@ function resolve(
   return failure ? { ok: false, failure } : resolved;
 }
 
-/** Nothing stands for it. */
+/** Makes the first incarnation of a plan entry. */
 function make(transaction: Transaction, planned: PlanResource, resolved: Resolved): void {
   if (transaction.state.stack.action === 'ADOPT') {
     adoptOne(transaction, planned, resolved);
@@ -107,7 +107,7 @@ function make(transaction: Transaction, planned: PlanResource, resolved: Resolve
   if (!holdAt(transaction, resource, 'pre-create')) send(transaction, resource, 'create', resolved, []);
 }
 
-/** Brings the chosen incarnation to what the plan wants. */
+/** Reconciles the chosen incarnation with the plan. */
 function bring(transaction: Transaction, choice: Choice, planned: PlanResource, resolved: Resolved): void {
   const { state, tools } = transaction;
   const { resource, comparison } = choice;
@@ -122,7 +122,7 @@ function bring(transaction: Transaction, choice: Choice, planned: PlanResource, 
   }
   const overtakes = resource.request !== null;
   if (overtakes && (!isNested(resource) || isAsked(transaction, resource, comparison))) return;
-  // What this very traversal made or changed is not updated by it once more.
+  // A resource that this traversal made or changed is neither held nor observed again by it.
   const fresh = resource.traversal === state.stack.traversal;
   if (!resource.request && !fresh && holdAt(transaction, resource, 'pre-update', planned)) return;
   if (looksFirst(transaction, resource)) {
@@ -151,7 +151,7 @@ function bring(transaction: Transaction, choice: Choice, planned: PlanResource, 
     return;
   }
   if (!resource.request && holdAt(transaction, resource, 'updating', planned)) return;
-  // What a failed update left behind is unknown: all that it touched is sent again.
+  // The effects of a failed update are unknown: send all properties that it touched again.
   const tried =
     resource.attempted &&
     tools.compare({
@@ -164,7 +164,7 @@ function bring(transaction: Transaction, choice: Choice, planned: PlanResource, 
   send(transaction, resource, 'update', resolved, [...new Set(changed)]);
 }
 
-/** Whether a nested stack has been told this very thing, or anything by this very traversal, and has not answered yet. */
+/** Whether a request of this traversal, or one with the same properties, is pending at a nested stack. */
 const isAsked = ({ state }: Transaction, { request }: ResourceDocument, { verdict }: Comparison): boolean =>
   request?.traversal === state.stack.traversal ||
   (verdict === 'same' && (request?.action === 'create' || request?.action === 'update'));
@@ -172,7 +172,7 @@ const isAsked = ({ state }: Transaction, { request }: ResourceDocument, { verdic
 const changedOf = (comparison: Comparison): readonly string[] =>
   comparison.verdict === 'same' ? [] : comparison.changed;
 
-/** Whether it is asked how it really is, before it is compared; once in a traversal. */
+/** Whether to check the real object before the comparison; once per traversal. */
 function looksFirst({ state, tools }: Transaction, resource: ResourceDocument): boolean {
   if (!state.stack.observe || resource.status !== 'COMPLETE' || resource.action === 'INIT' || isNested(resource))
     return false;
@@ -180,8 +180,8 @@ function looksFirst({ state, tools }: Transaction, resource: ResourceDocument): 
 }
 
 /**
- * The one incarnation there is, when it was applied from this very entry of the plan and nothing that it reads has
- * changed since it looked: then it need not be evaluated.
+ * Returns the only incarnation, if it was applied from the same plan entry and none of its inputs has changed since
+ * then: it needs no evaluation.
  */
 function untouchedOf({ state }: Transaction, planned: PlanResource): ResourceDocument | undefined {
   const ids = state.byName.get(planned.name);
@@ -205,7 +205,7 @@ function untouchedOf({ state }: Transaction, planned: PlanResource): ResourceDoc
   return index === resource.requires.length ? resource : undefined;
 }
 
-/** The resource is what the plan wants, or is taken for it. */
+/** Marks a node as done with this resource, because it matches the plan or was skipped. */
 function settle(
   transaction: Transaction,
   resource: ResourceDocument,
@@ -214,7 +214,7 @@ function settle(
 ): void {
   const { state } = transaction;
   const wanted = currentRequires(transaction, planned);
-  // What is taken as it is uses what it used, and goes before that.
+  // A skipped resource still uses its earlier requirements, and is deleted before them.
   const requires = resource.skipped === null ? wanted : [...new Set([...resource.requires, ...wanted])];
   const patch: { -readonly [K in keyof ResourceDocument]?: ResourceDocument[K] } = {};
   if (!sameJson([...requires], [...resource.requires])) patch.requires = requires;

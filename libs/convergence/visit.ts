@@ -9,12 +9,13 @@
  * | RESUME_FAILED           | ask        | ask        | ask        | refuse     |
  * | CREATE_ or ADOPT_FAILED | refuse     | refuse     | leave      | refuse     |
  * | another FAILED          | ask        | refuse     | leave      | refuse     |
- * ¹ It is suspended all the same, during its snapshot and after, so that it can be resumed.
- * One that waits for its launch is awaited. `ask` only changes the state where the type does not serve it, and of what is
- * external, but for CHECK. `leave` counts as done. A refused one fails the visit, and stays as it is; skipped by a person,
- * it is COMPLETE, and asked, but for what nobody was ever asked to make: that only changes its state. What is INIT, and
- * what is being deleted, is not visited.
- * A failure ends a visit like any traversal, but for CHECK: it changes nothing, so it goes on and names all that failed.
+ * ¹ The resource stays suspended, during its snapshot and after, so that it can be resumed.
+ * A resource at its `launching` hook is awaited. `ask` sends no request and only changes the state when the type does
+ * not serve the visit, and for external resources, except for CHECK. `leave` counts as done. A refused resource fails
+ * the visit, and stays as it is. After an operator skips it, it is COMPLETE and asked; if no provider was ever asked to
+ * make it, only its state changes. Resources that are INIT or being deleted are not visited.
+ * A failure ends a visit like any traversal, except for CHECK: it changes nothing, so it continues and names all
+ * failures.
  */
 import { refuseLeaf } from './failure.ts';
 import { markDone } from './node.ts';
@@ -32,7 +33,7 @@ export function visitNode(transaction: Transaction, id: string): void {
     markDone(transaction, id, id);
     return;
   }
-  // One that waits at its launch is not there yet for anybody.
+  // A resource at its `launching` hook is not ready for use yet.
   if (resource.request || resource.hook) return;
   const action = state.stack.action as VisitAction;
   const as = action === 'SNAPSHOT' && resource.action === 'SUSPEND' ? 'SUSPEND' : action;
@@ -53,7 +54,7 @@ export function visitNode(transaction: Transaction, id: string): void {
     return;
   }
   const verb = action.toLowerCase() as Lowercase<VisitAction>;
-  // What belongs to someone else is only looked at, and so is what was skipped before it was ever asked for.
+  // External resources are only checked, and so are resources that were skipped before any request for them.
   const serves = tools.serves(resource, verb);
   const onlyLook = resource.external || isUnknown(resource);
   if (onlyLook ? serves && action === 'CHECK' : serves || isNested(resource)) {

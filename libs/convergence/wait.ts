@@ -1,19 +1,19 @@
 /**
- * Hooks: points where a resource waits for someone outside to say go. The wait is a document; nothing in a process waits.
+ * Hooks: points where a resource waits for a client to continue. The wait is stored in a document; no process waits.
  *
  * | hook                      | fires                                                              | then            |
  * | ------------------------- | ------------------------------------------------------------------ | --------------- |
- * | pre-create, post-create   | while the stack is created; a retry that makes a failed one anew   | made; used      |
+ * | pre-create, post-create   | while the stack is created; a retry that recreates a failed one    | made; used      |
  * |                           | waits after it only                                                |                 |
- * | pre-update, post-update   | before the need for an update is worked out, so also if unchanged; | compared; used  |
- * |                           | after one was applied; not after a replacement                     |                 |
+ * | pre-update, post-update   | before the comparison with the plan, so also if unchanged;         | compared; used  |
+ * |                           | after an update was applied; not after a replacement               |                 |
  * | pre-delete, post-delete   | while the stack is deleted                                         | deleted; gone   |
- * | launching (lifecycle)     | once it is made, before anything uses it, whatever the action;     | post-create, or |
- * |                           | first of the two, since it outlives the traversal                  | failed          |
+ * | launching (lifecycle)     | once it is made, before anything uses it, in any action; before    | post-create, or |
+ * |                           | post-create, since this wait outlives the traversal                | failed          |
  * | updating (lifecycle)      | before it is updated in place                                      | updated, failed |
- * | terminating (lifecycle)   | before it is deleted, whatever the action                          | deleted         |
- * A lifecycle hook has a deadline, moved by heartbeats up to a last one; then its default result is taken. A wait belongs
- * to its traversal and ends with it, but for `launching`, which belongs to the incarnation.
+ * | terminating (lifecycle)   | before it is deleted, in any action                                | deleted         |
+ * A lifecycle hook has a deadline. Heartbeats move it, up to a last one; after the deadline, the default result
+ * applies. A wait belongs to its traversal and ends with it, except for `launching`, which belongs to the incarnation.
  */
 import type { LifecycleHook } from '@anneal/contracts/plan.ts';
 import type { ResourceDocument, StackDocument, Waiting } from './documents.ts';
@@ -23,17 +23,17 @@ const plainHooks = ['pre-create', 'post-create', 'pre-update', 'post-update', 'p
 type PlainHook = (typeof plainHooks)[number];
 type HookName = PlainHook | LifecycleHook['transition'];
 
-/** As EC2: a hundred heartbeats, and never more than two days. */
+/** Limits as in EC2: a hundred heartbeats, and never more than two days. */
 const heartbeats = 100;
 const lastSeconds = 172_800;
 
-/** Where the hooks stand: in the plan, or in the resource as the plan last said. */
+/** Source of the hooks: the plan entry, or the resource as the plan last declared it. */
 interface Declares {
   readonly hooks?: readonly string[] | undefined;
   readonly lifecycle_hooks?: readonly LifecycleHook[] | undefined;
 }
 
-/** Whether the resource waits there now. False when it has no such hook, or has passed it. */
+/** Begins a wait at a hook. False when the resource has no such hook, or has passed it. */
 export function holdAt(
   transaction: Transaction,
   resource: ResourceDocument,
@@ -42,7 +42,7 @@ export function holdAt(
 ): boolean {
   const { stack } = transaction.state;
   if (hasPassed(stack, resource, name)) return false;
-  // Nothing goes on from here, so nothing waits; what was launched waits whatever becomes of the rest.
+  // A traversal that does not converge has no next step to hold back. `launching` waits even then.
   if (stack.phase !== 'converging' && name !== 'launching') return false;
   if (isPlain(name)) {
     if (!declares.hooks?.includes(name)) return false;
@@ -118,7 +118,7 @@ export function markPassed(transaction: Transaction, resource: ResourceDocument,
   return changeResource(transaction, resource.id, { passed: { traversal, hooks: [...before, name] }, hook: null });
 }
 
-/** The traversal that it waited in ended otherwise. */
+/** Ends a wait because its traversal ended or no longer needs it. */
 export function dropWait(transaction: Transaction, resource: ResourceDocument): ResourceDocument {
   const dropped = changeResource(transaction, resource.id, { hook: null });
   if (resource.hook) announce(transaction, dropped, resource.hook, 'cleared', 'Failure occurred while waiting.');
