@@ -1,12 +1,12 @@
 /**
- * Claims: messages taken for a time.
+ * Claims: leases of messages for a limited time.
  *
- * C1 Of two that claim the same message one gets it: the message is replaced only in the version that was read.
- * C2 A host's queue gives only its head, and nothing while the head is claimed.
- * C3 A claim that ran out frees its messages by itself: it is compared with the clock at every look.
- * C4 The client that holds the head of a host's queue and claims again has lost its answer (or was started anew), and
- *    gets the message again under a new claim at once, instead of waiting for its own claim to run out.
- * C5 A request that was taken, and replaced by a newer one before its claim ran out, is not offered again.
+ * C1 When two clients claim the same message, one gets it: the message is replaced only in the version that was read.
+ * C2 A host's queue offers only its head, and nothing while the head is claimed.
+ * C3 An expired claim frees its messages without further action, because every read compares it with the clock.
+ * C4 A client that holds the head of a host's queue and claims again has lost its answer or was restarted. It gets the
+ *    message again under a new claim at once, instead of waiting for its own claim to expire.
+ * C5 A request that was claimed, and replaced by a newer one before its claim expired, is not offered again.
  */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { MessageDocument } from './collections.ts';
@@ -23,14 +23,14 @@ export interface ClaimRequest {
   /** Seconds by which messages outlive the claim. */
   readonly grace: number;
   readonly limit: number;
-  /** Whether the first message of a host's queue, once taken and free again, belongs to a run that was replaced. */
+  /** True when the first message of a host's queue was claimed before, is free again and belongs to a replaced run. */
   readonly isReplaced?: (message: MessageDocument) => Promise<boolean>;
 }
 
 export function claimMessages(context: QueueContext, request: ClaimRequest): Promise<MessageDocument[]> {
   const { queue, claim_id, limit } = request;
   return context.lock(`claim ${queue.id}`, async () => {
-    // The question may be a repeat of one that was answered and lost.
+    // The call may repeat one whose answer was lost.
     const before = await messagesOf(context, queue, claim_id);
     if (before.length > 0) return before;
     return queue.role === 'requests' ? claimHead(context, request) : claimFree(context, request, limit);
@@ -90,7 +90,7 @@ function take(
   );
 }
 
-/** What a live claim holds; empty when it is gone or ran out. */
+/** The messages that a live claim holds. Empty when the claim was released or has expired. */
 export async function messagesOf(
   context: QueueContext,
   queue: ResolvedQueue,
@@ -104,7 +104,7 @@ export async function messagesOf(
   return found.filter((message) => isClaimed(message, now));
 }
 
-/** @throws AnnealError NotFound when the claim is gone or ran out. */
+/** @throws AnnealError NotFound when the claim was released or has expired. */
 export async function liveClaim(
   context: QueueContext,
   queue: ResolvedQueue,
@@ -141,7 +141,7 @@ export async function renewClaim(
   );
 }
 
-/** Releasing what is not held is harmless. */
+/** Releases a claim. Releasing an unknown claim is harmless. */
 export async function releaseClaim(context: QueueContext, queue: ResolvedQueue, claim_id: string): Promise<void> {
   const held = await messagesOf(context, queue, claim_id);
   if (held.length === 0) return;

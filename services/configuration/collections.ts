@@ -1,4 +1,4 @@
-/** What this service keeps. */
+/** The documents of this service. */
 import type { DeploymentView } from '@anneal/contracts/configuration.ts';
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import type { Failure } from '@anneal/contracts/errors.ts';
@@ -8,9 +8,9 @@ import type { ResourceAction, ResourceResponse } from '@anneal/contracts/resourc
 import type { Collection, Document, Store } from '@anneal/store/port.ts';
 import type { StoredConfig } from './derive.ts';
 
-/** Something that a document says must be sent. It is kept with the state that it tells of until it is sent. */
+/** A message that a document must send. It is kept with the state that it reports until it is sent. */
 export interface Outgoing {
-  /** Null: an event. */
+  /** The queue to send to. Null for an event. */
   readonly queue: string | null;
   readonly message: Envelope;
 }
@@ -26,7 +26,7 @@ export interface QueueDocument extends Document {
   readonly metadata: JsonObject;
   /** The sequence number of the next message. */
   readonly next: number;
-  /** How many bytes of messages it has ever taken; absent of one that has taken none since these are counted. */
+  /** Bytes of all messages that it ever received. Absent when it received none since this count was introduced. */
   readonly bytes?: number;
   readonly host_id: string | null;
 }
@@ -35,7 +35,7 @@ export interface MessageDocument extends Document {
   /** The id of its queue's document. */
   readonly queue: string;
   readonly sequence: number;
-  /** How many bytes its queue had taken before it. */
+  /** Bytes that its queue had received before it. */
   readonly bytes_before?: number;
   /** Sealed values stay sealed here. */
   readonly body: Json;
@@ -49,9 +49,9 @@ export interface MessageDocument extends Document {
   readonly claim_expires_at: number;
   readonly claim_ttl: number;
   readonly claim_count: number;
-  /** When a client first took it. Milliseconds; absent until then. */
+  /** When a client first took it: by a claim, a pop or the host's own read. Milliseconds. Absent until then. */
   readonly taken_at?: number;
-  /** In a responses queue: whether it was acted on. Null elsewhere. */
+  /** In a responses queue: true when it was processed. Null in other queues. */
   readonly handled: boolean | null;
 }
 
@@ -82,18 +82,18 @@ export interface DeploymentState {
   readonly action: DeploymentView['action'];
   readonly status: DeploymentView['status'];
   readonly reason: string;
-  /** The base config and the values that this deployment gives; sealed values stay sealed. */
+  /** The base config with the values of this deployment. Sealed values stay sealed. */
   readonly config: StoredConfig;
   readonly input_values: JsonObject;
   readonly actions: readonly string[];
   readonly waits_for_answer: boolean;
-  /** What the last successful run was made from: the same again needs no run. */
+  /** Digest of the last successful run. A target with the same digest needs no run. */
   readonly applied: string | null;
   readonly digest: string;
   readonly depends_on: readonly string[];
-  /** Those of `depends_on` that are not done yet; it is not offered to the host before. */
+  /** The unfinished deployments of `depends_on`. The request is not offered to the host before they are done. */
   readonly waiting_for: readonly string[];
-  /** What the host is asked; null where nothing was to do. */
+  /** The request to the host. Null when there was nothing to do. */
   readonly request: HostRequest | null;
   readonly output_values: JsonObject;
   readonly status_code: number | null;
@@ -103,9 +103,9 @@ export interface DeploymentState {
   readonly queued_at: string | null;
   readonly started_at: string | null;
   readonly finished_at: string | null;
-  /** When it fails without an answer: the time limit of the stack's action, once it runs that of the run. */
+  /** When it fails without an answer: the time limit of the stack's action, or that of the run once it has started. */
   readonly deadline: string | null;
-  /** A client that only pops its queue (os-collect-config) received it: its later messages repeat it. */
+  /** A client that only pops its queue (os-collect-config) received it, so later messages to that client repeat it. */
   readonly collected?: boolean;
   readonly failure: Failure | null;
 }
@@ -117,19 +117,19 @@ export interface ResourceDocument extends WithOutbox {
   readonly type: string;
   readonly name: string;
   readonly kind: 'config' | 'deployment' | 'queue server';
-  /** Of the last request that was taken. */
+  /** The fence of the last accepted request. */
   readonly fence: number;
   readonly action: ResourceAction;
   readonly asker: Asker;
-  /** The last word on that request; null while it is worked on. */
+  /** The final response to that request. Null while the request is in progress. */
   readonly response: ResourceResponse | null;
   readonly config: StoredConfig | null;
   readonly deployment: DeploymentState | null;
   readonly status: DeploymentView['status'] | null;
   readonly host_id: string | null;
-  /** The id of the request that the host works on, or worked on last. */
+  /** The id of the current or most recent request to the host. */
   readonly run_id: string | null;
-  /** Kept for a while after the delete, so that a late create is still known to be late. Milliseconds. */
+  /** Time of the delete, in milliseconds. The document is kept for a while, so that a late create is recognised. */
   readonly removed_at: number | null;
 }
 

@@ -1,7 +1,8 @@
 /**
- * What os-collect-config receives when it pops the queue of its host: the fields of the request, and `deployments`, the
- * whole list that its hooks go through. Each message replaces the one before in its cache, so it repeats the earlier ones;
- * the hooks skip those by their id. Its answer has no id, so each deployment names a queue of its own for it. Pure.
+ * The message that os-collect-config receives when it pops the queue of its host: the fields of the request, and
+ * `deployments`, the whole list that its hooks process. Each message replaces the previous one in its cache, so it
+ * repeats the earlier deployments, and the hooks skip those by id. Its answer has no id, so each deployment names a
+ * separate queue for the answer. Pure.
  */
 import { answerQueue } from '@anneal/contracts/queues.ts';
 import type { HostRequest } from '@anneal/contracts/configuration.ts';
@@ -48,6 +49,6 @@ function deploymentOf(request: HostRequest, signal: CollectorSignal): Json {
   };
 }
 
-/** The script hook makes inputs environment variables, and stops at a number or a boolean. */
+/** Converts numbers and booleans to text for the script hook, which fails to export them as environment variables. */
 const readable = (group: string, value: Json): Json =>
   group === 'script' && (typeof value === 'number' || typeof value === 'boolean') ? String(value) : value;

@@ -1,4 +1,4 @@
-/** Configs as their readers see them: those that templates define, and what each deployment made of one. Secrets are masked. */
+/** Views of configs: those that templates define and those that deployments derive. Secrets are masked. */
 import type { ConfigView } from '@anneal/contracts/configuration.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
@@ -25,7 +25,7 @@ function viewConfig(secrets: Secrets, document: ResourceDocument): ConfigView | 
     outputs: plain(config.outputs),
     created_at: deployment?.created_at ?? document.asker.time,
   };
-  // What a host was asked has the values of its inputs, and only the entry of a component that the action selects.
+  // The request to a host holds the input values, and of a component only the entry that the action selects.
   if (deployment?.request) {
     const { group, config: text, inputs } = deployment.request;
     return { ...common, group, config: secrets.mask(text), inputs: secrets.mask<JsonObject[]>(plain(inputs)) };

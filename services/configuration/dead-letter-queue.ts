@@ -1,4 +1,4 @@
-/** Zaqar's reserved metadata of a user's queue: what was claimed too often moves to another queue. */
+/** Zaqar's reserved metadata of a user's queue: a message that was claimed too often moves to another queue. */
 import { createHash } from 'node:crypto';
 import { AnnealError, type Mistake } from '@anneal/contracts/errors.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
@@ -12,11 +12,11 @@ const longestTtl = 1_209_600;
 interface Bounds {
   readonly most: number;
   readonly deadLetterQueue: string;
-  /** Seconds; undefined: as long as the message had. */
+  /** Seconds. Undefined keeps the time to live of the message. */
   readonly ttl: number | undefined;
 }
 
-/** Undefined where the queue bounds no claims. */
+/** Undefined when the queue does not limit claims. */
 export function claimBounds(metadata: JsonObject): Bounds | undefined {
   const { _max_claim_count: most, _dead_letter_queue: name, _dead_letter_queue_messages_ttl: ttl } = metadata;
   if (typeof most !== 'number' || typeof name !== 'string') return undefined;
@@ -48,7 +48,9 @@ export function checkMetadata(queue: ResolvedQueue, metadata: JsonObject): void 
   throw new AnnealError('InvalidRequest', `The metadata of queue ${queue.name} are refused: ${text}`, { mistakes });
 }
 
-/** Put there first and removed here then, under an id that follows from its own: a crash in between leaves one of each. */
+/**
+ * Adds the message to the other queue before removing it here. Its id there is derived, so a repeat adds no second one.
+ */
 export async function moveToDeadLetters(
   context: QueueContext,
   options: Bounds & { from: ResolvedQueue; message: MessageDocument },

@@ -1,4 +1,4 @@
-/** Deployments as their readers see them: secrets are masked. */
+/** Views of deployments. Secrets are masked. */
 import type { DeploymentView } from '@anneal/contracts/configuration.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Condition } from '@anneal/contracts/scheduling.ts';

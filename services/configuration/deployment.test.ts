@@ -192,7 +192,7 @@ describe('a deadline', () => {
     const behind = await rig.request('create', { ...ordered(host.id, { options }), name: 'behind' });
     const other = await rig.host('db');
     const canary = await rig.request('create', { ...ordered(other.id, { options }), name: 'canary' });
-    // The same limits end one that has the head of its queue to itself.
+    // The same limits end a deployment that stays at the head of its own queue.
     await rig.final(canary.resource.id);
     expect(await rig.ask(deploymentShow, { project, deployment: behind.resource.id })).toMatchObject({
       status: 'IN_PROGRESS',
@@ -361,7 +361,7 @@ describe('a start', () => {
     const a = await first.request('create', { ...ordered(host.id), name: 'a' });
     const before = await claimed(first, host.id);
     await first.stop();
-    // The queue is lost; what it held is in the documents.
+    // The queue is lost, but the documents hold its requests.
     const messages = await context.store.collection({
       name: 'configuration_messages',
       indexes: [{ fields: ['queue', 'sequence'], unique: true }],
@@ -369,7 +369,7 @@ describe('a start', () => {
     await messages.remove(before.request.id);
     const second = await createRig(shared);
     const again = await claimed(second, host.id);
-    // How long it may take from here is worked out whenever it is handed out.
+    // The remaining time is calculated each time the request is handed out.
     const { deadline: _deadline, timeout: _timeout, ...same } = before.request;
     expect(again.request).toMatchObject(same);
     await second.post(host.id, { id: again.request.id, status_code: 0 });

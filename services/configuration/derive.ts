@@ -1,8 +1,8 @@
 /**
- * From a config and the values that a deployment gives, to what a host is asked. Pure.
+ * Derives the request to a host from a config and the values of a deployment. Pure.
  *
  * The rules are Heat's: declared inputs with the given value or their default, then the values that no input declares,
- * then the `deploy_*` inputs that tell the script where it runs.
+ * then the `deploy_*` inputs, which describe the script's stack, host and action.
  */
 import { createHash } from 'node:crypto';
 import type { HostRequest } from '@anneal/contracts/configuration.ts';
@@ -26,7 +26,7 @@ export interface StoredConfig {
   readonly config: Json;
   readonly inputs: readonly ConfigInput[];
   readonly outputs: readonly ConfigOutput[];
-  /** True where outputs were never declared: then whatever the host reports is one. */
+  /** True when no outputs are declared. Then every value that the host reports becomes an output. */
   readonly open_outputs: boolean;
   readonly options: JsonObject;
 }
@@ -91,13 +91,13 @@ export const emptyConfig: StoredConfig = {
   options: {},
 };
 
-/** What runs for an action: undefined where this config has nothing to do in it. */
+/** The part of a config that runs for an action. Undefined when the config has nothing to do in it. */
 export function selectForAction(
   config: StoredConfig,
   action: HostAction,
   actions: readonly string[],
 ): { group: string; config: Json } | undefined {
-  // A component says itself, entry by entry, which actions it takes part in.
+  // Each entry of a component lists its own actions.
   if (config.group === 'component' && isObject(config.config)) {
     const entry = items(config.config.configs).find((candidate) => strings(candidate.actions).includes(action));
     return entry && { group: text(entry.tool, 'script'), config: entry.config ?? '' };
@@ -109,7 +109,7 @@ export function selectForAction(
 export function deriveInputs(options: {
   config: StoredConfig;
   values: JsonObject;
-  /** A secret is a text: of a sealed value, only its owner knows more. */
+  /** True for a sealed value. It counts as text, because only its owner can tell more. */
   isSealed: (value: Json) => boolean;
   context: { host_id: string; action: HostAction; stack: { id: string; name: string }; resource_name: string };
 }): HostRequest['inputs'] {
@@ -138,7 +138,7 @@ export function deriveInputs(options: {
   ];
 }
 
-/** Equal digests mean that running again would do what was done already. */
+/** Digest of a config and its values. Equal digests mean that a new run would repeat the last one. */
 export function digestOf(config: StoredConfig, values: JsonObject): string {
   const inputs = config.inputs.map((input) => [input.name, values[input.name] ?? input.default]);
   const extra = Object.entries(values).filter(([name]) => !config.inputs.some((input) => input.name === name));
@@ -151,7 +151,7 @@ export function digestOf(config: StoredConfig, values: JsonObject): string {
 const byName = (a: readonly [string, unknown], b: readonly [string, unknown]): number =>
   a[0] < b[0] ? -1 : a[0] > b[0] ? 1 : 0;
 
-/** JSON with its keys in order, so that a reordered mapping is the same mapping. */
+/** JSON with sorted keys, so that the order of a mapping's keys does not matter. */
 function stableText(value: Json): string {
   return JSON.stringify(value, (_key, item: Json) =>
     isObject(item) ? Object.fromEntries(Object.entries(item).toSorted(byName)) : item,

@@ -1,4 +1,4 @@
-/** What the durable timers of this service do when they come due. */
+/** Actions of the durable timers of this service. */
 import { isObject, type Json } from '@anneal/contracts/json.ts';
 import type { Timer } from '@anneal/store/timers.ts';
 import { checkSilence } from './host.ts';
@@ -9,7 +9,7 @@ import { hostQueue } from './queue-names.ts';
 import { expireRun } from './expire.ts';
 
 const sweepEveryMs = 30_000;
-/** A removed resource is remembered this long, so that a request that comes late is still known to be late. */
+/** How long a removed resource is remembered, so that a late request is recognised as late. */
 const rememberRemovedMs = 24 * 3_600_000;
 export const sweepTimer = 'sweep';
 
@@ -34,7 +34,7 @@ export async function fire(context: HostMessageContext, timer: Timer): Promise<v
   }
 }
 
-/** Of a claim that was renewed meanwhile the timer moves on; of one that ran out those who wait are told. */
+/** Moves the timer of a renewed claim to its new end. Wakes the waiting clients when the claim has expired. */
 async function checkClaim(context: HostMessageContext, messageId: string, hostId: string): Promise<void> {
   const [message, host] = await Promise.all([
     context.collections.messages.get(messageId),

@@ -1,4 +1,6 @@
-/** The timer of a run came due: it fails, and the failure says in which phase; or its phase has changed, and it goes on. */
+/**
+ * Fails a run whose timer came due and names the phase in the failure, or resets the timer if the phase has changed.
+ */
 import type { HostRequest } from '@anneal/contracts/configuration.ts';
 import { AnnealError, toFailure } from '@anneal/contracts/errors.ts';
 import type { DeploymentState, HostDocument, MessageDocument } from './collections.ts';
@@ -13,7 +15,7 @@ interface Situation {
   readonly request: HostRequest;
   readonly host: HostDocument | undefined;
   readonly message: MessageDocument | undefined;
-  /** False: other requests stand before it. */
+  /** False when other requests are ahead of it. */
   readonly isFirst: boolean;
 }
 
@@ -25,7 +27,7 @@ export async function expireRun(context: RunContext, runId: string): Promise<voi
     const dueAt = situation ? dueOf(situation, context.queues.now()) : 0;
     if (dueAt > context.queues.now()) {
       await context.timers().set([timerOf(runId, dueAt)]);
-      // A message that is lost while its run is wanted is put into the queue again.
+      // Recreate a lost message while its run is in progress.
       if (!situation?.message && deployment.waiting_for.length === 0) await offer(context, deployment);
       return;
     }
@@ -66,7 +68,7 @@ async function look(context: RunContext, deployment: DeploymentState, runId: str
 function dueOf({ deployment, request, message, isFirst }: Situation, now: number): number {
   const latest = Date.parse(deployment.deadline ?? '') || 0;
   if (deployment.waiting_for.length > 0 || !message || !isFirst || deployment.started_at !== null) return latest;
-  // The timer of the first request that is not taken was set when it became the first.
+  // The timer of an unclaimed first request was set when it became the first.
   return message.taken_at === undefined ? now : answerDueAt(request, message.taken_at, latest);
 }
 

@@ -32,7 +32,7 @@ describe('a deployment whose service breaks off', () => {
       type: 'OS::Heat::OrderedConfig',
       properties: { hosted_on: host.id, script: 'true' },
     });
-    // What a host asks may meet the fault too; a host asks again.
+    // The claim of the host may hit the fault too, so the host retries.
     const request = await eventually(async () => (await rig.claim(host.id).catch(() => undefined))?.request);
     const answer = () => rig.post(host.id, { id: request.id, status_code: 0 });
     await answer().catch(answer);

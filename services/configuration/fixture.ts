@@ -1,4 +1,4 @@
-/** For tests: a configuration service on the real embedded bus and store, and an engine and hosts that speak with it. */
+/** For tests: a configuration service on the real embedded bus and store, with a test engine and test hosts. */
 import { randomUUID } from 'node:crypto';
 import * as contract from '@anneal/contracts/configuration.ts';
 import type { CallDefinition } from '@anneal/contracts/define.ts';
@@ -35,7 +35,7 @@ export interface Rig {
   readonly events: Envelope[];
   ask<Q, A>(call: CallDefinition<Q, A>, data: Q): Promise<A>;
   request(action: keyof typeof contractOf | 'update', parameters: RequestParameters): Promise<ResourceRequest>;
-  /** The last word on a resource under a fence. */
+  /** The final response for a resource under a fence. */
   final(resourceId: string, fence?: number): Promise<ResourceResponse>;
   host(name: string): Promise<{ id: string; token: string }>;
   claim(hostId: string, options?: { client_id?: string; ttl?: number }): Promise<Claimed | undefined>;

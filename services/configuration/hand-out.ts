@@ -1,4 +1,4 @@
-/** A request of a host as its taker receives it, and the timers that begin when it is taken. */
+/** The form in which a client receives a host's request, and the timers that start when it does. */
 import { hostRequestSchema, type QueueMessage } from '@anneal/contracts/configuration.ts';
 import type { Json } from '@anneal/contracts/json.ts';
 import type { MessageDocument } from './collections.ts';
@@ -14,7 +14,7 @@ export type HandOutContext = RunContext & HostContext & { readonly gatewayUrl: s
 
 export const claimTimer = (messageId: string): string => `claim:${messageId}`;
 
-/** With the time that is left for it from now. */
+/** Shows a message, with the remaining time in a request to a host. */
 export function handOut(context: QueueContext, queue: ResolvedQueue, message: MessageDocument): QueueMessage {
   const plain = shown(context, message);
   if (queue.role !== 'requests') return plain;
@@ -25,7 +25,7 @@ export function handOut(context: QueueContext, queue: ResolvedQueue, message: Me
   return { ...plain, body: body as unknown as Json };
 }
 
-/** The host itself may be os-collect-config, which understands nothing but deployments. */
+/** The form of a popped message. A host that pops may be os-collect-config, which understands only deployments. */
 export async function poppedForm(
   context: HandOutContext,
   popped: { queue: ResolvedQueue; message: MessageDocument; host_id: string | undefined },
@@ -67,7 +67,7 @@ async function noteCollected(context: RunContext, runId: string): Promise<void> 
   }
 }
 
-/** A host that only looks at its queue, applies and answers, takes the first request by its look. */
+/** Counts a host's read of its queue as taking the first request, because some hosts apply requests without a claim. */
 export async function noteLook(context: RunContext, queue: ResolvedQueue): Promise<void> {
   const first = await firstMessage(context.queues, queue);
   if (!first || first.taken_at !== undefined) return;
@@ -78,7 +78,7 @@ export async function noteLook(context: RunContext, queue: ResolvedQueue): Promi
   if (looked) await context.timers().set(limitAnswer(looked));
 }
 
-/** So that the clients that wait are woken when the claim ends, and the run fails when no answer comes. */
+/** Sets the timers that wake waiting clients when the claim ends and that fail the run without an answer. */
 export async function watchTaken(context: RunContext, queue: ResolvedQueue, message: MessageDocument): Promise<void> {
   const claim = {
     id: claimTimer(message.id),

@@ -1,9 +1,9 @@
 /**
- * What hosts say: made durable in their responses queue first, then acted on.
+ * Messages from hosts: stored in the host's responses queue first, then processed.
  *
- * M1 A message that was accepted and not acted on, for a crash, is acted on at the next start.
- * M2 Acting twice is acting once: each kind is idempotent by the id that it carries.
- * M3 What is none of the accepted forms is refused to the poster and kept as a dead letter.
+ * M1 A message that was accepted and not processed because of a crash is processed at the next start.
+ * M2 Processing twice has the effect of processing once: each kind is idempotent by the id that it carries.
+ * M3 A message in none of the accepted forms is refused to its sender and kept as a dead letter.
  */
 import type { Death } from '@anneal/bus/port.ts';
 import { hostMessageRefused, type HostRequest } from '@anneal/contracts/configuration.ts';
@@ -19,7 +19,7 @@ import { answerRun, end, noteProgress, type RunContext } from './run.ts';
 
 export type HostMessageContext = RunContext & HostContext & { readonly responseKeepSeconds: number };
 
-/** @throws AnnealError InvalidRequest that names each mistake in each message; all are kept as dead letters. */
+/** @throws AnnealError InvalidRequest that names each mistake in each message. All messages become dead letters. */
 export async function refuseInvalid(
   context: HostMessageContext,
   host: HostDocument,
@@ -53,7 +53,10 @@ export async function refuseInvalid(
   );
 }
 
-/** What was refused comes here, and dies here with its bytes; a replay of it after a mend of ours is acted on. */
+/**
+ * Receives refused messages and makes them dead letters with their bytes. A replay after a fix of this service
+ * succeeds.
+ */
 export async function handleRefused(
   context: HostMessageContext,
   refused: { host_id: string; host_name: string; queue: string; body: Json },
@@ -70,7 +73,9 @@ export async function handleRefused(
   if (host) await act(context, host, read.message);
 }
 
-/** What a host said cannot be acted on: a deployment that its message names has failed, instead of waiting for another. */
+/**
+ * Fails the deployment that an unusable message names, because otherwise it would wait for an answer until its limit.
+ */
 export async function failNamed(context: HostMessageContext, { message, failure }: Death): Promise<void> {
   const refused = isObject(message?.data) ? message.data : {};
   const { host_id: hostId, body } = refused;
@@ -82,7 +87,7 @@ export async function failNamed(context: HostMessageContext, { message, failure 
   );
 }
 
-/** Acts on the messages of a host that are not handled yet, in their order. */
+/** Processes the unhandled messages of a host in order. */
 export async function handlePosted(
   context: HostMessageContext,
   host: HostDocument,
@@ -114,12 +119,12 @@ async function act(context: HostMessageContext, host: HostDocument, message: Hos
   }
 }
 
-/** The one request that an answer without an id can be the answer to: the head of the host's queue. */
+/** The request that an answer without an id belongs to: the head of the host's queue. */
 async function outstanding(context: HostMessageContext, host: HostDocument): Promise<string | undefined> {
   for await (const head of messagesInOrder(context.queues, hostQueue(host, 'requests'), { pageSize: 1 })) {
     return (head.body as unknown as HostRequest).id;
   }
-  // Agents that pop their requests leave an empty queue: then it must be the only run in progress.
+  // An agent that pops its requests leaves an empty queue. Then the answer belongs to the only run in progress.
   const running = await context.collections.resources.find({ where: { host_id: host.id, status: 'IN_PROGRESS' } });
   return running.length === 1 ? (running[0]?.run_id ?? undefined) : undefined;
 }

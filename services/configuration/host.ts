@@ -1,12 +1,12 @@
 /**
- * Hosts: made with their queues and their token, heard of, fallen silent, forgotten.
+ * Hosts: creation with queues and token, contact, silence and deletion.
  *
- * States: `expected` from creation until its agent first speaks; `up` from then on; `silent` when nothing was heard for
- * the time that the settings say, and `up` again at the next word; `deleting` while it is taken apart, and then gone.
+ * States: `expected` from creation until the first contact of its agent; `up` from then on; `silent` after no contact
+ * for the time in the settings, and `up` again at the next contact; `deleting` until its parts and it are removed.
  *
- * H1 A repeated creation gives the same token.
- * H2 A change of status and the event that tells of it are written together.
- * H3 Silence is found by a durable timer that looks at `last_seen_at`; hearing of a host does not move the timer.
+ * H1 A repeated creation returns the same token.
+ * H2 A change of status and the event that reports it are written together.
+ * H3 A durable timer that compares `last_seen_at` detects silence. A contact does not move the timer.
  */
 import { createHash, randomBytes } from 'node:crypto';
 import type { HostView } from '@anneal/contracts/configuration.ts';
@@ -29,13 +29,13 @@ export interface HostContext {
   readonly queues: QueueContext;
   readonly timers: () => Timers;
   readonly silentAfterMs: number;
-  /** While this service was away nobody could be heard: silence is counted from here at the earliest. */
+  /** Start of this service. Silence counts from here at the earliest, because no host could reach a stopped service. */
   readonly startedAt: number;
-  /** Of one project. */
+  /** The limit of hosts per project. */
   readonly hostLimit: { readonly most: number; readonly setting: string };
 }
 
-/** A word from a host is written down at most this often. */
+/** Minimum interval between updates of `last_seen_at`. */
 const contactStepMs = 5_000;
 
 const hashOf = (token: string): string => createHash('sha256').update(token).digest('hex');
@@ -74,7 +74,7 @@ export async function createHost(
     }
     host = known;
   }
-  // Also for a repeat: the first may have died before the queues were there.
+  // Also create them on a repeat, because the first call may have died before the queues existed.
   await Promise.all([
     makeQueue(context.queues, hostQueue(host, 'requests'), {}),
     makeQueue(context.queues, hostQueue(host, 'responses'), {}),
@@ -82,7 +82,7 @@ export async function createHost(
   return { host, token: tokenOf(context, host) };
 }
 
-/** @throws AnnealError LimitReached, for a host that is not there yet. */
+/** @throws AnnealError LimitReached, for a host that does not exist yet. */
 async function refuseHost(
   { collections: { hosts }, hostLimit }: HostContext,
   { id, name, project }: { id: string; name: string; project: string },
@@ -121,7 +121,7 @@ export async function authenticateHost(context: HostContext, token: string): Pro
   return host;
 }
 
-/** The host asked for work, or said something. */
+/** Records a contact: the host asked for work or sent a message. */
 export async function hearOf(context: HostContext, host: HostDocument, facts?: JsonObject): Promise<void> {
   const now = context.service.now();
   const last = host.last_seen_at === null ? 0 : Date.parse(host.last_seen_at);
@@ -145,7 +145,7 @@ export async function hearOf(context: HostContext, host: HostDocument, facts?: J
   await flushOutbox(context.service, context.collections.hosts, saved);
 }
 
-/** The silence timer of a host came due. */
+/** Runs when the silence timer of a host comes due. */
 export async function checkSilence(context: HostContext, id: string): Promise<void> {
   const host = await context.collections.hosts.get(id);
   if (host?.status !== 'up') return;
@@ -159,7 +159,7 @@ export async function checkSilence(context: HostContext, id: string): Promise<vo
     announce(context, { ...host, status: 'silent', status_since: now.toISOString() }, host.version + 1, 'silent'),
     host.version,
   );
-  // It spoke in this moment: look again later.
+  // The host made contact meanwhile, so check again.
   if (!saved) return checkSilence(context, id);
   context.service.log.warn(
     { host: id, name: host.name, last_seen_at: host.last_seen_at },
@@ -168,7 +168,7 @@ export async function checkSilence(context: HostContext, id: string): Promise<vo
   await flushOutbox(context.service, context.collections.hosts, saved);
 }
 
-/** Absent already is success. */
+/** Marks a host as `deleting`. Succeeds when the host is already absent. */
 export async function deleteHost(context: HostContext, id: string): Promise<HostDocument | undefined> {
   const host = await change(context, id, (current) =>
     current.status === 'deleting'
@@ -178,7 +178,7 @@ export async function deleteHost(context: HostContext, id: string): Promise<Host
   return host ?? (await context.collections.hosts.get(id));
 }
 
-/** The rest of a deletion, done again after a crash. */
+/** Completes a deletion. A restart repeats it after a crash. */
 export async function forgetHost(context: HostContext, host: HostDocument): Promise<void> {
   await context.timers().cancel([silenceTimer(host.id)]);
   await removeQueue(context.queues, hostQueue(host, 'requests'));
@@ -264,7 +264,7 @@ const eventData = (host: Draft<HostDocument>, version: number) => ({
   version,
 });
 
-/** Read, change, replace, until nobody was in between. Undefined when it is gone, or `next` had nothing to change. */
+/** Retries a change until no concurrent write interferes. Undefined when the host is gone or `next` changes nothing. */
 async function change(
   { collections }: HostContext,
   id: string,

@@ -1,6 +1,6 @@
 /**
- * One at a time per key, in the order of asking. It only spares the replicas of one process from colliding: what must
- * hold across processes is held by versions in the store.
+ * Runs one task at a time per key, in the order of the calls. It only avoids collisions within one process. Across
+ * processes, the versions in the store protect each document.
  */
 export type KeyedLock = <T>(key: string, work: () => Promise<T>) => Promise<T>;
 
@@ -9,7 +9,7 @@ export function createKeyedLock(): KeyedLock {
   return async (key, work) => {
     const before = tails.get(key) ?? Promise.resolve();
     const run = before.then(work);
-    // A failure belongs to its asker; the next in line goes on.
+    // Only the caller sees its failure; the next task still runs.
     const tail = run.catch(() => undefined);
     tails.set(key, tail);
     try {

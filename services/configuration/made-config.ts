@@ -1,4 +1,4 @@
-/** Configs whose text is made of their properties. */
+/** Configs whose text is generated from their properties. */
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import { items, readConfig, type StoredConfig } from './derive.ts';
 import { multipartMime, type MimePart } from './mime.ts';
@@ -6,7 +6,7 @@ import type { NewRunContext } from './new-run.ts';
 
 type Context = Pick<NewRunContext, 'collections' | 'service'>;
 
-/** What can be read in a text that is made of a secret is one too: such a text is sealed as a whole. */
+/** Generates a config. A text that contains a secret is sealed as a whole. */
 export async function configOf(
   { collections, service: { secrets } }: Context,
   type: string,

@@ -1,6 +1,6 @@
 /**
- * OS::Heat::MultipartMime: several configs as one MIME message, for cloud-init. Pure; the same parts make the same text, so
- * the boundary comes from the content.
+ * OS::Heat::MultipartMime: several configs as one MIME message, for cloud-init. Pure. The boundary is derived from the
+ * content, so that the same parts give the same text.
  */
 import { createHash } from 'node:crypto';
 
@@ -8,7 +8,7 @@ export interface MimePart {
   readonly content: string;
   readonly filename: string | null;
   readonly subtype: string | null;
-  /** The content is a multipart message itself, and its parts take its place. */
+  /** True when the content is a multipart message whose parts replace it. */
   readonly unpack: boolean;
 }
 
@@ -23,7 +23,7 @@ export function multipartMime(parts: readonly MimePart[]): string {
 function entityOf({ content, filename, subtype }: MimePart): string {
   // eslint-disable-next-line no-control-regex
   const ascii = /^[\x00-\x7f]*$/.test(content);
-  // Without what Python takes for the extension of a file; what is empty counts as not given.
+  // Drop the file extension as Python defines it. An empty value counts as absent.
   const kind = subtype || filename?.replace(/(?<=[^/.][^/]*)\.[^./]*$/, '') || 'plain';
   const lines = [
     `Content-Type: text/${headerText(kind)}; charset="${ascii ? 'us-ascii' : 'utf-8'}"`,
@@ -38,12 +38,12 @@ function entityOf({ content, filename, subtype }: MimePart): string {
   return `${lines.join('\n')}\n\n${ascii ? content : base64()}`;
 }
 
-/** Nothing that a name holds may begin another header or leave its quotes. */
+/** Replaces characters that could begin another header or end the quotes. */
 const headerText = (text: string): string => text.replaceAll(/["\\\r\n]/g, '_');
 
 const quoted = (text: string): string => text.replaceAll(/[\r\n]/g, '_').replaceAll(/["\\]/g, String.raw`\$&`);
 
-/** What is no multipart message is one part as it stands. */
+/** The parts of a multipart message. Any other message is a single part. */
 function unpacked(message: string): string[] {
   const [head = '', ...rest] = message.split(/\r?\n\r?\n/);
   const boundary = /^content-type:\s*multipart\/[^;]+;[^]*?boundary="?([^";\r\n]+)"?/im.exec(head)?.[1];

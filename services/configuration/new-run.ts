@@ -1,4 +1,4 @@
-/** From a request of the engine to a run: what the deployment is to be, and what its host is asked. */
+/** Derives a run from a request of the engine: the target of the deployment and the request to its host. */
 import { createHash } from 'node:crypto';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Envelope } from '@anneal/contracts/envelope.ts';
@@ -32,11 +32,11 @@ export interface Target {
   readonly values: JsonObject;
   readonly actions: readonly string[];
   readonly name: string;
-  /** False: the request is answered as soon as the host has been asked. */
+  /** False when the engine gets its answer as soon as the request is in the host's queue. */
   readonly waits: boolean;
 }
 
-/** What a deployment is to be, whatever is done about it. */
+/** The target of a deployment, whether or not it needs a run. */
 export async function targetOf(context: NewRunContext, { resource, properties }: ResourceRequest): Promise<Target> {
   const values = valuesOf(context, properties.input_values);
   const name = typeof properties.name === 'string' && properties.name !== '' ? properties.name : resource.name;
@@ -71,7 +71,10 @@ function filledIn(config: StoredConfig, values: JsonObject, properties: JsonObje
   return { ...config, config: fillIn(config.config, { inputs, key, strict }) };
 }
 
-/** A map that came sealed as a whole, as a function made it, is sealed value by value, so that its names can be read. */
+/**
+ * The input values. A map that is sealed as a whole (by a function) is resealed value by value, to make its names
+ * readable.
+ */
 function valuesOf({ service: { secrets } }: NewRunContext, given: Json | undefined): JsonObject {
   const values = (given ?? {}) as JsonObject;
   if (!secrets.isSealed(values)) return values;
@@ -79,7 +82,7 @@ function valuesOf({ service: { secrets } }: NewRunContext, given: Json | undefin
   return Object.fromEntries(Object.entries(opened).map(([name, value]) => [name, secrets.seal(value)]));
 }
 
-/** Of a config that has nothing to do in this action. */
+/** The state for a config that has nothing to do in this action. */
 export function restingState(
   context: NewRunContext,
   before: DeploymentState | null,
@@ -119,7 +122,7 @@ export function restingState(
   };
 }
 
-/** Undefined where the config has nothing to do in this action. */
+/** Starts a run. Undefined when the config has nothing to do in this action. */
 export function startRun(
   context: NewRunContext,
   options: {
@@ -129,7 +132,7 @@ export function startRun(
     before: DeploymentState | null;
     target: Target;
     action: HostAction;
-    /** That the document is about to have. */
+    /** The version that the document is about to get. */
     version: number;
   },
 ): Draft<ResourceDocument> | undefined {
@@ -188,14 +191,14 @@ export function startRun(
   });
 }
 
-/** A UUID that a repeat of the same request gives again. */
+/** A UUID derived from resource and fence, so that a repeated request gets the same one. */
 export function runIdOf(resourceId: string, fence: number): string {
   const hex = createHash('sha256').update(`run:${resourceId}:${fence}`).digest('hex');
   const variant = ((Number.parseInt(hex.slice(16, 17), 16) & 3) | 8).toString(16);
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
 }
 
-/** Those named by `depends_on`: a failed one skips this one, an unfinished one holds it back. */
+/** Applies `depends_on`: a failed deployment skips this run, and an unfinished one delays it. */
 export async function afterThoseBefore(
   context: NewRunContext,
   run: Draft<ResourceDocument>,
@@ -213,7 +216,7 @@ export async function afterThoseBefore(
       context,
       {
         ...run,
-        // Of what is told only the skip is true: it never was in a queue.
+        // Report only the skip, because the request was never in a queue.
         outbox: run.outbox.filter((entry) => entry.message.type !== 'deployment.queued'),
         status: 'SKIPPED',
         deployment: {

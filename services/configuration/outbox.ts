@@ -1,9 +1,10 @@
 /**
- * What a change of state says to others is written with the change, and sent after it.
+ * The outbox: messages about a change of state are written with the change, and sent after it.
  *
- * O1 Nothing is said before the state it tells of is durable.
- * O2 What a crash left unsent is sent at the next start, and what a broker that was away did not take soon after, with
- *    the same ids, so that receivers can tell. Nobody has to repeat anything for it.
+ * O1 No message is sent before the state that it reports is durable.
+ * O2 Messages that a crash left unsent are sent at the next start, and messages that an absent broker did not accept
+ *    are resent soon after. They keep their ids, so that receivers recognise repeats. No client has to repeat its
+ *    request.
  */
 import type { Bus } from '@anneal/bus/port.ts';
 import { faultPoint } from '@anneal/runtime/fault.ts';
@@ -20,7 +21,7 @@ export async function flushOutbox<T extends WithOutbox>(
   await faultPoint('configuration.outbox.sent');
   const sent = new Set(document.outbox.map((entry) => entry.message.id));
   let current: T | undefined = document;
-  // Another handler may have added to it meanwhile: only what was sent is taken out.
+  // Another handler may have added messages meanwhile, so remove only those that were sent.
   while (current?.unsent) {
     const outbox: Outgoing[] = current.outbox.filter((entry) => !sent.has(entry.message.id));
     const replaced = await collection.replace({ ...current, outbox, unsent: outbox.length > 0 }, current.version);
@@ -33,7 +34,7 @@ export async function flushOutbox<T extends WithOutbox>(
 const lookMs = 5_000;
 const atOnce = 200;
 
-/** O2, until it is stopped. */
+/** O2: resends until it is stopped. */
 export function keepSending<T extends WithOutbox>(parameters: {
   service: { bus: Bus; log: { warn(facts: object, text: string): void } };
   collection: Collection<T>;

@@ -1,4 +1,4 @@
-/** What the answer of a host means for its deployment. Pure. */
+/** Derives the state of a deployment from the answer of its host. Pure. */
 import type { HostResponse } from '@anneal/contracts/configuration.ts';
 import { AnnealError, toFailure, type Failure } from '@anneal/contracts/errors.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
@@ -12,7 +12,7 @@ export interface Outcome {
   readonly failure: Failure | null;
 }
 
-/** As much of a stream as travels in a failure; the deployment keeps more. */
+/** The part of a stream that a failure carries. The deployment keeps more. */
 const tailLength = 4096;
 const tail = (text: string): string => (text.length > tailLength ? `…${text.slice(-tailLength)}` : text);
 
@@ -31,7 +31,7 @@ export function outcomeOf(deployment: DeploymentState, response: HostResponse): 
   ];
   if (reasons.length === 0) return { status: 'COMPLETE', reason: 'Outputs received', output_values, failure: null };
   const reason = reasons.join(', ');
-  // A script that ran out of its time is told apart from one that failed by itself.
+  // Distinguish a script that exceeded its time limit from a script that failed.
   const code = response.error?.startsWith('deadline') ? 'DeadlineExceeded' : 'DeploymentFailed';
   const error = new AnnealError(
     code,
@@ -63,7 +63,7 @@ export function keptOutputs(config: StoredConfig, outputs: JsonObject): JsonObje
 
 const describe = (value: Json): string => (typeof value === 'string' ? value.trim() : JSON.stringify(value));
 
-/** What templates may read of a deployment: null while unknown. */
+/** The attributes of a deployment that templates can read. Null while unknown. */
 export function attributesOf(deployment: DeploymentState): JsonObject {
   const answered = deployment.status_code !== null;
   return {

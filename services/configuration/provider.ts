@@ -1,9 +1,9 @@
 /**
  * The provider of the types that put configs on hosts.
  *
- * P1 One document per resource holds the highest fence seen, what is done for it and the last word on it.
- * P2 A lower fence is dropped; the same fence again is answered with the last word, or its work is made good.
- * P3 What is decided is written, in one document, before anything follows from it.
+ * P1 One document per resource holds the highest fence seen, the work for it and its final response.
+ * P2 A lower fence is dropped. A repeat of the same fence gets the final response, or its unfinished work is completed.
+ * P3 Each decision is written, in one document, before any action follows from it.
  */
 import { AnnealError, toFailure } from '@anneal/contracts/errors.ts';
 import type { Envelope } from '@anneal/contracts/envelope.ts';
@@ -52,7 +52,7 @@ const hostIdOf = (properties: JsonObject): string | null => {
 export async function handleRequest(context: ProviderContext, action: Action, message: Request): Promise<void> {
   const { resource, properties } = message.data;
   kindOf(resource.type);
-  // In the order of arrival for one host, so that its queue is in that order too.
+  // Accept the requests of one host in the order of arrival, so that its queue keeps that order.
   await context.queues.lock(`host ${hostIdOf(properties) ?? resource.id}`, () => accept(context, action, message));
 }
 
@@ -146,7 +146,7 @@ async function decide(
         { ...base, removed_at: removal(context, action) },
         {
           status: 'complete',
-          // The paths of every version of the queue API stand behind it: `<url>/v1/queues/<hostname>/messages`.
+          // The base of every version of the queue API: `<url>/v1/queues/<hostname>/messages`.
           attributes: {
             url: `${context.gatewayUrl}/messaging`,
             name: data.properties.name ?? data.resource.physical_name,
@@ -252,7 +252,7 @@ async function decideDeployment(
   }
   if (action === 'update' && before) {
     const inputs = replacedBy({ config: before.config, values: before.input_values }, target);
-    // A deployment that is named, by its version say, is another one under another name.
+    // A deployment with an explicit name, such as its version, is a different deployment under a different name.
     const renamed = base.type !== 'OS::Heat::OrderedConfig' && before.name !== target.name;
     const replaced = [...inputs, ...(renamed ? ['name'] : [])];
     if (replaced.length > 0) {
@@ -282,7 +282,7 @@ async function decideDeployment(
   return afterThoseBefore(context, run, message, version);
 }
 
-/** A deployment that is removed without a run is not in progress any more. */
+/** Ends a deployment that is removed without a run, so that it does not stay in progress. */
 const ended = (base: Draft<ResourceDocument>): Partial<ResourceDocument> =>
   base.deployment?.status === 'IN_PROGRESS'
     ? {

@@ -1,13 +1,13 @@
 /**
- * A document as PyYAML writes it: block style, sorted keys, 80 columns, ASCII only. Cloud-init reads its configs with PyYAML,
- * by YAML 1.1, and whoever compares the text of a config compares it with what Heat has stored: so the same map is the
- * same text, and what looks like a number, a date or a truth there is quoted.
+ * Writes a document like PyYAML: block style, sorted keys, 80 columns, ASCII only. The text of a config must equal the
+ * text that Heat stores, because clients compare them. Cloud-init reads its configs with PyYAML, by YAML 1.1, so texts
+ * that look like a number, a date or a boolean there are quoted.
  */
 import { isObject, type Json } from '@anneal/contracts/json.ts';
 
 const width = 80;
 
-/** What a plain text would be read as, other than a text. */
+/** Plain texts that YAML 1.1 reads as another type. */
 const readsOtherwise = [
   /^(?:yes|Yes|YES|no|No|NO|true|True|TRUE|false|False|FALSE|on|On|ON|off|Off|OFF)$/,
   /^(?:[-+]?[0-9][0-9_]*\.[0-9_]*(?:[eE][-+][0-9]+)?|\.[0-9][0-9_]*(?:[eE][-+][0-9]+)?)$/,
@@ -36,7 +36,7 @@ const escapes: ReadonlyMap<string, string> = new Map([
   ['\u2029', 'P'],
 ]);
 
-/** Appends text, and knows in which column it is. */
+/** Appends text and tracks the current column. */
 class Page {
   text = '';
   column = 0;
@@ -59,17 +59,17 @@ export function pythonYaml(value: Json): string {
 }
 
 interface Place {
-  /** Of the collection around it; its own, where it is the first. */
+  /** Indentation of the enclosing collection. For the first collection, its own indentation. */
   readonly indent: number;
   readonly inMap: boolean;
-  /** Nothing stands before it in its line but indentation and the dashes of lists. */
+  /** True when its line holds only indentation and the dashes of lists before it. */
   readonly atStart: boolean;
 }
 
 function write(page: Page, value: Json, place: Place): void {
   const { indent, inMap, atStart } = place;
   if (Array.isArray(value) && value.length > 0) {
-    // A list that is the value of a key stands below the key, not to the right of it.
+    // A list that is the value of a key starts at the column of the key.
     const own = inMap ? indent : indent + (atStart && indent === 0 && page.text === '' ? 0 : 2);
     for (const [index, item] of value.entries()) {
       startEntry(page, own, index === 0 && atStart);
@@ -93,7 +93,7 @@ function write(page: Page, value: Json, place: Place): void {
   else page.write(Array.isArray(value) ? '[]' : isObject(value) ? '{}' : scalar(value));
 }
 
-/** The first entry of what stands behind a dash goes on in its line. */
+/** Starts an entry. The first entry of a collection after a dash continues on the line of the dash. */
 function startEntry(page: Page, indent: number, goesOn: boolean): void {
   if (!goesOn) page.breakLine(indent);
   else if (page.column < indent) page.write(' '.repeat(indent - page.column));
@@ -123,13 +123,13 @@ const scalar = (value: number | boolean | null): string => {
 };
 
 interface How {
-  /** Of the lines after the first. */
+  /** Indentation of the lines after the first. */
   readonly indent: number;
   readonly isKey: boolean;
 }
 
 function writeText(page: Page, text: string, how: How): void {
-  // Whatever is no ASCII, and a blank beside a line break, can only be told in double quotes.
+  // Only double quotes can express non-ASCII characters and a blank next to a line break.
   if (/[^\n\x20-\x7e]| \n|\n /.test(text) || (how.isKey && text.includes('\n'))) writeDouble(page, text, how);
   else if (isPlain(text)) writeFolded(page, text, how);
   else {
@@ -145,7 +145,7 @@ function isPlain(text: string): boolean {
   return !/^[#,[\]{}&*!|>'"%@`]|^[?:-](?: |$)|: |:$| #/.test(text);
 }
 
-/** A line that is too long goes on in the next one at a single blank; a line break in quotes is an empty line. */
+/** Breaks a line that is too long at a single blank. A line break inside quotes becomes an empty line. */
 function writeFolded(page: Page, text: string, { indent, isKey }: How): void {
   for (const match of text.matchAll(/ +|\n+|[^ \n]+/g)) {
     const [part] = match;
@@ -170,7 +170,7 @@ function writeDouble(page: Page, text: string, { indent, isKey }: How): void {
     }
     const isInside = index > 0 && index < characters.length - 1;
     const mayBreak = character === ' ' || pending === '';
-    // PyYAML counts from behind what it has just escaped, which makes it one less.
+    // PyYAML counts from after the character that it has just escaped, so its count is one lower.
     const ahead = escaped === undefined ? pending.length : -1;
     if (isInside && mayBreak && page.column + ahead > width && !isKey) {
       page.write(`${pending}\\`);
@@ -194,6 +194,6 @@ function escapeOf(character: string): string | undefined {
   return code <= 0xffff ? `\\u${hex.padStart(4, '0')}` : `\\U${hex.padStart(8, '0')}`;
 }
 
-/** Python orders texts by code points, not by the halves of pairs. */
+/** Sort key by code points, because Python does not sort by surrogate halves. */
 const codePoints = (text: string): string =>
   Array.from(text, (character) => (character.codePointAt(0) ?? 0).toString(16).padStart(6, '0')).join('');

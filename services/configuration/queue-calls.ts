@@ -1,4 +1,4 @@
-/** The questions about queues, answered. What is special about the queues of hosts is decided here. */
+/** Handlers of the queue calls. They apply the special rules of host queues. */
 import { createHash } from 'node:crypto';
 import { answer, type Route } from '@anneal/bus/route.ts';
 import * as contract from '@anneal/contracts/configuration.ts';
@@ -25,7 +25,7 @@ import { postLimit, refuseQueue } from './queue-limits.ts';
 import { resolveQueue, type QueueUse, type ResolvedQueue } from './queue-names.ts';
 import { deleteRequests, isReplaced, popRequest, purgeRequests, type SetAsideContext } from './set-aside.ts';
 
-/** A UUID that a repeat of the same question gives again. */
+/** A UUID derived from its parts, so that a repeated call gets the same one. */
 const derivedId = (...parts: readonly (string | number)[]): string => {
   const hex = createHash('sha256').update(parts.join(':')).digest('hex');
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
@@ -35,7 +35,7 @@ export function queueRoutes(context: HostMessageContext & SetAsideContext & Hand
   const { service, queues, collections } = context;
   const resolve = (question: { project: string; queue: string }, use: QueueUse): Promise<ResolvedQueue> =>
     resolveQueue(collections, { ...question, use });
-  /** Whoever takes the requests of a host as its agent would is taken for it. */
+  /** Records a contact: a client that claims from a host's request queue counts as that host's agent. */
   const contact = async (queue: ResolvedQueue): Promise<void> => {
     if (queue.host && queue.role === 'requests') await hearOf(context, queue.host);
   };
@@ -89,7 +89,7 @@ export function queueRoutes(context: HostMessageContext & SetAsideContext & Hand
     }),
     answer(service, contract.queueMessages, async ({ data }) => {
       const queue = await resolve(data, 'read');
-      // A look takes nothing away. The host's own look is a sign of life, and its time to answer begins.
+      // Reading removes no message. A read by the host itself counts as a contact and starts its time limit.
       if (data.host_id !== undefined && data.host_id === queue.host?.id) {
         await contact(queue);
         if (queue.role === 'requests') await noteLook(context, queue);
@@ -176,13 +176,13 @@ async function post(
   await refuseInvalid(context, queue.host, messages);
   const kept = messages.map((message) => ({ ...message, ttl: Math.max(message.ttl, context.responseKeepSeconds) }));
   const posted = await putMessages(context.queues, { queue, client_id, messages: kept });
-  // A hello first: the event of a host that is up carries its facts.
+  // Process a hello first, because the `up` event of a host carries its facts.
   await handlePosted(context, queue.host, posted);
   await hearOf(context, queue.host);
   await context.queues.wake(queue);
 }
 
-/** What an agent could not read would block the queue behind it. */
+/** Refuses messages that an agent cannot read, because such a message would block the queue behind it. */
 function refuseForeign(queue: ResolvedQueue, messages: readonly NewMessage[]): void {
   const mistakes = messages.flatMap(({ body }, index) => {
     const parsed = contract.hostRequestSchema.safeParse(body);
@@ -198,7 +198,7 @@ function refuseForeign(queue: ResolvedQueue, messages: readonly NewMessage[]): v
   throw new AnnealError('InvalidRequest', `Not taken into ${queue.name}: ${lines}`, { mistakes });
 }
 
-/** Dots are in the names of hosts' queues only; a queue that looks like one, but is none, is a typing error. */
+/** Refuses a name with a dot that is not a host's queue. Only hosts' queues have dots, so it is a typing error. */
 function named(queue: ResolvedQueue): ResolvedQueue {
   if (queue.host || !queue.name.includes('.')) return queue;
   throw new AnnealError(

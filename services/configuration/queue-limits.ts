@@ -1,9 +1,9 @@
 /**
- * How much users may keep in queues. The queues of hosts have no such limits: a config that was refused would be lost.
+ * Limits on users' queues. The queues of hosts have no such limits, because a refused config would be lost.
  *
- * Bytes are counted from the oldest message on: each message knows how many bytes its queue had taken before it, and the
- * queue knows how many it has taken. Nothing is counted down, so the count cannot drift. A queue whose newer messages are
- * deleted before its oldest one frees their bytes when the oldest one goes.
+ * Bytes are counted from the oldest message on: each message stores how many bytes its queue had received before it,
+ * and the queue stores how many it has received. The count never decreases, so it cannot drift. When newer messages are
+ * deleted before the oldest one, their bytes become free when the oldest one is removed.
  */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Collections, MessageDocument, QueueDocument } from './collections.ts';
@@ -15,17 +15,17 @@ interface Limit {
 }
 
 export interface QueueLimits {
-  /** Of one project; the queues of hosts do not count. */
+  /** Limit per project. The queues of hosts do not count. */
   readonly queues: Limit;
-  /** Of one queue. */
+  /** Limit per queue. */
   readonly messages: Limit;
   readonly bytes: Limit;
 }
 
-/** As in Zaqar: of all messages of one post together. */
+/** Limit on the bytes of all messages of one post, as in Zaqar. */
 export const postLimit = 256 * 1024;
 
-/** @throws AnnealError LimitReached, for a queue that is not there yet. */
+/** @throws AnnealError LimitReached, for a queue that does not exist yet. */
 export async function refuseQueue(
   { queues }: Pick<Collections, 'queues'>,
   { queues: limit }: QueueLimits,
@@ -55,7 +55,7 @@ export async function refuseMessages(
       `Queue ${queue.name} has ${there} ${what}; with ${added[what]} more it would exceed its ${most} (${setting}). Take or delete messages first.`,
     );
   };
-  // The numbers between the oldest message and the next one bound the count, and spare most posts from counting.
+  // The distance between the oldest and the next sequence number bounds the count, so most posts need not count.
   const atMost = queue.next - oldest.sequence;
   const bytes = (queue.bytes ?? 0) - (oldest.bytes_before ?? 0);
   const isNear = atMost + added.messages > limits.messages.most || bytes + added.bytes > limits.bytes.most;

@@ -1,6 +1,6 @@
 /**
- * Which queue a name means. A host's queues go by their full name, by `<hostname>.requests` and `.responses`, and by the
- * bare hostname, which means the requests for those who read and the responses for those who write.
+ * Resolves the name of a queue. A host's queues have their full name, `<hostname>.requests` or `.responses`, and the
+ * bare hostname, which means the requests queue for reading and the responses queue for writing.
  */
 import { hostRequestsQueue, hostResponsesQueue } from '@anneal/contracts/queues.ts';
 import type { Collections, HostDocument } from './collections.ts';
@@ -45,7 +45,7 @@ export async function resolveQueue(
   return { id: queueId(project, queue), project, name: queue, host: null, role: null };
 }
 
-/** By id, or the newest of that name. */
+/** Finds a host by id, or the newest host with that name. */
 export async function findHost(
   { hosts }: Pick<Collections, 'hosts'>,
   { project, host }: { project?: string | undefined; host: string },

@@ -1,9 +1,9 @@
 /**
- * Messages in their queues: put at the end, looked at, removed.
+ * Adds, reads and removes messages of queues.
  *
- * Q1 Messages of a queue are ordered by a sequence number that is handed out by compare-and-set on the queue.
- * Q2 A message that is put twice under one id is there once.
- * Q3 A message past its time to live is not there, whether or not it has been swept.
+ * Q1 Messages of a queue are ordered by a sequence number, which is assigned by compare-and-set on the queue.
+ * Q2 A message that is added twice under one id exists once.
+ * Q3 A message past its time to live is invisible, whether or not it has been swept.
  */
 import type { QueueMessage, QueueView } from '@anneal/contracts/configuration.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
@@ -21,11 +21,11 @@ export interface QueueContext {
   readonly lock: KeyedLock;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
-  /** Tells those who wait at the queue that there may be something to take. */
+  /** Wakes the clients that wait at the queue, because there may be a message to claim. */
   readonly wake: (queue: ResolvedQueue) => Promise<void>;
   /** Reports that the removal of another message made this one the first in the queue of a host. */
   readonly onFirst: (message: MessageDocument) => Promise<void>;
-  /** Of the queues of users. */
+  /** Limits of users' queues. */
   readonly limits: QueueLimits;
 }
 
@@ -45,14 +45,14 @@ const unclaimed = {
 } as const;
 const page = 100;
 
-/** Gives the messages as they now stand in the queue, those that were there already included. */
+/** Returns the messages as stored in the queue, including those that already existed. */
 export function putMessages(
   context: QueueContext,
   options: {
     queue: ResolvedQueue;
     client_id: string;
     messages: readonly NewMessage[];
-    /** Of the queues of users. */
+    /** Limits of users' queues. Absent for the queues of hosts. */
     limits?: QueueLimits | undefined;
   },
 ): Promise<MessageDocument[]> {
@@ -86,7 +86,7 @@ export function putMessages(
   });
 }
 
-/** Gives the queue as it was before. */
+/** Reserves sequence numbers. Returns the queue as it was before. */
 async function reserve(
   context: QueueContext,
   queue: ResolvedQueue,
@@ -124,7 +124,7 @@ export async function makeQueue(context: QueueContext, queue: ResolvedQueue, met
   }
 }
 
-/** The messages of a queue in order, page by page, without those whose time is over. */
+/** The messages of a queue in order, page by page, without expired ones. */
 export async function* messagesInOrder(
   context: QueueContext,
   queue: ResolvedQueue,
@@ -148,11 +148,11 @@ export async function* messagesInOrder(
 export const isClaimed = (message: MessageDocument, now: number): boolean =>
   message.claim_id !== null && message.claim_expires_at > now;
 
-/** Only the host itself sees the secrets in its requests while they wait. */
+/** True when secrets must be hidden: only the host itself sees the secrets in its waiting requests. */
 export const hidesSecrets = ({ host, role }: ResolvedQueue, asker: string | undefined): boolean =>
   role === 'requests' && asker !== host?.id;
 
-/** As it is handed out: secrets open unless they are hidden, ages in seconds. */
+/** The message as it is handed out: secrets open unless they are hidden, age in seconds. */
 export function shown(
   { secrets, now: clock }: QueueContext,
   message: MessageDocument,
@@ -209,7 +209,7 @@ export async function listMessages(
 
 const messageId = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** A marker is what a page gave, or the id of its last message; undefined for a message that is gone. */
+/** The position of a marker, which is that of a page or the id of its last message. Undefined for a removed message. */
 async function positionOf(
   context: QueueContext,
   queue: ResolvedQueue,
@@ -262,12 +262,12 @@ export async function removeMessages(
   await wakeNext(context, queue);
 }
 
-/** Removes whoever holds it: what it asked for is done, or nobody wants it any more. */
+/** Removes a message even when it is claimed, because its work is done or no longer needed. */
 export async function dropMessage(context: QueueContext, queue: ResolvedQueue, id: string): Promise<void> {
   if (await context.collections.messages.remove(id)) await wakeNext(context, queue);
 }
 
-/** In the queue of a host the removal of the first message makes the next one available. */
+/** Reports the new first message after a removal from the queue of a host. */
 async function wakeNext(context: QueueContext, queue: ResolvedQueue): Promise<void> {
   if (queue.role !== 'requests') return;
   const next = await firstMessage(context, queue);
@@ -281,7 +281,7 @@ export async function firstMessage(context: QueueContext, queue: ResolvedQueue):
   return undefined;
 }
 
-/** Takes messages away for good. The requests of a host are not popped like this: `set-aside.ts`. */
+/** Removes messages permanently. The requests of a host are popped by `set-aside.ts` instead. */
 export async function popMessages(context: QueueContext, queue: ResolvedQueue, count: number): Promise<QueueMessage[]> {
   const { messages } = context.collections;
   const popped: QueueMessage[] = [];
@@ -329,7 +329,7 @@ export async function purgeMessages(context: QueueContext, queue: ResolvedQueue)
   }
 }
 
-/** Takes away what nobody can see any more. */
+/** Removes expired messages. */
 export async function sweepMessages(context: QueueContext): Promise<void> {
   const { messages } = context.collections;
   for (;;) {

@@ -1,4 +1,4 @@
-/** What a start finds undone, and does: everything is read from the documents, nothing from the queues. */
+/** Completes unfinished work at a start. Reads everything from the documents and nothing from the queues. */
 import { abandonRuns, carryOut, settleDependents } from './run.ts';
 import { armSweep } from './due.ts';
 import { flushOutbox } from './outbox.ts';
@@ -7,7 +7,7 @@ import { handlePosted, type HostMessageContext } from './host-message.ts';
 
 export async function recover(context: HostMessageContext): Promise<void> {
   const { collections, service } = context;
-  // Answers that were taken and not acted on come first: what they answer need not be offered again.
+  // Process accepted answers first, so that the requests that they answer are not offered again.
   await handleWaiting(context);
   const deleting = await collections.hosts.find({ where: { status: 'deleting' } });
   for (const host of deleting) {
@@ -35,7 +35,9 @@ async function handleWaiting(context: HostMessageContext): Promise<void> {
   }
 }
 
-/** Every run in progress is in the queue of its host, with its deadline set; what no longer has to wait does not. */
+/**
+ * Restores the queue message and the deadline of every run in progress, and releases runs that need not wait any more.
+ */
 async function resumeRuns(context: HostMessageContext): Promise<void> {
   const { resources } = context.collections;
   const running = await resources.find({ where: { status: 'IN_PROGRESS' } });

@@ -1,4 +1,4 @@
-/** What a host may post to its responses queue, in whichever of the accepted forms. Pure. */
+/** Reads the messages that a host may post to its responses queue, in all accepted forms. Pure. */
 import {
   hostHelloSchema,
   hostProgressSchema,
@@ -13,7 +13,7 @@ import type { z } from 'zod';
 
 export type HostMessage =
   | { readonly kind: 'response'; readonly response: HostResponse }
-  /** Heat-agents’ form without an id: it answers the one request that is outstanding. */
+  /** Heat-agents’ form without an id: it answers the one outstanding request. */
   | { readonly kind: 'anonymous response'; readonly response: Omit<HostResponse, 'id'> }
   | { readonly kind: 'progress'; readonly progress: HostProgress }
   | { readonly kind: 'hello'; readonly hello: HostHello };

@@ -1,4 +1,4 @@
-/** The one timer of a run: when it fails unless its host does something first. */
+/** The single timer of a run. The run fails when it comes due, unless the host acts first. */
 import type { HostRequest } from '@anneal/contracts/configuration.ts';
 import type { Timers } from '@anneal/store/timers.ts';
 import type { MessageDocument } from './collections.ts';
@@ -19,7 +19,7 @@ export function requestIn(message: MessageDocument): HostRequest | undefined {
   return request.id === message.id ? request : undefined;
 }
 
-/** From now on the host can take it. */
+/** Starts the limit on waiting, because from now on the host can take the request. */
 export async function limitWait(context: RunTimerContext, message: MessageDocument, now: number): Promise<void> {
   const request = requestIn(message);
   if (!request || message.taken_at !== undefined) return;
@@ -27,7 +27,7 @@ export async function limitWait(context: RunTimerContext, message: MessageDocume
   await context.timers().set([timerOf(message.id, dueAt)]);
 }
 
-/** The time limit of a request that its host took; nothing for a message that a user posted. */
+/** The time limit of a request that its host took. Empty for a message that a user posted. */
 export function limitAnswer(message: MessageDocument): ReturnType<typeof timerOf>[] {
   const request = requestIn(message);
   if (!request || message.taken_at === undefined) return [];

@@ -1,13 +1,14 @@
 /**
  * Runs: one config on one host, from the request in the queue of the host to its answer.
  *
- * States of a deployment: IN_PROGRESS from the moment its request is recorded (it waits for those it depends on, then
- * in the queue of its host, then runs; `time-limit.ts` has the limit of each phase); COMPLETE, FAILED or SKIPPED once that is known; each of the three is left only by
- * a new request for the resource, which makes a new run.
+ * States of a deployment: IN_PROGRESS from the moment its request is recorded (it waits for the deployments it depends
+ * on, then in the queue of its host, then runs; `time-limit.ts` has the limit of each phase); COMPLETE, FAILED or
+ * SKIPPED when it has ended. Only a new request for the resource, which creates a new run, leaves one of these three.
  *
  * R1 A run has an id of its own, derived from resource and fence; only the answer to the latest run has an effect.
- * R2 The document changes first; queue, timer and what is said to others follow from it, and are made good after a crash.
- * R3 A run ends at most once: by its answer, by its deadline, by its host's end, or by what it depends on.
+ * R2 The document changes first. Queue, timer, responses and events follow from it, and are completed after a crash.
+ * R3 A run ends at most once: by its answer, its deadline, the deletion of its host, or a deployment that it depends
+ *    on.
  */
 import type { HostProgress, HostResponse } from '@anneal/contracts/configuration.ts';
 import { AnnealError, toFailure, type Failure } from '@anneal/contracts/errors.ts';
@@ -31,10 +32,10 @@ export interface RunContext extends RunTimerContext {
   readonly queues: QueueContext;
 }
 
-/** Its message outlives the deadline by this much, so that the deadline is what ends it. */
+/** How long a message outlives the deadline, so that the deadline ends the run and not the expiry of the message. */
 const messageGraceSeconds = 120;
 
-/** Makes queue, timer and messages follow the document. Harmless to repeat. */
+/** Brings queue, timer and messages in line with the document. Harmless to repeat. */
 export async function carryOut(context: RunContext, document: ResourceDocument): Promise<void> {
   const { deployment, run_id } = document;
   if (deployment?.status === 'IN_PROGRESS' && run_id !== null) {
@@ -75,8 +76,8 @@ export async function offer(context: RunContext, deployment: DeploymentState): P
 }
 
 /**
- * Takes a superseded or ended run out of the queue of its host. A script that runs is left alone: cutting it in the middle
- * of its work would leave the host half configured. The next request waits until it ends, at its own limit at the latest.
+ * Removes a superseded or ended run from the queue of its host. A running script is not stopped, because that could
+ * leave the host half configured. The next request waits until the script ends, at its own limit at the latest.
  */
 export async function withdraw(
   context: RunContext,
@@ -115,7 +116,7 @@ export async function end(
     const document = await byRun(context, runId);
     const before = document?.deployment;
     if (!document || before?.status !== 'IN_PROGRESS') {
-      // A repeat: what the first one may not have got round to is made good.
+      // A repeat: complete the steps that the first attempt may have missed.
       if (document?.unsent) await flushOutbox(context.service, context.collections.resources, document);
       if (document) await settleDependents(context, document);
       return false;
@@ -167,7 +168,7 @@ function endedDocument(
     stepOf[ending.status],
     document.version + 1,
   );
-  // Where nobody waits for the host, the request was answered when it was queued.
+  // If the engine does not wait for the host, the request was answered when it was queued.
   if (document.response) return ended;
   const attributes = attributesOf(deployment);
   return ending.failure
@@ -175,7 +176,7 @@ function endedDocument(
     : respond(context, ended, { status: 'complete', attributes });
 }
 
-/** The host answered. A late, repeated or unknown answer changes nothing. */
+/** Ends a run with the answer of its host. A late, repeated or unknown answer changes nothing. */
 export async function answerRun(context: RunContext, host: HostDocument, response: HostResponse): Promise<boolean> {
   const ended = await end(context, response.id, (deployment, document) => {
     if (deployment.host_id !== host.id) return undefined;
@@ -194,7 +195,7 @@ export async function answerRun(context: RunContext, host: HostDocument, respons
       },
     };
   });
-  // Also of a run that nobody waits for any more: the host is done with it, so it must not stay at the head.
+  // Also remove the request of an obsolete run from the head of the queue, because the host is done with it.
   if (!ended) {
     const document = await byRun(context, response.id);
     const found = await judge(context, host, { id: response.id, response, document });
@@ -204,7 +205,7 @@ export async function answerRun(context: RunContext, host: HostDocument, respons
   return ended;
 }
 
-/** What the host is done with must not stay first in its queue. The queue of another host is not its business. */
+/** Removes a request that the host has finished from its own queue. Never touches the queue of another host. */
 async function dropOwn(context: RunContext, host: HostDocument, id: string): Promise<void> {
   const queue = hostQueue(host, 'requests');
   const message = await context.collections.messages.get(id);
@@ -246,7 +247,10 @@ export async function noteProgress(context: RunContext, host: HostDocument, prog
   }
 }
 
-/** Its host is being deleted: nobody will answer. A DELETE has nothing left to undo. */
+/**
+ * Ends the runs of a host that is being deleted, because no answer will come. A DELETE completes: nothing is left to
+ * undo.
+ */
 export async function abandonRuns(context: RunContext, host: HostDocument): Promise<void> {
   const waiting = await context.collections.resources.find({ where: { host_id: host.id, status: 'IN_PROGRESS' } });
   for (const { run_id } of waiting) {
@@ -265,7 +269,7 @@ export async function abandonRuns(context: RunContext, host: HostDocument): Prom
   }
 }
 
-/** Those in the same stack that depend on what has just ended: offered to their host, or skipped. */
+/** Offers or skips the deployments in the same stack that depend on the deployment that has just ended. */
 export async function settleDependents(context: RunContext, ended: ResourceDocument): Promise<void> {
   const { status } = ended;
   if (status === null || status === 'IN_PROGRESS') return;

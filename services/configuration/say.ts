@@ -1,4 +1,4 @@
-/** What a document says to others: written into its outbox, and sent from there. */
+/** Appends responses and events to a document's outbox. */
 import { deploymentEvent } from '@anneal/contracts/events.ts';
 import { resourceResponse, type ResourceResponse } from '@anneal/contracts/resource.ts';
 import type { ServiceContext } from '@anneal/runtime/service.ts';
@@ -9,7 +9,7 @@ interface SayContext {
   readonly service: Pick<ServiceContext, 'mint'>;
 }
 
-/** The last word to whoever asked, and the document as it says it. */
+/** Adds the response to the request that the document works on. Returns the changed document. */
 export function respond(
   { service }: SayContext,
   document: Draft<ResourceDocument>,
@@ -27,7 +27,7 @@ export function respond(
   const queue = document.asker.replyto;
   const next = last ? { ...document, response: full } : document;
   if (queue === undefined) return next;
-  // One id for each thing that is reported: a host that starts a config is not a repeat of its waiting.
+  // Each reported step has its own id, so that "started" does not look like a repeat of "queued".
   const part = last ? '' : document.deployment?.started_at ? ':started' : ':queued';
   const message = service.mint(resourceResponse, {
     id: `${document.asker.id}:${response.status}${part}`,
@@ -38,7 +38,7 @@ export function respond(
   return { ...next, outbox: [...next.outbox, { queue, message }], unsent: true };
 }
 
-/** Adds the event of a step of the deployment; `version` is the one that the document is about to have. */
+/** Adds the event of a step of the deployment. `version` is the version that the document is about to get. */
 export function tell(
   { service }: SayContext,
   document: Draft<ResourceDocument>,

@@ -1,4 +1,4 @@
-/** The configuration service: hosts, their queues, and the deployments that go through them. */
+/** The configuration service: hosts, their queues, and the deployments on hosts. */
 import { answer, on, route } from '@anneal/bus/route.ts';
 import {
   configList,
@@ -123,7 +123,7 @@ export const configurationService = defineService({
   },
 });
 
-/** Those who wait over HTTP may wait under any of the names of the queue of a host. */
+/** Wakes the HTTP clients that wait at a queue, under each name that the queue of a host has. */
 async function wake(
   service: ServiceContext,
   queue: { project: string; name: string; host: { id: string; name: string } | null; role: string | null },

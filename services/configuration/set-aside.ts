@@ -1,10 +1,10 @@
 /**
- * What Zaqar's verbs that take messages away do to the requests of a host: none loses one.
+ * Applies Zaqar's pop, delete and purge to the requests of a host without losing a request.
  *
- * S1 A request that a deployment waits for stays until it is answered or fails. A pop, a deletion or a purge sets it aside as
- *    a claim does, and it is offered again when the lease ends.
- * S2 The order stays: only the first request can be set aside, those behind it are offered in their turn.
- * S3 A message that a user posted, and that no deployment waits for, is deleted when its deletion is asked for.
+ * S1 A request that a deployment waits for stays until it is answered or fails. A pop, a deletion or a purge sets it
+ *    aside as a claim does, and it is offered again when the lease ends.
+ * S2 The order stays: only the first request can be set aside. Later requests are offered in their turn.
+ * S3 A message that a user posted, and that no deployment waits for, is deleted on request.
  */
 import { claimMessages } from './claim.ts';
 import type { MessageDocument } from './collections.ts';
@@ -16,7 +16,7 @@ export interface SetAsideContext extends RunContext {
   readonly popLeaseSeconds: number;
 }
 
-/** True for a request that was taken, and whose deployment has another run by now. */
+/** True when the run of a request has ended, or its deployment has another run by now. */
 export async function isReplaced(context: RunContext, message: MessageDocument): Promise<boolean> {
   const document = await byRun(context, message.id);
   if (document) return document.deployment?.status !== 'IN_PROGRESS';
@@ -28,7 +28,7 @@ export async function isReplaced(context: RunContext, message: MessageDocument):
 const isWanted = async (context: RunContext, message: MessageDocument): Promise<boolean> =>
   (await byRun(context, message.id))?.deployment?.status === 'IN_PROGRESS';
 
-/** The first request of a host, which is set aside; nothing while it is set aside or claimed already. */
+/** Sets the first request of a host aside and returns it. Undefined while it is already set aside or claimed. */
 export async function popRequest(
   context: SetAsideContext,
   queue: ResolvedQueue,
@@ -67,7 +67,7 @@ export async function deleteRequests(
   return head && setAside(context, head);
 }
 
-/** Removes what no deployment waits for, and sets the first of the others aside. */
+/** Removes the messages that no deployment waits for, and sets the first of the others aside. */
 export async function purgeRequests(
   context: SetAsideContext,
   queue: ResolvedQueue,

@@ -1,4 +1,4 @@
-/** Signals from outside to a deployment: heat-agents' way of answering through the API of stacks. */
+/** External signals to a deployment, by which heat-agents answer through the stack API. */
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import { AnnealError, toFailure } from '@anneal/contracts/errors.ts';
 import { resourceResponse, type ResourceResponse, type resourceSignalSchema } from '@anneal/contracts/resource.ts';
@@ -35,7 +35,7 @@ export async function handleSignal(context: RunContext, message: Signal): Promis
 async function take(context: RunContext, { data }: Signal): Promise<Pick<ResourceResponse, 'status' | 'error'>> {
   const document = await context.collections.resources.get(data.resource.id);
   const { deployment, run_id } = document ?? {};
-  // As in Heat: what nobody waits for is taken and changes nothing.
+  // As in Heat, a signal to a deployment that is not in progress is accepted and changes nothing.
   if (deployment?.status !== 'IN_PROGRESS' || run_id == null) return { status: 'complete' };
   const read = readHostMessage(data.signal);
   if (!read.ok || (read.message.kind !== 'response' && read.message.kind !== 'anonymous response')) {

@@ -3,7 +3,8 @@ import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 
 /**
- * Each map whose only key is `key` stands for the input that it names. What is not given is null, or with `strict` refused.
+ * Replaces each map whose only key is `key` with the value of the input that it names. A missing input becomes null, or
+ * is refused with `strict`.
  *
  * @throws AnnealError InvalidRequest that names the inputs that are missing
  */

@@ -1,11 +1,11 @@
 /**
- * How long a run may wait and how long it may take. Pure.
+ * Time limits for the waiting and the running of a run. Pure.
  *
  * | phase | limit | counted from |
  * | --- | --- | --- |
  * | waits for other deployments, or behind others in the queue of its host | that of the stack's action | – |
  * | first in the queue of its host | `options.queue_timeout` | becoming the first |
- * | taken by the host | `options.timeout` | its start, or its being taken while no start is reported |
+ * | taken by the host | `options.timeout` | its start, or when it was taken while no start is reported |
  *
  * The limit of the stack's action ends every phase.
  */
@@ -13,7 +13,7 @@ import type { HostRequest } from '@anneal/contracts/configuration.ts';
 import { AnnealError, type Mistake } from '@anneal/contracts/errors.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 
-/** Longer limits are typing errors; a timer could not hold them either. */
+/** The longest limit. A longer one is a typing error, and a timer could not hold it. */
 const mostSeconds = 30 * 86_400;
 
 const secondsOf = (value: Json | undefined): number | undefined => {
@@ -44,7 +44,7 @@ export const runSeconds = (options: JsonObject, fallbackMs: number): number =>
 export const queueMs = (options: JsonObject, fallbackMs: number): number =>
   (secondsOf(options.queue_timeout) ?? fallbackMs / 1000) * 1000;
 
-/** The host ends a script at its limit; its answer gets this much time to arrive. */
+/** Extra time for the answer to arrive after the host ended a script at its limit. */
 const answerMs = (runMs: number): number => Math.min(30_000, runMs);
 
 /** When a run that began at `from` fails without an answer. */
@@ -57,7 +57,7 @@ export function answerDueAt(request: Pick<HostRequest, 'timeout'>, from: number,
 /** The request as a host receives it now: how long it may run from here, in seconds and as a time. */
 export function handedOut(request: HostRequest, at: { now: number; takenAt: number }): HostRequest {
   const latest = Date.parse(request.deadline);
-  // A little before the stack's own limit, so that the output still arrives.
+  // End a little before the stack's own limit, so that the output still arrives.
   const before = latest - Math.min(10_000, Math.max(0, (latest - at.now) * 0.1));
   const end = request.timeout === undefined ? before : Math.min(before, at.takenAt + request.timeout * 1000);
   const leftMs = Math.max(1000, end - at.now);

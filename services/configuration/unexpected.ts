@@ -1,9 +1,9 @@
 /**
- * Answers that change nothing, because no run waits for them: counted with their host, and reported as events.
+ * Answers that change nothing, because no run waits for them. They are counted at their host and reported as events.
  *
- * U1 An answer that repeats what was taken is no news: agents resend until they know that they were heard.
- * U2 A flood of them costs one document of a bounded size, and a bounded number of events a minute; alarms have a share of
- *    their own, so that no flood hides them.
+ * U1 A repeat of an accepted answer is not reported, because agents resend until the server confirms.
+ * U2 A flood of them costs one document of a bounded size, and a bounded number of events a minute. Alarms have a
+ *    separate share, so that no flood hides them.
  */
 import type { HostResponse, UnexpectedAnswer } from '@anneal/contracts/configuration.ts';
 import { hostEvent } from '@anneal/contracts/events.ts';
@@ -13,14 +13,14 @@ import { keptOutputs } from './outcome.ts';
 import { hostQueue } from './queue-names.ts';
 import type { RunContext } from './run.ts';
 
-/** Of alarms, and of the others. */
+/** The most entries that are kept, separately for alarms and for other answers. */
 const mostKept = 10;
 const mostEventsAMinute = 10;
 const longestId = 100;
 
 type Found = Pick<UnexpectedAnswer, 'kind' | 'reason' | 'deployment' | 'deployment_id'>;
 
-/** What is wrong with an answer, or with a report of progress, that no run of this host waits for. */
+/** Explains why no run of this host waits for an answer or a progress report. */
 export async function judge(
   context: RunContext,
   host: HostDocument,
@@ -28,7 +28,7 @@ export async function judge(
 ): Promise<Found | undefined> {
   const { id, response, document } = said;
   if (document?.deployment) {
-    // Names of another project are not this host's business.
+    // Do not reveal names of another project to this host.
     const named =
       document.project === host.project
         ? { deployment: document.deployment.name, deployment_id: document.id }
@@ -44,7 +44,7 @@ export async function judge(
   const { deployment_id } = message.body as { deployment_id?: unknown };
   const current =
     typeof deployment_id === 'string' ? await context.collections.resources.get(deployment_id) : undefined;
-  // A message that a user posted has no deployment: nothing was expected of its answer.
+  // A message that a user posted has no deployment, so its answer is not unexpected.
   if (!current?.deployment || !response) return undefined;
   return {
     kind: 'replaced',
@@ -62,7 +62,7 @@ function judgeKnown(
   response: HostResponse | undefined,
 ): Pick<Found, 'kind' | 'reason'> | undefined {
   if (deployment.host_id !== host.id) return { kind: 'foreign', reason: 'the run belongs to another host' };
-  // A report of progress may well arrive after the answer.
+  // A progress report may arrive after the answer.
   if (deployment.status === 'IN_PROGRESS' || !response) return undefined;
   if (deployment.status_code === null) {
     return { kind: 'late', reason: `the run had ended: ${deployment.reason.slice(0, 300)}` };
@@ -142,7 +142,7 @@ export async function noteUnexpected(
   }
 }
 
-/** U2: the newest of each sort; the same again is counted where it is. */
+/** U2: keeps the newest of each kind, and counts a repeat in its existing entry. */
 function counted(
   known: readonly UnexpectedAnswer[],
   entry: UnexpectedAnswer,
