@@ -5,7 +5,7 @@ import { Acks } from './acks.ts';
 const messageOf = (deliveryTag: number): Message => ({ fields: { deliveryTag } }) as Message;
 const turn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
 
-/** A channel that writes down what it is told: `3+` covers all up to 3. */
+/** A channel that records its acknowledgements: `3+` covers all up to 3. */
 function consumerOf(delivered: number) {
   const frames: string[] = [];
   const inHand = new Map(Array.from({ length: delivered }, (_, n) => [n + 1, messageOf(n + 1)]));

@@ -1,9 +1,9 @@
 /**
- * Acknowledgements of one channel, those of one turn of the event loop together: the broker writes each that it gets to the
- * log of a quorum queue.
+ * Acknowledgements of one channel, combined per turn of the event loop, because the broker writes each acknowledgement
+ * that it gets to the log of a quorum queue.
  *
- * A1 What is still in hand is never covered by the acknowledgement of what came after it.
- * A2 They are with the driver before anything that is done in a later turn, and after `flush`.
+ * A1 An acknowledgement never covers an earlier message that is still in hand.
+ * A2 The driver has the acknowledgements before anything that is done in a later turn, and after `flush`.
  */
 import type { Channel, Message } from 'amqplib';
 
@@ -17,7 +17,7 @@ export class Acks {
     this.#oldestInHand = options.oldestInHand;
   }
 
-  /** It is in hand no longer. */
+  /** Called when the message is no longer in hand. */
   add(message: Message): void {
     if (this.#done.push(message) === 1) process.nextTick(() => this.flush());
   }
@@ -38,10 +38,10 @@ export class Acks {
       if (last) this.#channel.ack(last, done.length > single.length + 1);
       for (const message of single) this.#channel.ack(message);
     } catch {
-      // The channel has ended: the broker gives them out again.
+      // The channel has ended: the broker delivers the messages again.
     }
   }
 }
 
-/** Counted by the broker, in the order of delivery. */
+/** The delivery tag, which the broker counts in the order of delivery. */
 const tagOf = ({ fields }: Message): number => fields.deliveryTag;

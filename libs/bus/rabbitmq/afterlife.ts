@@ -1,4 +1,6 @@
-/** What becomes of a message that leaves its place in the queue, before it is acknowledged, however long broker or store are away. */
+/**
+ * Stores a retry or a dead letter before the message is acknowledged, however long the broker or the store are away.
+ */
 import type { BusLog } from '../broker.ts';
 import type { Graveyard } from './dead-letters.ts';
 import { reasonOf } from './link.ts';
@@ -10,7 +12,9 @@ const againMs = 500;
 export function createAfterlife(parts: {
   retries: Retries;
   graveyard: Graveyard;
-  /** A listener without a group has no queue to which a dead letter could be replayed; the log has the error. */
+  /**
+   * False for a listener without a group: it has no queue for replaying a dead letter, so only the log has the error.
+   */
   durable: boolean;
   isOpen: () => boolean;
   log: BusLog;

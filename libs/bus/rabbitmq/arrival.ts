@@ -1,15 +1,15 @@
-/** A delivery of the broker, read: which attempt it is, and what happened in those before. Pure. */
+/** Reads a delivery of the broker: the number of its attempt, and the history of those before. Pure. */
 import type { Message } from 'amqplib';
 import { headers } from './names.ts';
 import type { HistoryEntry, Note } from './notes.ts';
 
 export interface Arrival {
   readonly message: Message;
-  /** Names its note. Undefined for what a foreign program sent without an id. */
+  /** Names its note. Undefined for a message that a foreign program sent without an id. */
   readonly key: string | undefined;
-  /** The same for all attempts at a message, and for what a killed broker made two of. */
+  /** The same for all attempts of a message, and for the duplicates that a killed broker made. */
   readonly grave: string | undefined;
-  /** How often the broker gave it to someone before, as far as it says. */
+  /** How often the broker delivered it before, as far as the broker reports it. */
   readonly takenBefore: number;
   readonly subject: string | undefined;
   readonly sentAt: number | undefined;
@@ -18,7 +18,7 @@ export interface Arrival {
 
 export interface Standing {
   readonly attempt: number;
-  /** Of the attempts before. */
+  /** History of the earlier attempts. */
   readonly history: readonly HistoryEntry[];
 }
 
@@ -43,7 +43,7 @@ export function arrivalOf(queue: string, message: Message): Arrival {
   };
 }
 
-/** Attempts that nobody could write down, because their process died in them, are in the history all the same. */
+/** The history includes attempts that were not recorded because their process died in them. */
 export function standingOf(
   arrival: Arrival,
   note: Pick<Note, 'attempts' | 'taken' | 'history'> | undefined,

@@ -1,6 +1,7 @@
 /**
- * RabbitMQ behind the port. One connection sends and one consumes, so that a broker which stops taking messages still takes
- * acknowledgements. Queues are quorum queues; dead letters, notes on attempts and the list of queues are in the store.
+ * RabbitMQ behind the port. One connection sends and one consumes, so that a broker that stops taking messages still
+ * takes acknowledgements. Queues are quorum queues; the store holds dead letters, notes on attempts and the list of
+ * queues.
  */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Store } from '@anneal/store/port.ts';
@@ -136,7 +137,7 @@ export class RabbitmqBroker implements Broker {
       resend: ({ queue, subject, content }) => broker.#resend({ queue, subject, content }),
     });
     const asker = new Asker(consuming);
-    // The inbox goes with its connection: the broker knows which of them are left.
+    // The inbox is removed with its connection, so the broker knows which processes are still connected.
     const isGone = (id: string): Promise<boolean> =>
       asker
         .ask((channel) => channel.checkQueue(id), checkMs)

@@ -1,6 +1,6 @@
 /**
- * A channel for questions to the broker: declarations, counts, single messages. A refused one costs the channel, so they
- * run one after another, and the next one gets a new channel.
+ * A channel for questions to the broker: declarations, counts, single messages. A refusal closes the channel, so
+ * questions run one after another, and the next question opens a new channel.
  */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Channel } from 'amqplib';
@@ -20,7 +20,7 @@ export class Asker {
     this.#link = link;
   }
 
-  /** @throws AnnealError Unavailable when the broker is gone; what the broker refuses as it says it. */
+  /** @throws AnnealError Unavailable when the broker is away; a refusal as the broker sends it. */
   ask<T>(question: (channel: Channel) => Promise<T>, waitMs = answerMs): Promise<T> {
     const turn = this.#last.then(() => this.#ask(question, waitMs));
     this.#last = turn.catch(() => undefined);
@@ -40,7 +40,7 @@ export class Asker {
         return await within(question(await this.#open()), deadline - performance.now());
       } catch (error) {
         const { code } = error as { code?: unknown };
-        // 404, 405, 406: said to this question. Anything else is the connection's trouble, and passes.
+        // 404, 405 and 406 answer this question. Any other error belongs to the connection, and passes.
         if (code === 404 || code === 405 || code === 406) throw error;
         this.#channel = undefined;
         if (performance.now() + pollMs > deadline) {

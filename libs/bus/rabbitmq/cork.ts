@@ -1,11 +1,11 @@
 /**
- * What is written within one turn of the event loop leaves in one system call. The driver writes each frame by itself, and
- * that was a quarter of all processor time of a busy process.
+ * Sends everything that is written within one turn of the event loop in one system call. The driver writes each frame
+ * separately, which took a quarter of the processor time of a busy process.
  */
 import type { Connection } from 'amqplib';
 import type { Duplex } from 'node:stream';
 
-/** The driver does not declare its stream. Without it all works, slower. */
+/** The driver does not declare its stream. Without the stream everything works, but slower. */
 export function corkWrites(connection: Connection & { readonly stream?: Duplex }): void {
   const { stream } = connection;
   if (!stream) return;
@@ -19,7 +19,7 @@ export function corkWrites(connection: Connection & { readonly stream?: Duplex }
     if (!corked) {
       corked = true;
       stream.cork();
-      // The driver hands over all that its channels have in one go, and ticks come after it.
+      // The driver writes everything from its channels in one go, and ticks come after it.
       process.nextTick(release);
     }
     return write(...given);

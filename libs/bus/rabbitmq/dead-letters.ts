@@ -1,6 +1,6 @@
 /**
- * Dead letters are documents: they are listed, shown and replayed by id, which no queue can. A message is acknowledged only
- * after its document is durable, so that it is in the queue or among the dead, and at worst in both.
+ * Dead letters are documents, because operators list, show and replay them by id, which no queue can. A message is
+ * acknowledged only after its document is durable. So it is in the queue or a dead letter, and at worst both.
  */
 import type { Failure } from '@anneal/contracts/errors.ts';
 import type { Collection, Document, IndexValue, Store } from '@anneal/store/port.ts';
@@ -9,9 +9,9 @@ import type { HistoryEntry } from './notes.ts';
 
 interface Dead extends Document {
   readonly queue: string;
-  /** Again the id: what an index by queue is ordered by. */
+  /** The id again, which orders an index by queue. */
   readonly place: string;
-  /** Of the message: a consumer that died between document and acknowledgement buries it again, in the same grave. */
+  /** Of the message. A consumer that dies between document and acknowledgement stores the same document again. */
   readonly grave: string;
   readonly subject: string | null;
   readonly diedAt: string;
@@ -23,7 +23,7 @@ interface Dead extends Document {
 }
 
 export interface Burial {
-  /** In the order of death. */
+  /** Ids are in the order of death. */
   readonly id: string;
   readonly queue: string;
   readonly key: string | undefined;

@@ -1,12 +1,12 @@
 /**
- * Queues are made here, and are there for good when it says so.
+ * Declares queues, and resolves when the broker has recorded them for good.
  *
- * RabbitMQ before 4.0 writes down which quorum queues it has half a second late. Killed before that, it comes back with an
- * empty queue in place of the newest one: without a leader, it takes nothing ever again, and what was confirmed to it is
- * gone. Making one more quorum queue makes it write down all the earlier ones. Hence
+ * RabbitMQ before 4.0 records new quorum queues half a second late. When it is killed before that, it restarts with an
+ * empty queue in place of the newest one. That queue has no leader and never accepts a message again, and messages that
+ * were confirmed to it are lost. Declaring one more quorum queue makes the broker record all earlier ones. Hence:
  *
- * D1 nothing is sent to a queue before another one was made after it, while the same connection lasted;
- * D2 a queue that is not known to be written down, and does not answer, was never sent to: it is made anew.
+ * D1 Nothing is sent to a queue before another one was declared after it, while the same connection lasted.
+ * D2 A queue that is not known to be recorded, and does not answer, has never received a message: it is recreated.
  */
 import { randomUUID } from 'node:crypto';
 import type { Channel, Options, Replies } from 'amqplib';
@@ -17,9 +17,9 @@ import type { Names } from './names.ts';
 import type { Written } from './written.ts';
 
 const firstPromptVersion = 4;
-/** A queue with a leader answers in milliseconds, and within this when the broker has much to do. */
+/** A queue with a leader answers in milliseconds, and within this time on a busy broker. */
 const answerMs = 8000;
-/** The broker itself waits five seconds for a queue without a leader before it removes it by force. */
+/** The broker itself waits five seconds for a queue without a leader before it forces the removal. */
 const removeMs = 30_000;
 
 interface Parts {
@@ -32,14 +32,14 @@ interface Parts {
 
 export class Declarer {
   readonly #parts: Parts;
-  /** The next one that is made for those before it. */
+  /** The next queue that is declared to record the earlier ones. */
   #next: Promise<void> | undefined;
 
   constructor(parts: Parts) {
     this.#parts = parts;
   }
 
-  /** @param name at the broker. */
+  /** @param name the name at the broker. */
   async make(name: string, options: Options.AssertQueue): Promise<void> {
     const { link, asker, written, log } = this.#parts;
     const { 'x-queue-type': type } = options.arguments as Record<string, unknown>;
@@ -53,7 +53,7 @@ export class Declarer {
       if (!isThere) await written.remove(name);
       const { messageCount } = await this.#assert(name, options);
       if (isThere && (await written.has(name))) return;
-      // One without a leader shows no messages.
+      // A queue without a leader shows no messages.
       if (messageCount === 0 && !(await this.#answers(name)) && !(await written.has(name))) {
         if (link.model !== model) continue;
         log.warn({ queue: name }, 'A queue was being made when the broker was killed; it is made anew.');
@@ -73,7 +73,7 @@ export class Declarer {
       return await asker.ask((channel) => channel.assertQueue(name, options));
     } catch (error) {
       if ((error as { code?: unknown }).code !== 406) throw error;
-      // Somebody made it otherwise. It is used as it is.
+      // Declared otherwise, by an operator or a foreign program. It is used as it is.
       log.warn({ queue: name, reason: reasonOf(error) }, 'A queue has other arguments than ours.');
       return asker.ask((channel) => channel.checkQueue(name));
     }
@@ -94,7 +94,7 @@ export class Declarer {
     return typeof version !== 'string' || Number.parseInt(version, 10) < firstPromptVersion;
   }
 
-  /** To be refused is an answer; only silence is none. */
+  /** A refusal is an answer too; only silence is none. */
   async #answers(name: string): Promise<boolean> {
     const channel = await this.#parts.link.model?.createChannel().catch(() => undefined);
     if (!channel) return false;
@@ -117,7 +117,10 @@ export class Declarer {
     if (message !== false) channel.nack(message);
   }
 
-  /** Questions to the broker run one after another: all that are asked before it begins share one. */
+  /**
+   * Declares and removes one more queue, so that the broker records the earlier ones. All callers before it begins
+   * share it.
+   */
   #writeDown(): Promise<void> {
     const { asker, names } = this.#parts;
     this.#next ??= asker.ask(async (channel) => {

@@ -1,4 +1,4 @@
-/** Where the answers to this process arrive: a queue that is its own and goes with its connection. */
+/** The queue for answers to this process. It belongs to the process alone and is removed with its connection. */
 import type { ChannelModel } from 'amqplib';
 import type { Link, LinkUser } from './link.ts';
 
@@ -28,7 +28,7 @@ export class Inbox implements LinkUser {
     void this.#open(model);
   }
 
-  /** What was asked is answered into nothing; its deadline tells the asker. */
+  /** Answers to open questions are lost; the deadline ends each question. */
   down(): void {}
 
   async #open(model: ChannelModel): Promise<void> {
@@ -42,7 +42,7 @@ export class Inbox implements LinkUser {
         this.#ready.resolve();
         return;
       } catch {
-        // The queue may still belong to the connection that was lost, until the broker knows that it is.
+        // The queue may still belong to the lost connection, until the broker notices the loss.
         await new Promise((resolve) => void setTimeout(resolve, againMs));
       }
     }

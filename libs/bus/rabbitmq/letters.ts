@@ -1,4 +1,4 @@
-/** What is sent, as the publisher takes it: where it goes, its bytes, and our own headers. */
+/** Messages in the form that the publisher takes: destination, bytes, and our own headers. */
 import { randomUUID } from 'node:crypto';
 import { contentType, type Packet } from '../broker.ts';
 import { headers, type Names } from './names.ts';
@@ -8,10 +8,15 @@ export class Letters {
   readonly #names: Names;
   readonly #now: () => Date;
   readonly #declare: (queue: string) => Promise<void>;
-  /** Of this process. Its letters are counted: random bytes for each would cost more than all the rest here. */
+  /**
+   * Unique to this process. Its letters are numbered, because random bytes for each would cost more than all the rest
+   * here.
+   */
   readonly #own = randomUUID();
   #count = 0;
-  /** Shared by what is sent in one millisecond: the driver makes a prototype of it, which is dear for each new object. */
+  /**
+   * Shared by all letters of one millisecond: the driver makes a prototype of it, which is slow for each new object.
+   */
   #plain: Readonly<Record<string, unknown>> = {};
 
   constructor(parts: { names: Names; now: () => Date; declare: (queue: string) => Promise<void> }) {
@@ -20,7 +25,7 @@ export class Letters {
     this.#declare = parts.declare;
   }
 
-  /** Only events are in order by their subject: what comes back into the queue of a group has to bring it along. */
+  /** Only events are ordered by subject: a message that returns to the queue of a group has to carry its subject. */
   to(queue: string, { bytes }: Pick<Packet, 'bytes'>, subject?: string): Letter {
     return {
       exchange: '',
@@ -42,7 +47,7 @@ export class Letters {
       exchange: this.#names.events,
       key: packet.type,
       content: contentOf(packet.bytes),
-      // Listeners know an event by the id of its CloudEvent.
+      // Listeners identify an event by the id of its CloudEvent.
       options: {
         persistent: true,
         contentType,
@@ -52,7 +57,7 @@ export class Letters {
     };
   }
 
-  /** Nobody waits for the answer after its time. */
+  /** A question expires, because the requester does not wait longer than `ttlMs`. */
   question(queue: string, packet: Packet, ttlMs: number): Letter {
     const letter = this.to(queue, packet);
     const { options } = letter;

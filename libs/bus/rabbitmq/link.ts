@@ -1,8 +1,8 @@
 /**
- * One connection that comes back by itself.
+ * A connection that reconnects by itself.
  *
- * K1 Between `up` and `down` there is one connection; whoever listens opens channels on `up` and forgets them on `down`.
- * K2 A connection that cannot be had is tried again, for ever, over all servers in turn; only the first one has a limit.
+ * K1 Between `up` and `down` there is one connection. A listener opens channels on `up` and drops them on `down`.
+ * K2 A failed connection is retried for ever, over all servers in turn; only the first attempt has a limit.
  */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { connect, type ChannelModel } from 'amqplib';
@@ -14,18 +14,18 @@ import type { Endpoint } from './url.ts';
 export interface LinkUser {
   up(model: ChannelModel): void;
   down(): void;
-  /** The broker takes nothing, or takes again. */
+  /** The broker takes no messages (with the reason), or takes them again. */
   blocked?(reason: string | undefined): void;
 }
 
 const firstWaitMs = 50;
 const longestWaitMs = 2000;
-/** For a broker that has just been started; a process waits longer by opening again. */
+/** For a broker that was just started. A process waits longer by opening again. */
 const patienceMs = 2_000;
 
 export class Link {
   model: ChannelModel | undefined;
-  /** Why the broker takes nothing at the moment. */
+  /** The reason why the broker takes no messages at the moment. */
   blocked: string | undefined;
   readonly #endpoint: Endpoint;
   readonly #name: string;
@@ -73,7 +73,7 @@ export class Link {
     }
   }
 
-  /** `up` is called at once where the connection is there. */
+  /** Calls `up` at once when the connection is open. */
   use(user: LinkUser): void {
     this.#users.add(user);
     if (this.model) user.up(this.model);
@@ -83,7 +83,7 @@ export class Link {
     this.#users.delete(user);
   }
 
-  /** Why nothing can be sent, or undefined. */
+  /** The reason why nothing can be sent, or undefined. */
   get trouble(): string | undefined {
     if (!this.model) return `The connection to ${this.#endpoint.shown} is lost: ${this.#lastError}`;
     return this.blocked === undefined ? undefined : `The broker takes no messages: ${this.blocked}`;
@@ -109,7 +109,7 @@ export class Link {
     corkWrites(model.connection);
     this.model = model;
     this.blocked = undefined;
-    // What closes it says so twice: the error has the reason, the close the end.
+    // The driver reports a closing twice: the error has the reason, the close is the end.
     model.on('error', (error) => (this.#lastError = reasonOf(error)));
     model.on('close', (error) => {
       if (error) this.#lastError = reasonOf(error);
@@ -157,7 +157,7 @@ export class Link {
   }
 }
 
-/** A refused connection to several addresses has its reasons inside, and no message of its own. */
+/** A refused connection to several addresses has its reasons inside, and no message itself. */
 export function reasonOf(error: unknown): string {
   if (error instanceof AggregateError && error.message === '') return error.errors.map(reasonOf).join('; ');
   return error instanceof Error ? error.message : String(error);

@@ -1,7 +1,7 @@
 /**
- * The first messages of a queue that nobody consumes from. The protocol only knows taking: they are taken in hand and given
- * back, in their order. The notes keep that from being counted as attempts. A consumer that comes just then may get later
- * ones first.
+ * Reads the first messages of a queue without consumers. The protocol can only take messages, so they are taken and
+ * given back, in their order. The notes prevent that from counting as attempts. A consumer that starts at this moment
+ * may get later messages first.
  */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Channel, GetMessage } from 'amqplib';
@@ -56,7 +56,7 @@ export function createLook(parts: { link: Link; names: Names; notes: Notes; now:
       if (last) {
         const patience = performance.now() + patienceMs;
         channel.nack(last, true, true);
-        // A look counts as a consumer until it has given back.
+        // A look counts as a consumer until it has given the messages back.
         while ((await channel.checkQueue(name)).consumerCount > 0 && performance.now() < patience) {
           await new Promise((resolve) => void setTimeout(resolve, 2));
         }

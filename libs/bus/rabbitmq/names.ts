@@ -1,34 +1,36 @@
-/** What stands on the broker: names, and the arguments of each kind of queue. A change here is a new topology version. */
+/**
+ * The topology on the broker: names, and the arguments of each kind of queue. A change here is a new topology version.
+ */
 import type { Options } from 'amqplib';
 import type { Endpoint } from './url.ts';
 
-/** From one version of it to the next; `../topology.ts` runs them. */
+/** Steps from one version of the topology to the next; `../topology.ts` runs them. */
 export const topologySteps: readonly (() => Promise<void>)[] = [];
 
 export type QueueKind = 'queue' | 'group';
 
-/** Our own headers. All that the broker counts is a hint; these are the count. */
+/** Our own headers. The broker's counts are only a hint; these are exact. */
 export const headers = {
   /** Attempts that have ended. */
   attempts: 'x-anneal-attempts',
   /** JSON: one entry per failed attempt. */
   history: 'x-anneal-history',
-  /** Of another attempt: the id of the message at its first. */
+  /** On a retry: the id of the message at its first attempt. */
   origin: 'x-anneal-origin',
   /** Milliseconds since 1970. */
   sentAt: 'x-anneal-sent',
   subject: 'x-anneal-subject',
-  /** Of a question: after it nobody waits for the answer. */
+  /** On a question: the time after which its requester no longer waits. */
   expiresAt: 'x-anneal-expires',
 } as const;
 
 /**
- * Waits for another attempt stand in queues of doubling length, so that a short one is never stuck behind a long one: a
- * queue gives up its messages only from its head.
+ * Retries wait in queues of doubling length, so that a short wait is never stuck behind a long one, because a queue
+ * releases its messages only from its head.
  */
 const shortestLevelMs = 64;
 const longestLevelMs = 2 ** 31;
-/** A queue of waits goes when it has not been used for this long beyond its own length. */
+/** An idle queue of waits is removed after its own length plus this time. */
 export const idleMs = 10 * 60_000;
 
 export const levelOf = (delayMs: number): number => {
@@ -37,7 +39,7 @@ export const levelOf = (delayMs: number): number => {
   return level;
 };
 
-/** Far more than the bus ever tries: the broker must not drop by its own count (RabbitMQ 4 would, at 20). */
+/** Far more than the bus ever tries. The broker must not drop a message by its own count (RabbitMQ 4 does so at 20). */
 const deliveryLimit = 1_000_000;
 
 export class Names {
@@ -53,12 +55,12 @@ export class Names {
     return this.#prefix + name;
   }
 
-  /** The answers to the questions of one process. */
+  /** The inbox for answers to the questions of one process. */
   replies(replica: string): string {
     return this.queue(`anneal.replies.${replica}`);
   }
 
-  /** What one process hears without a group. */
+  /** The queue of one listener without a group. */
   listener(replica: string, id: string): string {
     return this.queue(`anneal.listeners.${replica}.${id}`);
   }
@@ -81,7 +83,7 @@ export class Names {
       : { durable: true, arguments: { 'x-queue-type': 'classic' } };
   }
 
-  /** Made and removed at once; `declare.ts` says why. */
+  /** A queue that is declared and removed at once; `declare.ts` says why. */
   passing(id: string): string {
     return `${this.#prefix}anneal.passing.${id}`;
   }
@@ -91,8 +93,8 @@ export class Names {
   }
 
   /**
-   * Its messages go back to their queue when their time has come: confirmed there before they leave here, which only
-   * quorum queues do. Classic ones lose what is on the way when the broker is killed.
+   * Messages return to their queue after their wait. They are confirmed there before they leave here, which only quorum
+   * queues do. Classic queues lose messages on the way when the broker is killed.
    */
   retryOptions(queue: string, level: number): Options.AssertQueue {
     return {

@@ -1,8 +1,9 @@
 /**
- * What the broker cannot keep for a message that stays in its place: how many attempts have really ended. The broker
- * counts how often it was taken, and that is more: a message given back by a consumer that stops, looked at by an operator,
- * or tried again in place (an event, whose successors wait behind it) was taken without an attempt, or with several.
- * A note says: as of this taking, so many attempts had ended. Only what is delivered again has a note to be read.
+ * Records how many attempts have really ended, which the broker cannot keep for a message that stays in its place. The
+ * broker counts deliveries, and that count is not exact. A delivery has no attempt when a stopping consumer gives the
+ * message back or an operator looks at it. A delivery has several attempts when an event, whose successors wait behind
+ * it, is retried in place. A note says how many attempts had ended as of a delivery. Only a redelivered message has a
+ * note to read.
  */
 import type { Collection, Document, Store } from '@anneal/store/port.ts';
 import type { BusLog } from '../broker.ts';
@@ -14,7 +15,7 @@ export interface HistoryEntry {
 
 export interface Note extends Document {
   readonly attempts: number;
-  /** Takings that are accounted for. */
+  /** Deliveries that the count includes. */
   readonly taken: number;
   readonly history: readonly HistoryEntry[];
   readonly at: string;
@@ -33,7 +34,7 @@ export class Notes {
     return new Notes(await store.collection<Note>({ name: 'bus_attempts', indexes: [{ fields: ['at'] }] }), log);
   }
 
-  /** A store that is gone costs exactness and nothing else: then every taking counts. */
+  /** While the store is away, every delivery counts as an attempt: only exactness is lost. */
   async read(id: string): Promise<Note | undefined> {
     try {
       return await this.#collection.get(id);
@@ -55,7 +56,7 @@ export class Notes {
     await this.#collection.remove(id).catch(() => undefined);
   }
 
-  /** Of messages that ended where nobody could tidy up. */
+  /** Removes notes of messages that ended where no process could clean up. */
   async sweep(before: string): Promise<void> {
     const old = await this.#collection.find({ where: { at: { lt: before } }, limit: 1000 });
     await this.#collection.bulk(old.map(({ id }) => ({ kind: 'remove', id })));

@@ -1,12 +1,12 @@
 /**
  * All that this process sends, over one channel with confirms.
  *
- * P1 What is sent leaves in the order of the calls, and no call waits for the confirm of the one before it: as many as the
- *    window holds are on their way at once.
- * P2 A call resolves when the broker has confirmed all of it. What a lost connection left unconfirmed is sent again, in
- *    its order and before what came later: twice, rather than not at all.
+ * P1 Letters leave in the order of the calls, and no call waits for the confirm of the one before. As many as the
+ *    window holds are unconfirmed at once.
+ * P2 A call resolves when the broker has confirmed all its letters. Letters that a lost connection left unconfirmed are
+ *    sent again, in their order and before later ones: twice is better than not at all.
  * P3 A call ends: confirmed, or Unavailable with the reason when its time is over.
- * P4 What no queue takes comes back: the queue is made again, once; then it is an error.
+ * P4 A letter that no queue takes is returned. Its queue is declared again, once; after that it is an error.
  */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Channel, ChannelModel, ConfirmChannel, Options } from 'amqplib';
@@ -19,7 +19,7 @@ export interface Letter {
   readonly key: string;
   readonly content: Buffer;
   readonly options: Options.Publish & { messageId: string };
-  /** Makes the queue that it is for. Without it, nobody may be there to take it. */
+  /** Declares the queue of the letter. Without it, the letter may have no receiver. */
   readonly declare?: (again: boolean) => Promise<void>;
 }
 
@@ -47,14 +47,14 @@ export class Publisher implements LinkUser {
   readonly #timeoutMs: number;
   readonly #prepare: (channel: Channel) => Promise<unknown>;
   #channel: ConfirmChannel | undefined;
-  /** In the order of sending; `#from` is the first that has not left. */
+  /** In the order of sending; `#from` is the first letter that was not sent. */
   #waiting: Parcel[] = [];
   #from = 0;
-  /** By its number, in the order of sending. */
+  /** Letters by number, in the order of sending. */
   readonly #unconfirmed = new Map<number, Parcel>();
   #number = 0;
   #unconfirmedBytes = 0;
-  /** Letters for queues that are being made, by queue: they must not be overtaken by later ones. */
+  /** Letters for queues that are being declared, by queue: later ones must not overtake them. */
   readonly #held = new Map<string, Parcel[]>();
   readonly #made = new Set<string>();
   readonly #batches = new Set<Batch>();
@@ -81,14 +81,14 @@ export class Publisher implements LinkUser {
     });
   }
 
-  /** Nobody waits for it, and it may be lost; but it keeps its place among what is sent. */
+  /** Sends a letter without a waiting caller. It may be lost, but it keeps its place among the other letters. */
   post(letter: Letter): void {
     if (this.#closed) return;
     this.#take({ letter, batch: undefined, returned: false, returns: 0 });
     this.#pump();
   }
 
-  /** The queue may be gone: it is made again before the next letter to it. */
+  /** The queue may not exist any more, so it is declared again before the next letter to it. */
   forget(queue: string): void {
     this.#made.delete(queue);
   }
@@ -117,7 +117,7 @@ export class Publisher implements LinkUser {
     this.#link.leave(this);
     const channel = this.#channel;
     this.#channel = undefined;
-    // Its end is the last word on the wire: answers that nobody waits for have left then.
+    // The closing comes last on the wire, after answers that have no waiting caller.
     await channel?.close().catch(() => undefined);
     for (const batch of this.#batches) this.#fail(batch, new AnnealError('Unavailable', 'The bus was closed.'));
   }
@@ -131,7 +131,7 @@ export class Publisher implements LinkUser {
         this.#opened(model, channel);
         return;
       } catch {
-        // Where the connection went, its next coming opens another.
+        // Where the connection was lost, the next `up` opens another channel.
         await new Promise((resolve) => void setTimeout(resolve, sweepMs));
       }
     }
@@ -146,7 +146,7 @@ export class Publisher implements LinkUser {
       this.#pump();
     });
     channel.on('return', ({ properties }) => {
-      // Rare, and it comes before its confirm.
+      // Rare. A return comes before its confirm.
       for (const parcel of this.#unconfirmed.values()) {
         if (parcel.letter.options.messageId === properties.messageId) parcel.returned = true;
       }
@@ -155,7 +155,7 @@ export class Publisher implements LinkUser {
       if (this.#channel !== channel) return;
       this.#channel = undefined;
       this.#again();
-      // The broker closed the channel and not the connection: another one.
+      // The broker closed the channel but not the connection, so open another channel.
       if (this.#link.model === model && !this.#closed) this.up(model);
     });
     this.#pump();
@@ -209,7 +209,7 @@ export class Publisher implements LinkUser {
           this.#confirmed(channel, number, error),
         );
       } catch {
-        // The channel ended and has not said so yet; what is unconfirmed goes to the next one.
+        // The channel has ended without a report yet; unconfirmed letters go to the next channel.
         this.#full = true;
       }
       if (this.#full) break;
@@ -221,7 +221,7 @@ export class Publisher implements LinkUser {
   }
 
   #confirmed(channel: ConfirmChannel, number: number, error: unknown): void {
-    // Of a channel that is gone: `#again` has it, or will in a moment.
+    // From a channel that has ended: `#again` handles the parcel, or will in a moment.
     if (this.#channel !== channel || (error instanceof Error && error.message === 'channel closed')) return;
     const parcel = this.#unconfirmed.get(number);
     if (!parcel) return;
@@ -229,7 +229,7 @@ export class Publisher implements LinkUser {
     this.#unconfirmed.delete(number);
     this.#unconfirmedBytes -= letter.content.length;
     if (error) {
-      // The queue refused it, e.g. while it has no majority: again, until its time is over.
+      // The queue refused it, e.g. while it has no majority: retry until its time is over.
       if (batch) setTimeout(() => this.#retake(parcel), sweepMs);
     } else if (parcel.returned) {
       this.#unroutable(parcel);
@@ -260,7 +260,7 @@ export class Publisher implements LinkUser {
     this.#pump();
   }
 
-  /** What was on its way goes first (P2). What nobody waits for is not sent twice. */
+  /** Unconfirmed letters go first (P2). A letter without a waiting caller is not sent twice. */
   #again(): void {
     const lost = [...this.#unconfirmed.values()].filter(({ batch }) => batch && !batch.ended);
     for (const parcel of lost) parcel.returned = false;
@@ -273,7 +273,7 @@ export class Publisher implements LinkUser {
   #sweep(): void {
     const now = performance.now();
     for (const batch of this.#batches) {
-      // In the order of the calls, all with the same time to live.
+      // The batches are in the order of the calls, and all have the same time limit.
       if (batch.deadline > now) break;
       const trouble = this.#link.trouble ?? 'The broker did not confirm it';
       this.#fail(batch, new BrokerAway(`Not sent within ${this.#timeoutMs} ms. ${trouble}.`));

@@ -1,4 +1,4 @@
-/** What operators see of the queues, without the management plugin. */
+/** The operators' view of the queues, without the management plugin. */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Broker } from '../broker.ts';
 import type { QueueMeasure } from '../port.ts';
@@ -27,7 +27,7 @@ interface Counts {
   readonly consumers: number;
 }
 
-/** A head that nobody takes stays the head. */
+/** Without a consumer the first message stays the first, so its time is kept for this long. */
 const headKeptMs = 10_000;
 
 export function createQueues(parts: Parts): Broker['queues'] {
@@ -59,7 +59,7 @@ export function createQueues(parts: Parts): Broker['queues'] {
   const oldest = async (queue: string, { ready, consumers }: Counts): Promise<number | undefined> => {
     const inHand = takersOf(queue).flatMap((taker) => taker.inHand.flatMap(({ sentAt }) => sentAt ?? []));
     if (inHand.length > 0) return Math.min(...inHand);
-    // Where somebody takes, a look would take the first from under their hands, and later ones would overtake them.
+    // While there are consumers, a look would take the first messages, and later ones would overtake them.
     if (ready === 0 || consumers > 0) return undefined;
     const known = heads.get(queue);
     const readAt = now().getTime();
@@ -71,8 +71,9 @@ export function createQueues(parts: Parts): Broker['queues'] {
   };
 
   /**
-   * Messages move while they are counted: from the queue into a hand, into the waits, and back. Hands are read before the
-   * waits, the waits before the queue, and hands again: one on its way may be counted twice, but never not at all.
+   * Messages move while they are counted: from the queue to a consumer, into the waits, and back. So messages in hand
+   * are read before the waits, the waits before the queue, and then those in hand again. A moving message may be
+   * counted twice, but is never missed.
    */
   const measure = async (queue: string): Promise<QueueMeasure> => {
     const own = takersOf(queue);

@@ -1,6 +1,6 @@
 /**
- * Which queues there are. The protocol cannot list them, and the management plugin may not be there: every process writes
- * down what it makes, in the store that all of them share.
+ * The list of queues. The protocol cannot list queues, and the management plugin may be absent, so every process
+ * records the queues that it declares in the shared store.
  */
 import { type Collection, type Document, DuplicateError, type Store } from '@anneal/store/port.ts';
 import type { BusLog } from '../broker.ts';
@@ -8,9 +8,9 @@ import type { QueueKind } from './names.ts';
 
 export interface KnownQueue extends Document {
   readonly kind: QueueKind;
-  /** Of a group: what its queue is bound to. */
+  /** For a group: the patterns that its queue is bound to. */
   readonly patterns: readonly string[];
-  /** Lengths of the waits that it has queues for. */
+  /** Lengths of the waits for which it has queues. */
   readonly levels: readonly number[];
 }
 
@@ -34,7 +34,7 @@ export class Registry {
     return this.#queues.get(name);
   }
 
-  /** A store that is gone must not hold up messages: the next process that uses the queue writes it down. */
+  /** A store that is away must not delay messages: the next process that uses the queue records it. */
   async add(name: string): Promise<void> {
     try {
       await this.#queues.bulk([{ kind: 'insert', document: { id: name, kind: 'queue', patterns: [], levels: [] } }]);
@@ -43,7 +43,7 @@ export class Registry {
     }
   }
 
-  /** Gives the patterns that it had and has no longer. */
+  /** Returns the earlier patterns that the group no longer has. */
   async addGroup(name: string, patterns: readonly string[]): Promise<string[]> {
     let stale: string[] = [];
     await this.#change(name, 'group', (known) => {
@@ -89,7 +89,7 @@ export class Registry {
           await this.#queues.insert(draft);
           return;
         } catch (error) {
-          // Another process was first; its document is changed then.
+          // Another process was first, so its document is changed in the next try.
           if (!(error instanceof DuplicateError)) throw error;
         }
       }

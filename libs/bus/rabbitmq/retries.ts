@@ -1,6 +1,6 @@
 /**
- * Another attempt, later: the message goes, confirmed, to a queue of waits beside its own, and is acknowledged only then.
- * When its time has come the broker brings it back, confirmed too.
+ * Retries a message later: it goes, confirmed, to a queue of waits beside its own, and only then is it acknowledged.
+ * When its wait ends, the broker returns it, also confirmed.
  */
 import type { Registry } from './registry.ts';
 import type { Declarer } from './declare.ts';
@@ -11,7 +11,7 @@ import type { Taken } from './taker.ts';
 
 /** All headers of a message have to fit into one frame. */
 const historyBytes = 24 * 1024;
-/** On its way from the waits to its queue a message is in neither count. It is there well within this time. */
+/** A message on its way from the waits to its queue is in neither count. It arrives well within this time. */
 const wayMs = 300;
 
 interface Parameters {
@@ -25,7 +25,7 @@ interface Parameters {
 
 export class Retries {
   readonly #parameters: Parameters;
-  /** What this process put there and has not seen again, with the time when it is due. */
+  /** Messages that this process sent to the waits and has not seen again, with the time when each is due. */
   readonly #out = new Map<string, Map<string, number>>();
   /** When this process last made a queue of waits. */
   readonly #made = new Map<string, number>();
@@ -68,13 +68,13 @@ export class Retries {
       },
     };
     await publisher.send([letter]).catch((error: unknown) => {
-      // It may be gone; it is made again the next time.
+      // The queue may not exist any more, so it is declared again the next time.
       this.#made.delete(waits);
       throw error;
     });
   }
 
-  /** Now and then again: it renews the lease of a queue that goes when it is idle. */
+  /** Declares the queue of waits, again from time to time, because an idle one is removed. */
   async #make(queue: string, level: number): Promise<void> {
     const { names, declarer, registry, now } = this.#parameters;
     const waits = names.retry(queue, level);
@@ -94,7 +94,7 @@ export class Retries {
     for (const waits of this.#made.keys()) if (waits.endsWith(`.${queue}`)) this.#made.delete(waits);
   }
 
-  /** Those of this process that wait or are on their way back. */
+  /** The number of this process's messages that wait or are on their way back. */
   out(queue: string): number {
     const out = this.#out.get(queue);
     if (!out) return 0;
@@ -105,7 +105,7 @@ export class Retries {
   }
 }
 
-/** The first and the last say most. */
+/** Keeps the first and the last entries, which say most. */
 function historyHeader(history: readonly HistoryEntry[]): string {
   const kept = [...history];
   let text = JSON.stringify(kept);

@@ -1,8 +1,8 @@
-/** One of a subject at a time, the others in the order in which they came. Pure. */
+/** Admits one item of a subject at a time; the others follow in the order of arrival. Pure. */
 export class SubjectLanes<T> {
   readonly #behind = new Map<string, T[]>();
 
-  /** True when it is its turn at once. What has no subject never waits. */
+  /** True when the item may start at once. An item without a subject never waits. */
   enter(subject: string | undefined, item: T): boolean {
     if (subject === undefined) return true;
     const behind = this.#behind.get(subject);
@@ -14,7 +14,7 @@ export class SubjectLanes<T> {
     return false;
   }
 
-  /** Whose turn it is when the one before has ended. */
+  /** Ends an item of the subject; returns the next one, whose turn it is. */
   leave(subject: string | undefined): T | undefined {
     if (subject === undefined) return undefined;
     const next = this.#behind.get(subject)?.shift();

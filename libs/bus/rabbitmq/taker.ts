@@ -1,12 +1,13 @@
 /**
  * A consumer: one channel, which comes back after the broker has been away.
  *
- * T1 What was taken on a channel is settled on that channel or not at all; when it ends, its offers are lost and the broker
- *    gives the messages out again.
- * T2 Offers are made in the order of delivery, also where one waits for its note.
- * T3 In an ordered queue one event of a subject is offered at a time, retries included; it keeps its place at the broker.
- * T4 What goes back without having been tried is noted, so that it is not counted: before it is given back, or when the
- *    connection is lost.
+ * T1 A message is settled on the channel that delivered it, or not at all. When the channel ends, its offers are lost
+ *    and the broker delivers the messages again.
+ * T2 Offers are made in the order of delivery, also when one of them waits for its note.
+ * T3 An ordered queue offers one event of a subject at a time, retries included; the event keeps its place at the
+ *    broker.
+ * T4 A message that goes back untried is noted, so that its delivery does not count as an attempt: before it is given
+ *    back, or when the connection is lost.
  */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Channel, ChannelModel, ConsumeMessage } from 'amqplib';
@@ -17,7 +18,7 @@ import { reasonOf, type Link, type LinkUser } from './link.ts';
 import type { Notes } from './notes.ts';
 import { SubjectLanes } from './subjects.ts';
 
-/** What a message becomes when it leaves its place in the queue. */
+/** Handles a message that leaves its place in the queue: for a retry, or as a dead letter. */
 export interface Afterlife {
   arrived(queue: string, messageId: unknown): void;
   /** Durable on return; never rejects while `alive` holds. */
@@ -39,9 +40,9 @@ interface Item extends Taken {
 
 export interface TakerOptions {
   readonly link: Link;
-  /** As written in the port. */
+  /** The name of the queue in the port. */
   readonly queue: string;
-  /** Makes what it consumes from; gives its name at the broker. */
+  /** Declares the queue to consume from; returns its name at the broker. */
   readonly prepare: (channel: Channel) => Promise<string>;
   readonly ordered: boolean;
   readonly intake: Intake;
@@ -82,7 +83,7 @@ export class Taker implements BrokerConsumer, LinkUser {
     return this.#consumerTag !== undefined;
   }
 
-  /** Resolves when it is consuming. */
+  /** Resolves when the broker has accepted the consumer. */
   async start(): Promise<void> {
     const late = setTimeout(() => {
       const trouble = this.#options.link.trouble ?? 'The broker does not answer';
@@ -113,7 +114,7 @@ export class Taker implements BrokerConsumer, LinkUser {
     this.#draining = true;
     const tag = this.#consumerTag;
     this.#consumerTag = undefined;
-    // On the wire before any acknowledgement that would make room for another delivery.
+    // Sent before any acknowledgement that would make room for another delivery.
     if (tag !== undefined) this.#channel?.cancel(tag).catch(() => undefined);
   }
 
@@ -133,19 +134,19 @@ export class Taker implements BrokerConsumer, LinkUser {
     this.#options.onEnd();
   }
 
-  /** What it has in hand, in the order of delivery. */
+  /** The messages in hand, in the order of delivery. */
   get inHand(): readonly Arrival[] {
     return [...this.#held].map(({ arrival }) => arrival);
   }
 
-  /** Now with a handler; the others wait behind their subject, or for another attempt. */
+  /** The number of messages with a handler now. The others wait behind their subject, or for another attempt. */
   get offered(): number {
     let count = 0;
     for (const { offered } of this.#held) if (offered) count += 1;
     return count;
   }
 
-  /** After it, what the broker had given to this consumer before has arrived. */
+  /** Resolves when every message that the broker had sent to this consumer has arrived. */
   async settled(): Promise<void> {
     const channel = this.#channel;
     if (!channel || this.#queueAtBroker === '') return;
@@ -174,7 +175,7 @@ export class Taker implements BrokerConsumer, LinkUser {
           if (this.#channel !== opened) return;
           const held = [...this.#held];
           this.#lost();
-          // The connection says a moment later that it is lost. A channel that ends alone may end because of a message.
+          // The connection reports its loss a moment later. A channel that ends alone may end because of a message.
           setImmediate(() => link.model !== model && this.#uncount(held));
           setTimeout(() => alive() && void this.#open(model), reopenMs);
         });
@@ -202,7 +203,7 @@ export class Taker implements BrokerConsumer, LinkUser {
   #arrive(channel: Channel, message: ConsumeMessage | null): void {
     if (this.#channel !== channel) return;
     if (!message) {
-      // The queue was removed. Prepared again, it is there again.
+      // The queue was removed, so it is declared again.
       this.#consumerTag = undefined;
       void channel.close().catch(() => undefined);
       return;
@@ -274,7 +275,7 @@ export class Taker implements BrokerConsumer, LinkUser {
     this.#next(item);
   }
 
-  /** T3: it waits here, in its place. */
+  /** T3: retries in place, while later events of the subject wait behind it. */
   async #again(item: Item, delayMs: number): Promise<void> {
     item.attempt += 1;
     item.offered = false;
@@ -293,7 +294,7 @@ export class Taker implements BrokerConsumer, LinkUser {
     if (next && !this.#draining) this.#offer(next);
   }
 
-  /** One after another, so that they stand in the queue as they stood before. */
+  /** One after another, so that the messages keep their order in the queue. */
   #back(item: Item): void {
     item.offered = false;
     this.#backs = this.#giveBack(item, this.#backs);
@@ -317,7 +318,7 @@ export class Taker implements BrokerConsumer, LinkUser {
     await this.#options.notes?.write(notes);
   }
 
-  /** T4: this process lives, so the loss of the connection was no attempt at what it had in hand. */
+  /** T4: this process is alive, so the loss of the connection is no attempt for the messages in hand. */
   #uncount(items: readonly Item[]): void {
     if (items.length > 0 && !this.#closed) void this.#note(items);
   }

@@ -1,17 +1,17 @@
-/** `amqp[s]://user:password@host[:port][,host…]/vhost?settings`, read into what the driver and the adapter take. */
+/** Reads `amqp[s]://user:password@host[:port][,host…]/vhost?settings` for the driver and the adapter. */
 import { readFileSync } from 'node:fs';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Options, SocketOptions } from 'amqplib';
 
 export interface Endpoint {
-  /** Tried in turn: the nodes of a cluster. */
+  /** The nodes of a cluster, tried in turn. */
   readonly servers: readonly Options.Connect[];
   readonly socket: SocketOptions;
-  /** Before every name on the broker, so that several systems may share a virtual host. */
+  /** Precedes every name on the broker, so that several systems can share a virtual host. */
   readonly prefix: string;
-  /** Of the queues of hosts. */
+  /** The type of the hosts' queues. */
   readonly hostQueues: 'quorum' | 'classic';
-  /** How long a send waits for a broker that is gone or blocked, before it fails. */
+  /** How long a send waits for a broker that is away or blocked before it fails. */
   readonly sendTimeoutMs: number;
   /** For logs and errors: without the password. */
   readonly shown: string;
@@ -19,7 +19,7 @@ export interface Endpoint {
 
 const known = ['prefix', 'hosts', 'heartbeat', 'sendtimeout', 'ca', 'cert', 'key', 'servername', 'verify'];
 const form = /^(amqps?):\/\/(?:([^@/?#]*)@)?([^/?#]+)(?:\/([^?#]*))?(?:\?([^#]*))?$/;
-/** Twice this without a sign of life and a connection is dead: consumers move within ten seconds. */
+/** A connection counts as dead after twice this time without a sign of life: consumers move within ten seconds. */
 const defaultHeartbeatSeconds = 4;
 const defaultSendTimeoutMs = 20_000;
 
@@ -87,7 +87,7 @@ export function parseUrl(url: string): Endpoint {
       hostname: host.replace(/^\[|\]$/g, ''),
       port: port === undefined ? (protocol === 'amqps' ? 5671 : 5672) : Number(port),
       ...(credentials === '' ? { username: 'guest', password: 'guest' } : { username, password }),
-      // The driver unescapes it once more.
+      // The driver decodes it once more.
       vhost: vhost === '' ? '/' : encodeURIComponent(decode('virtual host', vhost)),
       heartbeat,
     };
@@ -113,6 +113,6 @@ export function parseUrl(url: string): Endpoint {
   };
 }
 
-/** A certificate and no user: the certificate says who it is. */
+/** True for a certificate without a user: then the certificate proves the identity. */
 const mutual = (credentials: string, cert: Buffer | undefined): boolean => credentials === '' && cert !== undefined;
 const externally = { mechanism: 'EXTERNAL', response: () => Buffer.alloc(0) };

@@ -1,4 +1,7 @@
-/** Which queues the broker has written down for good, by their names there: `declare.ts` says why that is not the same as made. */
+/**
+ * The queues that the broker has recorded for good, by their names there. `declare.ts` says how that differs from
+ * declared.
+ */
 import type { Collection, Document, Store } from '@anneal/store/port.ts';
 import type { BusLog } from '../broker.ts';
 
@@ -15,7 +18,7 @@ export class Written {
     return new Written(await store.collection<Document>({ name: 'bus_written', indexes: [] }), log);
   }
 
-  /** A store that is gone costs time: what is not known to be written is written again. */
+  /** While the store is away only time is lost: a queue that is not known to be recorded is recorded again. */
   async has(name: string): Promise<boolean> {
     return (await this.#try(() => this.#marks.get(name))) !== undefined;
   }

@@ -1,4 +1,4 @@
-/** The JetStream client as it comes: two work-queue streams on file, a subject and a durable pull consumer per queue. */
+/** The plain JetStream client: two work-queue streams on file, a subject and a durable pull consumer per queue. */
 import { AckPolicy, jetstream, jetstreamManager, RetentionPolicy, StorageType } from '@nats-io/jetstream';
 import { connect, nanos } from '@nats-io/transport-node';
 import { tokenOf } from '../nats/names.ts';

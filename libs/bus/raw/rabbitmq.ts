@@ -1,4 +1,4 @@
-/** amqplib as it comes. The queues are the adapter's own, so that both sides pay for the same kind. */
+/** Plain amqplib. The queues are the adapter's own, so that both sides pay for the same kind. */
 import { connect } from 'amqplib';
 import { Names } from '../rabbitmq/names.ts';
 import { parseUrl } from '../rabbitmq/url.ts';
@@ -9,12 +9,12 @@ export async function openRawRabbitmq({ url }: { url: string }): Promise<RawPipe
   const names = new Names(endpoint);
   const [server] = endpoint.servers;
   if (!server) throw new Error(`${endpoint.shown} names no server.`);
-  // As the adapter does: a connection that sends, one that consumes.
+  // As in the adapter: one connection sends, one consumes.
   const [sending, consuming] = await Promise.all([connect(server, endpoint.socket), connect(server, endpoint.socket)]);
   const publisher = await sending.createConfirmChannel();
   const preparer = await consuming.createChannel();
   let count = 0;
-  // What no queue takes comes back before its confirm: a send of it must not resolve.
+  // A message that no queue takes is returned before its confirm: then its send must not resolve.
   const returned = new Set<unknown>();
   publisher.on('return', ({ properties }) => returned.add(properties.messageId));
 
