@@ -1,6 +1,6 @@
 /**
- * Render, validate, plan and create go one way through the compiler, so they agree about every template: these are the
- * templates of the whole tree, those in files, in the documentation and in the texts of other tests.
+ * Render, validate, plan and create use the same compiler, so they must agree about every template. These are the
+ * templates of the whole repository: in files, in the documentation and in the texts of other tests.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -24,7 +24,7 @@ function* filesBelow(folder: string): Generator<string> {
   }
 }
 
-/** Texts that are written out: templates that a test puts together are left to that test. */
+/** Finds literal templates. A template that a test assembles is left to that test. */
 function templatesIn(path: string): string[] {
   const text = readFileSync(path, 'utf8');
   if (/\.(?:ya?ml|template)$/.test(path)) return /^heat_template_version:/m.test(text) ? [text] : [];
@@ -33,7 +33,7 @@ function templatesIn(path: string): string[] {
   return [...text.matchAll(pattern)].flatMap(([, template = '']) => (template.includes('${') ? [] : [template]));
 }
 
-/** Templates that ask for as much work as is allowed. */
+/** File whose templates use all the work that is allowed. */
 const slow = 'services/templating/service.test.ts';
 
 const cases = [...filesBelow(root)].flatMap((path) =>
@@ -42,7 +42,7 @@ const cases = [...filesBelow(root)].flatMap((path) =>
   ),
 );
 
-/** A value for each parameter that has none. */
+/** A value for each parameter without one. */
 function parametersFor(template: string): JsonObject {
   const values: Readonly<Record<string, Json>> = { Number: 1, Boolean: true, Json: {}, CommaDelimitedList: [] };
   const validated = validate({ ...given, template });
@@ -58,7 +58,7 @@ function parametersFor(template: string): JsonObject {
 
 const given = { stackName: 's', stackId: '', projectId: 'p', types: knownTypes };
 
-/** That a parameter has no value refuses only what is to be made. */
+/** Ignores missing parameter values, which only prevent creation. */
 function said(result: { readonly mistakes: readonly Mistake[] } | object): string[] {
   if (!('mistakes' in result)) return ['valid'];
   const others = result.mistakes.filter(({ code }) => code !== 'MissingParameter');
@@ -154,7 +154,7 @@ resources:
     ]),
   );
 
-  /** The files from this one on are as many levels as its number leaves of eight. */
+  /** Nesting that starts at file N has 8 - N levels. */
   it.each([
     [undefined, 3],
     [7, 1],

@@ -1,4 +1,4 @@
-/** What a template can ask for is bounded, whatever it asks; and what is refused says where. */
+/** Limits on the cost of a template, whatever it contains. Every refusal names its place. */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Json } from '@anneal/contracts/json.ts';
 import { describe, expect, it } from 'vitest';
@@ -10,7 +10,7 @@ import { Work } from './work.ts';
 const template = (value: string): string =>
   `heat_template_version: 2018-08-31\nparameters: {big: {type: json, default: []}}\noutputs:\n  o:\n    value: ${value}\n`;
 
-/** Worked out with much in a parameter. */
+/** Evaluates a value with a large parameter. */
 function valueOf(value: string, big: Json, work = new Work(500_000)): Json | Unknown {
   const plan = compiled(template(value));
   if (Array.isArray(plan)) throw new AnnealError('InvalidTemplate', plan[0]?.message ?? '', { mistakes: plan });

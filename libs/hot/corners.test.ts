@@ -1,4 +1,4 @@
-/** Corners of the language, as Heat's engine answered them: what a value comes to, or that there is a mistake. */
+/** Corner cases of the language with the answers of Heat's engine: the value, or that there is a mistake. */
 import { describe, expect, it } from 'vitest';
 import { parseJsonText } from './json-text.ts';
 import { render, type RenderParameters } from './render.ts';

@@ -21,7 +21,7 @@ describe('environments', () => {
       parameters: { text: 'a', list: 'a', map: { a: { b: [1] } } },
       parameter_merge_strategies: { default: strategy },
     });
-    // What the first file says of a parameter holds for those that say nothing.
+    // The strategies of the first file also apply to later files that set none.
     const second = { parameters: { text: 'b', list: 'b', map: { a: { b: [2] }, c: 3 } } };
     const values = (strategy: string) => answer([first(strategy), second]);
     expect(values('overwrite')).toMatchObject({ rendered: { parameters: { text: 'b', list: ['b'] } } });
@@ -57,7 +57,7 @@ describe('environments', () => {
     };
     expect(served({ 'My::*': 'OS::Heat::*' })).toBe('OS::Heat::Value');
     expect(served({ 'My::Value': 'A', A: 'OS::Heat::Value' })).toBe('OS::Heat::Value');
-    // The plain order of the keys decides, in which a star stands before every letter.
+    // The plain order of the keys decides; a star sorts before every letter.
     expect(served({ 'My::Value': 'OS::Heat::Value', 'My::V*': 'OS::Heat::None' })).toBe('OS::Heat::None');
     expect(served({ 'My::Value': 'OS::Heat::Value', resources: { v: { 'My::Value': 'OS::Heat::None' } } })).toBe(
       'OS::Heat::None',

@@ -15,7 +15,7 @@ parameters:
     truth: {type: boolean, default: yes}
 `;
 
-/** What a text says, its places left out: undefined when it says nothing. */
+/** The meaning of a text without its positions; undefined when the text is empty. */
 function meaning(text: string): string | undefined {
   const node = parse({ text, file: undefined, mistakes: new Mistakes() });
   const plain = (part: Node): unknown => {
@@ -27,7 +27,7 @@ function meaning(text: string): string | undefined {
   return node && JSON.stringify(plain(node));
 }
 
-/** Words that YAML 1.1 takes for something else, and ways to write a scalar that a layout could lose. */
+/** Words to which YAML 1.1 gives another meaning, and ways to write a scalar that formatting could lose. */
 const words = `yes no on 0644 08 0o7 12:30:45 190:20:30 1e3 1.5e+3 1. -0 0x1F 0b11 1_000 ~ null 2013-05-23 .inf <<x é 😀 a#b 'it''s' "q\\n\\u00e9" "12:30:45" '0644' [a,b] {a:1} [] {} "" ''`;
 const blocks = [
   '|\n    a: b\n      deeper\n    back',

@@ -1,4 +1,4 @@
-/** Whatever a document says: it is worked out within its work, or refused with the place. fast-check prints the seed. */
+/** Every document is evaluated within its work, or refused with a position. fast-check prints the seed. */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { array, assert, constantFrom, dictionary, letrec, oneof, property, string, tuple } from 'fast-check';
 import { describe, expect, it } from 'vitest';

@@ -1,4 +1,4 @@
-/** A nested stack about to be compiled, be it of a template or of a group. */
+/** A nested stack about to be compiled, from a template or a group. */
 import type { Mistake } from '@anneal/contracts/errors.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import type { PlanParameter } from '@anneal/contracts/plan.ts';
@@ -10,7 +10,7 @@ import type { Template } from '../template.ts';
 import type { Body, StackInput } from '../tree.ts';
 
 export interface Child {
-  /** What mistakes in it are said to be in. */
+  /** File that messages name for its mistakes. */
   readonly file: string;
   readonly read: Template;
   readonly schemas: ReadonlyMap<string, ParameterSchema>;
@@ -18,11 +18,11 @@ export interface Child {
   readonly values: Record<string, PlanParameter>;
   readonly environment: Environment;
   readonly identity: StackIdentity;
-  /** The name of a parameter that stands for all that is not known yet. */
+  /** Name of the parameter that represents every unknown value. */
   readonly open?: string;
-  /** What is to be said of the mistakes in it. */
+  /** Adapts its mistakes for the report. */
   report(mistakes: readonly Mistake[]): readonly Mistake[];
-  /** What the stack around it sees once it is compiled. */
+  /** Values of the compiled stack that the stack around it can read. */
   show(body: Body): NestedScope;
 }
 

@@ -1,6 +1,7 @@
 /**
- * Compiles one nested stack when it is about to be made: the properties of its resource are known, and what is nested in it
- * follows in its turn. Its environment is that of the stack around it, as far as it reaches inside.
+ * Compiles one nested stack just before the engine creates it: the properties of its resource are known. Stacks nested
+ * in it are compiled later, one by one. Its environment is that of the stack around it, restricted to what applies
+ * inside.
  */
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import type { PlanNested, PlanParameter, PlanRolling } from '@anneal/contracts/plan.ts';
@@ -29,7 +30,7 @@ import { type NestedTemplate, readNested, type TemplateLibrary } from './library
 import { passProperties } from './pass.ts';
 import { withinWork, Work } from '../work.ts';
 
-/** Of a group: the template of its members, what its parameters are, and how it is brought about. */
+/** Only for a group: the template of its members, that template's parameters, and its rolling update. */
 interface Members {
   readonly template: JsonObject;
   readonly parameters: JsonObject;
@@ -37,40 +38,40 @@ interface Members {
 }
 
 export interface CompileNested {
-  /** Of the stack around it, opened. */
+  /** Environment of the stack around it, decrypted. */
   readonly environment: JsonObject;
   readonly library: TemplateLibrary;
   readonly files: Readonly<Record<string, string>>;
   readonly types: readonly ResourceType[];
   readonly resource: string;
-  /** As the template around it names it. */
+  /** The type as written in the template around it. */
   readonly type: string;
-  /** Undefined: its type tells. */
+  /** Undefined: the type decides. */
   readonly kind?: PlanNested['kind'] | undefined;
   readonly members?: Members | undefined;
-  /** Opened. */
+  /** Decrypted. */
   readonly properties: JsonObject;
-  /** Of the plan that it has, opened; undefined when it is new. */
+  /** Parameters of its current plan, decrypted; undefined when the stack is new. */
   readonly previousParameters?: Readonly<Record<string, PlanParameter>> | undefined;
-  /** Of a preview: parameters whose value is not known yet, and what they make stays open. */
+  /** Only in a preview: parameters without a value yet. Values that depend on them stay open. */
   readonly unknown?: ReadonlySet<string> | undefined;
-  /** Those that hold a secret: it stays one inside. */
+  /** Properties that hold a secret, which stays hidden inside the nested stack. */
   readonly hidden: ReadonlySet<string>;
-  /** Parameter defaults that a stack around it hides: whatever takes such a value hides it too. */
+  /** Parameter defaults that a stack around it hides. A parameter that takes such a value is hidden too. */
   readonly hiddenDefaults?: ReadonlySet<string> | undefined;
   readonly facade: FacadeParts;
-  /** The parts of it that hold a secret. */
+  /** Parts of the facade that hold a secret. */
   readonly hiddenFacade: ReadonlySet<string>;
   readonly stackName: string;
   readonly stackId: string;
   readonly projectId: string;
   readonly depth: number;
-  /** Of the tree; -1 is no limit. */
+  /** Limit of the whole tree; -1 is no limit. */
   readonly maxResources: number;
   /** Default 5. */
   readonly maxDepth?: number | undefined;
   readonly resourcesOutside: number;
-  /** What compiling may cost. */
+  /** Work that compiling may use. */
   readonly work?: Work;
 }
 
@@ -110,7 +111,7 @@ function compileWithin(options: WithWork, mistakes: Mistakes): Compiled {
     mistakes,
     work: options.work,
   });
-  // What is given and not known yet must not read as the default.
+  // A value that is given but unknown must not read as the default.
   for (const name of open) delete values[name];
   if (mistakes.any) return { mistakes: mistakes.all() };
   const files = new Map(Object.entries(options.files));
@@ -118,7 +119,7 @@ function compileWithin(options: WithWork, mistakes: Mistakes): Compiled {
   const body = compileStack({
     read,
     schemas,
-    // The name of what is open in the members of a group may be read, and has no value.
+    // Members of a group may read the name of an open value, which has no value.
     values: { ...values, ...(open.has(openName) && { [openName]: { type: 'json', value: null, hidden: false } }) },
     environment,
     mistakes,
@@ -190,7 +191,7 @@ function sourceOf(options: WithWork, mistakes: Mistakes): Source | undefined {
     if (typeof text !== 'string') return refuseFile(typeof url === 'string' ? url : type, options, mistakes);
     const parameters = properties[given];
     const passed = isObject(parameters) ? parameters : {};
-    // Which of them is the secret is not told apart.
+    // Secrets are not tracked per key, so a secret hides all of them.
     const hidden = new Set(options.hidden.has(given) ? Object.keys(passed) : []);
     return withoutMistakes(
       { template: readNested(text, options.work), parameters: passed, environment: inside, hidden },
@@ -223,7 +224,7 @@ function sourceOf(options: WithWork, mistakes: Mistakes): Source | undefined {
   );
 }
 
-/** In the forms that the parameters of the template take. */
+/** Converts the properties to the types of the template's parameters. */
 function fitted(
   { resource, type, properties, hidden, unknown = new Set() }: CompileNested,
   template: NestedTemplate,
@@ -256,7 +257,7 @@ function withoutMistakes(source: Source, mistakes: Mistakes): Source | undefined
   return source.template.mistakes.length === 0 ? source : undefined;
 }
 
-/** The environment with the parameters that are passed, and no other. */
+/** Keeps the environment, but with only the parameters that are passed. */
 function insideOf({ environment, parameters }: Source): Environment {
   return { ...environment, parameters: asEntries(parameters) };
 }

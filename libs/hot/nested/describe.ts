@@ -1,4 +1,4 @@
-/** What a plan says of a resource that is made as a stack of its own, and of what the environment asks of it. */
+/** Describes in a plan the resources that are stacks of their own, and the environment's settings for each resource. */
 import { createHash } from 'node:crypto';
 import type { Json } from '@anneal/contracts/json.ts';
 import type { Expression, Plan, PlanNested, PlanResource } from '@anneal/contracts/plan.ts';
@@ -11,7 +11,7 @@ import { resolveProperties } from '../properties.ts';
 import type { ResolvedTypes, StackInput } from '../tree.ts';
 import { holdsUnknown, type Partial } from '../unknown.ts';
 
-/** A stack whose template stands in its properties. */
+/** Types whose properties hold the template of the stack. */
 const stackTypes: ReadonlySet<string> = new Set(['OS::Heat::Stack', 'AWS::CloudFormation::Stack']);
 
 export function nestedKind(type: string, isTemplate: boolean): PlanNested['kind'] | undefined {
@@ -22,11 +22,14 @@ export function nestedKind(type: string, isTemplate: boolean): PlanNested['kind'
 
 interface Described extends ResolvedTypes {
   readonly stack: StackInput;
-  /** By resource, as the template has it, before the registry. */
+  /** By resource: the type as written in the template, before the registry maps it. */
   readonly writtenTypes: ReadonlyMap<string, string>;
 }
 
-/** The resources with what else is to be known of each; counts what is nested in them, where that is not counted one by one. */
+/**
+ * Adds to each resource the settings of its registry and its nested stack. Counts nested resources unless they are
+ * compiled.
+ */
 export function describeResources(resources: readonly PlanResource[], described: Described): PlanResource[] {
   const { stack, templateOf, typeOf } = described;
   const { registry } = stack.environment;
@@ -86,7 +89,7 @@ const known = (value: Partial): Json => {
   return toRecord(Object.entries(value).map(([key, item]) => [key, known(item)]));
 };
 
-/** The plan, in which every nested stack knows what is read of it. */
+/** Adds to every nested stack of the plan the attributes that the plan reads of it. */
 export function withReads(plan: Plan, scope: Scope): Plan {
   const nested = Object.values(plan.resources).filter((resource) => resource.nested);
   if (nested.length === 0) return plan;
@@ -117,13 +120,13 @@ export function withReads(plan: Plan, scope: Scope): Plan {
   return { ...plan, resources: toRecord(resources) };
 }
 
-/** What is read, and what the resource itself says to the stack, make that stack too. */
+/** The digest also covers these, because reads, metadata and update policy change the stack. */
 function readBy(nested: PlanNested, { metadata, update_policy: policy }: PlanResource, reads: Json[][]): PlanNested {
   const texts = [nested.digest, reads, metadata && bare(metadata), policy && bare(policy)];
   return { ...nested, reads, digest: createHash('sha256').update(JSON.stringify(texts)).digest('hex') };
 }
 
-/** The arguments up to the first that is not known before something is made. */
+/** The arguments up to the first that is unknown before creation. */
 function writtenOut(argument: Expression, scope: Scope): Json[] {
   if (argument.kind === 'literal') return Array.isArray(argument.value) ? argument.value : [argument.value];
   if (argument.kind !== 'list') return [];
@@ -140,7 +143,7 @@ function tryEvaluate(expression: Expression, scope: Scope): Partial {
   try {
     return evaluate(expression, scope);
   } catch (error) {
-    // It is reported where the expression stands.
+    // Compiling the expression reports the mistake.
     if (error instanceof AnnealError) return unknown;
     throw error;
   }

@@ -1,10 +1,10 @@
 /**
- * What a nested stack is made of besides the properties of its resource, as one hash: its template, all templates and files
- * that can be reached from it, what the registry makes of the types in them, and the defaults of their parameters. While
- * the hash stays the same, the same properties make the same stack.
+ * Digest of everything that a nested stack depends on besides the properties of its resource: its template, all
+ * templates and files that it can reach, the registry's mappings of their types, and the defaults of their parameters.
+ * While the digest is unchanged, the same properties produce the same stack.
  *
- * What is reached is told by text: a string that is the name of a file, or a type that is mapped to one, counts as used. It
- * may count too much, never too little.
+ * It finds what is reachable by text: a string that is the name of a file, or a type that is mapped to one, counts as
+ * used. It may find too much, never too little.
  */
 import { createHash } from 'node:crypto';
 import type { Json } from '@anneal/contracts/json.ts';
@@ -19,18 +19,18 @@ import type { TemplateLibrary } from './library.ts';
 
 export interface Reached {
   readonly digest: string;
-  /** In all templates that were reached, once for each resource that is made of one: at least so many will there be. */
+  /** Minimum number of resources: those of every reached template, once per resource that uses it. */
   readonly resources: number;
-  /** Something in it is renewed by every update. */
+  /** True when every update renews something in it. */
   readonly renewed: boolean;
 }
 
 interface Scanned {
-  /** Names of files and types that stand in it. */
+  /** Names of files and types that it mentions. */
   readonly words: ReadonlySet<string>;
   /** The types of its resources. */
   readonly types: readonly string[];
-  /** It reads a file whose name is worked out: any may be the one. */
+  /** True when it reads a file with a computed name: it may be any file. */
   readonly isOpen: boolean;
   readonly parameters: readonly string[];
 }
@@ -43,7 +43,7 @@ export interface DigestContext {
   readonly work: Work;
 }
 
-/** Of the templates of one tree, each of which is read once. */
+/** Digests for the templates of one tree. Each template is read once. */
 export class Digests {
   readonly #context: DigestContext;
   readonly #scanned = new Map<string, Scanned>();
@@ -54,7 +54,7 @@ export class Digests {
     this.#context = context;
   }
 
-  /** Of a template among the files; `registry` is the one that counts inside it. */
+  /** Digest of a template among the files. `registry` is the one that applies inside it. */
   ofFile(file: string, registry: Registry): Reached {
     let known = this.#reached.get(registry);
     if (!known) this.#reached.set(registry, (known = new Map<string, Reached>()));
@@ -63,7 +63,7 @@ export class Digests {
     return reached;
   }
 
-  /** Of what is written in values: a definition of members, the text of a template. */
+  /** Digest of values that hold definitions of members or the text of a template. */
   ofValues(values: readonly Json[], registry: Registry): Reached {
     return this.#reach(
       values.map((value) => this.#scanValue(value)),
@@ -105,7 +105,7 @@ export class Digests {
     return { digest: hash([...parts].sort().join('\n')), resources: counted, renewed };
   }
 
-  /** A file that contains itself is counted once; compiling it says what is wrong. */
+  /** Counts a file that contains itself once; compiling it reports the mistake. */
   #count({ types }: Scanned, registry: Registry, way: readonly string[]): number {
     let sum = 0;
     for (const type of types) {
@@ -140,7 +140,7 @@ export class Digests {
   #scanValue(value: Json): Scanned {
     const words = new Set<string>();
     collectValue(value, words);
-    // The text of a whole template, as a remote stack has it.
+    // The text of a whole template, as in a remote stack.
     const texts = isObject(value) ? Object.values(value) : [value];
     const inner = texts.flatMap((text) => {
       if (typeof text !== 'string' || !text.includes('\n') || !/template_version|TemplateFormatVersion/i.test(text))
@@ -159,12 +159,12 @@ export class Digests {
 }
 
 const nothing: Scanned = { words: new Set(), types: [], isOpen: false, parameters: [] };
-/** To find out what a type is costs as much as to make so many values. */
+/** Finding a type costs as much as making this many values. */
 const workAType = 4;
 const deepestCounted = 6;
 const mostCounted = 10_000_000;
 const hash = (text: string): string => createHash('sha256').update(text).digest('hex');
-/** A type or the name of a file is one line; whole scripts are neither. */
+/** A type or the name of a file is one short line, so a whole script is neither. */
 const isWord = (text: string): boolean => text.length < 512 && !text.includes('\n') && /::|[./]/.test(text);
 
 function scanTemplate(template: Template): Scanned {
@@ -210,7 +210,7 @@ function collectValue(value: Json, words: Set<string>): void {
   else if (isObject(value)) for (const item of Object.values(value)) collectValue(item, words);
 }
 
-/** The order of keys does not count. */
+/** Ignores the order of keys. */
 function canonical(value: Json): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
   if (!isObject(value)) return JSON.stringify(value);

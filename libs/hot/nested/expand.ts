@@ -1,6 +1,6 @@
 /**
- * Compiles the nested stacks of a stack, templates and groups, in the order of its dependencies, so that what one gives
- * can be read by the next.
+ * Compiles the nested stacks of a stack, templates and groups, in the order of their dependencies, so that later ones
+ * can read the outputs of earlier ones.
  */
 import type { Mistake } from '@anneal/contracts/errors.ts';
 import type { Json } from '@anneal/contracts/json.ts';
@@ -49,7 +49,7 @@ function expand(resource: PlanResource, expansion: Expansion): NestedStack | und
     mistakes.add({ code: 'TooDeep', message, path, at: resource.source });
     return undefined;
   }
-  // The limit on the tree has been reported; what stands for billions is not worked through.
+  // The limit on the tree is already reported; do not compile what may expand to billions of resources.
   if (tree.maxResources >= 0 && tree.count.resources > tree.maxResources) return undefined;
   const inner = new Mistakes();
   const found = foundOf.get(name);
@@ -94,7 +94,7 @@ function compileChild(
   return compile({
     read,
     schemas,
-    // Known by name and without a value: whatever reads it is unknown.
+    // The name is known but has no value, so an expression that reads it is unknown.
     values: withOpen,
     environment,
     identity,
@@ -105,7 +105,7 @@ function compileChild(
   });
 }
 
-/** Nothing written reads as an empty map; what is not known yet stays open. */
+/** An absent part reads as an empty map; an unknown one stays open. */
 function partOf(expression: Expression | undefined, scope: StackScope): Json | undefined {
   if (!expression) return {};
   const value = settled(evaluateParts(expression, scope));
@@ -117,7 +117,7 @@ function inside(mistake: Mistake, name: string, file: string): Mistake {
   return { ...mistake, message: `${place}: ${mistake.message}`, path: join(place, mistake.path) };
 }
 
-/** A mistake without a place of its own stands where its resource does. */
+/** A mistake without a position takes that of its resource. */
 function draftOf({ line, column, file, ...mistake }: Mistake, resource: PlanResource): MistakeDraft {
   const at = line === undefined || column === undefined ? resource.source : { line, column, ...(file && { file }) };
   return { ...mistake, at };

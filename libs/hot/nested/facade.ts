@@ -1,4 +1,6 @@
-/** Whether a template can stand for a type: it takes what the type requires, in the same forms, and gives its attributes. */
+/**
+ * Checks that a template can replace a type: it accepts the type's properties in the same forms and has its attributes.
+ */
 import type { PropertySchema, ResourceType } from '@anneal/contracts/resource-type.ts';
 
 export function checkFacade({
@@ -8,7 +10,7 @@ export function checkFacade({
 }: {
   facade: ResourceType;
   provider: ResourceType;
-  /** The name under which the template is registered. */
+  /** Name under which the template is registered. */
   type: string;
 }): string[] {
   const found: string[] = [];
@@ -17,9 +19,9 @@ export function checkFacade({
   for (const [name, schema] of Object.entries(facade.properties)) {
     const given = own(provider.properties, name);
     if (!given && schema.required) found.push(`Required property ${name} for facade ${type} missing in provider`);
-    // Parameters know numbers only.
+    // Parameters have no integers, only numbers.
     const expected = schema.type === 'Integer' ? 'Number' : schema.type;
-    // No parameter takes every value; those that this one does not take are refused when they come.
+    // No parameter type accepts every value; a value that this one does not accept is refused when it is given.
     if (given && expected !== 'Any' && given.type !== expected) {
       const types = `between facade ${type} (${schema.type}) and provider (${given.type})`;
       found.push(`Property ${name} type mismatch ${types}`);

@@ -1,7 +1,7 @@
 /**
- * What a nested stack reads of the resource that it stands for is known when it is compiled: it is written into its plan, so
- * that running it needs nothing from outside, and a change of it is a change of the plan. A secret part becomes a hidden
- * parameter.
+ * Writes into the plan of a nested stack the parts that it reads of the resource that it implements. They are known at
+ * compile time, so running the plan needs nothing from outside, and a change of a part changes the plan. A secret part
+ * becomes a hidden parameter.
  */
 import type { Expression, Plan, PlanParameter, PlanResource } from '@anneal/contracts/plan.ts';
 import { toRecord } from '../node.ts';

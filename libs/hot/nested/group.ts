@@ -1,4 +1,4 @@
-/** A group as a nested stack: its members, as far as what they are made of is known. */
+/** Compiles a group as a nested stack: its members, as far as their definitions are known. */
 import type { Mistake } from '@anneal/contracts/errors.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { PlanResource, Source } from '@anneal/contracts/plan.ts';
@@ -22,20 +22,20 @@ import type { Body, StackInput } from '../tree.ts';
 import { type Partial, unknown } from '../unknown.ts';
 import { type Child, childIdentity } from './child.ts';
 
-/** Heat's word for a template that no file holds. */
+/** Heat's name for a template that is in no file. */
 const file = 'nested_stack';
 
 interface GroupResource {
   readonly resource: PlanResource;
   readonly type: ResourceType;
-  /** All of the stack: a launch configuration stands among them. */
+  /** All resources of the stack, because a launch configuration is one of them. */
   readonly resources: readonly PlanResource[];
   readonly typeOf: ReadonlyMap<string, ResourceType>;
   readonly stack: StackInput;
   readonly inner: Mistakes;
 }
 
-/** Undefined when nobody can say yet how many members there are, or of what type. */
+/** Returns undefined while the number or the types of the members are unknown. */
 export function groupChild(group: GroupResource): Child | undefined {
   const { resource, type, stack, inner } = group;
   const { name } = resource;
@@ -84,7 +84,7 @@ export function groupChild(group: GroupResource): Child | undefined {
   };
 }
 
-/** Members that would be refused are not made first. */
+/** Checks the limit before members are created. */
 function isWithinLimit(count: number, { resource, stack: { tree, mistakes } }: GroupResource): boolean {
   const { maxResources } = tree;
   if (maxResources < 0 || tree.count.resources + count <= maxResources) return true;
@@ -108,13 +108,13 @@ function membersOf(
   return {
     read(attribute, path) {
       const read = readGroup({ group, type, members, attribute, path });
-      // A member that is not there may come with an update; until then it reads as nothing.
+      // A later update may add the member; until then it reads as null.
       return 'value' in read ? read.value : null;
     },
   };
 }
 
-/** Of an instance group: its launch configuration, which it must name by a reference. */
+/** The launch configuration of an instance group, which the group must name by a reference. */
 function configurationOf({
   resource,
   type,
@@ -127,14 +127,14 @@ function configurationOf({
   const [name] = expression ? referencesOf(expression).resources : [];
   const found = resources.find((other) => other.name === name);
   const foundType = found && typeOf.get(found.name);
-  // What a server has that is there already is known when the group is made.
+  // Properties copied from an existing server are known only when the group is created.
   if (!found || !foundType || found.properties['InstanceId']) return 'unknown';
   const { all } = resolveProperties({ resource: found, type: foundType, scope: stack.scope });
   const given = Object.entries(all).filter(([key]) => Object.hasOwn(found.properties, key));
   return { properties: toRecord(given.map(([key, value]) => [key, opened(value)])) };
 }
 
-/** All members come from one definition, so that what is wrong with it is wrong with each; it is said once. */
+/** Reports a mistake once, because all members share the definition that has it. */
 function oncePerDefinition(mistakes: readonly Mistake[]): Mistake[] {
   const said = new Set<string>();
   return mistakes.filter(({ code, path, message }) => {
@@ -145,8 +145,8 @@ function oncePerDefinition(mistakes: readonly Mistake[]): Mistake[] {
 }
 
 /**
- * Members have no text of their own: the place is that of the definition in the group, as near as it is written out. A
- * mistake with a place comes from a file that a member uses as its type, so the place is the author's own.
+ * Gives a mistake without a position that of the definition in the group, as far as the definition is literal, because
+ * members have no text. A mistake with a position is in a file that a member uses as its type; that position is kept.
  */
 function placed(mistake: Mistake, { resource, type, stack }: GroupResource): Mistake {
   if (mistake.line !== undefined) return mistake;

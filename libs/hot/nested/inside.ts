@@ -1,10 +1,10 @@
-/** What `get_attr` reads of a resource inside a nested stack. */
+/** Resources inside a nested stack, as `get_attr` reads them. */
 
 const prefix = 'resource.';
 
 /**
- * The resource, and its attribute if one is written behind it: `resource.NAME.ATTRIBUTE` reads like
- * `[resource.NAME, ATTRIBUTE]`. Undefined: the attribute is one of the nested stack itself.
+ * Returns the resource, and its attribute if one follows: `resource.NAME.ATTRIBUTE` means the same as `[resource.NAME,
+ * ATTRIBUTE]`. Undefined when the attribute belongs to the nested stack itself.
  */
 export function readInside(
   attribute: string,
@@ -13,7 +13,7 @@ export function readInside(
   if (!attribute.startsWith(prefix)) return undefined;
   const written = attribute.slice(prefix.length);
   const dot = written.indexOf('.');
-  // A resource may have dots in its own name.
+  // The name of a resource may contain dots.
   if (dot < 0 || has(written)) return { resource: written, path: [] };
   return { resource: written.slice(0, dot), path: [written.slice(dot + 1)] };
 }

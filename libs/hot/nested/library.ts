@@ -1,4 +1,4 @@
-/** The templates among the files, each read once however many resources are made of it. */
+/** The templates among the files. Each is read once, however many resources use it. */
 import type { Mistake } from '@anneal/contracts/errors.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import type { PropertySchema, ResourceType } from '@anneal/contracts/resource-type.ts';
@@ -13,19 +13,19 @@ export interface NestedTemplate {
   readonly file: string;
   readonly read: Template;
   readonly schemas: ReadonlyMap<string, ParameterSchema>;
-  /** Its parameters as properties and its outputs as attributes. */
+  /** The template as a type: its parameters are properties, its outputs are attributes. */
   readonly type: ResourceType;
-  /** What is wrong with it by itself; then the rest is as good as could be made of it. */
+  /** Mistakes in the template itself. When there are any, the other fields are as complete as possible. */
   readonly mistakes: readonly Mistake[];
 }
 
-/** What reading a template takes besides its text. */
+/** Context for reading a template, besides its text. */
 interface Reading {
   readonly defaults: Environment['defaults'];
   readonly work: Work;
 }
 
-/** From the types of parameters to those of properties. */
+/** Types of properties by type of parameter. */
 const propertyTypes: Readonly<Record<ParameterType, PropertySchema['type']>> = {
   string: 'String',
   number: 'Number',
@@ -47,18 +47,18 @@ export class TemplateLibrary {
     return this.#files.keys();
   }
 
-  /** Undefined: there is no such file. */
+  /** Undefined when there is no such file. */
   get(file: string, { defaults, work }: Reading): NestedTemplate | undefined {
     if (!this.#read.has(file)) this.#read.set(file, this.#load(file, { defaults, work }));
     return this.#read.get(file);
   }
 
-  /** Of any template among the files; text that is no template is passed over. */
+  /** Type of a parameter in any template among the files. Files that are not templates are skipped. */
   parameterType(name: string, work: Work): ParameterType | undefined {
     return this.#allParameters(work).types.get(name);
   }
 
-  /** Hidden in any template among the files. */
+  /** Parameters that any template among the files hides. */
   hiddenParameters(work: Work): ReadonlySet<string> {
     return this.#allParameters(work).hidden;
   }
@@ -87,7 +87,7 @@ export class TemplateLibrary {
   }
 }
 
-/** A template that no file holds. */
+/** Reads a template that is in no file. */
 export function readNested(content: string | JsonObject, work: Work): NestedTemplate {
   return load({ content, file: undefined, defaults: new Map(), work });
 }
@@ -121,7 +121,7 @@ function load({
   return { file: name, read, schemas, type, mistakes: mistakes.all() };
 }
 
-/** Heat's word for such a one. */
+/** Heat's name for a template that is in no file. */
 const unnamed = 'nested_stack';
 
 const empty = {
@@ -133,7 +133,7 @@ const empty = {
     source: emptyMap(),
   },
   schemas: new Map<string, ParameterSchema>(),
-  // Of a template that cannot be read nobody knows what it takes.
+  // The properties of a template that cannot be read are unknown.
   type: { type: '', properties: {}, attributes: {}, open_properties: true, open_attributes: true },
 } satisfies Omit<NestedTemplate, 'file' | 'mistakes'>;
 

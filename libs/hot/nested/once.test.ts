@@ -2,7 +2,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { compose } from '../yaml/compose.ts';
 import { compiled } from '../testing.ts';
 
-// Counted, not replaced.
+// Counts calls to the real `compose`.
 vi.mock(import('../yaml/compose.ts'), async (original) => {
   const real = await original();
   return { ...real, compose: vi.fn(real.compose) };

@@ -1,4 +1,4 @@
-/** Properties of a template resource as the parameters of its nested stack. */
+/** Passes the properties of a template resource to the parameters of its nested stack. */
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
 import { isObject, kindOfValue, toRecord } from '../node.ts';
@@ -6,7 +6,7 @@ import { pythonText } from '../python.ts';
 
 export type Passed = { readonly parameters: JsonObject } | { readonly problem: string; readonly property: string };
 
-/** A list goes as text with commas, a list of maps as numbered members; everything else as it is. */
+/** Passes a list as text with commas, a list of maps as numbered members, and other values unchanged. */
 export function passProperties(properties: JsonObject, type: ResourceType): Passed {
   const parameters: [string, Json][] = [];
   for (const [name, value] of Object.entries(properties)) {

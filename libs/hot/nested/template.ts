@@ -1,4 +1,4 @@
-/** A template resource as a nested stack: its properties are the parameters, its outputs the attributes. */
+/** Compiles a template resource as a nested stack: properties become parameters, outputs become attributes. */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import type { PlanResource } from '@anneal/contracts/plan.ts';
@@ -27,7 +27,7 @@ interface TemplateResource {
   readonly inner: Mistakes;
 }
 
-/** Undefined after a mistake in what is given to it; what is wrong with the template itself is in `inner`. */
+/** Returns undefined after a mistake in the given properties. Mistakes in the template itself go to `inner`. */
 export function templateChild({ resource, template, found, stack, inner }: TemplateResource): Child | undefined {
   const { environment } = stack;
   const { read, schemas, file } = template;
@@ -36,7 +36,7 @@ export function templateChild({ resource, template, found, stack, inner }: Templ
     inner.add({ ...mistake, at: isPlaced ? { line, column, ...(at !== undefined && { file: at }) } : undefined });
   }
   const passed = template.mistakes.length > 0 ? undefined : parametersOf(resource, template, stack);
-  // With defaults in the place of what is wrong it would come to something else.
+  // Defaults in place of invalid properties would give a different stack.
   if (!passed && template.mistakes.length === 0) return undefined;
   const { parameters = {}, open = [] } = passed ?? {};
   const registry = environment.registry.inside(resource.name, found.mapping);
@@ -47,12 +47,12 @@ export function templateChild({ resource, template, found, stack, inner }: Templ
     environment: inside,
     pseudo: pseudoParameters(read.dialect, identity),
     previous: undefined,
-    // What is not known yet is not missing; that a property is missing has been said.
+    // A value that is unknown is not missing, and a missing property is already reported.
     missingAllowed: true,
     mistakes: inner,
     work: stack.tree.work,
   });
-  // What is given and not known yet must not read as the default.
+  // A value that is given but unknown must not read as the default.
   for (const name of open) delete values[name];
   return {
     file,
@@ -69,18 +69,18 @@ export function templateChild({ resource, template, found, stack, inner }: Templ
 
 interface Given {
   readonly parameters: JsonObject;
-  /** Names of those whose values are not known yet. */
+  /** Names of parameters whose values are unknown. */
   readonly open: readonly string[];
 }
 
-/** Of the properties that are known; what is wrong with them has been said when the resource was compiled. */
+/** Converts the known properties. Compiling the resource has already reported their mistakes. */
 function parametersOf(resource: PlanResource, { type }: NestedTemplate, stack: StackInput): Given | undefined {
   const { mistakes, scope } = stack;
   const { properties, mistakes: wrong, unknown: open } = resolveProperties({ resource, type, scope, isTemplate: true });
   const base = `resources.${resource.name}.properties`;
   const isHidden = [...stack.schemas.values()].some(({ hidden }) => hidden);
   if (wrong.length > 0) {
-    // Values that only the nested stacks before it have shown.
+    // These mistakes depend on values from nested stacks compiled earlier, so they are new.
     if (!mistakes.any) for (const { steps: _, ...mistake } of wrong) mistakes.add({ ...mistake, at: resource.source });
     return undefined;
   }
@@ -94,7 +94,7 @@ function parametersOf(resource: PlanResource, { type }: NestedTemplate, stack: S
   return undefined;
 }
 
-/** Each output is worked out once, however often it is read. */
+/** Evaluates each output once, however often it is read. */
 function outputsOf(body: Body): NestedScope {
   const known = new Map<string, Partial>();
   const output = (name: string): Partial => {
@@ -120,7 +120,7 @@ function readOutput({ plan, scope }: Body, name: string): Partial {
   try {
     return evaluateParts(output.value, scope, `outputs.${name}.value`);
   } catch (error) {
-    // It is reported where the nested stack itself is compiled.
+    // Compiling the nested stack itself reports the mistake.
     if (error instanceof AnnealError) return unknown;
     throw error;
   }

@@ -1,7 +1,7 @@
 /** Alarms: schemas, so that templates that name them can be checked offline. */
 import type { PropertySchema, ResourceType } from '@anneal/contracts/resource-type.ts';
 
-/** What every alarm has: whom it tells, and when. */
+/** Properties of every alarm: its recipients and its conditions. */
 const actionProperties: ResourceType['properties'] = {
   description: { type: 'String', update_allowed: true },
   enabled: { type: 'Boolean', default: 'true', update_allowed: true },
@@ -53,7 +53,7 @@ const actionProperties: ResourceType['properties'] = {
 
 const comparisons = [{ allowed_values: ['le', 'ge', 'eq', 'lt', 'gt', 'ne'] }];
 
-/** Of an alarm on a measure of Gnocchi. */
+/** Properties of an alarm on a Gnocchi metric. */
 const gnocchiProperties: ResourceType['properties'] = {
   comparison_operator: {
     type: 'String',

@@ -76,7 +76,7 @@ export const awsTypes: ResourceType[] = [
       Parameters: map({ update_allowed: true }),
     },
     {},
-    // `Outputs.<name>`, as the template says.
+    // Attributes are `Outputs.<name>`, with the names of the template.
     { open_attributes: true },
   ),
   resourceType(

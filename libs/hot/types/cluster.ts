@@ -15,7 +15,7 @@ import {
   string,
 } from './schema.ts';
 
-/** Of Magnum, which has renamed its models of bays. */
+/** Magnum's cluster templates, which it formerly called bay models. */
 const clusterTemplate: ResourceType['properties'] = {
   name: string(),
   image: string({ required: true, constraints: checked('glance.image') }),

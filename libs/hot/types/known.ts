@@ -1,4 +1,4 @@
-/** Every type whose schema is known here, for work without a server. A server accepts those that a provider announces. */
+/** Every type with a built-in schema, for work without a server. A server accepts the types that providers announce. */
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
 import { aodhTypes } from './aodh.ts';
 import { awsTypes } from './aws.ts';

@@ -1,4 +1,4 @@
-/** The types whose resources are stacks of their own, and those that belong to groups that scale. */
+/** Types whose resources are nested stacks, and the types that belong to scaling groups. */
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
 import { nestedKind } from '../nested/describe.ts';
 import { awsTypes } from './aws.ts';
@@ -8,10 +8,10 @@ import { softwareConfigTypes } from './software-config.ts';
 
 const all: readonly ResourceType[] = [...groupTypes, ...awsTypes, ...softwareConfigTypes];
 
-/** The engine runs them itself. */
+/** Types that the engine runs itself. */
 export const nestedTypes: readonly ResourceType[] = all.filter(({ type }) => nestedKind(type, false) !== undefined);
 
-/** As they are run in a region: a remote stack is made nowhere else. */
+/** The nested types for a region. A remote stack can be created only in that region. */
 export function nestedTypesIn(region: string): ResourceType[] {
   return nestedTypes.map((type) => {
     const { context } = type.properties;
@@ -26,7 +26,7 @@ export function nestedTypesIn(region: string): ResourceType[] {
   });
 }
 
-/** Policies, and what instances are made after. The reference of a policy of AWS is the address that sets it off. */
+/** Scaling policies and launch configurations. The reference of an AWS policy is the address that triggers it. */
 export const scalingTypes: readonly ResourceType[] = all.flatMap((type): ResourceType[] => {
   if (type.type === 'AWS::AutoScaling::ScalingPolicy')
     return [{ ...type, actions: ['adopt', 'signal'], reference: 'AlarmUrl' }];

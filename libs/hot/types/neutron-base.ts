@@ -1,4 +1,4 @@
-/** What networks are cut from and guarded by: pools, segments, security groups. Schemas only. */
+/** Foundations of networks: pools, segments, security groups. Schemas only. */
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
 import { boolean, checked, integer, list, listOf, mapOf, oneOf, resourceType, string } from './schema.ts';
 

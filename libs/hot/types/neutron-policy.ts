@@ -1,4 +1,4 @@
-/** What governs networks: quality, quotas, metering, sharing. Schemas only. */
+/** Network policies: quality, quotas, metering, sharing. Schemas only. */
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
 import { boolean, checked, integer, oneOf, resourceType, string } from './schema.ts';
 

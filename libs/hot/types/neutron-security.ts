@@ -2,7 +2,7 @@
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
 import { checked, integer, listOf, mapOf, oneOf, resourceType, string } from './schema.ts';
 
-/** By number, or by one of the names that the network service knows. */
+/** Protocols by number, or by a name that the network service knows. */
 const protocols = [
   ...Array.from({ length: 256 }, (_, number) => number),
   'ah',

@@ -1,4 +1,4 @@
-/** What stands around servers: flavors, keys, groups, quotas. Schemas only; the server itself is served. */
+/** Types related to servers: flavors, keys, groups, quotas. Schemas only; Anneal serves the server type itself. */
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
 import { boolean, checked, integer, listOf, map, mapOf, number, oneOf, resourceType, string } from './schema.ts';
 

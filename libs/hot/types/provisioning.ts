@@ -1,4 +1,4 @@
-/** The types that stand for machines. */
+/** Types that represent machines. */
 import type { PropertySchema, ResourceType } from '@anneal/contracts/resource-type.ts';
 import { supportedHints } from './scheduler-hints.ts';
 
@@ -148,7 +148,8 @@ const server: ResourceType = {
       constraints: [{ custom_constraint: 'anneal.scheduler_hints' }],
     },
     metadata: updatable('Map', 'Names and values kept with the machine.'),
-    // Elsewhere a change of user_data destroys the server by default. A machine is not thrown away for a comment.
+    // In Heat, a change of user_data replaces the server by default. Anneal keeps the machine, because a change of a
+    // comment must not destroy it.
     user_data: { ...updatable('String', 'What the machine does at its first boot.'), default: '' },
     user_data_format: {
       type: 'String',
@@ -213,7 +214,7 @@ const server: ResourceType = {
     os_collect_config: { type: 'Map', description: 'How its agent finds its queue.' },
     show: { type: 'Map', description: 'Everything that is known of it.' },
   },
-  // As long as a machine may take to boot.
+  // Time that a machine may take to boot.
   budget_seconds: 1800,
 };
 
@@ -237,7 +238,7 @@ const deployedServer: ResourceType = {
 
 export const provisioningTypes: ResourceType[] = [server, deployedServer];
 
-/** The types as a server announces them that knows these images: others are refused when a template is compiled. */
+/** Restricts the types to the images of a server, so that compiling a template refuses other images. */
 export function withImages(types: readonly ResourceType[], images: readonly string[]): ResourceType[] {
   return types.map((type) => {
     const { image } = type.properties;

@@ -1,4 +1,4 @@
-/** What a type asks of its properties beyond their schemas: how they stand to each other. In Heat's words. */
+/** Rules of a type beyond the schemas of its properties: relations between properties. Messages are Heat's. */
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import { wrongSizes } from '../groups/scaling.ts';
 import { isObject } from '../node.ts';
@@ -6,22 +6,22 @@ import { numberOf } from '../number.ts';
 import { holdsUnknown, type Partial, type PartialMap, unknown } from '../unknown.ts';
 
 interface Ruled {
-  /** Defaults filled in, with what is not known yet in its place; that breaks no rule. */
+  /** Values with defaults. An unknown value violates no rule. */
   readonly values: Readonly<Record<string, Partial>>;
-  /** Names of the resources of its stack, and whether each exists. */
+  /** Names of the resources of the same stack, and whether each exists. */
   readonly siblings: ReadonlyMap<string, boolean> | undefined;
 }
 
-/** What is wrong; undefined when nothing is. */
+/** Returns the message of a violation, or undefined. */
 type Rule = (resource: Ruled) => string | undefined;
 
 const isGiven = (value: Partial | undefined): boolean => value !== undefined && value !== null && value !== '';
 
-/** A property that went by another name once: one of the two is required. */
+/** Rule for a renamed property: either the old or the new name is required. */
 const either =
   (name: string, older: string): Rule =>
   ({ values }) =>
-    // A null that is written counts as given.
+    // An explicit null counts as given.
     Object.hasOwn(values, name) || Object.hasOwn(values, older) ? undefined : `Property ${name} not assigned`;
 
 const oneAtLeast =
@@ -70,13 +70,13 @@ const launch: Rule = ({ values }) =>
     ? "Either 'InstanceId' or 'LaunchConfigurationName' must be provided."
     : undefined;
 
-/** There is no other cloud that a stack could be made in. In which region, the schema of the service says that runs it. */
+/** Refuses credentials for another cloud. The schema of the service that runs the stack limits the region. */
 const remote: Rule = ({ values: { context } }) =>
   isMap(context) && isGiven(context['credential_secret_id'])
     ? 'context.credential_secret_id: credentials for another cloud are not supported, a remote stack is made here.'
     : undefined;
 
-/** Before anything is made, what a resource is referred to by is not known: what is known is no reference. */
+/** Refuses a known value: a reference is unknown until the resource exists, so a known value is not one. */
 const reference =
   (property: string): Rule =>
   ({ values: { [property]: name }, siblings }) => {

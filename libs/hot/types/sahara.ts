@@ -15,7 +15,7 @@ const credentials = mapOf(
   { user: string({ required: true }), password: string({ required: true }) },
   { update_allowed: true },
 );
-/** Of all templates: names are those of hosts. */
+/** Properties of all templates: names are host names. */
 const templateProperties = {
   name: string({
     update_allowed: true,

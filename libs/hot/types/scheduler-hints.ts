@@ -1,12 +1,12 @@
 /**
- * The scheduler hints of a server that placement honours: `traits`, `capabilities` in TripleO's forms, `profile` and `node`.
- * Every other hint is a mistake, because a constraint that is not kept must not look as if it were.
+ * The scheduler hints of a server that placement honours: `traits`, `capabilities` in TripleO's forms, `profile` and
+ * `node`. Every other hint is a mistake, because a constraint that placement ignores must not look effective.
  */
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 
 export interface SchedulerHints {
   readonly traits: readonly string[];
-  /** Name to value, as nodes carry them in `properties.capabilities`. */
+  /** Capabilities by name, as in `properties.capabilities` of a node. */
   readonly capabilities: Readonly<Record<string, string>>;
   /** The name or id of a node, or its capability `node`. */
   readonly node: string | undefined;
@@ -16,7 +16,7 @@ export interface SchedulerHints {
 export const supportedHints = 'traits, capabilities, capabilities:NAME, profile, node';
 
 const prefix = 'capabilities:';
-/** Nova's comparisons (`s== x`, `<in> x`) belong to flavors; as a value they would match nothing. */
+/** Nova's comparisons (`s== x`, `<in> x`) belong to flavors; as a value they would match no node. */
 const operator = /^(?:<\w+>|s?[=!<>]=?|s==)\s/;
 
 export function readHints(hints: JsonObject): SchedulerHints {
@@ -64,13 +64,15 @@ export function readHints(hints: JsonObject): SchedulerHints {
   return { traits, capabilities, node, mistakes };
 }
 
-/** Empty for what is no text, number or boolean. */
+/** Empty for any value other than text, number or boolean. */
 export function scalarText(value: Json | undefined): string {
   if (typeof value === 'string') return value;
   return typeof value === 'number' || typeof value === 'boolean' ? String(value) : '';
 }
 
-/** Ironic's text form, e.g. `profile:control,boot_option:local`. Undefined when it is not in that form. */
+/**
+ * Parses Ironic's text form, e.g. `profile:control,boot_option:local`. Undefined when the text does not have that form.
+ */
 export function capabilitiesInText(text: string): Record<string, string> | undefined {
   const found: Record<string, string> = {};
   for (const part of text.split(',').map((each) => each.trim())) {
@@ -82,7 +84,7 @@ export function capabilitiesInText(text: string): Record<string, string> | undef
   return found;
 }
 
-/** What is wrong with the hints, for a person; undefined when nothing is. */
+/** Returns a message when the hints are invalid, or undefined. */
 export function wrongHints(value: Json): string | undefined {
   const { mistakes } = isObject(value) ? readHints(value) : { mistakes: ['the hints must be a map'] };
   return mistakes.length === 0 ? undefined : `${mistakes.join('; ')}. Supported are ${supportedHints}.`;

@@ -1,4 +1,4 @@
-/** The types that hold values and help tests; the scheduling service serves them itself. */
+/** Types that hold values or help tests. The scheduling service serves them itself. */
 import type { PropertySchema, ResourceType } from '@anneal/contracts/resource-type.ts';
 import { waitConditionTypes } from './wait-condition.ts';
 

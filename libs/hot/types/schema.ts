@@ -1,4 +1,4 @@
-/** Short forms for the schemas of resource types, so that a type of many properties can be read at a glance. */
+/** Short forms for the schemas of resource types, so that a type with many properties is easy to read. */
 import type { Json } from '@anneal/contracts/json.ts';
 import type { Constraint, PropertySchema, PropertyType, ResourceType } from '@anneal/contracts/resource-type.ts';
 
@@ -28,13 +28,13 @@ export const listOf = (item: PropertySchema, options: Options = {}): PropertySch
 });
 
 export const oneOf = (...values: Json[]): Constraint[] => [{ allowed_values: values }];
-/** By a check that has a name: of the form of a value, or of a thing in a cloud, which nobody asks for offline. */
+/** Constraint by named check: the form of a value, or an object in a cloud. Offline, the second kind is not checked. */
 export const checked = (name: string): Constraint[] => [{ custom_constraint: name }];
 
 export function resourceType(
   type: string,
   properties: Properties,
-  /** By name, the type of the value; null where it can be anything. */
+  /** Type of the value by attribute; null when it can be any value. */
   attributes: Readonly<Record<string, string | null>>,
   more: Partial<ResourceType> = {},
 ): ResourceType {
@@ -44,7 +44,7 @@ export function resourceType(
   return { type, properties: { ...properties }, attributes: Object.fromEntries(described), ...more };
 }
 
-/** A type that Heat still knows by name, and that does nothing: it takes whatever it is given. */
+/** A type that Heat still knows by name but that does nothing: it accepts any properties. */
 export const placeholder = (type: string): ResourceType => ({
   type,
   properties: {},

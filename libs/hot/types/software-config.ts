@@ -23,13 +23,13 @@ const structured = {
   input_values_validate: string({ default: 'LAX', constraints: oneOf('LAX', 'STRICT') }),
 };
 const attributes = { deploy_stdouts: 'Map', deploy_stderrs: 'Map', deploy_status_codes: 'Map' };
-/** Whatever a deployment puts out can be read of all of them. */
+/** Every output of a deployment can be read for all servers. */
 const open = { open_attributes: true };
 
 export const softwareConfigTypes: ResourceType[] = [
   resourceType('OS::Heat::SoftwareDeploymentGroup', deployment, attributes, open),
   resourceType('OS::Heat::StructuredDeploymentGroup', structured, attributes, open),
-  // The names that these had first.
+  // The former names of these types.
   resourceType('OS::Heat::SoftwareDeployments', deployment, attributes, open),
   resourceType('OS::Heat::StructuredDeployments', structured, attributes, open),
 ];

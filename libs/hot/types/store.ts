@@ -11,7 +11,7 @@ const networks = listOf(
   { default: [] },
 );
 
-/** Of Barbican's containers. */
+/** Attributes of Barbican's containers. */
 const containerAttributes = { status: 'String', container_ref: 'String', secret_refs: 'Map', consumers: 'List' };
 
 export const storeTypes: ResourceType[] = [

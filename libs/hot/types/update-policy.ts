@@ -1,4 +1,4 @@
-/** What `update_policy` may say, by type. All other types take none. */
+/** Schemas of `update_policy`, by type. All other types have none. */
 import type { PropertySchema } from '@anneal/contracts/resource-type.ts';
 import { integer, mapOf, number, string } from './schema.ts';
 

@@ -1,4 +1,4 @@
-/** Wait conditions and their handles; those that signal through an object store are known for work without a server only. */
+/** Wait conditions and their handles. Those that signal through an object store are only for work without a server. */
 import type { PropertySchema, ResourceType } from '@anneal/contracts/resource-type.ts';
 
 const timeoutRange = [{ range: { min: 1, max: 43200 } }];
@@ -20,7 +20,7 @@ const count: PropertySchema = {
 };
 const data = { type: 'String', description: 'What the signals carried, by their id, as JSON text.' };
 
-/** Run by the scheduling service. */
+/** Types that the scheduling service runs. */
 export const waitConditionTypes: ResourceType[] = [
   {
     type: 'OS::Heat::WaitCondition',

@@ -1,4 +1,4 @@
-/** Reservations and what watches over a cloud: schemas, so that templates that name them can be checked offline. */
+/** Reservations and monitoring of a cloud: schemas, so that templates that name them can be checked offline. */
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
 import { boolean, checked, integer, list, listOf, map, mapOf, oneOf, resourceType, string } from './schema.ts';
 

@@ -1,6 +1,6 @@
 /**
- * Finds the function that is meant by a name and the arguments given, and calls it. Several functions may share a name;
- * the kinds of their arguments tell them apart.
+ * Finds the function for a name and its arguments, and calls it. Several functions may share a name; the kinds of their
+ * arguments select one.
  */
 import type { Work } from '../work.ts';
 import { fault } from './fault.ts';
@@ -9,32 +9,32 @@ import { fits, isLazy, mayFit, narrower, type Parameter, type Signature } from '
 import type { Argument, Tree } from './syntax.ts';
 import { isListing, kindOf, type Value } from './value.ts';
 
-/** One argument of a function that works it out itself; the values become `$1`, `$2`, … */
+/** Argument that the function evaluates itself, with the values as `$1`, `$2`, … */
 export type Lambda = (...values: Value[]) => Value;
 
-/** What a function gets beside its arguments. */
+/** Context of a call, besides its arguments. */
 export interface Call {
-  /** A scope of its own, which it may fill and give back (`let`). */
+  /** A new scope, which the function may fill and return (`let`). */
   readonly names: Names;
   readonly machine: Machine;
-  /** Named arguments that no parameter stands for. */
+  /** Named arguments that match no parameter. */
   readonly named: ReadonlyMap<string, Value>;
   lambda(index: number): Lambda;
-  /** As {@link lambda}, in a scope that the function made. */
+  /** Evaluates like {@link lambda}, but in a scope that the function made. */
   within(index: number, names: Names): Value;
-  /** Whether the argument was given. */
+  /** True when the argument was given. */
   given(index: number): boolean;
 }
 
 export interface Machine {
-  /** Counts one step, a call or an element, and stops what takes too many. */
+  /** Counts one step (a call or an element) and stops an expression that takes too many. */
   step(): void;
-  /** What these steps are paid from, beside everything else that is worked out. */
+  /** Budget that pays for the steps, shared with all other evaluation. */
   readonly work: Work;
   evaluate(tree: Tree, names: Names): Value;
-  /** Calls by name, on values. */
+  /** Calls a function by name with values. */
   call(name: string, items: readonly Value[], options?: CallOptions): Value;
-  /** Refuses more elements than are allowed, at once or while they are read. */
+  /** Limits the number of elements, at once for a list or while a sequence is read. */
   limited(value: Value): Value;
   /** Refuses a value that needs too much memory. */
   weigh(value: Value): Value;
@@ -48,9 +48,9 @@ export interface CallOptions {
 }
 
 export interface Limits {
-  /** Elements of any one list, or read from any one sequence; -1 is no limit. */
+  /** Maximum number of elements of a list, or read from a sequence; -1 is no limit. */
   readonly iterators: number;
-  /** Bytes, as Python counts them, of any one value; -1 is no limit. */
+  /** Maximum size of a value in bytes, as Python counts them; -1 is no limit. */
   readonly memory: number;
 }
 
@@ -58,9 +58,9 @@ export interface Definition {
   readonly name: string;
   readonly as: 'function' | 'method' | 'both';
   readonly signature: Signature;
-  /** Named arguments are rules (`a => b`) and stay in their places. */
+  /** Named arguments are rules (`a => b`) and keep their positions. */
   readonly rules: boolean;
-  /** Lambdas stand as null among the values; take them from the call. */
+  /** Lambdas are null among the values; get them from the call. */
   readonly run: (values: Value[], call: Call) => Value;
 }
 
@@ -68,7 +68,7 @@ type Given = { readonly tree: Tree } | { readonly value: Value } | undefined;
 
 interface Candidate {
   readonly definition: Definition;
-  /** Per argument in place, its parameter. */
+  /** The parameter of each positional argument. */
   readonly places: readonly Parameter[];
 }
 
@@ -79,7 +79,7 @@ export interface CallParameters {
   readonly receiver: Value | undefined;
   readonly items: readonly Argument[] | readonly Value[];
   readonly evaluated: boolean;
-  /** Named arguments, where the others are values too. */
+  /** Named arguments, when the others are values too. */
   readonly named?: ReadonlyMap<string, Value>;
   readonly names: Names;
   readonly machine: Machine;
@@ -150,7 +150,7 @@ function given(
   return { places, named };
 }
 
-/** Which parameter each argument is for, or undefined when there are too many, too few or plainly wrong ones. */
+/** Assigns arguments to parameters. Undefined when there are too many, too few or clearly wrong ones. */
 function arrange(
   definition: Definition,
   places: readonly Given[],
@@ -176,7 +176,7 @@ function arrange(
   return { definition, places: arranged.filter((parameter) => parameter !== undefined) };
 }
 
-/** The arguments in the order of the parameters; undefined when one does not fit. */
+/** Returns the arguments in the order of the parameters; undefined when one does not fit. */
 function bind(
   { definition }: Candidate,
   places: readonly Given[],

@@ -1,4 +1,4 @@
-/** JSON to the values of expressions and back. */
+/** Converts JSON to the values of expressions and back. */
 import type { Json } from '@anneal/contracts/json.ts';
 import { exactNumber, isExact } from '../number.ts';
 import { isObject, toRecord } from '../node.ts';
@@ -16,7 +16,7 @@ export function fromJson(value: Json): Value {
   return new Dict(entriesOf(value).map(([key, item]): [Value, Value] => [key, fromJson(item)]));
 }
 
-/** What the expression came to. Elements of sets must be plain, since lists and maps cannot be in a set. */
+/** Converts the result. Elements of sets must be plain, because lists and maps cannot be in a set. */
 export function toJson(value: Value, machine: Machine, depth = 0): Json {
   if (depth > 100) return fault('The result is nested too deeply');
   const inner = (item: Value): Json => toJson(item, machine, depth + 1);

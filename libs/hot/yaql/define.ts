@@ -1,10 +1,10 @@
-/** How a function of the library is written down: name, how it is called, what it takes, what it does. */
+/** Definition of a library function: its name, how it is called, its parameters, its code. */
 import type { Call, Definition } from './call.ts';
 import { fault } from './fault.ts';
 import { signature } from './signature.ts';
 import { Dict, isListing, iterate, type Listing, type Value } from './value.ts';
 
-/** `method` stands after a dot, `function` does not, `both` may. `rules`: it takes `a => b` as arguments in place. */
+/** A `method` follows a dot, a `function` does not, `both` may. `rules`: takes `a => b` as positional arguments. */
 export type Manner = 'function' | 'method' | 'both';
 
 export function define(
@@ -17,20 +17,20 @@ export function define(
   return { name, as, signature: signature(takes), run, rules };
 }
 
-/** The kinds have been checked against the signature when these are called. */
+/** The kinds are already checked against the signature when these are called. */
 export const listing = (value: Value | undefined): Iterable<Value> => iterate(value as Listing);
 export const list = (value: Value | undefined): Value[] => [...listing(value)];
 export const text = (value: Value | undefined): string => value as string;
 export const map = (value: Value | undefined): Dict => value as Dict;
-/** Booleans are integers too. */
+/** Booleans count as integers. */
 export const whole = (value: Value | undefined): number => Number(value);
 export const numeric = (value: Value | undefined): number | bigint => value as number | bigint;
 
-/** Characters, not UTF-16 units: positions count as Python counts them. */
+/** Characters, not UTF-16 units, because positions count as in Python. */
 export const characters = (value: string): string[] =>
   /[\ud800-\udfff]/.test(value) ? Array.from(value) : value.split('');
 
-/** What Python's iteration gives: the characters of a string and the keys of a map too. */
+/** Iterates as Python does: also the characters of a string and the keys of a map. */
 export function elements(value: Value): Value[] | undefined {
   if (isListing(value)) return list(value);
   if (value instanceof Dict) return Array.from(value.entries(), ([key]) => key);

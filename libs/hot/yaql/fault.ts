@@ -1,4 +1,4 @@
-/** What is wrong with an expression, or with the values it met. `offset` is the character of the expression, where known. */
+/** A mistake in an expression, or in the values that it uses. `offset`: its character in the expression, if known. */
 export class YaqlFault extends Error {
   readonly offset: number | undefined;
 
@@ -8,7 +8,7 @@ export class YaqlFault extends Error {
   }
 }
 
-/** A message may quote a text of any length. */
+/** A message may quote a text of any length, so it is shortened. */
 const longest = 1000;
 
 export function fault(message: string, offset?: number): never {

@@ -5,7 +5,7 @@ import { valueOf } from '../testing.ts';
 const run = (expression: string, data: Json = {}): unknown => valueOf(JSON.stringify({ yaql: { expression, data } }));
 
 describe('format', () => {
-  // As Python answers.
+  // Answers of Python.
   it.each([
     ['"{0}".format(24)', '24'],
     ['"{}".format(null)', 'None'],

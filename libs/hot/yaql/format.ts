@@ -1,6 +1,6 @@
 /**
- * Python's `str.format`, without its way into objects: a field names an argument, by number or by name, and nothing inside
- * it. Widths and precisions are bounded, and what they make is paid for.
+ * Python's `str.format` without access to objects: a field names an argument, by number or by name, and nothing inside
+ * it. Widths and precisions are bounded, and their output is paid for.
  */
 import { pythonQuoted } from '../python.ts';
 import type { Machine } from './call.ts';
@@ -10,7 +10,7 @@ import { Moment, Span } from './moment.ts';
 import { representation, type Value } from './value.ts';
 
 const widest = 10_000;
-/** As many as a float is written with. */
+/** Maximum number of digits of a float. */
 const mostPrecise = 100;
 
 interface Spec {
@@ -36,7 +36,7 @@ export interface FormatArguments {
 export function formatText(template: string, given: FormatArguments, machine: Machine): string {
   let next = 0;
   let result = '';
-  // Escaped braces, fields (whose specification may hold fields of its own), and braces that stand alone.
+  // Escaped braces, fields (whose specification may contain fields), and single braces.
   for (const [part] of template.matchAll(/\{\{|\}\}|\{(?:[^{}]|\{[^{}]*\})*\}|[{}]|[^{}]+/gu)) {
     machine.step();
     if (part === '{{' || part === '}}') result += part[0];
@@ -116,7 +116,7 @@ function numeric(value: bigint | number, spec: Spec): string {
   return padded(sign + prefix, grouped(body, spec), spec, '>');
 }
 
-/** What stands before the digits, and the digits, without a sign. */
+/** Returns the prefix and the digits, without a sign. */
 function digitsOf(value: bigint | number, { type, precision, alternate }: Spec): [string, string] {
   const base = bases[type];
   if (type === 'd' || type === 'n' || type === 'c' || base || (type === '' && typeof value === 'bigint')) {

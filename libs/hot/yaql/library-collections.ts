@@ -1,4 +1,4 @@
-/** Lists, maps and sets: making them, taking from them, changing copies of them. */
+/** Functions on lists, maps and sets: create them, read from them, return changed copies. */
 import type { Call, Definition } from './call.ts';
 import { define, elements, list, listing, map, whole } from './define.ts';
 import { fault } from './fault.ts';
@@ -16,7 +16,7 @@ import {
   View,
 } from './value.ts';
 
-/** What can be read once is taken apart; lists in it stay lists. */
+/** Expands sequences that can be read once; lists in them stay lists. */
 function* spread(items: Iterable<Value>): Generator<Value> {
   for (const item of items) {
     if (item instanceof Once) yield* spread(item);

@@ -1,11 +1,11 @@
-/** What decides, names and sequences: `and`, `switch`, `coalesce`, `let`, `->`. */
+/** Functions for choices, names and sequencing: `and`, `switch`, `coalesce`, `let`, `->`. */
 import type { Call, Definition } from './call.ts';
 import { define, list, listing, map, text, whole } from './define.ts';
 import { fault } from './fault.ts';
 import { Names } from './names.ts';
 import { Once, truth, type Value } from './value.ts';
 
-/** Every argument in its turn, worked out when it is read. */
+/** Each argument in order, evaluated when it is read. */
 function* each(values: readonly Value[], call: Call): Generator<[number, Value]> {
   for (const index of values.keys()) yield [index, call.lambda(index)()];
 }

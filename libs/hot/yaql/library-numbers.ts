@@ -5,7 +5,7 @@ import { define, numeric, whole } from './define.ts';
 import { fault } from './fault.ts';
 import { asSet, equal, isListing, kindOf, type SetValue, type Value } from './value.ts';
 
-/** An integer with more bits would only fill the memory. */
+/** Integers with more bits are refused, because they could fill the memory. */
 const widest = 20_000n;
 
 type Numeric = number | bigint;
@@ -60,7 +60,7 @@ function modularPower(base: bigint, exponent: bigint, modulus: bigint): bigint {
   return result - floorDivide(result, modulus) * modulus;
 }
 
-/** Halves go to the even neighbour. */
+/** Rounds halves to the even neighbour. */
 function round(value: Numeric, digits: number): Value {
   if (typeof value === 'bigint') {
     if (digits >= 0) return value;
@@ -117,7 +117,7 @@ function compareSets(order: Order, a: SetValue, b: SetValue): boolean {
   return subset(small, large) && (order.endsWith('=') || small.size < large.size);
 }
 
-/** Strings are compared by characters, as Python does. */
+/** Compares strings by characters, as Python does. */
 function compareText(a: string, b: string): number {
   if (a === b) return 0;
   const [left, right] = [Array.from(a), Array.from(b)];
@@ -126,7 +126,7 @@ function compareText(a: string, b: string): number {
   return (left[at]?.codePointAt(0) ?? -1) - (right[at]?.codePointAt(0) ?? -1);
 }
 
-/** null stands before everything else. */
+/** null sorts before every other value. */
 const comparison = (order: Order): Definition[] => {
   const name = `#operator_${order}`;
   const holds = orders[order];

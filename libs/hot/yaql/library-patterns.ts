@@ -33,10 +33,10 @@ function* matchesOf(search: Search, { machine }: Call): Generator<Match> {
   }
 }
 
-/** `$1` is the whole match, `$2` the first group. */
+/** Sets `$1` to the whole match and `$2` to the first group. */
 function published(by: Pattern, found: Match, parent: Names): Names {
   const names = new Names(parent);
-  // yaql itself fails on named groups here.
+  // yaql itself fails here on named groups.
   if (by.names.size > 0) fault('Named groups cannot be published to a selector');
   for (const [index, group] of [found, ...found.groups].entries()) {
     names.set(
@@ -177,7 +177,7 @@ export const patternFunctions: Definition[] = [
   define('isRegex', 'function', 'value:any', ([a]) => a instanceof Pattern),
 ];
 
-/** `\1` and `\g<name>` stand for groups. What is wrong with the template is found even where nothing matches. */
+/** Expands `\1` and `\g<name>` to groups. Mistakes in the template are found even when nothing matches. */
 function expanding(template: string, by: Pattern): (found: Match) => string {
   const parts: (string | number)[] = [];
   let at = 0;

@@ -1,4 +1,4 @@
-/** Questions to sequences. */
+/** Queries on sequences. */
 import type { Call, Definition } from './call.ts';
 import { define, empty, list, listing, map, whole } from './define.ts';
 import { fault } from './fault.ts';

@@ -29,7 +29,7 @@ function strip(value: string, chars: Value | undefined, sides: 'both' | 'left' |
   return all.slice(from, to).join('');
 }
 
-/** Without a separator, runs of blanks separate and those at the ends do not count. */
+/** Without a separator, splits at runs of blanks and ignores those at the ends. */
 function split(value: string, separator: Value | undefined, most: number, fromRight: boolean): Value {
   if (separator === null || separator === undefined) return splitBlank(value, most, fromRight);
   const by = text(separator);
@@ -42,7 +42,7 @@ function split(value: string, separator: Value | undefined, most: number, fromRi
       : [...parts.slice(0, most), parts.slice(most).join(by)],
   );
 }
-/** What is left after the last word that counts keeps its blanks. */
+/** The rest after the last split keeps its blanks. */
 function splitBlank(value: string, most: number, fromRight: boolean): Value {
   const found = [...value.matchAll(word)];
   const words = found.map(([one]) => one);
@@ -53,7 +53,7 @@ function splitBlank(value: string, most: number, fromRight: boolean): Value {
   return changeable([value.slice(0, end), ...words.slice(words.length - most)]);
 }
 
-/** Python's `replace`: an empty old string stands between all characters. */
+/** Python's `replace`: an empty old string matches before, between and after all characters. */
 function replace(value: string, old: string, by: string, count: number): string {
   const limit = count < 0 ? Infinity : count;
   if (old === '') {
@@ -102,14 +102,14 @@ const upperAscii = lowerAscii.toUpperCase();
 const digits = '0123456789';
 const punctuation = '!"#$%&\'()*+,-./:;<=>?@[\\]^_`{|}~';
 const whitespace = ' \t\n\r\v\f';
-/** What `characters` can give, by the names of its arguments. */
+/** The sets that `characters` can return, by the names of its arguments. */
 const characterSets: readonly (readonly [string, string | undefined])[] = [
   ['digits', digits],
   ['hexdigits', `${digits}abcdefABCDEF`],
   ['asciiLowercase', lowerAscii],
   ['asciiUppercase', upperAscii],
   ['asciiLetters', lowerAscii + upperAscii],
-  // Python 3 has none of these three, and yaql fails when it is asked for them.
+  // Python 3 lacks `letters`, `lowercase` and `uppercase`, so yaql fails when they are requested.
   ['letters', undefined],
   ['octdigits', '01234567'],
   ['punctuation', punctuation],

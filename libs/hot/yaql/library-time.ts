@@ -1,4 +1,7 @@
-/** Moments and lengths of time. What would differ from one evaluation to the next is refused: a plan is a pure function. */
+/**
+ * Functions on moments and lengths of time. Results that change between evaluations are refused: a plan is a pure
+ * function.
+ */
 import type { Definition } from './call.ts';
 import { define, numeric, text, whole } from './define.ts';
 import { fault } from './fault.ts';
@@ -92,7 +95,7 @@ export const timeFunctions: Definition[] = [
       ),
   ),
   define('utctz', 'function', '', () => new Span(0n)),
-  // The zone of the language is UTC, on whichever machine it runs.
+  // The local time zone is UTC on every machine.
   define('localtz', 'function', '', () => new Span(0n)),
   changing('now', 'offset:span=nothing'),
   changing('random', ''),
@@ -138,7 +141,7 @@ const lengths: Readonly<Record<string, bigint>> = {
   days: day,
 };
 
-/** `$.year`, `$.hours`; undefined when there is no such part. */
+/** Reads `$.year`, `$.hours`; undefined when there is no such part. */
 export function partOf(value: Moment | Span, name: string): Value | undefined {
   if (value instanceof Span) {
     if (name === 'microseconds') return value.micros;
@@ -165,7 +168,7 @@ export function partOf(value: Moment | Span, name: string): Value | undefined {
       return new Span(((value.wall % day) + day) % day);
     case 'utc':
       return moved(value, -value.offset);
-    // yaql takes the offset off twice, once in `utc` and once when it subtracts.
+    // yaql subtracts the offset twice: in `utc`, and in the subtraction.
     case 'timestamp':
       return Number(value.wall - 2n * value.offset) / 1e6;
     default:

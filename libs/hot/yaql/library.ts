@@ -1,4 +1,4 @@
-/** Every function of the expressions, by family and by name; a method is found under its name with a dot. */
+/** All functions of expressions, by family and by name. A method is found under its name with a dot. */
 import type { Definition } from './call.ts';
 import { collectionFunctions } from './library-collections.ts';
 import { controlFunctions } from './library-control.ts';
@@ -35,11 +35,11 @@ function byName(): Map<string, Definition[]> {
 export interface YaqlRow {
   readonly name: string;
   readonly family: string;
-  /** One for each way to call it: `split(separator=null, maxSplits=-1)` after a string and a dot. */
+  /** One form for each way to call it: `split(separator=null, maxSplits=-1)` after a string and a dot. */
   readonly forms: readonly string[];
 }
 
-/** For people: operators and what the syntax calls are left out. */
+/** Rows for people, without operators and functions that only the syntax calls. */
 export function yaqlRows(): YaqlRow[] {
   const rows = new Map<string, { family: string; forms: Set<string> }>();
   for (const [family, definitions] of Object.entries(families)) {

@@ -1,4 +1,4 @@
-/** Moments to text and back: C's formats, and dates as people write them. Names are English, whatever the locale. */
+/** Converts moments to text and back: C's formats, and free-form dates. Names are English in every locale. */
 import { fault } from './fault.ts';
 import { day, daysIn, hour, Moment, type Parts, second, two, weekdayOf, zoneText } from './moment.ts';
 
@@ -21,7 +21,7 @@ const weekdays = ['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Satur
 const dayOfYear = ({ year, month, day: date }: Parts): number =>
   Array.from({ length: month - 1 }, (_, index) => daysIn(year, index + 1)).reduce((sum, days) => sum + days, date);
 
-/** ISO 8601: a week belongs to the year that its Thursday is in. */
+/** In ISO 8601 a week belongs to the year of its Thursday. */
 function isoWeek(parts: Parts): { year: number; week: number } {
   const weekday = weekdayOf(parts.year, parts.month, parts.day);
   const week = Math.floor((dayOfYear(parts) - weekday + 9) / 7);
@@ -123,7 +123,7 @@ export function formatMoment(moment: Moment, format: string): string {
         return undefined;
     }
   };
-  // GNU's flags: `-` leaves out the padding, `_` pads with blanks, `^` makes capitals; E and O are for other locales.
+  // GNU's flags: `-` omits the padding, `_` pads with blanks, `^` converts to capitals. E and O are for other locales.
   return format.replace(/%([-_0^#]?)[EO]?([\s\S])/g, (whole, flag: string, letter: string) => {
     const value = directive(letter) ?? whole;
     if (flag === '-') return value.replace(/^[0 ]+(?=\d)/, '');
@@ -133,7 +133,7 @@ export function formatMoment(moment: Moment, format: string): string {
 }
 
 const names = (list: readonly string[], length?: number): string => list.map((name) => name.slice(0, length)).join('|');
-/** What each directive may match. */
+/** Pattern that each directive matches. */
 const readable: Readonly<Record<string, string>> = {
   Y: '\\d{4}',
   m: '1[0-2]|0[1-9]|[1-9]',
@@ -160,7 +160,7 @@ const composed: Readonly<Record<string, string>> = {
   X: '%H:%M:%S',
 };
 
-/** @throws YaqlFault when the text is not of that format. */
+/** @throws YaqlFault when the text does not have the format. */
 export function readMoment(text: string, format: string): Moment {
   const order: string[] = [];
   const full = format.replace(/%([cxX])/g, (whole, letter: string) => composed[letter] ?? whole);
@@ -216,8 +216,8 @@ const spelled = /\b(\d{1,2})\s*h(?:ours?)?\s*(?:(\d{1,2})\s*m(?:in(?:utes?)?)?)?
 const compactTime = /^(\d{8})(?:T(?=\d{2})|(?=\d{4}(?:\d{2})?\b))(\d{2})(\d{2})?(\d{2})?(?:\.(\d+))?/;
 
 /**
- * A date as people write it: ISO 8601, `29 Aug 2015 10:00 pm`, `Sat, 29 Aug 2015 10:00:00 GMT`, `8/29/2015`, `29.8?2015`.
- * A year, a month and a day must be there: what is left out would come from today, and so change from day to day.
+ * Reads a free-form date: ISO 8601, `29 Aug 2015 10:00 pm`, `Sat, 29 Aug 2015 10:00:00 GMT`, `8/29/2015`, `29.8?2015`.
+ * Year, month and day are required, because a missing part would come from today's date and so change from day to day.
  */
 export function guessMoment(text: string): Moment {
   const bad = (): never => fault(`Unknown string format: ${text}`);
@@ -251,7 +251,7 @@ export function guessMoment(text: string): Moment {
   const zone = /^\s*(?:(?:UTC|GMT)?([+-]\d{2}:?\d{2}|[+-]\d{1,2})(?![\d:])|(Z|UTC|GMT)\b)/i.exec(after);
   let offset = 0n;
   if (zone) {
-    // `GMT+3` is read with the sign of POSIX, where it says what to add to come to GMT.
+    // `GMT+3` has the sign of POSIX: the offset to add to reach GMT.
     offset = offsetOf(zone[1] ?? 'Z') * (zone[1] !== undefined && /^\s*[A-Z]/i.test(zone[0]) ? -1n : 1n);
     after = after.slice(zone[0].length);
   }

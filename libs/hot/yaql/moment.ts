@@ -1,6 +1,6 @@
 /**
- * Points in time and lengths of time, in whole microseconds. A moment keeps the offset that it was written with, and its
- * parts are those of a clock on that wall; two moments are equal when they are the same instant.
+ * Points in time and lengths of time, in whole microseconds. A moment keeps the offset that it was written with, and
+ * its parts are in local time at that offset. Two moments are equal when they are the same instant.
  */
 import { fault } from './fault.ts';
 
@@ -8,7 +8,7 @@ export const second = 1_000_000n;
 export const hour = 3600n * second;
 export const day = 24n * hour;
 
-/** Years 1 to 9999 are all that Python has. */
+/** Python supports only the years 1 to 9999. */
 const first = -62_135_596_800_000_000n;
 const last = 253_402_300_799_999_999n;
 const longest = 999_999_999n;
@@ -32,13 +32,13 @@ export class Span {
     this.micros = micros;
   }
 
-  /** Rounded to a whole microsecond, halves to the even one. */
+  /** Rounds to a whole microsecond, halves to the even one. */
   static of(micros: number): Span {
     if (!Number.isFinite(micros)) return fault('The timespan is too long');
     return new Span(BigInt(halfEven(micros)));
   }
 
-  /** As Python writes it: `1 day, 2:03:04.000005`. */
+  /** Text as Python writes it: `1 day, 2:03:04.000005`. */
   toString(): string {
     let days = this.micros / day;
     if (this.micros % day < 0n) days -= 1n;
@@ -51,7 +51,7 @@ export class Span {
 }
 
 export class Moment {
-  /** Microseconds since 1970 on the wall where the offset holds. */
+  /** Microseconds since 1970 in local time at the offset. */
   readonly wall: bigint;
   readonly offset: bigint;
 
@@ -98,13 +98,13 @@ export class Moment {
     };
   }
 
-  /** Monday is 0. */
+  /** 0 is Monday. */
   get weekday(): number {
     const { year, month, day: date } = this.parts;
     return weekdayOf(year, month, date);
   }
 
-  /** As Python writes it: `2015-09-29 00:00:00+00:00`. */
+  /** Text as Python writes it: `2015-09-29 00:00:00+00:00`. */
   toString(): string {
     const { year, month, day: date, hour: hours, minute, second: seconds, microsecond } = this.parts;
     const fraction = microsecond > 0 ? `.${String(microsecond).padStart(6, '0')}` : '';

@@ -1,7 +1,9 @@
-/** The variables (and functions made with `def`) that an expression sees; a child sees those of its parent too. */
+/**
+ * The variables, and functions made with `def`, that an expression can read. A child also reads those of its parent.
+ */
 import type { Value } from './value.ts';
 
-/** The arguments as they were given, to the value. */
+/** Computes a value from the given arguments. */
 export type Defined = (items: readonly Value[], named: ReadonlyMap<string, Value>) => Value;
 
 export class Names {
@@ -13,12 +15,12 @@ export class Names {
     this.#parent = parent;
   }
 
-  /** `$` is `$1`. */
+  /** `$` means `$1`. */
   set(name: string, value: Value): void {
     this.#values.set(name === '' ? '1' : name, value);
   }
 
-  /** What has no value is null. */
+  /** A name without a value is null. */
   get(name: string): Value {
     const own = name === '' ? '1' : name;
     const value = this.#values.get(own);

@@ -1,4 +1,4 @@
-/** What can be done with a sequence. Most is worked out only as far as somebody reads it. */
+/** Operations on sequences. Most are lazy: they evaluate only the elements that are read. */
 import type { Call, Lambda } from './call.ts';
 import { elements, list, listing } from './define.ts';
 import { fault, YaqlFault } from './fault.ts';
@@ -22,7 +22,7 @@ export function* skip(items: Iterable<Value>, most: number): Generator<Value> {
   let index = 0;
   for (const item of items) if (index++ >= most) yield item;
 }
-/** Stops before it reads one more than it gives. */
+/** Does not read beyond the last element that it returns. */
 export function* take(items: Iterable<Value>, most: number): Generator<Value> {
   if (most < 0) fault('The number of items must not be negative');
   const iterator = items[Symbol.iterator]();
@@ -202,7 +202,10 @@ export function groups(call: Call, items: Iterable<Value>): Once {
   return lazily(() => (call.given(3) ? aggregated(rows, call.lambda(3)) : rows));
 }
 
-/** The aggregator takes the values of a group; one written for older releases takes the key too, and gives both back. */
+/**
+ * Calls the aggregator with the values of a group. One written for older releases takes key and values, and returns
+ * both.
+ */
 function* aggregated(rows: readonly [Value, Value[]][], aggregator: Lambda): Generator<Value> {
   let failure: YaqlFault | undefined;
   let older = true;

@@ -1,6 +1,6 @@
 /**
- * Which arguments a function takes, written beside it as text: `string:string, separator:string?=null, *rest:any`.
- * A `?` after the type accepts null, a value after `=` stands for an argument that is not given.
+ * Signatures of functions, written as text: `string:string, separator:string?=null, *rest:any`. A `?` after the type
+ * accepts null; a value after `=` is the default.
  */
 import { Moment, Span } from './moment.ts';
 import { Pattern } from '../pattern/pattern.ts';
@@ -10,7 +10,7 @@ import { Names } from './names.ts';
 
 const kinds = [
   'any',
-  /** Anything but null. */
+  /** Any value except null. */
   'some',
   'int',
   'number',
@@ -23,7 +23,7 @@ const kinds = [
   'once',
   'dict',
   'set',
-  /** A set that is not the keys or items of a map. */
+  /** A set, but not the keys or items of a map. */
   'frozen',
   'pattern',
   'ordering',
@@ -31,9 +31,9 @@ const kinds = [
   'names',
   'moment',
   'span',
-  /** Worked out by the function itself, as often as it likes. */
+  /** The function itself evaluates it, any number of times. */
   'lambda',
-  /** `a => b`, worked out by the function itself. */
+  /** `a => b`, evaluated by the function itself. */
   'lazyrule',
 ] as const;
 export type Kind = (typeof kinds)[number];
@@ -42,7 +42,9 @@ export interface Parameter {
   readonly name: string;
   readonly kind: Kind;
   readonly nullable: boolean;
-  /** Undefined: the argument must be given. `nothing` stands for null that the function tells from a given one. */
+  /**
+   * Undefined: the argument is required. `nothing` means null, but the function can distinguish it from a given null.
+   */
   readonly fallback: Value | undefined;
 }
 
@@ -88,7 +90,7 @@ function fallback(text: string): Value {
   return BigInt(text);
 }
 
-/** Before anything is worked out: may this argument, as written, be for this parameter? */
+/** True when an argument, not evaluated yet, may fit this parameter. */
 export function mayFit({ kind, nullable }: Parameter, tree: Tree): boolean {
   if (kind === 'lazyrule') return tree.kind === 'rule';
   if (kind === 'lambda') return true;
@@ -144,6 +146,6 @@ export function fits(kind: Kind, nullable: boolean, value: Value): boolean {
   }
 }
 
-/** Of two kinds that both fit, the narrower one. */
+/** Returns true when kind `a` is narrower than `b`, for arguments that fit both. */
 export const narrower = (a: Kind, b: Kind): boolean =>
   (a === 'list' && (b === 'listing' || b === 'nonset')) || (a !== 'any' && b === 'any');

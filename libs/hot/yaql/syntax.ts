@@ -1,10 +1,10 @@
-/** Tokens to a tree, by the precedence of operators. */
+/** Parses tokens to a tree, by the precedence of operators. */
 import { fault } from './fault.ts';
 import { type Token, tokens } from './token.ts';
 
 export type Tree =
   | { readonly kind: 'constant'; readonly value: null | boolean | number | bigint | string; readonly offset: number }
-  /** An unquoted word: a name where one is asked for, its own text elsewhere. */
+  /** An unquoted word: a name where a name is expected, elsewhere its own text. */
   | { readonly kind: 'keyword'; readonly name: string; readonly offset: number }
   | { readonly kind: 'variable'; readonly name: string; readonly offset: number }
   | { readonly kind: 'call'; readonly name: string; readonly items: readonly Argument[]; readonly offset: number }
@@ -15,14 +15,14 @@ export type Tree =
       readonly safe: boolean;
       readonly offset: number;
     }
-  /** In parentheses: no longer a member by itself. */
+  /** A tree in parentheses, which is no longer a member by itself. */
   | { readonly kind: 'wrapped'; readonly inner: Tree; readonly offset: number }
   | { readonly kind: 'rule'; readonly source: Tree; readonly destination: Tree; readonly offset: number };
 
-/** Undefined: left out, as in `f(, 2)`. */
+/** Undefined: omitted, as in `f(, 2)`. */
 export type Argument = Tree | undefined;
 
-/** Loosest first; a higher level binds tighter. `->` alone groups from the right. */
+/** Loosest first: a higher level binds tighter. Only `->` groups from the right. */
 const binary: ReadonlyMap<string, number> = new Map([
   ['->', 1],
   ['or', 2],
@@ -133,7 +133,7 @@ class Parser {
     return this.#unexpected();
   }
 
-  /** Values, some perhaps left out, then named ones; a comma at the end is none of them. */
+  /** Reads values, some possibly omitted, then named arguments. A comma at the end adds no argument. */
   #arguments(close: string): Argument[] {
     const list: Argument[] = [];
     if (this.#symbol() === close) {

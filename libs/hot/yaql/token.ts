@@ -1,4 +1,4 @@
-/** Text to tokens. The words `and or not in mod` are operators, unless a parenthesis follows at once. */
+/** Splits text into tokens. The words `and or not in mod` are operators, unless a parenthesis follows immediately. */
 import { fault } from './fault.ts';
 
 export type Token =
@@ -81,7 +81,7 @@ const letters: Record<string, string> = {
 };
 const escape = /\\(?:U([^]{8})|u([^]{4})|x([^]{2})|([0-7]{1,3})|([\\'"abfnrtv]))/g;
 
-/** An escape that means nothing stays as it is, so that `\d` in a pattern needs no second backslash. */
+/** Keeps unknown escapes, so that `\d` in a pattern needs no second backslash. */
 function unescape(text: string, offset: number): string {
   return text.replace(escape, (_, long?: string, short?: string, byte?: string, octal?: string, letter?: string) => {
     if (letter !== undefined) return letters[letter] ?? letter;

@@ -1,6 +1,6 @@
 /**
- * The values of expressions, which are Python's: integers (bigint here) are not floats (number here), 1 and 1.0 and true
- * are one key of a map, and what a function like `where` gives can be read once only.
+ * The values of expressions, as in Python: integers (bigint here) are not floats (number here); 1, 1.0 and true are the
+ * same key of a map; and the result of a function like `where` can be read only once.
  */
 import { Pattern } from '../pattern/pattern.ts';
 import { floatText } from '../python.ts';
@@ -26,7 +26,7 @@ export type Value =
   | Moment
   | Span;
 
-/** What two equal values share. @throws YaqlFault for what can be changed, and so cannot be a key. */
+/** Returns a key that equal values share. @throws YaqlFault for mutable values, which cannot be keys. */
 export function keyOf(value: Value): string {
   if (value === null) return 'null';
   if (typeof value === 'string') return `"${value}`;
@@ -44,11 +44,11 @@ export function keyOf(value: Value): string {
   if (value instanceof SetValue) return `<${Array.from(value.items(), keyOf).map(escaped).sort().join(',')}>`;
   if (value instanceof Moment) return `@${value.instant}`;
   if (value instanceof Span) return `~${value.micros}`;
-  // What keys and items of a map give are sets, which can change with the map in Python.
+  // Keys and items of a map are sets, which in Python change with the map.
   if (value instanceof View && value.kind !== 'values') return fault(`${kindOf(value)} cannot be a key`);
   return identityOf(value);
 }
-/** Everything else is a key as itself. */
+/** Every other value is a key by identity. */
 const identities = new WeakMap<object, string>();
 let identified = 0;
 function identityOf(value: object): string {
@@ -59,8 +59,8 @@ function identityOf(value: object): string {
 const escaped = (key: string): string => key.replace(/[\\,:\]}>]/g, '\\$&');
 
 /**
- * Lists of the data and of the expression are Python's tuples; a few functions give Python's lists, which cannot be keys
- * and equal no tuple.
+ * Marks a Python list. Lists of the data and of the expression are Python tuples; a few functions return Python lists,
+ * which cannot be keys and never equal a tuple.
  */
 const lists = new WeakSet<Value[]>();
 export function changeable(items: Value[]): Value[] {
@@ -69,7 +69,7 @@ export function changeable(items: Value[]): Value[] {
 }
 const isChangeable = (items: Value[]): boolean => lists.has(items);
 
-/** A map that keeps the order in which its keys came. */
+/** A map that keeps the insertion order of its keys. */
 export class Dict {
   readonly #entries = new Map<string, [Value, Value]>();
 
@@ -121,7 +121,7 @@ export class SetValue {
   }
 }
 
-/** Worked out while it is read, and read once. */
+/** A lazy sequence that can be read once. */
 export class Once {
   readonly #iterator: Iterator<Value>;
 
@@ -130,12 +130,12 @@ export class Once {
   }
 
   [Symbol.iterator](): Iterator<Value> {
-    // Without `return`, so that who stops reading does not end it: the rest can be read later.
+    // Has no `return`, so that a reader that stops early does not end it: the rest can be read later.
     return { next: () => this.#iterator.next() };
   }
 }
 
-/** Worked out while it is first read, and read as often as one likes. */
+/** A lazy sequence that can be read any number of times. */
 export class Remembered extends Once {
   readonly #items: Value[] = [];
 
@@ -156,7 +156,7 @@ export class Remembered extends Once {
   }
 }
 
-/** What `keys`, `values` and `items` of a map give: neither lists nor read once. */
+/** The `keys`, `values` and `items` of a map: neither lists nor limited to one reading. */
 export class View {
   readonly kind: 'keys' | 'values' | 'items';
   readonly dict: Dict;
@@ -173,7 +173,7 @@ export class View {
   }
 }
 
-/** `a => b`, both worked out. */
+/** `a => b`, both evaluated. */
 export class Rule {
   readonly source: Value;
   readonly destination: Value;
@@ -184,7 +184,7 @@ export class Rule {
   }
 }
 
-/** What `orderBy` gives: sorted when it is first read, so that `thenBy` can still add to it. */
+/** The result of `orderBy`, sorted when first read so that `thenBy` can add to it. */
 export class Ordering {
   readonly #source: Iterable<Value>;
   readonly #compare: (left: Value, right: Value, fields: readonly OrderingField[]) => number;
@@ -236,7 +236,7 @@ const isNumeric = (value: Value): value is bigint | number | boolean =>
 const numeric = (value: bigint | number | boolean): bigint | number =>
   typeof value === 'boolean' ? BigInt(value) : value;
 
-/** Python's `==`: deep, true is 1. */
+/** Compares as Python's `==`: deeply, and true equals 1. */
 export function equal(a: Value, b: Value): boolean {
   if (a === b) return true;
   // oxlint-disable-next-line eqeqeq -- an integer and a float of one value are equal
@@ -264,7 +264,7 @@ export function equal(a: Value, b: Value): boolean {
   return left.size === right.size && Array.from(left.items()).every((item) => right.has(item));
 }
 
-/** The keys of a map are a set too. */
+/** The value as a set, which may be the keys or items of a map. */
 export function asSet(value: Value): SetValue | undefined {
   if (value instanceof SetValue) return value;
   return value instanceof View && value.kind !== 'values' ? new SetValue(value) : undefined;

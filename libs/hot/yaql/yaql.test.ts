@@ -6,7 +6,7 @@ import { Work } from '../work.ts';
 import { evaluateYaql, heatLimits, parseYaql, YaqlFault } from './yaql.ts';
 import type { Json } from '@anneal/contracts/json.ts';
 
-/** What each expression comes to on one piece of data; a row without `is` and `set` is refused. */
+/** The result of each expression on the same data. A row without `is` and `set` is refused. */
 interface Row {
   readonly is?: Json;
   readonly set?: Json[];

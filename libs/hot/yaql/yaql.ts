@@ -1,6 +1,6 @@
 /**
- * The expressions of the function `yaql`: parsed once, worked out on data. Pure, and always ends: every call and every
- * element read counts as a step, and steps (like all other work), elements, memory and depth are limited.
+ * Expressions of the function `yaql`: parsed once, evaluated on data. They are pure and always end: every call and
+ * every element read counts as a step, and steps (like all other work), elements, memory and depth are limited.
  */
 import type { Json } from '@anneal/contracts/json.ts';
 import { PatternTooSlow } from '../pattern/pattern.ts';
@@ -19,11 +19,11 @@ export { parseYaql, type Tree } from './syntax.ts';
 export { YaqlFault } from './fault.ts';
 export type { Limits } from './call.ts';
 
-/** Those of Heat as it is delivered; operators raise them. */
+/** Heat's defaults, which operators can raise. */
 export const heatLimits: Limits = { iterators: 200, memory: 10_000 };
 
 const deepest = 150;
-/** To find the function that is meant, and to call it, takes as long as to make so many values. */
+/** Finding a function and calling it costs as much as making this many values. */
 const workAStep = 4;
 
 /** @throws YaqlFault */
@@ -88,7 +88,7 @@ class Evaluator implements Machine {
     }
   }
 
-  /** Every call of the machine's own stack is counted: what recurses without end is refused before the stack ends. */
+  /** Counts the depth of calls, so that endless recursion is refused before the call stack overflows. */
   #deeper(work: () => Value): Value {
     this.#depth += 1;
     try {
@@ -160,7 +160,7 @@ class Evaluator implements Machine {
     });
   }
 
-  /** Of a list: that of each of its elements. */
+  /** Reads a property; of a list, that of each element. */
   #property(from: Value, name: string): Value {
     if (from instanceof Dict) return from.get(name) ?? (from.has(name) ? null : fault(`KeyError: '${name}'`));
     if (from instanceof Moment || from instanceof Span)
@@ -238,7 +238,7 @@ class Evaluator implements Machine {
   }
 }
 
-/** As CPython stores text: one, two or four bytes a character after a header. */
+/** Memory of a string in CPython: a header and one, two or four bytes per character. */
 function textBytes(value: string): number {
   if (value.length < 1000) return 0;
   // oxlint-disable-next-line no-control-regex -- the borders of CPython's forms
