@@ -1,7 +1,7 @@
-/** Where messages are found on each broker, in the words of AsyncAPI's servers and bindings. Pure. */
+/** The place of messages on each broker, in the terms of AsyncAPI's servers and bindings. Pure. */
 import type { JsonObject } from './json.ts';
 
-/** A queue has its consumers; an event goes to every listener. */
+/** A queue has consumers; an event goes to every listener. */
 export type Route = 'queue' | 'event';
 
 const host = { description: 'Of the broker.', default: 'localhost' };

@@ -1,6 +1,6 @@
 /**
- * The AsyncAPI 3 document and the JSON Schemas of what is on the wire, made from the zod schemas. Pure. The document is
- * complete in itself: all schemas are in it.
+ * Generates the AsyncAPI 3 document and the JSON Schemas of all messages from the zod schemas. Pure. The document is
+ * self-contained: it includes all schemas.
  */
 import { z } from 'zod';
 import type { Definition } from './define.ts';
@@ -30,7 +30,7 @@ export function jsonSchemas(definitions: Iterable<Definition>): Record<string, J
 const idOf = (type: string): string => type.replaceAll(/[^A-Za-z0-9]/g, '_');
 const schemaReference = (name: string): JsonObject => ({ $ref: `#/components/schemas/${idOf(name)}` });
 
-/** A schema as a part of the document: what refers to its own root refers to its place there. */
+/** Places a schema inside the document: references to its own root become references to its new place. */
 function placed(name: string, value: Json): Json {
   if (Array.isArray(value)) return value.map((each) => placed(name, each));
   if (typeof value !== 'object' || value === null) return value;
@@ -53,11 +53,11 @@ interface Channel {
   route: Route;
   description: string;
   types: string[];
-  /** The service that takes from it; an event has none, and any listener may. */
+  /** The service that consumes from it; absent for an event, which any listener may receive. */
   receiver?: string;
 }
 
-/** Which queue carries what. Providers serve the resource messages, each on a queue of its own. */
+/** Lists the queues and the messages on each. Each provider serves the resource messages on its own queue. */
 function channelsOf(byFile: Readonly<Record<string, readonly Definition[]>>): Channel[] {
   const channels: Channel[] = [];
   for (const service of serviceNames) {

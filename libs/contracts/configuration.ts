@@ -9,13 +9,13 @@ import { conditionSchema } from './scheduling.ts';
 
 export const unexpectedAnswerSchema = z.object({
   /**
-   * `late`: after the run had ended without an answer. `contradicting`: differs from the answer that was taken. `foreign`: for
-   * the run of another host. `replaced`: a newer run replaced it. `unknown`: no run has the id.
+   * `late`: the run had already ended without an answer. `contradicting`: differs from the accepted answer. `foreign`:
+   * for the run of another host. `replaced`: a newer run replaced it. `unknown`: no run has the id.
    */
   kind: z.enum(['late', 'contradicting', 'foreign', 'replaced', 'unknown']),
-  /** True where the host may be compromised: it answers what it was never asked. */
+  /** True where the host may be compromised, because it answers a question that it never got. */
   alarm: z.boolean(),
-  /** As the host gave it, at most 100 characters. */
+  /** The text from the host, at most 100 characters. */
   request_id: z.string(),
   deployment: z.string().nullable(),
   deployment_id: z.string().nullable(),
@@ -30,19 +30,19 @@ export const hostViewSchema = z.object({
   id: z.string(),
   name: z.string(),
   project: z.string(),
-  /** `expected` until its agent first asks for work; `up` while it does; `silent` past its deadline. */
+  /** `expected` until its agent first asks for work; `up` while it asks; `silent` past its deadline. */
   status: z.enum(['expected', 'up', 'silent', 'deleting']),
   requests_queue: z.string(),
   responses_queue: z.string(),
-  /** What the agent says of the machine. */
+  /** Facts about the machine, reported by its agent. */
   facts: jsonObject,
   created_at: z.iso.datetime(),
   first_seen_at: z.iso.datetime().nullable(),
   last_seen_at: z.iso.datetime().nullable(),
   pending: z.number().int(),
-  /** Answers that changed nothing, the newest last: the last ten alarms and the last ten others. */
+  /** Answers that changed nothing, newest last: the last ten alarms and the last ten others. */
   unexpected_answers: z.array(unexpectedAnswerSchema).optional(),
-  /** How many there were in all. */
+  /** The number of all unexpected answers so far. */
   unexpected_total: z.number().int().optional(),
   version: z.number().int(),
   conditions: z.array(conditionSchema),
@@ -54,7 +54,7 @@ export const hostCreate = call(
   'Make a host, its two queues and its credentials. Repeats are harmless.',
   {
     question: z.object({ id: z.string(), name: z.string(), project: z.string() }),
-    /** The token allows reading the host's requests and writing its responses, and nothing else. */
+    /** The token allows only reading the host's requests and writing its responses. */
     answer: z.object({ host: hostViewSchema, token: z.string() }),
   },
 );
@@ -96,7 +96,7 @@ const inQueue = z.object({ project: z.string(), queue: z.string().min(1).max(255
 export const queueMessageSchema = z.object({
   id: z.string(),
   body: json,
-  /** Seconds. */
+  /** In seconds. */
   ttl: z.number().int(),
   age: z.number().int(),
   created_at: z.iso.datetime(),
@@ -151,10 +151,10 @@ export const queueMessages = call('queue.messages', 'Look at messages without ta
     limit: limit.optional(),
     marker: z.string().optional(),
     include_claimed: z.boolean(),
-    /** False leaves out what `client_id` itself posted. */
+    /** False leaves out the messages that `client_id` itself posted. */
     echo: z.boolean(),
     client_id: z.string(),
-    /** The host that looks. Absent for others: their look is no word from the host, and secrets in its requests are masked. */
+    /** The host that reads. Absent for other clients: their reading is no sign of life, and they see masked secrets. */
     host_id: z.string().optional(),
   }),
   answer: z.object({ messages: z.array(queueMessageSchema), marker: z.string().nullable() }),
@@ -169,7 +169,7 @@ export const queueMessageDelete = call(
       /** Every message of the queue. */
       purge: z.boolean().optional(),
       claim_id: z.string().optional(),
-      /** The host that asks; absent for every other client. */
+      /** The host that deletes; absent for every other client. */
       host_id: z.string().optional(),
     }),
     answer: z.object({ messages: z.array(queueMessageSchema) }),
@@ -183,7 +183,10 @@ export const queueClaim = call(
       ttl: z.number().int(),
       grace: z.number().int(),
       limit: limit.optional(),
-      /** Who claims. A host that claims again under the same id has lost its first claim, and gets the message again. */
+      /**
+       * The claiming client. A host that claims again under the same id has lost its first claim, and gets the message
+       * again.
+       */
       client_id: z.string().optional(),
     }),
     answer: z.object({ claim_id: z.string().nullable(), messages: z.array(queueMessageSchema) }),
@@ -192,7 +195,7 @@ export const queueClaim = call(
 export const queueClaimShow = call('queue.claim.show', 'A claim and its messages.', {
   question: inQueue.extend({
     claim_id: z.string(),
-    /** The host that asks: it alone sees the secrets in its requests. */
+    /** The host that asks: only this host sees the secrets in its requests. */
     host_id: z.string().optional(),
   }),
   answer: z.object({ claim_id: z.string(), age: z.number(), ttl: z.number(), messages: z.array(queueMessageSchema) }),
@@ -206,30 +209,30 @@ export const queueClaimRelease = call('queue.claim.release', 'Give the messages 
   answer: z.object({}),
 });
 
-// ---- what a host is asked and what it answers (the bodies of the messages in its two queues)
+// ---- requests to a host and its responses (the bodies of the messages in its two queues)
 
-/** One config to apply: heat-agents' deployment document, so that its hooks take it as it is. */
+/** One config to apply: heat-agents' deployment document, so that its hooks can use it unchanged. */
 export const hostRequestSchema = z.object({
-  /** New for every run that is wanted; a host never runs the same id twice. */
+  /** New for every intended run; a host never runs the same id twice. */
   id: z.string(),
   deployment_id: z.string(),
   name: z.string(),
-  /** Which tool applies it: `script`, `ansible`, … */
+  /** The tool that applies it: `script`, `ansible`, … */
   group: z.string(),
   config: json,
   action: z.enum(['CREATE', 'UPDATE', 'DELETE', 'SUSPEND', 'RESUME']),
   inputs: z.array(z.object({ name: z.string(), type: z.string(), value: json })),
   outputs: z.array(z.object({ name: z.string(), type: z.string(), error_output: z.boolean().optional() })),
   options: jsonObject,
-  /** Seconds that it may run, counted from its start on the host. Absent in requests of older services. */
+  /** Time limit in seconds, counted from its start on the host. Absent in requests of older services. */
   timeout: z.number().positive().optional(),
-  /** When the host should end it at the latest. Worked out anew whenever the request is handed out. */
+  /** The latest time for the host to end it. Computed again whenever the request is handed out. */
   deadline: z.iso.datetime(),
   creation_time: z.iso.datetime(),
 });
 export type HostRequest = z.infer<typeof hostRequestSchema>;
 
-/** The most of a stream that travels in a response; the tail is kept. */
+/** The largest part of a stream in a response, in bytes; the end of the stream is kept. */
 export const outputLimit = 64 * 1024;
 
 export const hostResponseSchema = z.object({
@@ -238,31 +241,34 @@ export const hostResponseSchema = z.object({
   status_code: z.number().int(),
   stdout: z.string().default(''),
   stderr: z.string().default(''),
-  /** True where the stream was longer than what is here. */
+  /** True where the stream was longer than this text. */
   truncated: z.boolean().default(false),
   outputs: jsonObject.default({}),
   facts: jsonObject.optional(),
   started_at: z.iso.datetime().optional(),
   finished_at: z.iso.datetime().optional(),
-  /** Why it was not run to its end, when it was not. */
+  /** The reason when the run did not complete. */
   error: z.string().optional(),
 });
 export type HostResponse = z.infer<typeof hostResponseSchema>;
 
-/** What a host may say without being asked: that it is up, and what it is. */
+/** A host's message without a request: it is up, with its facts. */
 export const hostHelloSchema = z.object({ hello: z.literal(true), facts: jsonObject.default({}) });
 export type HostHello = z.infer<typeof hostHelloSchema>;
 
-/** The progress of a request that runs. */
+/** The progress of a running request. */
 export const hostProgressSchema = z.object({
   id: z.string(),
   progress: z.enum(['accepted', 'started']),
-  /** Absent: the time at which the service received it. */
+  /** Absent: the time when the service received it. */
   at: z.iso.datetime().optional(),
 });
 export type HostProgress = z.infer<typeof hostProgressSchema>;
 
-/** Sent by the configuration service to itself, so that what a host said wrongly is kept as a dead letter, and can be replayed. */
+/**
+ * Sent by the configuration service to itself, so that a wrong message of a host becomes a dead letter that can be
+ * replayed.
+ */
 export const hostMessageRefused = message(
   'host.message.refused',
   'A message in a host’s responses queue that is neither a response, nor progress, nor a hello.',

@@ -1,4 +1,4 @@
-/** What can be on the wire: one-way messages, calls (a question and its answer) and events. */
+/** Kinds of messages: one-way messages, calls (a question and its answer) and events. */
 import type { z } from 'zod';
 
 export interface MessageDefinition<T = unknown> {

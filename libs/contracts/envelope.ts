@@ -6,21 +6,21 @@ import { json } from './json.ts';
 
 export const envelopeSchema = z.object({
   specversion: z.literal('1.0'),
-  /** UUIDv7, or an id derived from what the message is about where a repeat must have the same id. */
+  /** UUIDv7, or an id derived from the content where a repeat must have the same id. */
   id: z.string().min(1),
   type: z.string().min(1),
   /** The service (and replica) that sent it, e.g. `anneal/scheduling`. */
   source: z.string().min(1),
-  /** What it is about, e.g. a stack id. Events are in order per subject. */
+  /** The object of the message, e.g. a stack id. Events are ordered per subject. */
   subject: z.string().optional(),
   time: z.iso.datetime(),
   datacontenttype: z.literal('application/json').optional(),
   data: z.unknown().optional(),
   /** Claim check: the content hash of `data` in the store, when it was too large to travel. */
   dataref: z.string().optional(),
-  /** One id for all that a request from outside set in motion. */
+  /** The same id on all messages that follow from one request from outside. */
   correlationid: z.string(),
-  /** The id of the message that caused this one; of a reply, the id of the question. */
+  /** The id of the message that caused this one; in a reply, the id of the question. */
   causationid: z.string().optional(),
   /** W3C trace context. */
   traceparent: z.string().optional(),
@@ -33,7 +33,7 @@ export const envelopeSchema = z.object({
 
 export type Envelope<T = unknown> = Omit<z.infer<typeof envelopeSchema>, 'data'> & { data: T };
 
-/** The answer to a call: what was asked for, or why not. */
+/** The answer to a call: its value, or the failure. */
 export const answerSchema = z.discriminatedUnion('ok', [
   z.object({ ok: z.literal(true), value: json }),
   z.object({ ok: z.literal(false), failure: failureSchema }),
@@ -45,9 +45,9 @@ export interface MintParameters<T> {
   data: T;
   subject?: string | undefined;
   project?: string | undefined;
-  /** Given where a repeat must carry the same id, so that receivers can tell. */
+  /** Given where a repeat must have the same id, so that receivers recognise it. */
   id?: string | undefined;
-  /** What this message follows from: correlation, project and trace are taken over from it. */
+  /** The message that causes this one; correlation, project and trace are copied from it. */
   cause?: Envelope | undefined;
   replyto?: string | undefined;
   traceparent?: string | undefined;
@@ -58,7 +58,7 @@ export type Mint = <T>(
   parameters: MintParameters<T>,
 ) => Envelope<T>;
 
-/** Makes the function by which one service writes its envelopes. */
+/** Creates the function that a service uses to write its envelopes. */
 export function createMint(options: { source: string; newId: () => string; now: () => Date }): Mint {
   const time = clockText(options.now);
   return (definition, { data, subject, project, id, cause, replyto, traceparent }) => {

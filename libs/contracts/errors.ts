@@ -1,10 +1,9 @@
 /**
- * The one table of errors. The kind decides what a consumer does with the message it was handling, and nothing else does:
+ * The one table of errors. Only the kind decides what a consumer does with the message that it handles:
  * - `retry`: the cause may pass by itself; deliver again later, with backoff.
- * - `final`: trying again cannot help; answer the asker with it.
- * - `pause`: a person or another system has to act first; the message becomes a dead letter that can be replayed.
- * - `defect`: we are wrong; dead letter, logged as an error.
- * Codes are never reused.
+ * - `final`: a retry cannot help; answer the requester with the error.
+ * - `pause`: an operator or another system has to act first; the message becomes a dead letter that can be replayed.
+ * - `defect`: the program is wrong; dead letter, logged as an error. Codes are never reused.
  */
 import { z } from 'zod';
 
@@ -13,7 +12,7 @@ export type ErrorKind = 'retry' | 'final' | 'pause' | 'defect';
 interface ErrorDefinition {
   readonly status: number;
   readonly kind: ErrorKind;
-  /** What the reader can do about it. */
+  /** The reader's options for a solution. */
   readonly remedy: string;
 }
 
@@ -74,7 +73,7 @@ export const errorTable = table({
 });
 export type ErrorCode = keyof typeof errorTable;
 
-/** One thing that is wrong with an input. `path` is dotted (`resources.a.properties.b`); line and column count from 1. */
+/** One mistake in an input. `path` is dotted (`resources.a.properties.b`); line and column count from 1. */
 export const mistakeSchema = z.object({
   code: z.string(),
   message: z.string(),
@@ -88,14 +87,14 @@ export const mistakeSchema = z.object({
 });
 export type Mistake = z.infer<typeof mistakeSchema>;
 
-/** An error as it travels in messages, documents and answers. */
+/** An error in messages, documents and answers. */
 export const failureSchema = z.object({
   code: z.string(),
   message: z.string(),
   remedy: z.string().optional(),
   /** Every mistake of a refused input. */
   mistakes: z.array(mistakeSchema).optional(),
-  /** Facts for programs: host, config, exit status, tail of standard error, … Bounded by whoever fills it. */
+  /** Facts for programs: host, config, exit status, tail of standard error, … The sender limits their size. */
   details: z.record(z.string(), z.unknown()).optional(),
 });
 export type Failure = z.infer<typeof failureSchema>;
@@ -126,7 +125,7 @@ export class AnnealError extends Error {
   }
 }
 
-/** What anything thrown becomes on the wire. Total: never throws. */
+/** Converts anything thrown to its form on the wire. Total: never throws. */
 export function toFailure(error: unknown): Failure {
   if (error instanceof AnnealError) {
     return {
@@ -141,7 +140,7 @@ export function toFailure(error: unknown): Failure {
   return { code: 'Defect', message, remedy: errorTable.Defect.remedy };
 }
 
-/** The inverse of {@link toFailure}; a code we do not know becomes a Defect that keeps its message. */
+/** The inverse of {@link toFailure}; an unknown code becomes a Defect that keeps its message. */
 export function fromFailure(failure: Failure): AnnealError {
   const code: ErrorCode = isErrorCode(failure.code) ? failure.code : 'Defect';
   return new AnnealError(code, failure.message, {
@@ -155,15 +154,15 @@ export function isErrorCode(code: string): code is ErrorCode {
 }
 
 /**
- * The kind of anything thrown. An error of the language is a mistake of the program and comes again at every attempt.
- * Anything else that is not ours may pass (a broken connection, a full disk).
+ * The kind of anything thrown. An error of the language is a mistake of the program and repeats at every attempt. Any
+ * other foreign error may pass (a broken connection, a full disk).
  */
 export function kindOf(error: unknown): ErrorKind {
   if (error instanceof AnnealError) return error.kind;
   return isMistake(error) ? 'defect' : 'retry';
 }
 
-/** Whether the error gives no reason to hope: neither one of ours, nor of the system, which has a code. */
+/** True when a retry is unlikely to help: the error is neither an AnnealError nor a system error, which has a code. */
 export const isUnknown = (error: unknown): boolean =>
   !(error instanceof AnnealError) && !(error instanceof Error && 'code' in error);
 

@@ -1,6 +1,6 @@
 /**
- * The events that anyone may listen to. An event is published after the state it tells of is durable, at least once, in
- * order per subject, and carries the version of its object: whoever then reads the object sees at least that.
+ * The events that any client may subscribe to. An event is published after the state that it reports is durable, at
+ * least once, in order per subject. It carries the version of its object: a later read returns at least that version.
  */
 import { z } from 'zod';
 import { unexpectedAnswerSchema } from './configuration.ts';
@@ -17,7 +17,7 @@ const stackEventData = z.object({
   reason: z.string(),
   traversal: z.string(),
   version: z.number().int(),
-  /** Of a failure: the leaf that caused it. */
+  /** On a failure: the leaf that caused it. */
   failure: failureSchema.optional(),
 });
 const resourceEventData = stackEventData.omit({ traversal: true }).extend({
@@ -75,7 +75,7 @@ export const hookEvent = {
 const lifecycleData = resourceEventData.omit({ seconds: true, failure: true }).extend({
   hook: z.string(),
   transition: z.string(),
-  /** Proves, to a heartbeat or a completion, that it is this wait which is meant. */
+  /** Proves that a heartbeat or a completion is for this wait. */
   token: z.string(),
   deadline: z.iso.datetime(),
   default_result: z.string(),
@@ -136,7 +136,7 @@ export const hostEvent = {
       host_id: z.string(),
       name: z.string(),
       kind: unexpectedAnswerSchema.shape.kind,
-      /** True for the run of another host: the host may be compromised. */
+      /** True for the run of another host: this host may be compromised. */
       alarm: z.boolean(),
       request_id: z.string(),
       deployment: z.string().nullable(),
@@ -153,7 +153,7 @@ const nodeData = z.object({
   provision_state: z.enum(nodeStates),
   power_state: z.enum(powerStates).nullable(),
   instance_id: z.string().nullable(),
-  /** Null without one; absent in events of older versions. */
+  /** Null without a fault; absent in events of older versions. */
   fault: z.string().nullable().optional(),
   reason: z.string(),
   version: z.number().int(),
@@ -178,7 +178,7 @@ const scaledData = z.object({
   stack_id: z.string(),
   stack_name: z.string(),
   policy: z.string(),
-  /** How many members it had, and is to have. */
+  /** The number of members before and after. */
   before: z.number().int(),
   after: z.number().int(),
 });
@@ -186,11 +186,11 @@ export const groupEvent = {
   scaled: event('group.scaled', 'A policy gave a group another size; its stack is being updated to it.', scaledData),
 };
 
-/** Wakes those who wait at a queue over HTTP. Not kept. */
+/** Wakes clients that wait at a queue over HTTP. Not stored. */
 export const queueFilled = event(
   'queue.filled',
   'A message can be claimed from a queue.',
   z.object({ project: z.string(), queue: z.string() }),
 );
-/** Wakes those who follow the event log over HTTP. Not kept. */
+/** Wakes clients that follow the event log over HTTP. Not stored. */
 export const eventKept = event('event.kept', 'The event log has grown.', z.object({ project: z.string() }));

@@ -1,5 +1,6 @@
 /**
- * Writes asyncapi.yaml and schemas/*.json from the registry; with `--check` writes nothing and fails when they are stale.
+ * Writes asyncapi.yaml and schemas/*.json from the registry; with `--check` writes no file and fails when they are
+ * stale.
  */
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';

@@ -6,19 +6,19 @@ export interface JsonObject {
   [key: string]: Json;
 }
 
-// `z.json()` walks the value and clones it on every hop; a value that came out of JSON.parse is JSON already, so the
-// edge only has to refuse what JSON cannot carry.
+// `z.json()` walks the value and clones it on every hop. A value from JSON.parse is already JSON, so the edge only has
+// to refuse values that JSON cannot carry.
 export const json: z.ZodType<Json> = z.custom<Json>((value) => value !== undefined && typeof value !== 'function', {
   message: 'must be a JSON value',
 });
 export const jsonObject: z.ZodType<JsonObject> = z.custom<JsonObject>(isObject, { message: 'must be a JSON object' });
 
-/** Of a value that is JSON: a map, neither a list nor nothing. */
+/** True for a map, among values that are JSON: neither a list nor null. */
 export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Deep equality of JSON; the order of keys does not count. */
+/** Deep equality of JSON; ignores the order of keys. */
 export function sameJson(a: Json | undefined, b: Json | undefined): boolean {
   if (a === b) return true;
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;

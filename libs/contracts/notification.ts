@@ -35,7 +35,7 @@ export const subscriptionCreate = call('subscription.create', 'Subscribe a URL t
     subject_prefix: z.string().default(''),
     /** `whsec_…`; made when absent. */
     secret: z.string().optional(),
-    /** Also deliver what happened after this event; `beginning` for all that is kept. */
+    /** Also deliver events after this one; `beginning` for all stored events. */
     after: z.string().optional(),
   }),
   /** The secret is shown here and never again. */
@@ -80,7 +80,7 @@ export const deliveryReplay = call('delivery.replay', 'Deliver again.', {
 export const eventLog = call('event.log', 'Events of a project in the order in which they were kept.', {
   question: z.object({
     project: z.string(),
-    /** Exclusive: id of the last event seen. Absent: `limit` newest. `beginning`: from the oldest kept. */
+    /** Exclusive: id of the last event seen. Absent: the `limit` newest. `beginning`: from the oldest stored event. */
     after: z.string().optional(),
     types: z.array(z.string()).default(['#']),
     subject_prefix: z.string().default(''),
@@ -88,7 +88,7 @@ export const eventLog = call('event.log', 'Events of a project in the order in w
   }),
   answer: z.object({
     events: z.array(envelopeSchema),
-    /** The last event that was looked at, whether it fits or not: reading on from here looks at none twice. */
+    /** The last event examined, whether it matches or not; reading from here examines no event twice. */
     cursor: z.string().optional(),
   }),
 });

@@ -1,6 +1,6 @@
 /**
- * A plan: a compiled template, as data. Reading it needs no side effect; it is stored by content hash and shared.
- * `libs/hot` makes it, `libs/convergence` and the scheduling service read it.
+ * A plan: a compiled template, as data. It can be read without side effects; it is stored by content hash and shared.
+ * `libs/hot` creates it; `libs/convergence` and the scheduling service read it.
  */
 import { z } from 'zod';
 import { json, type Json } from './json.ts';
@@ -13,8 +13,8 @@ export const sourceSchema = z.object({
 export type Source = z.infer<typeof sourceSchema>;
 
 /**
- * An expression tree. A tree without a call in it is one `literal`, whatever its depth.
- * `call` names a function of the template language; its arguments are expressions.
+ * An expression tree. A tree that contains no call is one `literal`, however deep. `call` names a function of the
+ * template language; its arguments are expressions.
  */
 export type Expression =
   | { kind: 'literal'; value: Json }
@@ -38,7 +38,7 @@ export const expressionSchema: z.ZodType<Expression> = z.lazy(() =>
 
 export const planParameterSchema = z.object({
   type: z.enum(['string', 'number', 'boolean', 'comma_delimited_list', 'json']),
-  /** The resolved value; of a hidden parameter at rest, a sealed one (`runtime/secrets.ts`). */
+  /** The resolved value; for a stored hidden parameter, a sealed value (`runtime/secrets.ts`). */
   value: json,
   hidden: z.boolean(),
   immutable: z.boolean().optional(),
@@ -46,18 +46,18 @@ export const planParameterSchema = z.object({
 });
 export type PlanParameter = z.infer<typeof planParameterSchema>;
 
-/** Of a resource that is made as a stack of its own: what that stack is made of, besides the resource's properties. */
+/** The contents of a resource that is a nested stack, besides the resource's properties. */
 export const planNestedSchema = z.object({
   /**
    * `template`: a file, or a type that the registry maps to one. `group`: the template of its members follows from its
    * properties. `stack`: its template is one of its properties.
    */
   kind: z.enum(['template', 'group', 'stack']),
-  /** The type as the template names it. The registry is asked for it again when the nested stack is compiled. */
+  /** The type as the template names it. The registry resolves it again when the nested stack is compiled. */
   type: z.string(),
-  /** Content hash of all templates, files and sections of the environment that reach it; when it differs, there is an update. */
+  /** Content hash of all its templates, files and sections of the environment; a difference means an update. */
   digest: z.string(),
-  /** What the stack around it reads: `[attribute, …path]`, as far as it is written out. */
+  /** The parts that the parent stack reads: `[attribute, …path]`, as far as they are literal. */
   reads: z.array(z.array(json)),
 });
 export type PlanNested = z.infer<typeof planNestedSchema>;
@@ -73,13 +73,16 @@ export type LifecycleHook = z.infer<typeof lifecycleHookSchema>;
 
 export const planResourceSchema = z.object({
   name: z.string(),
-  /** What serves it: the registry is followed. Of a template: the type as the template around it names it. */
+  /** The type that serves it, after the registry. For a template: the type as the parent template names it. */
   type: z.string(),
-  /** The type as the template names it, when the registry leads from it to another: what readers see. */
+  /** The type as the template names it, when the registry maps it to another: the type that readers see. */
   written_type: z.string().optional(),
-  /** One expression per property. Absent properties are absent here; defaults of the type are filled in when resolved. */
+  /**
+   * One expression per property. A property that the template omits is absent; its default is filled in when it is
+   * resolved.
+   */
   properties: z.record(z.string(), expressionSchema),
-  /** Names of the resources that this one requires: explicit and through get_resource/get_attr. Sorted. */
+  /** Names of the resources that this one requires: explicitly and through get_resource/get_attr. Sorted. */
   requires: z.array(z.string()),
   metadata: expressionSchema.optional(),
   deletion_policy: z.enum(['Delete', 'Retain', 'Snapshot']).optional(),
@@ -87,20 +90,25 @@ export const planResourceSchema = z.object({
   external_id: expressionSchema.optional(),
   description: z.string().optional(),
   nested: planNestedSchema.optional(),
-  /** Where it waits for someone outside: `pre-create`, `post-update` …; globs of the environment applied. */
+  /**
+   * Where it waits for an operator or another system: `pre-create`, `post-update` …; globs of the environment applied.
+   */
   hooks: z.array(z.string()).optional(),
-  /** `update`, `replace`: what may not be done to it. */
+  /** `update`, `replace`: the actions that are forbidden on it. */
   restricted_actions: z.array(z.string()).optional(),
   lifecycle_hooks: z.array(lifecycleHookSchema).optional(),
-  /** What is there goes before its replacement is made; absent: afterwards. */
+  /** Delete the original before the replacement is created. Absent: delete it afterwards. */
   replacement: z.literal('delete_first').optional(),
-  /** Every update of its stack replaces it, though nothing differs; of a nested stack: goes into it, for what it holds. */
+  /**
+   * Every update of its stack replaces it, even without a difference. A nested stack is updated, for such resources in
+   * it.
+   */
   renewed: z.literal(true).optional(),
-  /** Of a preview: whether it is there depends on what is not known yet. */
+  /** In a preview: whether it exists depends on a value that is not known yet. */
   undecided: z.literal(true).optional(),
   /**
-   * Content hash of this entry and of the parameters that it reads, where it stands in the template left out: while it is
-   * the same, and what it requires is untouched, the resource need not be evaluated again.
+   * Content hash of this entry and of the parameters that it reads, without its position in the template. While it is
+   * the same, and the resources that it requires did not change, the resource need not be evaluated again.
    */
   digest: z.string().optional(),
   source: sourceSchema.optional(),
@@ -120,10 +128,10 @@ export const planRollingSchema = z.object({
   /** In the order in which they are worked on. */
   members: z.array(z.string()),
   batch_size: z.number().int().positive(),
-  /** So many are left alone at any time. */
+  /** The number of members that are left alone at any time. */
   min_in_service: z.number().int().nonnegative(),
   pause_seconds: z.number().nonnegative(),
-  /** Made first so that enough stay in service, and gone at the end: they are in no later plan. */
+  /** Members that are created first so that enough stay in service, and deleted at the end. No later plan has them. */
   temporary: z.array(z.string()).optional(),
 });
 export type PlanRolling = z.infer<typeof planRollingSchema>;

@@ -1,2 +1,2 @@
-/** The project of the operators. What belongs to no project of its own, nodes above all, is theirs to see. */
+/** The project of the operators. It sees objects that belong to no other project, above all nodes. */
 export const adminProject = { id: '00000000000000000000000000000001', name: 'admin' } as const;

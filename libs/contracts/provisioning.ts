@@ -1,4 +1,4 @@
-/** Questions to the provisioning service. Node states and words are Ironic's. */
+/** Questions to the provisioning service. Node states and terms are Ironic's. */
 import { z } from 'zod';
 import { call } from './define.ts';
 import { failureSchema } from './errors.ts';
@@ -46,7 +46,7 @@ export const nodeViewSchema = z.object({
   maintenance_reason: z.string().nullable(),
   /** Set and cleared by the system: `power failure`, `clean failure`, `identity mismatch`. */
   fault: z.string().nullable(),
-  /** Who holds it, doing what, since when. */
+  /** The process that holds it, its action, and the time since when. */
   reservation: z.string().nullable(),
   last_error: failureSchema.nullable(),
   created_at: z.iso.datetime(),
@@ -60,14 +60,16 @@ export type NodeView = z.infer<typeof nodeViewSchema>;
 const node = z.object({ node: z.string() });
 const answer = nodeViewSchema;
 
-/** How a node is reached. */
+/** How to reach a node. */
 export const driverInfoSchema = z.object({
   redfish_address: z.url({ protocol: /^https?$/, error: 'expected an address that begins with http:// or https://' }),
-  /** Path of the system, or its last part; the only one there is when absent. */
+  /** Path of the system, or its last part. When absent, the BMC must have exactly one system. */
   redfish_system_id: z.string().min(1).max(1024).optional(),
   redfish_username: z.string().max(255).optional(),
   redfish_password: z.string().max(4096).optional(),
-  /** How its TLS certificate is checked: true, false, the path of a CA file, or `sha256:…`. Absent: by the setting. */
+  /**
+   * How to check its TLS certificate: true, false, the path of a CA file, or `sha256:…`. Absent: the setting decides.
+   */
   redfish_verify_ca: z.union([z.boolean(), z.string().min(1).max(4096)]).optional(),
 });
 
@@ -77,7 +79,7 @@ const interfaceSchema = z
     mac_address: z
       .string()
       .regex(/^[0-9A-Fa-f]{2}(?:[:-][0-9A-Fa-f]{2}){5}$/, 'expected six pairs of digits, as 52:54:00:12:34:56'),
-    /** The network that it is plugged into, by the name that templates use. */
+    /** The network that the interface is connected to, by the name that templates use. */
     network: z.string().min(1).max(255).optional(),
     addresses: z
       .array(z.union([z.ipv4(), z.ipv6()], { error: 'expected an IP address' }))
@@ -85,7 +87,7 @@ const interfaceSchema = z
       .optional(),
   })
   .catchall(json);
-/** What an operator declares of a machine; the inspection adds what its BMC shows. */
+/** Properties of a machine that an operator declares; the inspection adds those that its BMC shows. */
 export const nodePropertiesSchema = z
   .object({
     /** `{"profile": "control"}`, or in Ironic's text form `profile:control,node:controller-0`. */
@@ -108,7 +110,7 @@ export const nodeEnrol = call('node.enrol', 'Make a machine known. With `provide
     resource_class: z.string().default('baremetal'),
     traits: z.array(z.string()).default([]),
     properties: nodePropertiesSchema.default({}),
-    /** Go on through manage, inspect and clean to available. */
+    /** Continue through manage, inspect and clean to available. */
     provide: z.boolean().default(false),
   }),
   answer,
@@ -123,7 +125,7 @@ export const nodeList = call('node.list', 'All nodes.', {
 });
 export const nodeShow = call('node.show', 'One node, by id or name.', { question: node, answer });
 export const nodeRemove = call('node.remove', 'Forget a node.', { question: node, answer: z.object({}) });
-/** RFC 6902, with the operations that make sense for fields. */
+/** RFC 6902, limited to the operations that make sense for fields. */
 export const nodePatchSchema = z
   .array(
     z.object({ op: z.enum(['add', 'replace', 'remove', 'test']), path: z.string().max(1024), value: json.optional() }),
@@ -153,8 +155,8 @@ export const nodeMaintenance = call('node.maintenance', 'Set or clear maintenanc
 });
 
 /**
- * What the firmware loads from the address that the BMC got. It holds no secret, because a BMC may fetch it and keep it as an
- * image. The machine sends `POST <this address>/exchange` with a key of its own to get its seed.
+ * The document that the firmware loads from the address that the BMC received. It holds no secret, because a BMC may
+ * fetch it and keep it as an image. The machine sends `POST <this address>/exchange` with its own key to get its seed.
  */
 export const bootDocumentSchema = z.object({
   format: z.literal(2),
@@ -164,10 +166,10 @@ export const bootDocumentSchema = z.object({
 });
 export type BootDocument = z.infer<typeof bootDocumentSchema>;
 
-/** Random text that a machine chooses once and keeps: with it, and only with it, the machine may repeat its exchange. */
+/** Random text that a machine chooses once and keeps. Only with it the machine may repeat its exchange. */
 export const bootKeySchema = z.string().min(16).max(256);
 
-/** What a machine gets in exchange for the secret in its boot address. Holds the credentials of the host. */
+/** The seed that a machine gets in exchange for the secret in its boot address. Holds the credentials of the host. */
 export const bootSeedSchema = z.object({
   format: z.literal(1),
   purpose: z.enum(['deploy', 'clean']),
@@ -175,7 +177,7 @@ export const bootSeedSchema = z.object({
   hostname: z.string(),
   gateway_url: z.url(),
   project: z.string(),
-  /** `deploy`: of the host. `clean`: good for one report only. */
+  /** `deploy`: the token of the host. `clean`: valid for one report only. */
   token: z.string(),
   requests_queue: z.string(),
   responses_queue: z.string(),

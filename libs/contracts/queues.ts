@@ -12,11 +12,11 @@ export type ServiceName = (typeof serviceNames)[number];
 
 export const requestsQueue = (service: ServiceName): string => `anneal.${service}.requests`;
 export const responsesQueue = (service: ServiceName): string => `anneal.${service}.responses`;
-/** Dead letters of all queues of a service end here. */
+/** The dead letters of all queues of a service. */
 export const deadQueue = (service: ServiceName): string => `anneal.${service}.dead`;
 /** A stack belongs to shard `hash(stack id) mod shards`; each shard has one active consumer. */
 export const shardQueue = (shard: number): string => `anneal.scheduling.shard.${shard}`;
 export const hostRequestsQueue = (hostId: string): string => `host.${hostId}.requests`;
 export const hostResponsesQueue = (hostId: string): string => `host.${hostId}.responses`;
-/** Where a client that cannot name the request in its answer (heat-config-notify) posts the answer to one request. */
+/** The queue for the answer to one request, for a client that cannot name the request in it (heat-config-notify). */
 export const answerQueue = (requestId: string): string => `answer-${requestId}`;

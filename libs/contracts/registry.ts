@@ -16,7 +16,7 @@ const isDefinition = (value: unknown): value is Definition =>
   'data' in value &&
   'description' in value;
 
-/** Definitions stand in a file by themselves or in a record of a family. */
+/** A file exports definitions singly or in a record of a family. */
 const within = (file: object): Definition[] =>
   Object.values(file).flatMap((value: unknown) =>
     isDefinition(value)
@@ -28,7 +28,7 @@ const within = (file: object): Definition[] =>
 
 const files = { configuration, events, notification, provisioning, resource, scheduling, templating };
 
-/** By the file that defines them. */
+/** Definitions by the file that declares them. */
 export const definitionsByFile: Record<string, Definition[]> = Object.fromEntries(
   Object.entries(files).map(([name, file]) => [name, within(file)]),
 );

@@ -1,4 +1,4 @@
-/** How a provider describes the resource types it serves: the schema language of Heat's plugins, as data. */
+/** A provider's description of the resource types that it serves: the schema language of Heat's plugins, as data. */
 import { z } from 'zod';
 import { json, type Json } from './json.ts';
 
@@ -27,7 +27,7 @@ export interface PropertySchema {
   /** May never change. */
   immutable?: boolean | undefined;
   constraints?: Constraint[] | undefined;
-  /** Of a Map: its keys. Of a List: `{ '*': schema of an item }`. */
+  /** For a Map: its keys. For a List: `{ '*': schema of an item }`. */
   schema?: Record<string, PropertySchema> | undefined;
 }
 
@@ -54,15 +54,18 @@ export const resourceTypeSchema = z.object({
   open_attributes: z.boolean().optional(),
   /** True when any property is accepted unchecked (OS::Heat::None). */
   open_properties: z.boolean().optional(),
-  /** What reading `{get_resource}` gives: the physical id, or this attribute. */
+  /** The value of `{get_resource}`: this attribute. Absent: the physical id. */
   reference: z.string().optional(),
-  /** What its provider serves besides create, update and delete. `adopt`: a create that says what to take over. */
+  /**
+   * Actions that its provider serves besides create, update and delete. `adopt`: a create that names the object to take
+   * over.
+   */
   actions: z.array(z.enum(['adopt', 'check', 'suspend', 'resume', 'snapshot', 'signal'])).optional(),
-  /** What is there goes before its replacement is made; absent: afterwards. An environment may say otherwise. */
+  /** Delete the original before the replacement is created. Absent: afterwards. An environment may override it. */
   replacement: z.literal('delete_first').optional(),
-  /** Every update of its stack replaces it, though nothing differs. */
+  /** Every update of its stack replaces it, even without a difference. */
   renewed: z.literal(true).optional(),
-  /** Seconds that one action of this type may take without progress before it is called stalled. */
+  /** Seconds that one action of this type may take without progress before it counts as stalled. */
   budget_seconds: z.number().positive().optional(),
 });
 export type ResourceType = z.infer<typeof resourceTypeSchema>;

@@ -1,9 +1,12 @@
 /**
- * The provider contract: how the engine has resources created, updated and deleted by whoever serves their type.
+ * The provider contract: how the engine has resources created, updated and deleted by the provider of their type.
  *
- * The engine sends a request to the provider's queue; the provider sends `resource.response`s to the request's `replyto`.
- * - A request may come any number of times, with the same `id`; only its first run may have an effect, and each is answered.
- * - `fence` grows with every new request for a resource. A provider that has seen a higher one answers nothing to a lower one.
+ * The engine sends a request to the provider's queue; the provider sends `resource.response`s to the request's
+ * `replyto`.
+ * - A request may arrive any number of times with the same `id`. Only its first run may have an effect; each is
+ *   answered.
+ * - `fence` grows with every new request for a resource. A provider does not answer a request with a lower fence than
+ *   it has seen.
  * - Any number of `in progress` responses may precede the last one, which is `complete` or `failed`.
  * - Properties may hold sealed values (`{"$sealed": …}`); `runtime/secrets.ts` opens them.
  */
@@ -26,26 +29,28 @@ export const resourceActions = [
 ] as const;
 export type ResourceAction = (typeof resourceActions)[number];
 
-/** What a nested stack needs besides the properties of its resource: only in requests to a nested stack. */
+/** Data for a nested stack besides the properties of its resource: only in requests to a nested stack. */
 export const nestedRequestSchema = z.object({
   kind: z.enum(['template', 'group', 'stack']),
-  /** Content hash of all that it is made of. */
+  /** Content hash of all its sources. */
   source: z.string(),
-  /** What the stack around it reads: `[attribute, …path]`. */
+  /** The parts that the parent stack reads: `[attribute, …path]`. */
   reads: z.array(z.array(json)),
   root: z.string(),
-  /** Of the nested stack; the root is 0. */
+  /** Depth of the nested stack; the root is 0. */
   depth: z.number().int().positive(),
   owner: z.string(),
-  /** Of the stack around it; null: no limit is given. */
+  /** The limit of the parent stack; null for no limit. */
   timeout_minutes: z.number().nullable().optional(),
-  /** Which update of the root it is part of: what every update renews is renewed once for each. */
+  /**
+   * The update of the root that this request belongs to. A resource that every update renews is renewed once for each.
+   */
   revision: z.string(),
-  /** Of the stack around it: content hashes. */
+  /** Content hashes, from the parent stack. */
   environment: z.string(),
   files: z.string(),
   facade: z.object({ metadata: json, deletion_policy: z.string(), update_policy: json }),
-  /** Resources of the tree that are not in it. */
+  /** The number of resources of the tree that are outside it. */
   resources_outside: z.number().int().nonnegative(),
 });
 export type NestedRequest = z.infer<typeof nestedRequestSchema>;
@@ -60,18 +65,18 @@ const request = z.object({
     physical_name: z.string(),
   }),
   stack: z.object({ id: z.string(), name: z.string() }),
-  /** The id of the traversal; together with `fence` it tells repeated work from new work. */
+  /** The id of the traversal; with `fence` it distinguishes repeated work from new work. */
   traversal: z.string(),
   fence: z.number().int().positive(),
-  /** After this moment nobody waits for the answer. */
+  /** After this time the engine no longer waits for the answer. */
   deadline: z.iso.datetime(),
-  /** What earlier responses said; null before the first. */
+  /** The id from earlier responses; null before the first. */
   physical_id: z.string().nullable(),
-  /** Resolved properties, defaults filled in. */
+  /** Resolved properties, with defaults filled in. */
   properties: jsonObject,
   /** Attributes as last reported. */
   attributes: jsonObject,
-  /** Of a deletion: forget it and leave what is there; of a creation: take over what this describes. */
+  /** On a deletion: forget the object and leave it in place. `adopt`, on a creation: take over the described object. */
   abandon: z.boolean().optional(),
   adopt: jsonObject.optional(),
   nested: nestedRequestSchema.optional(),
@@ -81,7 +86,7 @@ export type ResourceRequest = z.infer<typeof resourceRequestSchema>;
 
 export const resourceUpdateSchema = request.extend({
   old_properties: jsonObject,
-  /** Names of the properties whose value differs. */
+  /** Names of the properties whose values differ. */
   changed: z.array(z.string()),
 });
 export type ResourceUpdate = z.infer<typeof resourceUpdateSchema>;
@@ -95,15 +100,15 @@ export const resourceCheck = message('resource.check', 'Compare it with what is 
 export const resourceSuspend = message('resource.suspend', 'Stop it, and keep all that it has.', request);
 export const resourceResume = message('resource.resume', 'Let it run again after it was suspended.', request);
 export const resourceSnapshot = message('resource.snapshot', 'Keep a copy of what it is now.', request);
-/** Only nested stacks are asked; the fence is that of the request to end. The answer to that request follows. */
+/** Sent only to nested stacks; the fence is that of the request to cancel. The answer to that request follows. */
 export const resourceCancel = message('resource.cancel', 'End what it is doing, as it stands.', request);
 export const resourceSignal = message('resource.signal', 'Hand a signal from outside to it.', resourceSignalSchema);
 
-/** A property that is not, in the real world, what was applied. */
+/** A property whose real value differs from the applied one. */
 export const driftSchema = z.object({ property: z.string(), expected: json, actual: json });
 export type Drift = z.infer<typeof driftSchema>;
 
-/** A leaf that failed, by its path from where it is told: `a`, or `a.resources.b` in a nested stack. */
+/** A leaf that failed, by its path from the reporting stack: `a`, or `a.resources.b` in a nested stack. */
 export const leafFailureSchema = z.object({ resource: z.string(), type: z.string(), failure: failureSchema });
 export type LeafFailure = z.infer<typeof leafFailureSchema>;
 
@@ -114,20 +119,23 @@ export const resourceResponseSchema = z.object({
   fence: z.number().int().positive(),
   status: z.enum(['in progress', 'complete', 'failed']),
   physical_id: z.string().optional(),
-  /** All attributes, replacing what was reported before. Absent: unchanged. */
+  /** All attributes; replaces those reported before. Absent: unchanged. */
   attributes: jsonObject.optional(),
-  /** What it is doing or waiting for, for people. */
+  /** Its current work or wait, for people. */
   message: z.string().max(4096).optional(),
   error: failureSchema.optional(),
-  /** Of a failed update: the provider can only do this by a new object. */
+  /** On a failed update: the provider can only do it with a new object. */
   replace: z.boolean().optional(),
-  /** Of a check: what differs. With `failed` it is unhealthy as well; empty: nothing differs. */
+  /** On a check: the differences. With `failed` it is also unhealthy. Empty: no difference. */
   drift: z.array(driftSchema).optional(),
-  /** Of a snapshot: what a restoration needs. */
+  /** On a snapshot: the data for a restoration. */
   snapshot: jsonObject.optional(),
-  /** Of a nested stack that failed: its leaves, the first cause first. */
+  /** On the failure of a nested stack: its leaves, the first cause first. */
   failures: z.array(leafFailureSchema).max(100).optional(),
-  /** Of a nested stack: grows with every answer, which may come unasked when its attributes have changed. */
+  /**
+   * From a nested stack: grows with every answer. An answer may come without a request when its attributes have
+   * changed.
+   */
   sequence: z.number().int().optional(),
 });
 export type ResourceResponse = z.infer<typeof resourceResponseSchema>;
@@ -138,18 +146,18 @@ export const resourceResponse = message(
   resourceResponseSchema,
 );
 
-/** Sent by the bus to the `replyto` of a request, so that nothing waits for an answer that does not come. */
+/** Sent by the bus to the `replyto` of a request, so that no process waits for an answer that does not come. */
 export const requestDied = message(
   'request.died',
   'A request became a dead letter; this comes in place of its answer.',
   z.object({
     dead_letter: z.string(),
-    /** Where the request died. */
+    /** The queue in which the request died. */
     queue: z.string(),
     request: z.object({
       id: z.string(),
       type: z.string(),
-      /** Of a request about a resource: the id of the resource. */
+      /** For a request about a resource: the id of the resource. */
       subject: z.string().optional(),
     }),
     failure: failureSchema,
@@ -159,7 +167,7 @@ export const requestDied = message(
 export const providerAnnouncementSchema = z.object({
   /** Unique name, e.g. `anneal.provisioning`. A later announcement of the same provider replaces the earlier one. */
   provider: z.string(),
-  /** Where it takes requests. */
+  /** The queue for its requests. */
   queue: z.string(),
   types: z.array(resourceTypeSchema),
 });

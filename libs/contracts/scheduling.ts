@@ -29,7 +29,10 @@ export const resourceStates = [
   'SNAPSHOT',
   'ADOPT',
 ] as const;
-/** What becomes of a create or an update that fails: it stays so, goes back to what was last complete, or waits for a word. */
+/**
+ * Policy after a failed create or update: keep it, roll back to the last complete state, or wait for an operator
+ * command.
+ */
 export const failurePolicies = ['keep', 'rollback', 'pause'] as const;
 export type FailurePolicy = (typeof failurePolicies)[number];
 
@@ -58,7 +61,7 @@ export const stackViewSchema = z.object({
   timeout_minutes: z.number().nullable(),
   on_failure: z.enum(failurePolicies),
   tags: z.array(z.string()),
-  /** Ids of the stacks around a nested one; a stack of its own is its own root. */
+  /** Ids of the parent stacks of a nested stack; a stack without a parent is its own root. */
   parent: z.string().nullable(),
   parent_resource: z.string().nullable(),
   root: z.string(),
@@ -72,7 +75,7 @@ export const stackViewSchema = z.object({
   plan: z.string(),
   conditions: z.array(conditionSchema),
   parameters: z.record(z.string(), json),
-  /** Only when asked for. What could show a secret is sealed. */
+  /** Only on request. Values that may show a secret are sealed. */
   outputs: z
     .array(z.object({ key: z.string(), description: z.string(), value: json, error: z.string().optional() }))
     .optional(),
@@ -95,7 +98,7 @@ export const resourceViewSchema = z.object({
   required_by: z.array(z.string()),
   created_at: z.iso.datetime(),
   updated_at: z.iso.datetime(),
-  /** When the action that is running, or ran last, began and ended. */
+  /** Start and end of the action that is running, or ran last. */
   started_at: z.iso.datetime().nullable(),
   finished_at: z.iso.datetime().nullable(),
   description: z.string(),
@@ -105,13 +108,13 @@ export const resourceViewSchema = z.object({
   properties: jsonObject.optional(),
   metadata: jsonObject.optional(),
   failure: failureSchema.optional(),
-  /** What the last check found to differ from what was applied. */
+  /** Differences from the applied properties that the last check found. */
   drift: z.array(driftSchema).optional(),
-  /** The stack that it is made as, if it is one. */
+  /** The nested stack of this resource, if it has one. */
   nested_stack: z.object({ id: z.string(), name: z.string() }).optional(),
-  /** Of a resource in a nested stack: the resource around it. */
+  /** For a resource in a nested stack: the parent resource. */
   parent_resource: z.string().optional(),
-  /** Where it waits for someone outside. */
+  /** The hook where it waits for an operator or another system. */
   hook: z
     .object({
       name: z.string(),
@@ -149,12 +152,12 @@ const accepted = {
   description: z.string(),
 };
 
-/** Which stack: by id, or by name among the live ones of the project. */
+/** Identifies a stack: by id, or by name among the live stacks of the project. */
 const which = z.object({ project: z.string(), stack: z.string() });
 
 export const stackCreate = call('stack.create', 'Record a new stack and start its first traversal.', {
   question: z.object({
-    /** Chosen by the asker, so that a repeat creates nothing new. */
+    /** Chosen by the requester, so that a repeat creates nothing new. */
     id: z.string(),
     name: z.string(),
     project: z.string(),
@@ -162,7 +165,7 @@ export const stackCreate = call('stack.create', 'Record a new stack and start it
     timeout_minutes: z.number().int().positive().nullable(),
     on_failure: z.enum(failurePolicies),
     tags: z.array(z.string()),
-    /** By resource: what is taken over instead of being created, in the form in which a stack is abandoned. */
+    /** By resource: objects to take over instead of creating them, in the form of an abandoned stack. */
     adopt: jsonObject.optional(),
     ...accepted,
   }),
@@ -176,9 +179,9 @@ export const stackUpdate = call('stack.update', 'Start a traversal towards anoth
     timeout_minutes: z.number().int().positive().nullable().optional(),
     on_failure: z.enum(failurePolicies).optional(),
     tags: z.array(z.string()).optional(),
-    /** Look at what is really there first, and update what differs. */
+    /** Check the real objects first, and update those that differ. */
     converge: z.boolean().optional(),
-    /** The hash of a plan that was shown: refused when what it was made from has moved. */
+    /** The hash of a plan that was shown. The update is refused when the basis of that plan has changed. */
     plan_hash: z.string().optional(),
     ...accepted,
   }),
@@ -190,19 +193,19 @@ export const stackDelete = call('stack.delete', 'Start a traversal towards nothi
   answer: stackViewSchema,
 });
 
-/** What can be asked of a stack besides create, update and delete. Each but the cancellation is a traversal. */
+/** Actions on a stack besides create, update and delete. All but the cancellation are traversals. */
 export const stackActSchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('check') }),
   z.object({ kind: z.literal('suspend') }),
   z.object({ kind: z.literal('resume') }),
-  /** Without rollback it stays as it stands, FAILED. */
+  /** Without rollback the stack stays as it is, FAILED. */
   z.object({ kind: z.literal('cancel'), rollback: z.boolean() }),
   z.object({ kind: z.literal('rollback') }),
-  /** What failed, once more. */
+  /** Retry the parts that failed. */
   z.object({ kind: z.literal('retry') }),
   z.object({ kind: z.literal('snapshot'), id: z.string(), name: z.string() }),
   z.object({ kind: z.literal('restore'), snapshot: z.string() }),
-  /** Delete the stack, and leave everything that it made. */
+  /** Delete the stack, and leave everything that it created. */
   z.object({ kind: z.literal('abandon') }),
 ]);
 export type StackAct = z.infer<typeof stackActSchema>;
@@ -239,7 +242,7 @@ export const snapshotSchema = z.object({
   status: z.enum(statuses),
   reason: z.string(),
   created_at: z.iso.datetime(),
-  /** In the form in which a stack is abandoned; only when one is shown. */
+  /** In the form of an abandoned stack; only when one snapshot is shown. */
   data: jsonObject.optional(),
 });
 export type Snapshot = z.infer<typeof snapshotSchema>;
@@ -262,12 +265,12 @@ export const stackExport = call('stack.export', 'A stack in the form in which it
   answer: jsonObject,
 });
 
-/** One resource of a plan, as it would be after it is applied, and why. */
+/** One resource of a plan: its change when the plan is applied, and the reason. */
 export const plannedChangeSchema = z.object({
   /** From the root of the stack: `a`, or `a.resources.b`. */
   resource: z.string(),
   type: z.string(),
-  /** `maybe`: what is known only while it is applied decides. */
+  /** `maybe`: depends on values that are known only while the plan is applied. */
   change: z.enum([
     'unchanged',
     'update',
@@ -279,31 +282,31 @@ export const plannedChangeSchema = z.object({
     'maybe create',
     'maybe delete',
   ]),
-  /** Of a replacement. */
+  /** For a replacement. */
   order: z.enum(['create before delete', 'delete before create']).optional(),
-  /** What its properties do not say: why it changes, or why not. */
+  /** A reason that its properties do not show: why it changes, or why not. */
   because: z.string().optional(),
-  /** What differs; `known` is false where the new value comes from something that is yet to be made or changed. */
+  /** The differences; `known` is false where the new value comes from a resource that is not created or changed yet. */
   properties: z.array(
     z.object({
       property: z.string(),
       before: json.optional(),
       after: json.optional(),
       known: z.boolean(),
-      /** Its change takes a new resource. */
+      /** Changing it requires a new resource. */
       replaces: z.boolean(),
     }),
   ),
-  /** 1 is done first; what has the same number may be done at the same time. */
+  /** 1 is done first; changes with the same number may be done at the same time. */
   step: z.number().int(),
 });
 export type PlannedChange = z.infer<typeof plannedChangeSchema>;
 
 export const stackPreview = call('stack.preview', 'What an update would do; nothing is changed.', {
-  /** Without `id`: what a new stack would be made of. */
+  /** Without `id`: the contents of a new stack. */
   question: z.object({ id: z.string().optional(), project: z.string(), ...accepted }),
   answer: z.object({
-    /** Of the stack as it is and of what it would become: an update with this hash is refused once either differs. */
+    /** Hash of the current stack and of the new one: an update with this hash is refused once either differs. */
     hash: z.string(),
     changes: z.array(plannedChangeSchema),
   }),
@@ -318,7 +321,7 @@ export const stackWhy = call('stack.why', 'Why nothing is happening: from the st
     chain: z.array(
       z.object({ object: z.string(), state: z.string(), reason: z.string(), since: z.string().nullable() }),
     ),
-    /** What can be done about it. */
+    /** The possible ways out. */
     exits: z.array(z.string()),
   }),
 });
@@ -339,7 +342,7 @@ export const stackList = call('stack.list', 'Stacks of a project, newest first.'
     /** E.g. CREATE_COMPLETE, or COMPLETE. */
     states: z.array(z.string()).optional(),
     deleted: z.boolean().optional(),
-    /** Nested stacks too. */
+    /** Include nested stacks. */
     nested: z.boolean().optional(),
   }),
   answer: z.object({ stacks: z.array(stackViewSchema) }),
@@ -349,7 +352,7 @@ export const stackResources = call('stack.resources', 'The resources of a stack.
   question: which.extend({
     name: z.string().optional(),
     detail: z.boolean(),
-    /** How many levels of nested stacks to go down; 0 is none. */
+    /** How many levels of nested stacks to include; 0 for none. */
     nested_depth: z.number().int().nonnegative().optional(),
   }),
   answer: z.object({ stack: stackViewSchema, resources: z.array(resourceViewSchema) }),
@@ -370,7 +373,7 @@ export const stackEvents = call('stack.events', 'The events of a stack, in order
 export const stackSignal = call('stack.signal', 'Hand a signal to a resource.', {
   question: which.extend({
     resource: z.string(),
-    /** Only to this incarnation of the resource; a replacement has another id. */
+    /** Limits the signal to this incarnation of the resource; a replacement has another id. */
     resource_id: z.string().optional(),
     signal: json,
   }),
@@ -382,9 +385,9 @@ export const timerFired = message(
   'A durable timer of a stack came due.',
   z.object({
     stack_id: z.string(),
-    /** What was waited for, e.g. `deadline` or `resource:<id>`. */
+    /** The name of the wait, e.g. `deadline` or `resource:<id>`. */
     timer: z.string(),
-    /** The traversal it was set in; an older one is ignored. */
+    /** The traversal that set the timer; an older one is ignored. */
     traversal: z.string(),
   }),
 );
@@ -399,7 +402,7 @@ export const groupAdjust = message(
     adjustment_type: z.enum(['change_in_capacity', 'exact_capacity', 'percent_change_in_capacity']),
     adjustment: z.number(),
     min_step: z.number().int().nonnegative().nullable(),
-    /** In seconds; null is the group's own. */
+    /** In seconds; null for the group's own value. */
     cooldown: z.number().nonnegative().nullable(),
   }),
 );

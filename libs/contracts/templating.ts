@@ -18,13 +18,15 @@ export const compileQuestionSchema = z.object({
   /** Merged in order. */
   environments: z.array(document),
   files: z.record(z.string(), z.string()),
-  /** Values given for this stack; they win over those of the environments. */
+  /** Values for this stack; they override those of the environments. */
   parameters: z.record(z.string(), json),
-  /** PATCH: what to start from; template, environment, files and parameters that are not given are taken over. */
+  /**
+   * PATCH: the base of the change. Template, environment, files and parameters that are not given are taken from it.
+   */
   existing: z
     .object({ template: z.string(), environment: z.string(), files: z.string(), clear_parameters: z.array(z.string()) })
     .optional(),
-  /** The plan before, for rules that look back (immutable parameters). */
+  /** The plan before, for rules that compare with it (immutable parameters). */
   previous_plan: z.string().optional(),
 });
 export type CompileQuestion = z.infer<typeof compileQuestionSchema>;
@@ -37,7 +39,7 @@ export const compileAnswerSchema = z.object({
   files: z.string(),
   description: z.string(),
   resource_count: z.number().int(),
-  /** What is accepted, and probably meant otherwise. */
+  /** Accepted parts of the template that are probably mistakes. */
   warnings: z.array(mistakeSchema).optional(),
 });
 export type CompileAnswer = z.infer<typeof compileAnswerSchema>;
@@ -50,32 +52,32 @@ export const templateCompile = call('template.compile', 'Compile a template to a
 
 export const compileNestedQuestionSchema = z.object({
   project: z.string(),
-  /** Of the nested stack. */
+  /** The id of the nested stack. */
   stack_id: z.string(),
   stack_name: z.string(),
-  /** Of the stack around it: content hashes. */
+  /** Content hashes, from the parent stack. */
   environment: z.string(),
   files: z.string(),
-  /** The resource that it stands for. */
+  /** The resource that it represents. */
   resource: z.string(),
   type: z.string(),
-  /** Absent in a message of an older version: then the type tells. */
+  /** Absent in a message of an older version: then the type decides. */
   kind: planNestedSchema.shape.kind.optional(),
-  /** Of a group: the template of its members, made from its properties. Absent: the registry says which file. */
+  /** For a group: the template of its members, made from its properties. Absent: the registry names the file. */
   template: jsonObject.optional(),
-  /** Of a group: goes into the plan. */
+  /** For a group: copied into the plan. */
   rolling: planRollingSchema.optional(),
-  /** Of the resource, resolved; sealed values become hidden parameters. */
+  /** The resolved properties of the resource; sealed values become hidden parameters. */
   properties: jsonObject,
-  /** The plan that it has, for rules that look back; absent when it is new. */
+  /** Its current plan, for rules that compare with it; absent when the stack is new. */
   previous_plan: z.string().optional(),
-  /** Of a preview: parameters that get a value which is not known yet. What reads them stays open. */
+  /** In a preview: parameters whose value is not known yet. Expressions that read them stay open. */
   unknown: z.array(z.string()).optional(),
-  /** What `resource_facade` reads. */
+  /** The data that `resource_facade` reads. */
   facade: z.object({ metadata: json, deletion_policy: z.string(), update_policy: json }),
-  /** How deep it stands; the root is 0. */
+  /** Its depth; the root is 0. */
   depth: z.number().int().positive(),
-  /** Resources of the tree that are not in it. */
+  /** The number of resources of the tree that are outside it. */
   resources_outside: z.number().int().nonnegative(),
 });
 export type CompileNestedQuestion = z.infer<typeof compileNestedQuestionSchema>;
@@ -93,7 +95,7 @@ export const templateValidate = call('template.validate', 'Check a template; ans
   answer: jsonObject,
 });
 
-/** To every replica, since any of them may have the question. */
+/** Sent to every replica, because any of them may have the question. */
 export const questionAbandoned = event(
   'template.abandoned',
   'The client that a question about a template came from has gone; its work can be dropped.',
