@@ -67,7 +67,7 @@ function call(expression: Extract<Expression, { kind: 'call' }>, run: Run, path:
   } catch (error) {
     if (error instanceof Wrong) throw refused(path, error.message, expression);
     if (error instanceof OutOfWork) throw refused(path, `"${name}" ${error.message}`, expression);
-    // A text longer than the engine can hold, or a value too deep for the stack.
+    // A text longer than JavaScript can hold, or a value too deep for the call stack.
     if (error instanceof RangeError)
       throw refused(path, `"${name}" makes too large a value: ${error.message}`, expression);
     throw error;

@@ -101,7 +101,7 @@ class Reader {
     const entries = new Map<string, Entry>();
     for (const [key, { at, value }] of node.entries) {
       const known = Object.hasOwn(keys, key) && (key !== 'Condition' || this.#hasConditions);
-      // Ignore keys that the engine does not read.
+      // Ignore keys that Anneal does not read.
       if (!known) continue;
       if (key === 'Properties' && isNull(value))
         this.#mistakes.add({ code: 'WrongType', message: 'Properties type must be object', path: 'Resources', at });
