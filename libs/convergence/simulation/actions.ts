@@ -1,9 +1,9 @@
-/** What people and late messages say to a stack, at random. */
+/** Random inputs of a stack: operator actions and stale messages. */
 import type { Input } from '../protocol.ts';
 import { planOf, type Random } from './model.ts';
 import { rootId, type World } from './world.ts';
 
-/** With what an update may come besides its plan. */
+/** Random options of an update, besides its plan. */
 export const updateOptions = (random: Random): Partial<Extract<Input, { kind: 'update' }>> => ({
   ...(random(5) === 0 && { timeout_minutes: 30 + random(60) }),
   ...(random(5) === 0 && { on_failure: (['keep', 'rollback', 'pause'] as const)[random(3)] }),
@@ -11,7 +11,7 @@ export const updateOptions = (random: Random): Partial<Extract<Input, { kind: 'u
   ...(random(5) === 0 && { group: { size: random(3) } }),
 });
 
-/** Someone asks a nested stack directly. */
+/** An input that an operator sends to a nested stack directly. */
 export function wordToNested(world: World, stack: string, id: (what: string) => string): Input {
   const names = [...world.shellOf(stack).stored.resources.values()].map(({ name }) => name);
   const resource = names[world.random(names.length || 1)] ?? 'x';
@@ -68,7 +68,7 @@ export function randomAction(
   }
   if (dice < 94) return { kind: 'resource', id: id('skip'), resource, action: { kind: 'skip' } };
   const waiting = [...resources.values()].find(({ hook }) => hook !== null);
-  // What was said once comes again, or too late.
+  // Duplicate and late inputs.
   if (dice < 96) return staleTimer(stack, { random, resource: [...resources.keys()][0] ?? '' });
   if (!waiting?.hook) return staleWord(resource, { random, id });
   const { name, token, kind: what } = waiting.hook;

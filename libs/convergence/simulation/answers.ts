@@ -1,4 +1,4 @@
-/** What an answer does: its resource says what was answered, and nothing that was not. */
+/** Checks a response: the resource shows exactly what its provider answered. */
 import type { ResourceResponse } from '@anneal/contracts/resource.ts';
 import { isNested, type PendingRequest, type ResourceDocument } from '../documents.ts';
 import { must } from './books.ts';
@@ -44,7 +44,7 @@ function checkProgress({ state, outcome }: Step, { response, before }: Answered)
   must(news || !outcome.changes.resources.has(before.id) || response.physical_id !== undefined, 'no news are written');
 }
 
-/** Of what the answer tells, that part which nothing later in the same step may change. */
+/** Checks the parts of the response that nothing later in the same step may change. */
 function checkComplete(step: Step, { response, before, request }: Answered): void {
   const { stack, resources } = step.state;
   const after = resources.get(before.id);
@@ -57,7 +57,7 @@ function checkComplete(step: Step, { response, before, request }: Answered): voi
       `${field} of ${id} is not kept`,
     );
   const applied = request.action === 'create' || request.action === 'update' || before.action === 'ADOPT';
-  // By the stack before the answer, which may have been the last one.
+  // From the stack before the response, because this response may have ended the traversal.
   const looked = request.action === 'check' && step.before.observe;
   if (!applied) {
     const left = before.attempted !== null && after.attempted === null;
@@ -71,7 +71,7 @@ function checkComplete(step: Step, { response, before, request }: Answered): voi
   if (after.request || request.traversal !== stack.traversal) return;
   for (const field of ['requires', 'digest', 'source'] as const)
     must(text(after[field]) === text(request[field]), `${field} of ${id} is not that of what was applied`);
-  // What it uses without reading it may have changed meanwhile: then it has looked once more, and was as wanted.
+  // A requirement that it does not read may have changed meanwhile: then the resource was compared again, and matched.
   must(after.seen_at >= request.seen_at, `${id} is said to have looked before it did`);
 }
 
@@ -79,7 +79,7 @@ function checkFailed(step: Step, { response, before, request }: Answered): void 
   const { stack, resources } = step.state;
   const { id } = before;
   const after = resources.get(id);
-  // It is tried again.
+  // A retry follows.
   if (after?.request?.not_before) return;
   const physical = response.physical_id;
   if (after && physical !== undefined && before.physical_id === null)
@@ -97,7 +97,7 @@ function checkFailed(step: Step, { response, before, request }: Answered): void 
   }
   const said = step.outcome.changes.events.some((event) => event.resource_id === id && event.status === 'FAILED');
   must(said, `${id} failed, and no event tells it`);
-  // Of what is gone there is nothing to save: its deletion goes on.
+  // A missing object has nothing to save: its deletion continues.
   const saves = request.action === 'snapshot' && step.before.action !== 'SNAPSHOT';
   if (saves && response.error?.code === 'NotFound') return;
   const wanted = request.traversal === step.before.traversal && step.before.phase !== 'idle';

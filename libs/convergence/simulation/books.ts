@@ -1,6 +1,6 @@
 /**
- * The world's own books: what physically exists, what it was told to use, and which requests were carried out, so that the
- * core's word is not taken for any of it. What it finds wrong it throws, by the name of the invariant in `step.ts`.
+ * The world's own books: the physical objects, the objects that each of them uses, and the requests that were executed.
+ * So the checks do not rely on the core. A violation is thrown with the name of the invariant in `step.ts`.
  */
 import type { RequestAction, ResourceDocument } from '../documents.ts';
 import { usesOf } from './model.ts';
@@ -8,9 +8,9 @@ import { usesOf } from './model.ts';
 interface Physical {
   readonly stack: string;
   readonly name: string;
-  /** What it was last told to use, and what a failed update may have made it use. */
+  /** Objects that the last request made it use, and those that a failed update may have made it use. */
   readonly uses: ReadonlySet<string>;
-  /** The properties that it has. */
+  /** Properties of the object, as JSON. */
   readonly applied: string;
   readonly suspended: boolean;
   readonly retained: boolean;
@@ -22,17 +22,17 @@ export function must(condition: boolean, what: string): asserts condition {
 
 export class Books {
   readonly physical = new Map<string, Physical>();
-  /** What was retained or abandoned: nobody may touch it any more. */
+  /** Objects that were retained or abandoned: no request may touch them any more. */
   readonly released = new Set<string>();
   private readonly takenOver = new Set<string>();
   private readonly made = new Map<string, number>();
 
-  /** A request was carried out: in whole, or in part by one that failed. */
+  /** Records an executed request; a failed one may be executed in part. */
   apply(resource: ResourceDocument, action: RequestAction, how: { fence: number; whole: boolean }): void {
     const request = resource.request;
     if (!request) return;
     const { id } = resource;
-    // It was let go while it was being made: it stays, as was asked. A look that is on its way changes nothing.
+    // An object released while it is made stays, as requested. A check in flight changes nothing.
     must(
       !this.released.has(id) || action === 'create' || action === 'check',
       `C9: ${id} was let go, and is touched by ${action}`,
@@ -62,7 +62,7 @@ export class Books {
     });
   }
 
-  /** A request is about to be sent. */
+  /** Checks a request before it is sent. */
   mayBeSent(
     resource: ResourceDocument,
     { complete, stays, deleteFirst }: Record<'complete' | 'stays', (id: string) => boolean> & { deleteFirst: boolean },
@@ -101,7 +101,7 @@ export class Books {
     for (const id of request.requires) must(complete(id), `C1: ${resource.id} uses ${id}, which is not complete`);
   }
 
-  /** What is taken over was there before. */
+  /** Records an adopted object, which existed before. */
   takeOver({ id, stack_id, name, deletion_policy, ...resource }: ResourceDocument): void {
     if (this.takenOver.has(id)) return;
     this.takenOver.add(id);
@@ -112,7 +112,7 @@ export class Books {
     this.physical.set(id, { stack: stack_id, name, uses, applied, suspended: false, retained });
   }
 
-  /** What a document calls complete is what it says. */
+  /** Checks that the object of a complete resource matches its document. */
   agrees(resource: ResourceDocument): void {
     const { id, status, action, request, external, skipped, attempted, drift } = resource;
     if (status !== 'COMPLETE' || action === 'DELETE' || action === 'INIT' || request || external) return;
@@ -123,7 +123,7 @@ export class Books {
     must(found.applied === JSON.stringify(resource.properties), `${id} is called complete, and is not what it says`);
   }
 
-  /** Nothing that is there is forgotten. What is to be retained may be made and let go in one step: no document tells of it. */
+  /** Checks that each object has a document. A retained one may be made and released in one step, with no document. */
   allKnown(stack: string, known: ReadonlyMap<string, unknown>): void {
     for (const [id, { stack: owner, retained }] of this.physical) {
       if (owner !== stack || known.has(id)) continue;

@@ -1,4 +1,4 @@
-/** Virtual time: what is to happen, in order; durable timers, which a newer setting moves. */
+/** Virtual time: future events in order, and durable timers; setting a timer again moves it. */
 interface Happening {
   readonly at: number;
   readonly order: number;
@@ -37,7 +37,7 @@ export class Clock {
     this.timers.delete(id);
   }
 
-  /** Runs what comes next; false when nothing is left. */
+  /** Runs the next event; false when none is left. */
   tick(): boolean {
     const next = this.pop();
     if (!next) return false;

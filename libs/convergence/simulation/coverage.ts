@@ -1,4 +1,4 @@
-/** Which (state, input) pairs there are: each is exercised by the simulator, or cannot happen, for a reason. */
+/** All (phase, input) pairs: the simulator exercises each, or it cannot happen, for a stated reason. */
 export const phases = ['idle', 'converging', 'draining', 'paused'] as const;
 
 export const inputs = [
@@ -29,23 +29,23 @@ export const inputs = [
   'timer hook',
 ] as const;
 
-/** Pairs that cannot happen, each with the reason. Empty: repeats and late words come in every phase. */
+/** Pairs that cannot happen, each with the reason. Empty, because duplicate and late inputs come in every phase. */
 export const impossible: Readonly<Record<string, string>> = {};
 
 export function pairs(): string[] {
   return phases.flatMap((phase) => inputs.map((input) => `${phase} ${input}`));
 }
 
-/** What became of an input: it was taken, it was refused, or it changed nothing, as a repeat or a late word does. */
+/** Result of an input: accepted, refused, or no change, as for a duplicate or late input. */
 export type Became = 'taken' | 'refused' | 'nothing';
 
-/** Under each pair all of it, and under `<pair>: refused` and `<pair>: nothing` these. */
+/** Counts all inputs under the pair, and refused and ineffective ones also under `<pair>: refused` and `: nothing`. */
 export function count(counts: Map<string, number>, pair: string, became: Became): void {
   for (const key of became === 'taken' ? [pair] : [pair, `${pair}: ${became}`])
     counts.set(key, (counts.get(key) ?? 0) + 1);
 }
 
-/** A table for people: how often each pair came up, and what became of it. */
+/** A readable table: how often each pair came up, with which results. */
 export function tableOf(counts: ReadonlyMap<string, number>): string {
   const cell = (phase: string, input: string): string => {
     const pair = `${phase} ${input}`;

@@ -1,10 +1,10 @@
-/** Deletions: in what order, after which snapshot, and of nothing that is gone already. */
+/** Checks of deletions: their order, the snapshot before them, and that none is repeated. */
 import type { ResourceDocument } from '../documents.ts';
 import type { State } from '../state.ts';
 import { must } from './books.ts';
 import type { World } from './world.ts';
 
-/** Types serve what they say they do; what costs nothing is answered within the step. */
+/** Checks that a request suits its type; requests of type `Instant` are answered within the step and never sent. */
 export function checkServed({ id, type, nested, request }: ResourceDocument): void {
   if (!request || nested !== null) return;
   must(type !== 'Instant', `${id} costs nothing, and is asked by a message`);
@@ -22,13 +22,14 @@ export function checkDeletion(world: World, state: State, { id, name, request, n
   if (!stack.abandoned) {
     const kept = before.skipped !== null && before.action === 'DELETE' && before.status === 'FAILED';
     must(!kept, `${id} was to be left as it is, and is deleted`);
-    // What waits may fail in this very step, as what is refused and gone back from may: it has nothing to save.
+    // A waiting resource, or one whose update is refused and rolled back, may fail in this same step: nothing to save.
     const failed = before.hook !== null || (stack.action === 'ROLLBACK' && stored.stack.traversal !== stack.traversal);
     const whole = before.status === 'COMPLETE' && !failed && before.action !== 'INIT' && before.action !== 'SNAPSHOT';
     const saved = before.deletion_policy !== 'Snapshot' || before.type !== 'Test' || nested !== null;
     must(saved || !whole, `${id} is deleted without the snapshot that was wanted`);
   }
-  // The same request once more, after a conflict: the deletion was decided when everything stood, whatever was disturbed since.
+  // A retry after a conflict: the deletion was decided when all new resources were complete; later changes do not
+  // count.
   if (before.request?.action === 'delete' && before.request.fence === request.fence) return;
   const goesBack = stack.on_failure !== 'keep' && stack.parent === null;
   if (!goesBack || (stack.action !== 'UPDATE' && stack.action !== 'RESTORE')) return;
@@ -45,7 +46,7 @@ export function checkDeletion(world: World, state: State, { id, name, request, n
   }
 }
 
-/** A snapshot is begun, and ends once: as it was said to. */
+/** Checks that a snapshot begins, and ends once. */
 export function checkSnapshot(before: string | undefined, now: string): void {
   must(before !== undefined || now === 'IN_PROGRESS', `a snapshot is ${now}, and was never begun`);
   must(before === undefined || before === 'IN_PROGRESS' || before === now || now === 'IN_PROGRESS', 'it ended twice');

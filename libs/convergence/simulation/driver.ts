@@ -1,4 +1,4 @@
-/** One stack without a world: inputs are stepped one by one, and each request is answered as a test says. */
+/** One stack without a world: steps the inputs one by one, and answers each request as the test decides. */
 import type { ResourceResponse } from '@anneal/contracts/resource.ts';
 import type { ResourceDocument, StackDocument } from '../documents.ts';
 import type { Input, Outcome } from '../protocol.ts';
@@ -42,7 +42,7 @@ export class Driver {
     return step(this.state, inputs, toolsAt(this.now, this.options));
   }
 
-  /** Steps, and tells what was asked of whom: `create a`. */
+  /** Steps, and returns the requests that were sent: `create a`. */
   take(input: Input): string[] {
     const { changes } = this.step(input);
     return changes.effects.flatMap((effect) => {
@@ -89,7 +89,7 @@ export class Driver {
     return this.answer(name, { status: 'failed', error: { code: 'ResourceFailed', message: 'no' } });
   }
 
-  /** Answers everything, and gives the order in which things were asked. */
+  /** Answers all requests, and returns them in the order of sending. */
   finish(asked: readonly string[]): string[] {
     const all = [...asked];
     for (let index = 0; index < all.length; index += 1) all.push(...this.answer(all[index]?.split(' ')[1] ?? ''));

@@ -1,4 +1,4 @@
-/** How a traversal has to leave its stack. */
+/** Checks of the state in which a traversal leaves its stack. */
 import type { PlanResource } from '@anneal/contracts/plan.ts';
 import { goesToNothing, isVisit, representative, type ResourceDocument, type StackDocument } from '../documents.ts';
 import type { State } from '../state.ts';
@@ -6,11 +6,11 @@ import { must } from './books.ts';
 import { checkPassed } from './hooks.ts';
 import type { World } from './world.ts';
 
-/** What may fail though nobody misbehaves: somebody said so. */
+/** Reasons for failure that an operator or a template caused: they are allowed even if no provider misbehaves. */
 const meant =
   /restricted|Lifecycle hook|cancelled|Invalid|invalid for|external_id|ID was not provided|bad|broken|gone|suspended/;
 
-/** It waited for a person, who said nothing, or only when its time was over; or the stack did that gave it what was left. */
+/** Whether the stack, or the parent stack whose deadline it shares, waited for an operator at a hook. */
 function asksPerson(world: World, { id, traversal, parent }: StackDocument): boolean {
   const waits = [...world.shellOf(id).stored.resources.values()].some(({ hook }) => hook?.kind === 'hook');
   const answered = [...world.passed].some(
@@ -19,7 +19,7 @@ function asksPerson(world: World, { id, traversal, parent }: StackDocument): boo
   return waits || answered || (parent !== null && asksPerson(world, world.stack(parent.stack_id)));
 }
 
-/** A traversal towards a plan that ended well left what the plan says, and nothing else. */
+/** Checks the end of a traversal: after success, the stack matches the plan and has nothing else. */
 export function checkEnd(world: World, state: State): void {
   const { stack } = state;
   const { reason } = stack;
@@ -69,7 +69,7 @@ export function checkEnd(world: World, state: State): void {
       .map((name) => [...state.resources.values()].find((peer) => peer.name === name));
     const shown = JSON.stringify(peers.map((peer) => peer?.attributes['output'] ?? null));
     const read = JSON.stringify(resource.properties['from']);
-    // What changed unasked after it was read is followed by the next update.
+    // An unsolicited change after the read is followed by the next update only.
     const late = peers.some((peer) => peer && world.changedUnasked.get(peer.id) === stack.traversal);
     must(late || read === shown, `${resource.name} did not follow what it reads: ${read}, ${shown}`);
     const used = resource.requires.map((id) => state.resources.get(id)?.name ?? id);
@@ -81,7 +81,7 @@ export function checkEnd(world: World, state: State): void {
   if (goesToNothing(stack)) must(world.books.countOf(stack.id) === 0, `C6: something is left of ${stack.id}`);
 }
 
-/** What a document says of the plan, besides the properties. */
+/** Checks the fields of a document that come from the plan, besides the properties. */
 function checkKept(resource: ResourceDocument, planned: PlanResource): void {
   const { id } = resource;
   must(resource.type === planned.type || resource.skipped !== null, `${id} is a ${resource.type}`);
@@ -113,7 +113,7 @@ function checkKept(resource: ResourceDocument, planned: PlanResource): void {
   must(made, `${id} was made of something else`);
 }
 
-/** A visit that ended well left out nothing that is there. */
+/** Checks that a successful visit reached every existing resource. */
 function checkVisited({ stack, byName, resources }: State): void {
   for (const ids of byName.values()) {
     const standing = representative([...ids].flatMap((id) => resources.get(id) ?? []));

@@ -1,6 +1,6 @@
 /**
- * What the table in the header of `step.ts` says, said once more by someone else: whether an input is refused, does nothing,
- * or begins an action.
+ * A second, independent implementation of the table in the header of `step.ts`: whether an input is refused, does
+ * nothing, or begins an action.
  */
 import type { StackAction, StackDocument } from '../documents.ts';
 import type { FromParent, Input } from '../protocol.ts';
@@ -11,7 +11,7 @@ type Expected = 'refused' | 'nothing' | 'cancelled' | { readonly begins: StackAc
 
 const maySayGoBack: readonly StackAction[] = ['CREATE', 'UPDATE', 'ADOPT', 'RESTORE', 'ROLLBACK'];
 
-/** Undefined where the table leaves it to the resource that is meant. */
+/** Undefined where the result depends on the resource. */
 function expectedOf(input: Input & FromParent, stack: StackDocument): Expected {
   const { action, status, phase } = stack;
   const runs = status === 'IN_PROGRESS';
@@ -62,7 +62,7 @@ export function checkExpected({ before, inputs, outcome: { changes, refusals } }
   const told = changes.events.filter(({ resource_id }) => resource_id === undefined);
   const link = 'parent' in input ? input.parent : undefined;
   const last = before.parent?.fence ?? 0;
-  // A request of the stack around it is told by its fence, all else by its id.
+  // Duplicates of a parent stack's request are detected by fence, all others by input id.
   const older = link && (link.fence < last || (link.fence === last && before.traversal !== ''));
   const passed = link && (input.kind === 'cancel' ? link.fence !== last || before.status !== 'IN_PROGRESS' : older);
   const repeated = link

@@ -1,4 +1,4 @@
-/** Scenarios of who waits for someone outside. */
+/** Scenarios of waits at hooks. */
 import { must } from './books.ts';
 import { wish } from './driver.ts';
 import type { Scenarios } from './script.ts';

@@ -1,4 +1,4 @@
-/** Where the plan says that someone outside is asked, nothing goes on before they said so. */
+/** Checks of hooks: no resource continues at a hook before a client or the default completes it. */
 import type { EventRecord } from '../protocol.ts';
 import type { ResourceDocument } from '../documents.ts';
 import type { State } from '../state.ts';
@@ -6,7 +6,7 @@ import { must } from './books.ts';
 import type { Step } from './invariants.ts';
 import type { Shell } from './shell.ts';
 
-/** What was passed, as the events tell it: for good, and in its traversal. */
+/** Collects the hooks that the events report as passed, by incarnation, and also by traversal. */
 export function notePassed(passed: Set<string>, before: string, events: readonly EventRecord[]): void {
   let traversal = before;
   for (const { hook, reason, resource_id: id, traversal: newer } of events) {
@@ -17,7 +17,7 @@ export function notePassed(passed: Set<string>, before: string, events: readonly
   }
 }
 
-/** A request is about to be sent; `before` is what was stored of its resource. */
+/** Checks a request before it is sent; `before` is the stored document of its resource. */
 export function checkHooks(
   { stack, plan }: State,
   passed: ReadonlySet<string>,
@@ -25,7 +25,7 @@ export function checkHooks(
   before: ResourceDocument | undefined,
 ): void {
   const { id, name, request } = resource;
-  // What overtakes a request of the same incarnation waits no more, also when that one was written in this very step.
+  // A request that overtakes another of the same incarnation does not wait again, even if both begin in this step.
   if (!request || before?.request || request.fence > (before?.fence ?? 0) + 1) return;
   const planned = plan.resources[name];
   const asked = (hook: string): void =>
@@ -53,7 +53,7 @@ export function checkHooks(
   if (waits('terminating', resource.lifecycle_hooks)) asked('terminating');
 }
 
-/** A traversal towards a plan ended well. */
+/** Checks the hooks after a traversal towards a plan succeeded. */
 export function checkPassed({ stack, plan, resources }: State, passed: ReadonlySet<string>): void {
   for (const { id, name, action, traversal, external } of resources.values()) {
     if (traversal !== stack.traversal || external) continue;
@@ -69,7 +69,7 @@ export function checkPassed({ stack, plan, resources }: State, passed: ReadonlyS
   }
 }
 
-/** Who begins or ceases to wait is told of in an event, and waits in its time only. */
+/** Checks that an event reports each begin and end of a wait, and that waits only happen in the right actions. */
 export function checkWaits({ before: { phase }, state, outcome: { changes } }: Step, stored: Shell['stored']): void {
   const { stack } = state;
   const said = (id: string, token: string, what: string): boolean =>
@@ -92,7 +92,7 @@ export function checkWaits({ before: { phase }, state, outcome: { changes } }: S
   }
   for (const id of changes.removed.keys()) {
     const resource = stored.resources.get(id);
-    // Once something failed nothing goes on from here, and nothing waits.
+    // After a failure, nothing continues from here, so nothing waits.
     const goes = phase === 'converging' && stack.action === 'DELETE' && !stack.abandoned && stack.status !== 'FAILED';
     const deleted = resource?.request?.action === 'delete' && goes && stack.phase !== 'draining';
     must(!deleted || !resource.hooks.includes('post-delete'), `${id} passed post-delete unasked`);

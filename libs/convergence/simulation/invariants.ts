@@ -1,4 +1,4 @@
-/** What must hold after every step, whatever came: the invariants C1 to C10 of `step.ts`. */
+/** Checks after every step, for any input: the invariants C1 to C10 of `step.ts`. */
 import type { Effect, Input, Outcome } from '../protocol.ts';
 import { goesToNothing, isNested, isVisit, type ResourceDocument, type StackDocument } from '../documents.ts';
 import type { State } from '../state.ts';
@@ -51,12 +51,12 @@ export function checkStep(world: World, step: Step): void {
   if (state.stack.phase === 'idle' && step.before.phase !== 'idle') checkEnd(world, state);
 }
 
-/** A resource is forgotten without having been deleted: then it must have been meant so. */
+/** Checks a resource that is removed without a deletion: the plan, the stack or an operator must have asked for it. */
 function letGo(world: World, { before, state: { stack }, inputs }: Step, resource: ResourceDocument | undefined): void {
   if (!resource || isNested(resource)) return;
   const skipped =
     resource.skipped !== null || inputs.some((input) => input.kind === 'resource' && input.action.kind === 'skip');
-  // What an update took for retained, refused and went back from in this very step, was never written as such.
+  // An update may set Retain, be refused and rolled back in this same step: then no stored document has the policy.
   const plans = [world.planAt(before.target.plan), ...inputs.flatMap((input) => ('plan' in input ? [input.plan] : []))];
   const retained = [resource, ...plans.map((plan) => plan.resources[resource.name])].some(
     (said) => said?.deletion_policy === 'Retain',
@@ -73,7 +73,7 @@ function checkRequest(
 ): void {
   const resource = outcome.changes.resources.get(effect.resource) ?? state.resources.get(effect.resource);
   const request = resource?.request;
-  // A request that the same step took back again reaches nobody.
+  // A request that the same step took back is never sent.
   if (!resource || !request || request.fence !== effect.fence) return;
   const last = world.shellOf(state.stack.id).stored.resources.get(resource.id)?.request;
   const again = last?.fence === request.fence && last.not_before !== null;
@@ -91,21 +91,21 @@ function checkRequest(
     const overtaken = isNested(resource) && last.traversal !== state.stack.traversal;
     must(ended || overtaken, `C4: ${resource.id} is asked again while a request is pending`);
   }
-  // One that was sent before a rollback began in the same step stands as any that is in flight.
+  // A request from before a rollback in the same step counts as in flight.
   if (request.traversal !== state.stack.traversal) return;
   checkHooks(state, world.passed, resource, world.shellOf(state.stack.id).stored.resources.get(resource.id));
   const found = world.shellOf(state.stack.id).stored.resources.get(resource.id);
   const skips = inputs.some(
     (one) => one.kind === 'resource' && one.action.kind === 'skip' && one.resource === resource.name,
   );
-  // A skip that was the last one begins the visit once more in the same step: what it skipped is taken as whole.
+  // The last skip retries the visit in the same step: the skipped resource counts as complete.
   checkAsked(state, resource, found && skips ? { ...found, status: 'COMPLETE' } : found);
   checkServed(resource);
   checkDeletion(world, state, resource);
-  // Whoever abandons a nested stack tells it to let go, too.
+  // An abandoned stack sends its nested stacks the deletion, so that they are abandoned, too.
   if (state.stack.abandoned && isNested(resource)) return;
   world.books.mayBeSent(resource, {
-    // What is tried again was begun when all was there, and goes on like any that is in flight.
+    // A retry was begun when all requirements were complete, and continues like any request in flight.
     complete: (id) => {
       const used = state.resources.get(id);
       return (
@@ -115,7 +115,7 @@ function checkRequest(
           (world.books.physical.has(id) || isNested(used) || used.external || used.skipped !== null))
       );
     },
-    // A person had it taken as it is, though what it uses goes.
+    // An operator skipped the user, though its requirement is deleted.
     stays: (id) => {
       const user = state.resources.get(id);
       return user?.skipped === state.stack.target.plan && state.plan.resources[user.name] !== undefined;
@@ -124,7 +124,7 @@ function checkRequest(
   });
 }
 
-/** The table of `visit.ts`: what is asked of what is in which state. */
+/** Checks a visit by the table of `visit.ts`: which requests are allowed in which state. */
 function mayBeVisited({ id, action, status }: ResourceDocument, asked: string): void {
   const said = `${id} is ${action}_${status}, and asked to ${asked}`;
   const failed = status === 'FAILED';
@@ -135,7 +135,7 @@ function mayBeVisited({ id, action, status }: ResourceDocument, asked: string): 
   if (asked === 'snapshot') must(!failed || action === 'SNAPSHOT', said);
 }
 
-/** Nothing is asked but what the action and the plan say, in their time. */
+/** Checks that a request follows from the action and the plan, with the deadline of the stack. */
 function checkAsked({ stack, plan }: State, resource: ResourceDocument, before: ResourceDocument | undefined): void {
   const { id, name, type, replaces, request } = resource;
   if (!request) return;
@@ -156,7 +156,7 @@ function checkAsked({ stack, plan }: State, resource: ResourceDocument, before: 
   } else must(action === 'delete' || action === 'snapshot', `${stack.action} asks to ${action}`);
 }
 
-/** The books of a nested stack's resource are kept by what the nested stack says of itself. */
+/** Checks a nested stack when it answers its parent stack. */
 function keepBooks(world: World, { state, outcome }: Step): void {
   if (!outcome.changes.effects.some(({ kind }) => kind === 'answer')) return;
   const { stack } = state;

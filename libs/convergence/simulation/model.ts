@@ -10,7 +10,7 @@ import { newStack as blankStack, type ResourceDocument, type StackDocument } fro
 
 export type Random = (below: number) => number;
 
-/** mulberry32: the whole run follows from one number. */
+/** mulberry32: one seed determines the whole run. */
 export function createRandom(seed: number): Random {
   let state = seed >>> 0;
   return (below) => {
@@ -26,17 +26,17 @@ export type WishType = 'Test' | 'Plain' | 'Nested' | 'Instant';
 
 export interface Wish {
   readonly requires: readonly string[];
-  /** A change of it updates in place. */
+  /** A change of this value updates in place. */
   readonly value: number;
-  /** A change of it replaces; of a nested stack, updates. */
+  /** A change of this value replaces the resource; a nested stack is updated. */
   readonly kind: number;
   readonly type?: WishType;
   readonly retain?: boolean;
-  /** Its type takes a snapshot of it before it is deleted. */
+  /** The provider takes a snapshot before the deletion. */
   readonly snapshot?: boolean;
   readonly metadata?: number;
   readonly description?: string;
-  /** Its properties cannot be evaluated. */
+  /** The evaluation of its properties fails. */
   readonly broken?: boolean;
   readonly hooks?: readonly string[];
   readonly lifecycle?: readonly LifecycleHook[];
@@ -70,7 +70,7 @@ function entryOf(name: string, wish: Wish): PlanResource {
       ...(wish.broken && { broken: { kind: 'literal', value: true } }),
       from: {
         kind: 'list',
-        // Every second requirement is one of order alone, as with depends_on.
+        // Every second requirement only sets the order, as with depends_on.
         items: wish.requires
           .filter((_, index) => index % 2 === 0)
           .map((required) => ({
@@ -96,7 +96,7 @@ function entryOf(name: string, wish: Wish): PlanResource {
   };
 }
 
-/** What the nested stack of a resource with these properties is made of: members, of which some roll in batches. */
+/** Plan of a nested stack with these properties: members, some of which roll in batches. */
 export function nestedPlan(properties: JsonObject): Plan {
   const value = Number(properties['value'] ?? 0);
   const kind = Number(properties['kind'] ?? 0);
@@ -186,7 +186,7 @@ export const targetOf = (plan: string, revision = plan): StackDocument['target']
   description: '',
 });
 
-/** What a provider answers when all is well. */
+/** The response of a provider after success. */
 export function goodResponse(resource: ResourceDocument): ResourceResponse {
   const request = resource.request;
   if (!request) throw new Error(`${resource.id} waits for nothing`);
@@ -201,7 +201,7 @@ export function goodResponse(resource: ResourceDocument): ResourceResponse {
   };
 }
 
-/** Names itself first: whoever has it among its properties uses it. */
+/** The output starts with the id: a resource with this output among its properties uses this one. */
 export const outputOf = (id: string, properties: JsonObject): JsonObject => ({
   output: JSON.stringify([id, properties['value'] ?? null, properties['from'] ?? null]),
 });

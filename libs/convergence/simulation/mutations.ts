@@ -1,6 +1,6 @@
-/** Central rules of the core, each broken on purpose while its file is loaded: the simulator must notice every one. */
+/** Central rules of the core, each broken on purpose while its file is loaded: the simulator must detect every one. */
 interface Mutation {
-  /** What is no longer true. */
+  /** The rule that the mutation breaks. */
   readonly rule: string;
   readonly file: string;
   readonly from: string;
@@ -148,7 +148,7 @@ interface Loaded {
 }
 type LoadHook = <C, L extends Loaded>(url: string, context: C, next: (url: string, context: C) => L) => L;
 
-/** @throws Error when the rule is not where it is said to be: then the list has to follow the code. */
+/** @throws Error when the file does not contain the rule: then update the list. */
 export function mutate(name: string): { load: LoadHook } {
   const mutation = Object.hasOwn(mutations, name) ? mutations[name] : undefined;
   if (!mutation) throw new Error(`There is no mutation ${name}.`);

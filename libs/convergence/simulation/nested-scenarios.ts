@@ -1,4 +1,4 @@
-/** Scenarios of nested stacks, and of the stack around them. */
+/** Scenarios of nested stacks and their parent stacks. */
 import { must } from './books.ts';
 import { wish } from './driver.ts';
 import type { Wishes } from './model.ts';

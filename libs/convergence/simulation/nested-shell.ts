@@ -1,4 +1,4 @@
-/** Between stacks: what the shell of a nested stack makes of the requests of its resource, and what it answers. */
+/** Messages between stacks: the requests of a resource to its nested stack, and the answers of the nested stack. */
 import type { Effect, Input } from '../protocol.ts';
 import type { ResourceDocument, StackDocument } from '../documents.ts';
 import { responseOf } from '../nested.ts';
@@ -6,7 +6,7 @@ import { must } from './books.ts';
 import { goodResponse, nestedPlan, newStack, outputOf, targetOf } from './model.ts';
 import type { World } from './world.ts';
 
-/** A request for a nested stack has arrived at its shell. */
+/** Handles a request that arrives at the shell of a nested stack. */
 export function askNested(world: World, parent: StackDocument, resource: ResourceDocument): void {
   const request = resource.request;
   if (!request) return;
@@ -14,7 +14,7 @@ export function askNested(world: World, parent: StackDocument, resource: Resourc
   const plan = nestedPlan(request.properties);
   if (!world.shells.has(resource.id)) {
     if (request.action !== 'create' && request.action !== 'update') {
-      // What was never made is easily deleted, and cannot be looked at.
+      // A nested stack that was never made: its deletion succeeds, and all other requests find nothing.
       const error = { code: 'NotFound', message: 'gone' };
       const failed = { status: 'failed', error } as const;
       const response = { ...goodResponse(resource), ...(request.action !== 'delete' && failed) };
@@ -38,7 +38,7 @@ export function askNested(world: World, parent: StackDocument, resource: Resourc
     case 'create':
     case 'update': {
       const target = targetOf(world.addPlan(plan), parent.target.revision);
-      // The document was made before the first step; the request of a later one finds it there.
+      // The document exists before the first step; a later request finds it there.
       const begins = child.traversal === '' && child.target.plan === target.plan;
       tell(begins ? { kind: 'create', id, plan } : { kind: 'update', id, plan, target });
       return;
@@ -64,7 +64,7 @@ export function tellNested(
   world.deliver(resource.id, { ...input, parent: linkOf(resource) } as Input, world.random(50));
 }
 
-/** A nested stack answers the stack around it. */
+/** Delivers the answer of a nested stack to its parent stack. */
 export function answerParent(
   world: World,
   stack: StackDocument,

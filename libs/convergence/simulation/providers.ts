@@ -1,4 +1,4 @@
-/** The providers of the world: slow ones, ones that fail, lie, answer twice, late or never. */
+/** Simulated providers: they are slow, fail, lie, and answer twice, late or never. */
 import type { ResourceResponse } from '@anneal/contracts/resource.ts';
 import type { ResourceDocument } from '../documents.ts';
 import type { Books } from './books.ts';
@@ -11,7 +11,7 @@ export interface Temper {
   twice: number;
   /** Percent of fault points at which the process dies. */
   dies: number;
-  /** Percent of requests that are refused for now, as something else is in hand; not so often that it is given up. */
+  /** Percent of requests that conflict with other work; never so often in a row that the engine gives up. */
   busy: number;
 }
 
@@ -21,12 +21,12 @@ interface Around {
   readonly random: Random;
   readonly books: Books;
   readonly temper: () => Temper;
-  /** Says it to the resource's stack, so much later. */
+  /** Delivers the response to the resource's stack after the delay. */
   readonly say: (response: ResourceResponse, delay: number) => void;
 }
 
 export class Providers {
-  /** Scripts say: everything fails; every check finds something else than was applied; nothing is answered. */
+  /** Set by scripts: every request fails; every check finds drift; nothing but a deletion is answered. */
   failing = false;
   drifting = false;
   silent = false;
@@ -38,7 +38,7 @@ export class Providers {
     this.around = around;
   }
 
-  /** What costs nothing is answered within the step. */
+  /** Answers requests of type `Instant` within the step. */
   answerAtOnce(resource: ResourceDocument): ResourceResponse | undefined {
     const { request } = resource;
     if (resource.type !== 'Instant' || !request) return undefined;
@@ -46,7 +46,7 @@ export class Providers {
     return goodResponse(resource);
   }
 
-  /** A signal has arrived: what it shows changes, whatever else it is doing. */
+  /** Handles a signal: the attributes of the resource change, even while a request runs. */
   signal(resource: ResourceDocument, fence: number): void {
     const { random, say } = this.around;
     const { id: resource_id, stack_id } = resource;
@@ -54,7 +54,7 @@ export class Providers {
     say({ resource_id, stack_id, action: 'signal', fence, status: 'complete', attributes }, random(100));
   }
 
-  /** A request has arrived, for the first time or once more. */
+  /** Handles a request, also a duplicate. */
   serve(resource: ResourceDocument): void {
     const { random, say, books } = this.around;
     const chance = (percent: number): boolean => random(100) < percent;
@@ -91,7 +91,7 @@ export class Providers {
     } else if (this.drifting && action === 'check') {
       settle({ ...good, drift: [{ property: 'value', expected: 1, actual: -1 }] });
     } else if (fate < 20) {
-      // Something else was in hand.
+      // Other work was in progress.
       settle({ ...bare, status: 'failed', error: conflict });
     } else if (fate < 40 && action === 'update') {
       settle({ ...failed, replace: true });
@@ -106,16 +106,16 @@ export class Providers {
         )[random(3)] ?? { ...failed, error: gone },
       );
     } else if (fate < 70) {
-      // It failed, and may have come through in part.
+      // A failed request may be executed in part.
       if (chance(50) && action !== 'delete') books.apply(resource, action, { fence, whole: false });
       settle(failed);
     } else if (fate < 85) {
-      // It is done, and nobody will ever hear of it.
+      // The request may be executed, but is never answered.
       if (chance(50)) books.apply(resource, action, { fence, whole: true });
     } else {
       books.apply(resource, action, { fence, whole: true });
       settle(good);
-      // It tells twice, and the second time much later.
+      // A duplicate response, much later.
       if (fate < 100) say(good, random(9000));
     }
   }

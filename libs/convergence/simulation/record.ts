@@ -1,6 +1,6 @@
 /**
- * What a step writes down agrees with itself: documents with their versions, events with the documents, effects with the
- * requests, and the indexes with a state that is loaded anew.
+ * Checks that the record of a step is consistent: documents with their versions, events with the documents, effects
+ * with the requests, and the indexes with a freshly loaded state.
  */
 import type { EventRecord, Outcome } from '../protocol.ts';
 import type { ResourceDocument, StackDocument } from '../documents.ts';
@@ -52,7 +52,7 @@ function checkDocument(resource: ResourceDocument, before: ResourceDocument | un
   );
 }
 
-/** A request that is written down is sent, now or by its timer; nothing else is. */
+/** Checks that a recorded request is sent, now or by its timer. */
 function checkSent(resource: ResourceDocument, before: ResourceDocument | undefined, { changes }: Outcome): void {
   const { id, request } = resource;
   if (!request || (before?.request?.fence === request.fence && before.request.not_before === request.not_before))
@@ -81,7 +81,7 @@ function checkStackEvents(stack: StackDocument, before: StackDocument, events: r
   must(!changed || same, `the stack is ${stack.action}_${stack.status}, and no event tells it`);
 }
 
-/** The indexes are those of a state that is loaded from the documents: a successor finds what its predecessor knew. */
+/** Checks the indexes against a state loaded from the documents, as another process would load it. */
 export function checkIndexes(state: State, { loadState }: Core): void {
   const { stack, plan, complete } = state;
   const anew = loadState({ stack, resources: state.resources.values(), plan, complete });

@@ -1,4 +1,4 @@
-/** Scripted scenarios: what the random runs meet by chance, met on purpose, with what must be asked of whom. */
+/** Scripted scenarios: situations that random runs meet by chance, with the exact requests that must follow. */
 import type { Plan } from '@anneal/contracts/plan.ts';
 import type { Input } from '../protocol.ts';
 import type { Target } from '../documents.ts';
@@ -264,7 +264,7 @@ const lateInputs: readonly Input[] = [
   ...['deadline', 'grace', 'batch', 'retry:none:1', 'hook:none:old'].map(timer),
 ];
 
-/** All of them, one after the other. @throws Error that names the scenario. Gives what was exercised. */
+/** Runs all scenarios, one after the other. Returns the exercised pairs. @throws Error that names the scenario. */
 export function runScenarios(cores: readonly Core[]): Map<string, number> {
   const pairs = new Map<string, number>();
   for (const [name, run] of Object.entries(scenarios)) {

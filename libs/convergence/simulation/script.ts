@@ -1,4 +1,4 @@
-/** How a scenario is told: one stack, what a person does to it, and until when. */
+/** The language of scenarios: one stack, the operator's actions on it, and the facts to wait for. */
 import type { Input } from '../protocol.ts';
 import type { ResourceDocument } from '../documents.ts';
 import { must } from './books.ts';
@@ -8,7 +8,7 @@ import { kind } from './providers.ts';
 import type { Core } from './shell.ts';
 import { World } from './world.ts';
 
-/** One stack, and what a person does to it. */
+/** One stack, and the operator's actions on it. */
 export class Script {
   readonly world: World;
   private count = 0;
@@ -63,7 +63,7 @@ export class Script {
     return this;
   }
 
-  /** Runs on until there is nothing left to do; with a word for how it has to end. */
+  /** Runs until nothing is left to do, and checks the final status, if given. */
   ends(status?: string): this {
     this.world.run(() => this.world.stack('s').phase === 'idle' && this.quiet());
     if (status !== undefined) must(this.status === status, `it ended ${this.status}, and not ${status}`);

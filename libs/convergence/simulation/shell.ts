@@ -1,6 +1,7 @@
 /**
- * The shell of one stack, as `services/scheduling` is one: takes messages, steps the core, appends one record, carries it
- * out, closes it. It dies between any two of these when it is told to, and its heir has the documents and the record only.
+ * The shell of one stack, like the one in `services/scheduling`: takes messages, steps the core, appends one record,
+ * executes the record, closes it. A test can kill it between any two of these; the next process has only the documents
+ * and the record.
  */
 import type { Plan } from '@anneal/contracts/plan.ts';
 import type { Changes, Effect, Input, Outcome, Tools } from '../protocol.ts';
@@ -12,7 +13,7 @@ export type FaultPoint = (typeof faultPoints)[number];
 
 export class Killed extends Error {}
 
-/** One version of the core. Two of them may run side by side: only documents pass from one to the other. */
+/** One version of the core. Two versions may run side by side: they only share documents. */
 export interface Core {
   readonly step: (state: State, inputs: readonly Input[], tools: Tools) => Outcome;
   readonly loadState: (documents: {
@@ -37,7 +38,7 @@ export interface ShellPorts {
   /** Whether the process dies here. */
   readonly dies: (point: FaultPoint) => boolean;
   readonly carryOut: (record: { stack: StackDocument; effects: readonly Effect[]; resourceOf: Look }) => void;
-  /** What was stepped, before anything is done about it. */
+  /** Called with the result of a step, before the shell records or sends anything. */
   readonly watch: (step: { before: State['stack']; state: State; inputs: readonly Input[]; outcome: Outcome }) => void;
 }
 type Look = (id: string) => ResourceDocument | undefined;
@@ -45,12 +46,12 @@ type Look = (id: string) => ResourceDocument | undefined;
 export interface Shell {
   readonly stored: { stack: StackDocument; readonly resources: ReadonlyMap<string, ResourceDocument> };
   take(inputs: readonly Input[]): Outcome;
-  /** What an heir of the process does first. */
+  /** Recovers after a death, as the next process does first. */
   recover(): void;
   forget(): void;
 }
 
-/** What a store and a queue carry: anything that JSON does not keep is lost on the way. */
+/** Copies a value as a store or queue would: anything that JSON cannot represent is lost. */
 const copy = <T>(value: T): T => JSON.parse(JSON.stringify(value)) as T;
 
 export function createShell(ports: ShellPorts, stack: StackDocument): Shell {
@@ -64,7 +65,7 @@ export function createShell(ports: ShellPorts, stack: StackDocument): Shell {
     if (ports.dies(point)) throw new Killed(point);
   };
 
-  /** Over the version before, or not at all. */
+  /** Writes a document only over exactly the version before. */
   const write = (record: StackRecord): void => {
     for (const resource of record.resources) {
       if ((resources.get(resource.id)?.version ?? 0) === resource.version - 1) resources.set(resource.id, resource);

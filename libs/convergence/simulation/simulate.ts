@@ -1,4 +1,4 @@
-/** One seeded run: random plans and actions arrive while the world misbehaves; then it is left in peace, and must end well. */
+/** One seeded run: random plans and actions in a misbehaving world; then faults stop, and the stack must converge. */
 import type { Input } from '../protocol.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import { loadState } from '../state.ts';
@@ -56,7 +56,7 @@ export function simulate(seed: number, cores: readonly Core[] = [current]): Run 
   world.take(root, [{ kind: 'create', id: 'create', plan: first }]);
   for (let action = 0; action < 1 + random(6); action += 1) {
     const pause = world.clock.now + random(4000);
-    // Half of the time at a moment that is rarely met by chance.
+    // Half of the time in a phase that chance rarely meets.
     const moment = [undefined, undefined, 'draining', 'paused'][random(4)];
     world.run(() => world.clock.now >= pause || world.stack(root).phase === moment);
     moody();
@@ -64,7 +64,7 @@ export function simulate(seed: number, cores: readonly Core[] = [current]): Run 
     const inner = chance(10) ? nested[random(nested.length || 1)] : undefined;
     const input = inner === undefined ? randomAction(world, { update, id }) : wordToNested(world, inner, id);
     world.take(inner ?? root, [input]);
-    // Who got no answer asks again.
+    // A client that got no answer sends the input again.
     if (chance(10)) world.take(inner ?? root, [input]);
     if (chance(20)) world.run();
   }
@@ -76,13 +76,13 @@ export function simulate(seed: number, cores: readonly Core[] = [current]): Run 
 const isQuiet = (world: World): boolean =>
   [...world.shells.values()].every(({ stored }) => stored.stack.phase === 'idle');
 
-/** The data of an abandoned stack, as far as it matters. */
+/** Data of an abandoned stack, as far as the core reads it. */
 const adoption = (wishes: Wishes): JsonObject =>
   Object.fromEntries(
     Object.keys(wishes).map((name) => [name, { resource_id: `old ${name}`, metadata: { old: name } }]),
   );
 
-/** No one misbehaves any more: it must come to what is wanted, stay so, and go without a trace. */
+/** Stops all faults: the stack must reach its plan, stay there, and be deleted completely. */
 function leaveInPeace(
   world: World,
   { update, id }: { update: () => Input; id: (what: string) => string; wishes: () => Wishes },
@@ -110,7 +110,7 @@ function leaveInPeace(
       status === 'COMPLETE' || /restricted|Lifecycle hook|broken|external_id/.test(reason),
       `a stack that can finish does not: ${reason}`,
     );
-    // One that went back tries again, as often as it is asked.
+    // A stack that rolled back tries the update again each time, so check only a successful UPDATE.
     if (status === 'COMPLETE' && world.stack(root).action === 'UPDATE') idempotent(world, last, id);
   }
   if (world.stack(root).deleted_at === null) {
@@ -126,7 +126,7 @@ function leaveInPeace(
   for (const [snapshot, how] of world.snapshots) must(how !== 'IN_PROGRESS', `the snapshot ${snapshot} never ended`);
 }
 
-/** Every nested stack went where its resource was told to go last. */
+/** Checks that every nested stack reached the last properties of its resource. */
 function nestedFollow(world: World): void {
   for (const { stored } of world.shells.values()) {
     for (const resource of stored.resources.values()) {
@@ -146,7 +146,7 @@ function nestedFollow(world: World): void {
 }
 
 function idempotent(world: World, last: Input, id: (what: string) => string): void {
-  // Whoever was told of something new has looked at it once more.
+  // The first repeat lets resources read values that changed late; only the second must do nothing.
   for (let again = 0; again < 2; again += 1) {
     if (last.kind !== 'update') return;
     const { changes } = world.take(root, [{ ...last, id: id('same') }]);
@@ -173,7 +173,7 @@ const waitsForWord = (world: World): boolean =>
     [...stored.resources.values()].some(({ hook }) => hook?.kind === 'hook'),
   );
 
-/** Someone outside says go, at every hook there is. */
+/** Clears every hook, as a client would. */
 function clearHooks(world: World, id: (what: string) => string): void {
   for (const [stack, shell] of world.shells) {
     for (const { name, hook } of shell.stored.resources.values()) {

@@ -1,4 +1,4 @@
-/** What the document of a stack says of its traversal: how long it has, what failed in it, and what it would go back to. */
+/** Checks of a stack document: the deadline and failures of its traversal, and the target of a rollback. */
 import { isVisit } from '../documents.ts';
 import { must } from './books.ts';
 import type { Step } from './invariants.ts';
@@ -49,7 +49,7 @@ export function checkStack(world: World, { before, state, inputs, outcome }: Ste
 
 const towardsPlan: readonly string[] = ['CREATE', 'UPDATE', 'ADOPT', 'RESTORE'];
 
-/** Where a failure leads to, and what is said of it. */
+/** Checks what follows a failure, and how the events report it. */
 function checkWayBack({ before, state: { stack }, inputs, outcome: { changes } }: Step): void {
   const own = changes.events.filter(({ resource_id }) => resource_id === undefined);
   own.forEach((event, index) => {
@@ -77,14 +77,14 @@ function checkWayBack({ before, state: { stack }, inputs, outcome: { changes } }
   must(own.length === 0 || JSON.stringify(said) === JSON.stringify(first.failure), 'the event tells another failure');
 }
 
-/** All that failed is told, each by its path, and nothing that did not fail in this traversal. */
+/** Checks that the stack reports its failures by path, and none that did not happen in this traversal. */
 function checkFailures(world: World, { before, state: { stack, resources }, outcome }: Step): void {
   const names = world.failed.get(stack.id) ?? new Set();
   world.failed.set(stack.id, names);
   let at = before.traversal;
   for (const { resource_id, resource_name, status, action, traversal: newer } of outcome.changes.events) {
     if (resource_id !== undefined && status === 'FAILED') names.add(resource_name);
-    // What a rollback goes back from is told by it, too.
+    // A rollback also reports the failures that caused it.
     if (newer === undefined || newer === at) continue;
     at = newer;
     if (action !== 'ROLLBACK') names.clear();

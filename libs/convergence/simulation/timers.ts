@@ -1,4 +1,4 @@
-/** What waits for a moment has a durable timer, and what waits no longer has none. */
+/** Checks that every wait for a time has a durable timer, and that no timer is left after its wait. */
 import { must } from './books.ts';
 import type { Shell } from './shell.ts';
 

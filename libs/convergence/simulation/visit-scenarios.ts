@@ -1,4 +1,4 @@
-/** Scenarios of what is looked at, suspended, kept and taken over. */
+/** Scenarios of checks, suspensions, snapshots and adoptions. */
 import type { Input } from '../protocol.ts';
 import { must } from './books.ts';
 import { wish } from './driver.ts';

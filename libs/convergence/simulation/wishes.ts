@@ -1,4 +1,4 @@
-/** What a template asks for, at random, and how it changes from one update to the next. */
+/** Random templates, and their random changes from one update to the next. */
 import type { Random, Wish, Wishes, WishType } from './model.ts';
 
 const hooks = ['pre-create', 'post-create', 'pre-update', 'post-update', 'pre-delete', 'post-delete'];

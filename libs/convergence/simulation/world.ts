@@ -1,6 +1,6 @@
 /**
- * The world around the core: stacks with their shells, providers that are slow, fail, lie, answer twice, late, out of order
- * or never, a broker that delivers at least once, and processes that die. Everything follows from one seed.
+ * The world around the core: stacks with their shells; providers that are slow, fail, lie, and answer twice, late, out
+ * of order or never; a broker that delivers at least once; and processes that die. One seed determines everything.
  */
 import type { Plan } from '@anneal/contracts/plan.ts';
 import type { ResourceResponse } from '@anneal/contracts/resource.ts';
@@ -22,7 +22,7 @@ import { checkTimers } from './timers.ts';
 type Request = Extract<Effect, { kind: 'request' }>;
 type Look = (id: string) => ResourceDocument | undefined;
 
-/** The stack that is nobody's child. */
+/** The stack without a parent. */
 export const rootId = 's';
 
 export class World {
@@ -34,16 +34,16 @@ export class World {
   readonly pairs = new Map<string, number>();
   readonly snapshots = new Map<string, string>();
   readonly killed = new Map<FaultPoint, number>();
-  /** Timers that came due, and are on their way. */
+  /** Timers that fired, and whose messages are in flight. */
   private readonly due = new Set<string>();
   temper: Temper = { ...kind };
-  /** Nobody has misbehaved since all was quiet: then nothing may fail, and nothing may wait for its deadline. */
+  /** True while no fault happened since all stacks were idle: then nothing may fail, or wait for its deadline. */
   calm = false;
   /** Hooks that were passed: by incarnation, and by traversal. */
   readonly passed = new Set<string>();
-  /** What shows something else since a signal, or since its nested stack acted by itself, and in which traversal. */
+  /** Resources whose attributes changed by a signal, or by an action of their nested stack, with the traversal. */
   readonly changedUnasked = new Map<string, string>();
-  /** By stack, what an event called failed since its last action began. */
+  /** By stack, the names of resources that events reported as failed since its last action began. */
   readonly failed = new Map<string, Set<string>>();
   steps = 0;
   private readonly hashes = new Map<string, string>();
@@ -120,13 +120,13 @@ export class World {
     );
   }
 
-  /** Takes inputs now, however often the process dies over them. The last one that was refused, if any. */
+  /** Steps inputs now, and repeats until the process survives. Returns the outcome of the last try. */
   take(id: string, inputs: readonly Input[]): Outcome {
     const { temper } = this;
-    // Another process takes the shard over, without anyone having died.
+    // Another process takes over the shard, without a death.
     if (temper.dies > 0 && this.chance(5)) this.shellOf(id).forget();
     for (let tries = 0; ; tries += 1) {
-      // A process that died ten times over one message is left alone: this is no test of patience.
+      // After ten deaths over one message, let the process live, so that the run ends.
       if (tries > 10) this.temper = { ...temper, dies: 0 };
       try {
         const outcome = this.shellOf(id).take(inputs);
@@ -135,7 +135,7 @@ export class World {
       } catch (error) {
         if (!(error instanceof Killed)) throw error;
         for (const shell of this.shells.values()) shell.forget();
-        // Nobody waits for the message to come again: another stack's may come first.
+        // The message of another stack may come before this one is delivered again.
         if (this.chance(30)) this.recoverOne();
       } finally {
         if (tries > 10) this.temper = temper;
@@ -152,7 +152,7 @@ export class World {
     }
   }
 
-  /** Runs on until nothing more will happen, or until then. */
+  /** Runs until `until` is true, or no event is left. */
   run(until: () => boolean = () => false): void {
     for (let guard = 0; !until(); guard += 1) {
       must(guard < 50_000, 'it never ends');
