@@ -1,9 +1,10 @@
 /**
- * A policy scales a group: the group's own stack is updated to another number of members, without the stack around it.
+ * Scales a group for a policy: updates the group's own stack to another number of members, without the stack around it.
  *
- * A1 One scaling at a time: while the group is busy, failed or cools down, nothing happens, as in Heat.
- * A2 A repeat of the request is told by its id, and scales once.
- * A3 That it is scaled is told by the record that starts the update: it is not told of what was not begun, nor left out.
+ * A1 One scaling at a time: while the group is busy, has failed or cools down, the request is ignored, as in Heat.
+ * A2 A repeat of the request is recognized by its id, so that it scales once.
+ * A3 The record that starts the update also carries the scaling event. So no event reports a scaling that never began,
+ *    and no scaling lacks its event.
  */
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
@@ -50,7 +51,7 @@ export function createAdjust(parts: {
       stack: treeOf(stack),
       resource: stack.parent.resource_name,
       parentStack: stack.parent.stack_id,
-      // Another size is no other version of what its members are: nothing is renewed.
+      // Keep the revision, because a new size does not change the definition of the members.
       revision: stack.target.revision,
       existing: [...state.resources.values()],
       previousPlan: stack.target.plan,
@@ -71,7 +72,7 @@ export function createAdjust(parts: {
   };
 }
 
-/** Part of a member rounds away from nothing, and otherwise toward it. */
+/** A percentage of less than one member rounds away from zero; any other rounds toward zero. */
 export function sizeAfter(
   size: number,
   {

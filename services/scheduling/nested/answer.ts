@@ -1,4 +1,4 @@
-/** What a nested stack says to the stack around it: the attributes that are read there, worked out from its documents. */
+/** Computes the response of a nested stack to the stack around it: the attributes that the outer template reads. */
 import { AnnealError, toFailure } from '@anneal/contracts/errors.ts';
 import { jsonBytes, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import type { Plan } from '@anneal/contracts/plan.ts';
@@ -35,7 +35,7 @@ export function responseTo(parameters: AnswerParameters): ResourceResponse {
     return { ...response, attributes: attributesOf(parameters) };
   } catch (error) {
     if (!(error instanceof AnnealError) || error.code !== 'TooLarge') throw error;
-    // A deletion must end, and what failed already says why.
+    // A deletion must end, and a failed response already carries its own error.
     if (response.status === 'failed' || response.action === 'delete') return response;
     return { ...response, status: 'failed', error: toFailure(error) };
   }
@@ -57,11 +57,11 @@ function attributesOf({ stack, plan, resources, evaluation, secrets }: AnswerPar
     : stackAttributes({ kept, stack, outputs: evaluation.sealedOutputs({ plan, stack, peer }), peer, reader });
 }
 
-/** Reads of resources, which tell whether a secret was among what they gave. */
+/** Reads resources, and notes whether a value was secret. */
 interface Reader {
   reference(name: string): Partial;
   attribute(name: string, attribute: string, path: readonly Json[]): Partial;
-  /** Runs a read, and seals what it gives when a secret went into it. @throws AnnealError TooLarge */
+  /** Runs a read, and seals its value when a secret went into it. @throws AnnealError TooLarge */
   seal(read: () => Partial): Json;
 }
 

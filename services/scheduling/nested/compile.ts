@@ -1,4 +1,4 @@
-/** Has the plan of a nested stack made, now that all that it is made from is known. */
+/** Compiles the plan of a nested stack, through the templating service, once all its inputs are known. */
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import type { PlanRolling } from '@anneal/contracts/plan.ts';
@@ -22,26 +22,26 @@ export interface Compiled {
 }
 
 export interface CompileChild {
-  /** What it is to be made from; `members` are those of before. */
+  /** The inputs of the compilation. Its `members` are ignored; they are computed from `before`. */
   readonly wanted: Kept;
   readonly before: Kept | undefined;
   readonly stack: { id: string; name: string; project: string; root: string; depth: number };
-  /** The resource that it stands for, and the stack around it. */
+  /** The resource of the nested stack, and the stack around it. */
   readonly resource: string;
   readonly parentStack: string;
-  /** Of the target that it is compiled for. */
+  /** The revision of the target that the plan is compiled for. */
   readonly revision: string;
   readonly existing: readonly ResourceDocument[];
-  /** The plan that it has; undefined when it is new. */
+  /** The current plan of the nested stack; undefined when it is new. */
   readonly previousPlan: string | undefined;
-  /** The size that scaling asks for. */
+  /** The size that a scaling policy requests. */
   readonly size?: number | undefined;
-  /** Of a preview: parameters whose values are not known yet, and what an instance group makes its instances after. */
+  /** Only in a preview: parameters without a known value, and the launch configuration of an instance group. */
   readonly unknown?: readonly string[];
   readonly configuration?: GroupState['configuration'];
-  /** Until when it must have been brought about. */
+  /** When the nested stack must be complete. */
   readonly deadline: string;
-  /** The request, or whatever else asks for it. */
+  /** The request or other message that causes the compilation. */
   readonly cause: Envelope;
 }
 
@@ -102,7 +102,7 @@ export function createChildCompiler({
     return { template, rolling: found.rolling, members: cooled(found.state, parameters) };
   };
 
-  /** As in Heat, a group that scales cools down after it was made, and after its own properties gave it another size. */
+  /** Starts a cooldown, as in Heat, when a scaling group is created and when its own properties change its size. */
   const cooled = (state: GroupState, { wanted, before, size }: CompileChild): GroupState => {
     const kind = groupKind(wanted.type);
     if ((kind !== 'scaling' && kind !== 'instances') || size !== undefined) return state;
@@ -144,13 +144,13 @@ export function createChildCompiler({
   };
 }
 
-/** Twelve letters and digits without meaning. */
+/** A meaningless name of twelve letters and digits. */
 const memberName = (id: string): string => {
   const digits = BigInt(`0x${id.replaceAll('-', '')}`).toString(36);
   return `a${digits.slice(-11).padStart(11, '0')}`;
 };
 
-/** What the tree has besides this stack and those in it; they are counted when it is compiled. */
+/** Counts the resources of the tree outside this stack and its nested stacks. The compiler counts those inside. */
 async function countOutside(
   { stacks, resources }: Collections,
   { id, root }: { id: string; root: string },

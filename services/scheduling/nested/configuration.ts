@@ -1,6 +1,6 @@
 /**
- * What an instance group makes its instances after: the launch configuration that it names, or a server that is there
- * already. A configuration may itself start from a server; what it says besides wins.
+ * Finds the configuration for the instances of a group: the launch configuration that the group names, or an existing
+ * server. A configuration may itself start from a server; its own properties win.
  */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
@@ -13,7 +13,7 @@ type Configuration = GroupState['configuration'];
 
 export interface Configurations {
   find(group: {
-    /** Of the group. */
+    /** The properties of the group. */
     readonly properties: JsonObject;
     readonly project: string;
     /** The stack around it. */
@@ -23,7 +23,7 @@ export interface Configurations {
   }): Promise<Configuration>;
 }
 
-/** From what a server has to what a launch configuration calls it. */
+/** Maps the properties of a server to those of a launch configuration. */
 const taken: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'OS::Nova::Server': {
     image: 'ImageId',
@@ -43,7 +43,7 @@ export function createConfigurations(
   { stacks, resources }: Pick<Collections, 'stacks' | 'resources'>,
   evaluation: Pick<Evaluation, 'referenceTo'>,
 ): Configurations {
-  /** By its reference, among the resources of the stack. */
+  /** Finds a launch configuration by its reference, among the resources of the stack. */
   const named = async (stack: string, project: string, name: Json | undefined): Promise<Configuration> => {
     const found = (await resources.find({ where: { stack_id: stack } })).find(
       (resource) =>
@@ -54,7 +54,7 @@ export function createConfigurations(
     return { properties: request?.properties ?? properties, metadata: isObject(metadata) ? metadata : {} };
   };
 
-  /** Servers of any stack of the project; their resource has their id. */
+  /** Reads a server of any stack of the project. A server has the id of its resource. */
   const like = async (id: string, project: string): Promise<JsonObject> => {
     const server = await resources.get(id);
     const names = server && taken[servedType(server) ?? ''];

@@ -1,19 +1,19 @@
 /**
- * How long a group is left alone after it got another size: as in Heat, that begins when it has that size, not when it is
- * asked for it. Until then nothing scales it anyway.
+ * The time after a change of size in which no policy scales a group. As in Heat, it begins when the group has the new
+ * size, not when the size is requested. Until then the group is busy, so that no policy scales it anyway.
  */
 import type { StackDocument } from '@anneal/convergence/documents.ts';
 
 export interface Cooldown {
-  /** What is left of an earlier one. */
+  /** The end of an earlier cooldown. */
   readonly until: string | null;
-  /** Of the one that begins when the group's stack is complete. */
+  /** The length of the cooldown that begins when the group's stack is complete. */
   readonly seconds: number;
 }
 
 export const noCooldown: Cooldown = { until: null, seconds: 0 };
 
-/** Until when nothing scales the group; null is that anything may. */
+/** The end of the cooldown; null when there is none. */
 export function cooldownEnd(
   { until, seconds }: Cooldown,
   { completed_at: complete }: Pick<StackDocument, 'completed_at'>,
@@ -23,6 +23,6 @@ export function cooldownEnd(
   return until !== null && until > own ? until : own;
 }
 
-/** Of a group that is updated and keeps its size: one that has begun goes on, one that has not begins later. */
+/** The cooldown of a group whose update keeps its size: a running cooldown continues, any other begins later. */
 export const keptCooldown = (cooldown: Cooldown, stack: Pick<StackDocument, 'completed_at' | 'status'>): Cooldown =>
   stack.status === 'COMPLETE' ? { until: cooldownEnd(cooldown, stack), seconds: 0 } : cooldown;

@@ -1,4 +1,4 @@
-/** How long a nested stack may take: as long as the stack around it, or less where its own properties say so. */
+/** The time limit of a nested stack: that of the stack around it, or a shorter one from its own properties. */
 import type { NestedRequest, ResourceRequest } from '@anneal/contracts/resource.ts';
 
 const properties: ReadonlyMap<string, string> = new Map([
@@ -8,11 +8,11 @@ const properties: ReadonlyMap<string, string> = new Map([
 
 interface Asked extends Pick<ResourceRequest, 'properties'> {
   readonly resource: Pick<ResourceRequest['resource'], 'type'>;
-  /** A template that goes by the name of such a type has properties of its own. */
+  /** A template that the environment maps to such a type has properties of its own. */
   readonly nested?: Pick<NestedRequest, 'kind'> | undefined;
 }
 
-/** Of each of its actions; null: nothing is said. */
+/** The timeout of each action in minutes; null when the properties set none. */
 export function minutesOf({ resource, properties: given, nested }: Asked): number | null {
   if (nested?.kind === 'template') return null;
   const minutes = given[properties.get(resource.type) ?? ''];

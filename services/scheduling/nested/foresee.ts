@@ -1,4 +1,4 @@
-/** Of what a nested stack would be made, as far as it is known before the resources around it are made or changed. Pure. */
+/** Predicts the inputs of a nested stack before the resources around it are created or changed. Pure. */
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import type { PlanResource } from '@anneal/contracts/plan.ts';
 import type { PreviewRow } from '@anneal/convergence/preview.ts';
@@ -8,11 +8,11 @@ import { referencesOf } from '@anneal/hot/references.ts';
 
 export interface NestedForeseen {
   readonly properties: JsonObject;
-  /** Parameters inside whose values are not known yet. */
+  /** Parameters of the nested template whose values are not known yet. */
   readonly unknown: readonly string[];
 }
 
-/** Undefined: not even what stands in it can be told. */
+/** Returns undefined when the contents cannot be predicted. */
 export function foreseenOf({ planned, foreseen }: PreviewRow): NestedForeseen | undefined {
   const { properties, unknown, open } = foreseen;
   if (unknown.length === 0) return { properties, unknown };
@@ -38,7 +38,7 @@ export function foreseenOf({ planned, foreseen }: PreviewRow): NestedForeseen | 
   }
 }
 
-/** The row of what an instance group makes its instances after: its reference says nothing before it is there. */
+/** The row of an instance group's launch configuration, found by name, because it has no reference before it exists. */
 export function launchConfiguration(
   { type, nested, properties }: PlanResource,
   beside: ReadonlyMap<string, PreviewRow>,

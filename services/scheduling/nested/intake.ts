@@ -1,9 +1,10 @@
 /**
- * Requests for a resource that is a nested stack, at the shard of that stack: the same messages that any provider gets.
+ * Handles requests for a resource that is a nested stack, at the shard of that stack. They are the same messages that
+ * any provider gets.
  *
- * N1 The nested stack has the id of its resource, so that whoever has one can find the other.
- * N2 What it is to be is compiled before it is asked of the core; a refusal is answered, and changes nothing.
- * N3 A deletion of what never came to be leaves a mark, so that a creation that is delivered late makes nothing.
+ * N1 The nested stack has the id of its resource, so that each can be found from the other.
+ * N2 The target is compiled before the core gets the request; a refusal is answered, and changes nothing.
+ * N3 A deletion of a stack that was never created leaves a mark, so that a late creation creates nothing.
  */
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import { AnnealError, toFailure } from '@anneal/contracts/errors.ts';
@@ -52,9 +53,9 @@ export const isNestedRequest = ({ type }: Envelope): boolean => actions.has(type
 const visits = { check: 'CHECK', suspend: 'SUSPEND', resume: 'RESUME', snapshot: 'SNAPSHOT' } as const;
 
 export interface Intake {
-  /** Makes the document of a nested stack that is to be created, or marks one that must not be; or answers why neither. */
+  /** Inserts the document of a new nested stack, or the mark of N3 for a deletion. Answers a refusal itself. */
   admit(message: Envelope): Promise<void>;
-  /** Undefined: answered, or not worth an answer. */
+  /** Returns undefined when the message is already answered, or needs no answer. */
   toInput(message: Envelope, state: State): Promise<Input | undefined>;
 }
 
@@ -95,7 +96,7 @@ export function createIntake(parts: {
   ) => {
     const data = message.data as ResourceRequest;
     const { nested, resource } = data;
-    // A remote stack stands by itself: it is listed with the others, and the tree ends at it.
+    // An OS::Heat::Stack is the root of its own tree: the stack list shows it, and the tree around ends at it.
     const isOwn = nested?.kind === 'stack' && resource.type === 'OS::Heat::Stack';
     const now = context.now();
     const project = message.project ?? '';
@@ -146,7 +147,7 @@ export function createIntake(parts: {
         await insert(message, { target: await emptyTarget(), kept: null, deleted: true });
         return;
       }
-      // One whose creation was refused is updated to what may do better.
+      // Accept an update too, because it may succeed after the creation was refused.
       if ((action !== 'create' && action !== 'update') || !data.nested) {
         await refuse(
           message,
@@ -193,10 +194,10 @@ export function createIntake(parts: {
       const parent = linkOf(message, context.now());
       const action = actions.get(message.type) ?? 'create';
       if (stack.deleted_at !== null) {
-        // It is as it should be, whoever asks.
+        // Already deleted: report success to a deletion.
         const isGone = action === 'delete';
         const error = { code: 'NotFound', message: `The Stack (${stack.name}) was deleted.` };
-        // Somebody deleted it by itself: there is nothing left to update.
+        // A client deleted the nested stack directly, so nothing is left to update.
         const gone = { status: 'failed', error, replace: true } as const;
         await respond(message, responseTo(message, isGone ? { status: 'complete' } : gone));
         return undefined;
@@ -224,7 +225,7 @@ export function createIntake(parts: {
     if (!data.nested || parent.fence < (stack.parent?.fence ?? 0)) return undefined;
     const isRepeat = parent.fence === stack.parent?.fence;
     try {
-      // What is answered again need not be worked out again.
+      // Do not compile again for a repeat, because it gets the same answer.
       const compiled = isRepeat
         ? { target: stack.target, kept: fromKept(stack.group) }
         : await compile({
@@ -256,13 +257,13 @@ export function createIntake(parts: {
   }
 }
 
-/** Of the abandoned nested stack that this one takes over, its resources. */
+/** The resources of the abandoned nested stack that this stack adopts; null when it adopts none. */
 function adoptedOf({ adopt }: ResourceRequest): JsonObject | null {
   const resources = adopt?.['resources'];
   return isObject(resources) ? resources : null;
 }
 
-/** Of a group that is taken over: its members have the names that they had. */
+/** The state of an adopted group, whose members keep their names. */
 function adoptedGroup(wanted: Kept, resources: JsonObject | null): Kept | undefined {
   if (wanted.kind !== 'group' || !resources) return undefined;
   const names = Object.keys(resources);

@@ -1,4 +1,4 @@
-/** What a nested stack keeps, in its document, of the request that made it: enough to be compiled again by itself. */
+/** The parts of its request that a nested stack stores in its document, so that it can be compiled again by itself. */
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { NestedRequest } from '@anneal/contracts/resource.ts';
 import type { StackDocument } from '@anneal/convergence/documents.ts';
@@ -7,10 +7,10 @@ import { type Cooldown, keptCooldown } from './cooldown.ts';
 export interface GroupState {
   /** In the order of the group: by number, by age, or as the servers are written. */
   readonly names: readonly string[];
-  /** Never given again. */
+  /** Names that are never used again. */
   readonly skipped: readonly string[];
   readonly cooldown: Cooldown;
-  /** What an instance group makes its instances after. */
+  /** The launch configuration of an instance group. */
   readonly configuration: { readonly properties: JsonObject; readonly metadata: JsonObject } | null;
 }
 
@@ -21,7 +21,7 @@ export interface Kept {
   readonly environment: string;
   readonly files: string;
   readonly facade: NestedRequest['facade'];
-  /** Of its resource; what is secret is sealed. */
+  /** The properties of its resource; secrets are sealed. */
   readonly properties: JsonObject;
   readonly members: GroupState | null;
 }
@@ -29,7 +29,7 @@ export interface Kept {
 export const toKept = (kept: Kept): JsonObject => kept as unknown as JsonObject;
 export const fromKept = (stored: JsonObject | null): Kept | undefined => (stored ?? undefined) as Kept | undefined;
 
-/** As an update of the stack around it finds it. */
+/** The stored parts for an update by the stack around it, with the cooldown that continues. */
 export function carried(stack: Pick<StackDocument, 'group' | 'completed_at' | 'status'>): Kept | undefined {
   const kept = fromKept(stack.group);
   if (!kept?.members) return kept;

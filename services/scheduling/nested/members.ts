@@ -1,9 +1,10 @@
 /**
- * The members of a group, from what it had and what is asked of it now. Pure.
+ * Computes the members of a group from its previous state and its new properties. Pure.
  *
- * M1 A member keeps its name as long as it lives; names that removal policies took out are never given again.
- * M2 A group that scales keeps the size that scaling gave it, until its own properties ask for another.
- * M3 Who goes first when a group shrinks: the highest number; where names mean nothing, what failed, then the oldest.
+ * M1 A member keeps its name as long as it lives; names that removal policies removed are never used again.
+ * M2 A scaling group keeps the size that a policy gave it, until its own properties request another.
+ * M3 When a group shrinks, the highest number is removed first. Where names have no numbers, failed members are removed
+ *    first, then the oldest.
  */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { type Json, jsonBytes, type JsonObject, sameJson } from '@anneal/contracts/json.ts';
@@ -20,7 +21,7 @@ import { noCooldown } from './cooldown.ts';
 import type { GroupState } from './kept.ts';
 import { rollingOf, type Rolling } from './rolling-policy.ts';
 
-/** What a member takes besides its definition. */
+/** The bytes of a member in addition to its definition. */
 const memberBytes = 64;
 
 export interface ExistingMember {
@@ -32,24 +33,24 @@ export interface ExistingMember {
 
 export interface MembersQuestion {
   readonly type: string;
-  /** Opened. */
+  /** The properties with secrets opened. */
   readonly properties: JsonObject;
   readonly updatePolicy: Json;
-  /** What the template around it reads of it. */
+  /** The reads of the group in the template around it. */
   readonly reads: readonly (readonly Json[])[];
-  /** What the group was made from before; undefined when it is new. */
+  /** The previous inputs and state of the group; undefined when it is new. */
   readonly before: { readonly properties: JsonObject; readonly state: GroupState } | undefined;
   readonly existing: readonly ExistingMember[];
-  /** The size that scaling asks for. */
+  /** The size that a scaling policy requests. */
   readonly size?: number | undefined;
   readonly configuration: GroupState['configuration'];
-  /** What the group is referred to by. */
+  /** The reference of the group. */
   readonly reference: string;
-  /** How long it may take, in seconds. */
+  /** The time that the action may take, in seconds. */
   readonly withinSeconds: number;
-  /** Of a stack. */
+  /** The size limit of a stack. */
   readonly limit: SizeLimit;
-  /** A name that was never given, the same for the same count. */
+  /** Returns an unused name; the same count gives the same name. */
   readonly newName: (count: number) => string;
 }
 
@@ -90,7 +91,7 @@ export function membersOf(question: MembersQuestion): MembersAnswer {
 
 const isRead = (read: readonly Json[]): read is Read => typeof read[0] === 'string';
 
-/** Pauses alone would last until the stack has no time left. */
+/** Refuses a policy whose pauses alone use up the time of the stack. */
 function refuseTooLong({ batch, pause }: Rolling, members: number, { withinSeconds, before }: MembersQuestion): void {
   const batches = Math.ceil(members / Math.max(1, batch));
   if ((batches - 1) * pause < withinSeconds) return;
@@ -98,7 +99,9 @@ function refuseTooLong({ batch, pause }: Rolling, members: number, { withinSecon
   throw new AnnealError('InvalidRequest', `The current update policy will result in stack ${what} timeout.`);
 }
 
-/** Members are copies of one definition: how many bytes they come to is known before the first is made. */
+/**
+ * Refuses members that exceed the size limit of a stack. Their size is known early: they are copies of one definition.
+ */
 function refuseTooLarge(kind: GroupKind, question: MembersQuestion): void {
   const { properties, limit } = question;
   if (kind === 'chain') return;
@@ -144,7 +147,7 @@ function sizeOf(kind: GroupKind, { properties, before, size }: MembersQuestion):
   return Math.min(Math.max(next, least), most);
 }
 
-/** What goes first stands first. */
+/** Removes members in the order of M3, or adds new names. */
 function resize({ before, existing, newName }: MembersQuestion, size: number): string[] {
   const known = new Map(existing.map((member) => [member.name, member]));
   const current = [...(before?.state.names ?? [])];
@@ -175,7 +178,7 @@ function define(kind: GroupKind, question: MembersQuestion, name: string): JsonO
   }
 }
 
-/** Only what members are made of rolls: how many there are changes at once. */
+/** Whether the definition of the members changed. Only this change is rolled; a new size is applied at once. */
 function definitionChanged(
   kind: GroupKind,
   { properties, configuration }: MembersQuestion,
@@ -192,7 +195,7 @@ function definitionChanged(
   return !isSame || (kind === 'instances' && !sameJson(before.state.configuration, configuration));
 }
 
-/** Members that are only there while the others are changed, so that enough of them are in service. */
+/** Names of members that exist only during a rolling change, so that enough members stay in service. */
 function temporaryNames(
   kind: GroupKind,
   { newName }: MembersQuestion,
@@ -218,7 +221,7 @@ function planOf(
     before,
   }: { kind: GroupKind; names: readonly string[]; temporary: readonly string[]; before: ReadonlySet<string> },
 ): PlanRolling {
-  // New ones come first, the lowest number first; then the highest numbers are changed first, elsewhere the oldest.
+  // New members come first, from the lowest number. Then the existing ones: the highest number first, else the oldest.
   const there = names.filter((name) => before.has(name));
   return {
     members: [...names.filter((name) => !before.has(name)), ...(kind === 'numbered' ? there.toReversed() : there)],

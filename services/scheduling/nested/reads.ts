@@ -1,13 +1,14 @@
 /**
- * What the stack around a nested one reads of it. The nested stack answers with its plain attributes and, for what a name
- * alone cannot say (`[group, attributes, x]`, `[nested, resource.x, y]`), with the answer to each read of the template.
+ * The values of a nested stack that the template around it reads. The nested stack answers with its plain attributes.
+ * For reads that need more than a name (`[group, attributes, x]`, `[nested, resource.x, y]`), it adds the value of each
+ * read.
  */
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { ResourceDocument } from '@anneal/convergence/documents.ts';
 
 /**
- * The entry among the attributes of a nested stack that holds the reads. Other resources keep an attribute of this name as
- * it is; an output of this name is itself one of the reads.
+ * The entry among the attributes of a nested stack that holds the reads. Other resources keep an attribute of this name
+ * as it is; an output of this name is itself one of the reads.
  */
 export const readsKey = '$reads';
 
@@ -15,11 +16,11 @@ export interface Read {
   /** The attribute, and the path into it. */
   readonly path: readonly Json[];
   readonly value: Json;
-  /** Why it gives nothing: the members do not have it. Said to whoever reads it. */
+  /** Why the read has no value: the members lack the attribute. Reported as the error of the expression. */
   readonly problem?: string;
 }
 
-/** What was answered to this very read, or to the beginning of it that the template had written out. */
+/** The value of exactly this read, or of its longest beginning that the template contains. */
 export function findRead(
   resource: Showing,
   path: readonly Json[],

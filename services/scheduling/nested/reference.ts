@@ -1,7 +1,7 @@
 /**
- * What `get_resource` gives of a nested stack, as Heat does:
+ * The value of `get_resource` for a nested stack, as in Heat:
  *
- * | what it stands for                          | reference                                                    |
+ * | declared as                                 | reference                                                    |
  * | ------------------------------------------- | ------------------------------------------------------------ |
  * | a template                                  | its output `OS::stack_id`, else the name of its stack as ARN |
  * | AWS::CloudFormation::Stack                  | the name of its stack as ARN                                 |
@@ -12,10 +12,10 @@ import type { Json } from '@anneal/contracts/json.ts';
 import { isNested, type ResourceDocument } from '@anneal/convergence/documents.ts';
 import { groupKind } from '@anneal/hot/groups/kind.ts';
 
-/** An output by which a template says itself what it is referred to by. */
+/** The output by which a template defines its own reference. */
 const ownReference = 'OS::stack_id';
 
-/** Undefined: as of any other resource. */
+/** Returns undefined when the rule for all other resources applies. */
 export function nestedReference(resource: ResourceDocument, project: string): Json | undefined {
   const { type, nested, attributes, physical_id: id, physical_name: name } = resource;
   if (!isNested(resource) || id === null) return undefined;

@@ -1,4 +1,4 @@
-/** Members are worked out from open values; what was sealed in the group is sealed again in each of them. */
+/** Seals secrets in members again. Members are computed from opened values of the group. */
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import { groupKind } from '@anneal/hot/groups/kind.ts';
 import type { Secrets } from '@anneal/runtime/secrets.ts';
@@ -12,7 +12,7 @@ export function resealMembers({
   secrets,
 }: {
   type: string;
-  /** Of the group, as they came. */
+  /** The properties of the group, still sealed. */
   properties: JsonObject;
   template: JsonObject;
   secrets: Secrets;
@@ -35,7 +35,7 @@ function sealedPlaces(value: Json, secrets: Secrets, path: Path = []): Path[] {
   return Object.entries(value).flatMap(([key, item]) => sealedPlaces(item, secrets, [...path, key]));
 }
 
-/** Where a property of the group ends up in a member. A whole definition that is secret is so in each of its properties. */
+/** The places of a group's property in a member. When a whole definition is secret, each of its properties is. */
 function inMember(type: string, [first = '', ...rest]: Path): Path[] {
   switch (groupKind(type)) {
     case 'numbered':

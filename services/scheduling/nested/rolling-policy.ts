@@ -1,17 +1,17 @@
-/** How the members of a group are to be made or changed, as its type says it: in Heat's words or in those of AWS. */
+/** Reads the rolling policy of a group, in the format of Heat or of AWS. */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import type { GroupKind } from '@anneal/hot/groups/kind.ts';
 
 export interface Rolling {
   readonly batch: number;
-  /** So many stay in service. */
+  /** The minimum number of members in service. */
   readonly least: number;
-  /** In seconds, between batches. */
+  /** The pause between batches, in seconds. */
   readonly pause: number;
 }
 
-/** Undefined: all at once. */
+/** Returns undefined when all members change at once. */
 export function rollingOf(group: {
   type: string;
   kind: GroupKind;
@@ -45,7 +45,7 @@ function awsForm(given: Json | undefined): Rolling | undefined {
   };
 }
 
-/** Heat's limit, and its words. */
+/** Applies Heat's limit, with Heat's error message. */
 function atMostAnHour(pause: number): number {
   if (pause <= 3600) return pause;
   throw new AnnealError('InvalidRequest', 'Maximum PauseTime is 1 hour.');

@@ -1,4 +1,6 @@
-/** The stacks that are nested in one, level by level: each level is one question to the store, however many there are. */
+/**
+ * Walks the nested stacks of a stack level by level. All levels cost the same number of queries, whatever their size.
+ */
 import { isNested, type ResourceDocument, type StackDocument } from '@anneal/convergence/documents.ts';
 import type { Collections } from '../collections.ts';
 
@@ -8,7 +10,10 @@ export interface LevelEntry {
 }
 
 export interface Tree {
-  /** The stack itself first, then at most so many levels below it. `name`: only resources of that name, on all levels. */
+  /**
+   * Yields the stack itself, then up to `levels` levels below it. With `name`, the last level contains only resources of
+   * that name.
+   */
   down(stack: StackDocument, levels: number, name?: string): AsyncGenerator<readonly LevelEntry[]>;
   stacks(stack: StackDocument, levels: number): Promise<StackDocument[]>;
 }

@@ -1,4 +1,4 @@
-/** What all work of our own provider shares: its document, and how a request is answered. */
+/** The document that all work of our own provider uses, and the answer to a request. */
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
@@ -17,21 +17,21 @@ import type { Signals } from './signals.ts';
 export interface WorkDocument extends Document {
   readonly fence: number;
   readonly action: ResourceAction;
-  /** What was asked, while it waits; null once answered. */
+  /** The request while the work waits; null once answered. */
   readonly request: { readonly message: Omit<Envelope, 'data'>; readonly data: JsonObject } | null;
   readonly due_at: string | null;
   readonly response: ResourceResponse | null;
-  /** Of a handle: what it was told. */
+  /** Only for a handle: the signals that it received. */
   readonly signals?: Signals;
-  /** Of a handle: nobody will ever signal it. */
+  /** Handle with transport `NO_SIGNAL`: no signal is expected. */
   readonly silent?: boolean;
-  /** Of a wait condition: the handle that it listens to. */
+  /** Only for a wait condition: the id of its handle. */
   readonly handle?: string;
 }
 
 export interface Answering {
   readonly respond: (message: Envelope, response: ResourceResponse) => Promise<void>;
-  /** Writes over exactly what was read. @throws AnnealError Unavailable when somebody else was first. */
+  /** Writes only over the version that was read. @throws AnnealError Unavailable when another writer was first. */
   readonly keep: (last: WorkDocument | undefined, draft: Draft<WorkDocument>) => Promise<WorkDocument>;
 }
 

@@ -1,7 +1,7 @@
 /**
- * What takes no time and touches nothing outside is told within the step that asks for it: no message, no second record.
- * What was drawn by chance is in the record of the step before anyone sees it, and a record that is carried out again does
- * not draw again.
+ * Answers a request within the step that makes it, without a message or a second record, when the work takes no time
+ * and touches nothing outside. A random value is in the record of the step before any reader sees it. A record that is
+ * carried out again does not draw a new value.
  */
 import type { ResourceResponse } from '@anneal/contracts/resource.ts';
 import { type ResourceDocument, servedType, type StackDocument } from '@anneal/convergence/documents.ts';
@@ -10,10 +10,10 @@ import { requestData } from '../request-envelope.ts';
 import { responseTo } from './answering.ts';
 import { behaviourOf, takeOver } from './behaviours.ts';
 
-/** Undefined: its provider has to be asked. */
-/** What the tries of one step have answered: a random value is made in the first one, and the others find it. */
+/** The answers in the tries of one step. The first try draws a random value, and the later tries find it. */
 export type AnsweredAtOnce = Map<string, ResourceResponse>;
 
+/** Returns undefined when the request must be sent to a provider. */
 export function answerAtOnce(
   { stack, resource }: { stack: StackDocument; resource: ResourceDocument },
   { secrets, answered }: { secrets: Secrets; answered: AnsweredAtOnce },

@@ -1,4 +1,4 @@
-/** What each type of our own provider does. The definitions of the types are data, in `libs/hot/types/scheduling.ts`. */
+/** The behaviour of each type of our own provider. The types are defined as data in `libs/hot/types/scheduling.ts`. */
 import type { Failure } from '@anneal/contracts/errors.ts';
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import type { ResourceAction, ResourceRequest } from '@anneal/contracts/resource.ts';
@@ -9,7 +9,7 @@ import { randomString } from './random-string.ts';
 export interface ActionRequest extends ResourceRequest {
   readonly action: ResourceAction;
   readonly secrets: Secrets;
-  /** Of an update. */
+  /** Only for an update. */
   readonly old_properties?: JsonObject;
 }
 
@@ -18,25 +18,25 @@ export type Result =
   | { readonly ok: false; readonly failure: Failure; readonly replace?: boolean };
 
 export interface Behaviour {
-  /** It takes no time and touches nothing outside: the step that asks for it is told within itself (`at-once.ts`). */
+  /** Set when the work takes no time and touches nothing outside, so that the step answers it itself (`at-once.ts`). */
   readonly atOnce?: true;
-  /** Below zero: for ever. */
+  /** The wait in seconds; below zero it never ends. */
   readonly waitSeconds?: (request: ActionRequest) => number;
-  /** The id that the object of a creation has while it waits: reported before the wait, as in Heat. */
+  /** The id of a new object while its creation waits. The provider reports it before the wait, as in Heat. */
   readonly earlyId?: (request: ActionRequest) => string | undefined;
   readonly run: (request: ActionRequest) => Result;
-  /** The attributes of one that is taken over, from what its properties and the data of the abandoned one say. */
+  /** The attributes of an adopted object, from its properties and the data of the abandoned stack. */
   readonly adopt?: (request: ActionRequest) => JsonObject;
 }
 
-/** What is taken over is neither made nor waited for, and keeps its physical id. */
+/** Adopts an object without creating it or waiting for it. The object keeps its physical id. */
 export function takeOver({ run, adopt }: Behaviour, request: ActionRequest): Result {
   if (adopt) return { ok: true, attributes: adopt(request) };
   const result = run(request);
   return result.ok && result.attributes ? { ok: true, attributes: result.attributes } : result;
 }
 
-/** In Heat's own data, or among the attributes that are in ours besides. */
+/** Reads a value from Heat's `resource_data`, or from the attributes that our export adds. */
 const heldIn = ({ adopt }: ActionRequest, attribute: string): Json | undefined => {
   const [data, attributes] = [adopt?.['resource_data'], adopt?.['attributes']];
   return (isObject(data) ? data['value'] : undefined) ?? (isObject(attributes) ? attributes[attribute] : undefined);

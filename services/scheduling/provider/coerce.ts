@@ -1,4 +1,4 @@
-/** The `type` of an OS::Heat::Value, by the rules of properties. */
+/** Converts the value of an OS::Heat::Value to its `type`, by the rules of properties. */
 import type { Json } from '@anneal/contracts/json.ts';
 
 export type Coerced = { readonly ok: true; readonly value: Json } | { readonly ok: false; readonly message: string };

@@ -1,4 +1,4 @@
-/** Scaling policies, which ask their group for another size when they are signalled, and what instances are made after. */
+/** Scaling policies, which request another size of their group on a signal, and launch configurations. */
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import { requestsQueue } from '@anneal/contracts/queues.ts';
@@ -37,7 +37,7 @@ export function createScaling(parameters: {
   const { context, stacks, respond } = parameters;
   const { bus, gatewayUrl, mint, secrets } = context;
 
-  /** Groups of Heat are named by the id of their stack, those of AWS by its name. */
+  /** Finds a group by reference: the id of its stack for Heat types, the name of its stack for AWS types. */
   const findGroup = async (project: string, reference: Json | undefined): Promise<StackDocument | undefined> => {
     if (typeof reference !== 'string') return undefined;
     const [named] = await stacks.find({ where: { live_name: liveName(project, reference) }, limit: 1 });
@@ -97,7 +97,7 @@ export function createScaling(parameters: {
       if (action === 'signal') {
         await answer(await adjust(message));
       } else if (action === 'create' || action === 'update') {
-        // A policy is found by its id in Heat; a configuration is named by those who use it.
+        // As in Heat, clients find a policy by its id, and groups refer to a configuration by its name.
         const physicalId = isPolicy ? data.resource.id : data.resource.physical_name;
         await answer({ ok: true, physicalId, attributes: isPolicy ? attributesOf(message) : {} });
       } else {

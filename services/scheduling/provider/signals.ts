@@ -1,4 +1,4 @@
-/** What a wait condition handle was told, and what that means for those who wait. Pure. */
+/** The signals of a wait condition handle, and their meaning for its conditions. Pure. */
 import type { Failure } from '@anneal/contracts/errors.ts';
 import { isObject, type Json } from '@anneal/contracts/json.ts';
 import { jsonText } from '@anneal/hot/python.ts';
@@ -7,7 +7,7 @@ export interface Signal {
   readonly status: 'SUCCESS' | 'FAILURE';
   readonly reason: string;
   readonly data: Json;
-  /** The message that brought it: a repeat of one without an id of its own is not another signal. */
+  /** The id of the message that carried it. It identifies a repeat of a signal without an id of its own. */
   readonly message: string;
 }
 export type Signals = Readonly<Record<string, Signal>>;
@@ -24,21 +24,21 @@ export const handleTypes: ReadonlySet<string> = new Set([
   'AWS::CloudFormation::WaitConditionHandle',
 ]);
 
-/** CloudFormation wants all four, Heat any of them. */
+/** CloudFormation requires all four fields; in Heat each is optional. */
 const aws = { status: 'Status', reason: 'Reason', data: 'Data', id: 'UniqueId' } as const;
 const heat = { status: 'status', reason: 'reason', data: 'data', id: 'id' } as const;
 
-/** What a handle of this type is signalled with. */
+/** The format of signals for a handle of this type. */
 export const dialectOf = (type: string): 'aws' | 'heat' => (type === 'OS::Heat::WaitConditionHandle' ? 'heat' : 'aws');
 
-/** As the handle will say it; told at once to whoever signals. */
+/** Checks a signal as the handle will, so that its sender gets the error at once. */
 export function wrongSignal(type: string, body: Json): Failure | undefined {
   if (!handleTypes.has(type)) return undefined;
   const added = addSignal({}, { body, message: '', dialect: dialectOf(type) });
   return added.ok ? undefined : added.failure;
 }
 
-/** Adds a signal as its sender worded it. One with an id that was there before takes its place. */
+/** Adds a signal in the sender's format. A signal with a known id replaces the earlier one. */
 export function addSignal(
   signals: Signals,
   { body, message, dialect }: { body: Json; message: string; dialect: 'aws' | 'heat' },
@@ -76,7 +76,7 @@ export function addSignal(
   return { ok: true, signal, signals: { ...signals, [String(id)]: signal } };
 }
 
-/** Undefined: go on waiting. */
+/** Returns undefined while the condition must keep waiting. */
 export function judgeSignals(
   signals: Signals,
   { count }: { count: number },
@@ -95,7 +95,7 @@ export function timeoutOf(signals: Signals, { count }: { count: number }): Failu
   return { code: 'WaitConditionTimeout', message: `${all.length} of ${count} received${reasons}` };
 }
 
-/** As templates read it: a text, written as Heat writes it. */
+/** The signal data as templates read it: JSON text in Heat's format. */
 export const dataText = (signals: Signals): string =>
   jsonText(Object.fromEntries(Object.entries(signals).map(([id, { data }]) => [id, data])));
 

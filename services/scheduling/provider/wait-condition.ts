@@ -1,9 +1,9 @@
 /**
- * Wait conditions and their handles. A handle keeps what it was told; a condition waits until that is enough, says that
- * something failed, or its time is over.
+ * Wait conditions and their handles. A handle stores the signals that it receives. A condition waits until the signals
+ * are enough, one of them reports a failure, or its timeout expires.
  *
- * S1 A condition is kept as waiting before it looks at its handle, and a signal is kept before those that wait are looked
- *    for: one of the two sees the other, whatever happens between.
+ * S1 A condition is stored as waiting before it reads its handle, and a signal is stored before the provider looks for
+ *    waiting conditions. So at least one of the two sees the other, whatever happens in between.
  * S2 A signal that is delivered again changes nothing (`signals.ts`).
  */
 import type { Envelope } from '@anneal/contracts/envelope.ts';
@@ -22,7 +22,7 @@ import { addSignal, dataText, dialectOf, handleTypes, judgeSignals, timeoutOf, t
 export interface WaitConditions {
   serves(type: string): boolean;
   take(action: ResourceAction, message: Envelope<ResourceRequest>): Promise<void>;
-  /** The time of a condition is over. */
+  /** Fails a condition whose timeout has expired. */
   expire(document: WorkDocument): Promise<void>;
 }
 
@@ -31,14 +31,14 @@ const conditionTypes: ReadonlySet<string> = new Set(['OS::Heat::WaitCondition', 
 /** The two dialects spell the properties of a condition differently. */
 const read = (properties: JsonObject, name: 'handle' | 'timeout' | 'count'): Json | undefined =>
   properties[name] ?? properties[name.charAt(0).toUpperCase() + name.slice(1)];
-/** How many signals are enough. */
+/** The number of signals that complete a condition. */
 export const countOf = (data: ResourceRequest): number => Number(read(data.properties, 'count') ?? 1);
 
 export function createWaitConditions(parameters: {
   context: ServiceContext;
   work: Collection<WorkDocument>;
   timers: () => Timers;
-  /** Of all signals that a handle keeps. */
+  /** The size limit for all signals of a handle together. */
   limit: SizeLimit;
 }): WaitConditions {
   const { context, work, timers, limit } = parameters;
@@ -111,7 +111,7 @@ export function createWaitConditions(parameters: {
       }
       case 'CFN_SIGNAL':
         return sealed({ ...none, endpoint: url('signal'), signal: JSON.stringify({ alarm_url: url('signal') }) });
-      // Whoever has the address may put: what an object store would give, without one.
+      // A URL of the gateway that needs no login replaces the temporary URL of an object store.
       case 'TEMP_URL_SIGNAL':
         return sealed({
           ...none,
@@ -161,7 +161,7 @@ export function createWaitConditions(parameters: {
     );
   };
 
-  /** Answers a condition when what its handle was told decides it. */
+  /** Answers a condition when the signals of its handle decide it. */
   const judge = async (
     waiting: WorkDocument,
     { signals, silent }: { signals: Signals; silent: boolean },

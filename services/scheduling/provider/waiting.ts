@@ -1,4 +1,4 @@
-/** What the work on a resource waits for at our own provider, and who can bring it about. Read-only. */
+/** Describes the wait of a resource at our own provider, and how an operator can end it. Read-only. */
 import type { ResourceRequest } from '@anneal/contracts/resource.ts';
 import type { ResourceDocument, StackDocument } from '@anneal/convergence/documents.ts';
 import { signalEndpoint } from '@anneal/runtime/signal-grant.ts';
@@ -7,7 +7,7 @@ import type { WorkDocument } from './answering.ts';
 import { countOf } from './wait-condition.ts';
 
 export interface Wait {
-  /** What is waited for, and how far that has come. */
+  /** The object of the wait; `state` is its progress. */
   readonly object: string;
   readonly state: string;
   readonly reason: string;
@@ -15,10 +15,10 @@ export interface Wait {
   readonly exits: readonly string[];
 }
 
-/** Undefined: it waits for nothing that we know of. */
+/** Returns undefined when this provider knows of no wait. */
 export type Waiting = (where: { stack: StackDocument; resource: ResourceDocument }) => Promise<Wait | undefined>;
 
-/** So many ids of signals are named. */
+/** The maximum number of signal ids in the text. */
 const named = 5;
 
 export function createWaiting({
@@ -57,7 +57,7 @@ export function createWaiting({
   };
 }
 
-/** By command, by address with a login, and with what scripts are given, which needs none. */
+/** Ways to signal a handle: a command, a URL that needs a login, and the attribute for scripts, which needs none. */
 function waysTo(stack: StackDocument, handle: ResourceDocument, gatewayUrl: string): string[] {
   const { name, type, properties } = handle;
   const isHeat = type === 'OS::Heat::WaitConditionHandle';

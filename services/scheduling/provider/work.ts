@@ -1,9 +1,9 @@
 /**
- * The work of our own small provider, as documents, so that a wait survives a restart and a repeat has no second effect.
+ * Stores the work of our own small provider, so that a wait survives a restart and a repeat has no second effect.
  *
  * W1 One document per resource, with the highest fence seen. A lower fence is dropped.
- * W2 A repeat of an answered request is answered the same; a repeat of one that waits goes on waiting.
- * W3 An answer that a repeat could change (a random one) is in the document before it is sent.
+ * W2 A repeat of an answered request gets the same response; a repeat of a waiting request keeps waiting.
+ * W3 A response that a repeat could change (a random value) is in the document before it is sent.
  */
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
@@ -20,9 +20,9 @@ import { createScaling } from './scaling.ts';
 import { createWaitConditions } from './wait-condition.ts';
 
 export interface Worker {
-  /** Takes a request of any action. */
+  /** Processes a request of any action. */
   take(action: ResourceAction, message: Envelope<ResourceRequest>): Promise<void>;
-  /** A wait is over. */
+  /** Ends the wait of a timer that has fired. */
   wake(timer: Timer): Promise<void>;
 }
 
@@ -31,7 +31,7 @@ export function createWorker(parameters: {
   work: Collection<WorkDocument>;
   stacks: Collection<StackDocument>;
   timers: () => Timers;
-  /** Of what a wait condition keeps of its signals. */
+  /** The size limit for the signals of a wait condition handle. */
   limit: SizeLimit;
 }): Worker {
   const { context, work, timers } = parameters;
@@ -90,7 +90,7 @@ export function createWorker(parameters: {
         if (action === 'delete') await work.remove(data.resource.id);
         return;
       }
-      // A wait below zero is for ever: it has no timer, and ends when a higher fence comes.
+      // A wait below zero never ends by itself. It has no timer, and ends when a higher fence comes.
       const dueAt = wait < 0 ? null : new Date(now().getTime() + wait * 1000).toISOString();
       const { data: _, ...envelope } = message;
       await keep(last, {
@@ -119,7 +119,7 @@ export function createWorker(parameters: {
       const request: ActionRequest = { ...data, action: last.action, secrets };
       const result = behaviourOf(data.resource.type)?.run(request);
       if (!result) return;
-      // Sent before it is kept, for nobody asks again after this: the timer is what repeats it.
+      // Send before storing. Only the timer repeats this, and it skips work that is stored as answered.
       await respond(message, responseTo(last.action, data, result));
       if (last.action === 'delete') await work.remove(last.id, last.version);
       else {
@@ -136,7 +136,7 @@ export function createWorker(parameters: {
   };
 }
 
-/** What an object that is being made shows of itself already. */
+/** Reports the physical id of an object that is still being created. */
 function earlyResponse(
   action: ResourceAction,
   request: ActionRequest,
