@@ -1,11 +1,11 @@
-/** Who still waits for the answer to a question: a signal per question, aborted when nobody does. */
+/** Tracks the clients that wait for an answer: one signal per question, aborted when its client stops waiting. */
 import type { Delivery } from '@anneal/bus/port.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 
 export class Askers {
   readonly #waiting = new Map<string, AbortController>();
 
-  /** Runs the work with a signal that is aborted when the asker has gone, has waited long enough, or the delivery is lost. */
+  /** Runs the work with a signal that aborts when the client has gone, its deadline passes, or the delivery is lost. */
   async whileWaiting<T>({ message, signal }: Delivery, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const asker = new AbortController();
     const lost = (): void => asker.abort(new AnnealError('Unavailable', 'The question was given back to its queue.'));

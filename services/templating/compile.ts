@@ -1,4 +1,4 @@
-/** Answers the questions about templates: compiles, stores what came of it by content hash, and seals what is hidden. */
+/** Compiles and validates templates, stores the results by content hash, and seals hidden values. */
 import { AnnealError, type Mistake } from '@anneal/contracts/errors.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { Plan, PlanParameter } from '@anneal/contracts/plan.ts';
@@ -63,7 +63,7 @@ export function validateTemplate(parameters: CompileParameters): JsonObject {
 const asJson = (warnings: readonly Mistake[]): Mistake[] & Json =>
   warnings.map((each) => ({ ...each })) as Mistake[] & Json;
 
-/** The first mistake speaks for all, since old clients show the message only. */
+/** Uses the first mistake as the message, because old clients show only the message. */
 function refused(mistakes: readonly Mistake[]): AnnealError {
   const [first] = mistakes;
   const more = mistakes.length - 1;

@@ -1,18 +1,19 @@
 /**
- * Small tasks run in the service's thread, since handing one to a worker costs more than the task. What turns out to need
- * more than the bounds here is abandoned and runs again in a worker. Work is counted, so the same task ends the same way.
+ * Runs small tasks in the service's thread, because handing one to a worker costs more than the task. A task that
+ * exceeds the limits here is abandoned and runs again in a worker. Work is counted, so the same task always ends the
+ * same way.
  */
 import { Abandoned, Work } from '@anneal/hot/work.ts';
 import type { Sources } from './question.ts';
 import { createTasks, type Task } from './task.ts';
 import type { Json } from '@anneal/contracts/json.ts';
 
-/** Texts of a task, in characters: parsing and checking them takes a few milliseconds. */
+/** The limit for the texts of a task, in characters. Parsing and checking so many takes a few milliseconds. */
 const mostCharacters = 16_384;
-/** A few milliseconds. */
+/** The limit of counted work: a few milliseconds. */
 const mostWork = 20_000;
 
-/** Gives undefined for a task that is not small. */
+/** Returns undefined for a task that is not small. */
 export function createInline({ blobs, secrets }: Sources): (task: Task) => Promise<{ answer: Json } | undefined> {
   const large = new Set<string>();
   const small: Sources = {

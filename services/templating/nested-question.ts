@@ -1,6 +1,6 @@
 /**
- * From the question for a nested stack to what the compiler takes. A group asks it once per member, each time with the same
- * environment and files: what was read of them is kept.
+ * Converts the question for a nested stack to the input of the compiler. A group asks once per member, each time with
+ * the same environment and files, so the parsed environment and files are cached.
  */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
@@ -15,7 +15,7 @@ export interface NestedQuestions {
   read(question: CompileNestedQuestion, rules: Rules): Promise<CompileNested>;
 }
 
-/** The files of so many trees, and the environments of so many stacks. */
+/** The number of cached environments, of cached sets of files, and of cached libraries. */
 const mostKept = 32;
 
 export function createNestedQuestions({ blobs, secrets }: Sources): NestedQuestions {
@@ -39,7 +39,7 @@ export function createNestedQuestions({ blobs, secrets }: Sources): NestedQuesti
         question.files,
         async () => (await read(question.files, 'files')) as Record<string, string>,
       );
-      // What a template asks for as a resource depends on the defaults besides its text.
+      // The properties of a template as a resource depend on its text and on the parameter defaults.
       const defaults = JSON.stringify(environment['parameter_defaults'] ?? null);
       const library = await libraries.get(`${question.files} ${defaults}`, async () => new TemplateLibrary(content));
       const properties = secrets.open<JsonObject>(question.properties);
@@ -80,7 +80,7 @@ export function createNestedQuestions({ blobs, secrets }: Sources): NestedQuesti
   };
 }
 
-/** The names among the defaults that a stack around hides: they stay hidden in everything below it. */
+/** The names of the defaults that an outer stack hides. They stay hidden in all stacks below it. */
 function sealedDefaults({ parameter_defaults: defaults }: JsonObject, secrets: Secrets): ReadonlySet<string> {
   if (!isObject(defaults)) return new Set();
   return new Set(Object.keys(defaults).filter((name) => secrets.isSealed(defaults[name])));
@@ -90,7 +90,7 @@ interface Kept<T> {
   get(key: string, make: () => Promise<T>): Promise<T>;
 }
 
-/** The most recently used ones. Those who ask for the same at once wait for the same. */
+/** Caches the most recently used values. Concurrent calls for the same key share one promise. */
 function createKept<T>(): Kept<T> {
   const kept = new Map<string, Promise<T>>();
   return {

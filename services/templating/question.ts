@@ -1,4 +1,4 @@
-/** From a question to what the compiler takes: a PATCH starts from what the stack has. */
+/** Converts a question to the input of the compiler. A PATCH starts from the stored template, environment and files. */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import { planSchema, type PlanParameter } from '@anneal/contracts/plan.ts';
@@ -13,7 +13,7 @@ export interface Sources {
   readonly secrets: Secrets;
 }
 
-/** What holds for every template: the types there are, and what an operator allows. */
+/** The rules for every template: the known types, and the operator's limits. */
 export interface Rules {
   readonly types: readonly ResourceType[];
   readonly maxResources: number;
@@ -24,7 +24,7 @@ export async function readQuestion(
   asked: CompileQuestion,
   { blobs, secrets, types, maxResources, maxDepth }: Sources & Rules,
 ): Promise<CompileParameters> {
-  // What was given travels sealed, as any of it may be secret.
+  // Open the environments and parameters. The gateway seals them, because each may hold a secret.
   const question = {
     ...asked,
     environments: asked.environments.map((each) => secrets.open<string | JsonObject>(each)),
@@ -58,7 +58,7 @@ export async function readQuestion(
     maxResources,
     maxDepth,
     ...(previous && { previousParameters: previous }),
-    // What was stored for a parameter that the new template has no more is dropped; what is given now must exist.
+    // Drop the stored value of a parameter that the new template lacks. A parameter in the question must exist.
     ...(environment && {
       droppable: new Set(
         Object.keys(mapOf(environment['parameters'])).filter((name) => !Object.hasOwn(question.parameters, name)),
@@ -75,7 +75,7 @@ function withoutParameters(environment: JsonObject, names: readonly string[]): J
   return { ...environment, parameters: Object.fromEntries(kept) };
 }
 
-/** Of a plan, opened. */
+/** Reads the parameters of a plan, with secrets opened. */
 export async function readParameters(
   hash: string,
   { blobs, secrets }: Sources,

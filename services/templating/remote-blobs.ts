@@ -1,4 +1,4 @@
-/** The blobs of the store, as a worker reaches them through the service's thread. */
+/** Gives a worker access to the blobs of the store, through the service's thread. */
 import type { AskService } from '@anneal/runtime/worker-thread.ts';
 import type { Blobs } from '@anneal/store/port.ts';
 
@@ -9,14 +9,14 @@ export function remoteBlobs(ask: AskService): TaskBlobs {
   return {
     getText: async (hash) => (await ask({ get: hash } satisfies Request)) as string | undefined,
     async put(content) {
-      // Encoded here and handed over, so that a large plan costs the service's thread no copy.
+      // Encode in the worker and transfer the buffer, so that a large plan costs the service's thread no copy.
       const bytes = new TextEncoder().encode(content as string);
       return (await ask({ put: bytes } satisfies Request, [bytes.buffer])) as string;
     },
   };
 }
 
-/** The other end of {@link remoteBlobs}. */
+/** Serves the requests of {@link remoteBlobs} in the service's thread. */
 export function serveBlobs(blobs: TaskBlobs): (request: unknown) => Promise<unknown> {
   return (request) => {
     const asked = request as Request;

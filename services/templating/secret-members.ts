@@ -1,6 +1,6 @@
 /**
- * Hides the secrets among the values of a group's members: each becomes a hidden parameter. No value of a member contains the
- * name of such a parameter, so `{get_param: <name>}` is what stands here and never what a user, a script or a host gave.
+ * Turns each secret in the members of a group into a hidden parameter. No value of a member contains the name of such a
+ * parameter, so every `{get_param: <name>}` comes from this file, and never from a user, a script or a host.
  */
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { Secrets } from '@anneal/runtime/secrets.ts';

@@ -423,7 +423,7 @@ resources:
       code: 'DeadlineExceeded',
       message: 'The asker has gone; the work was dropped.',
     });
-    // The question may arrive after the first of these.
+    // Publish repeatedly, because the question may arrive after the first of these messages.
     const stop = setInterval(() => {
       void context.bus.publish([context.mint(questionAbandoned, { data: { question: gone.id } })]);
     }, 20);

@@ -1,4 +1,4 @@
-/** The templating service: from templates to plans. It keeps nothing but blobs and the types that were announced. */
+/** The templating service: compiles templates to plans. It stores only blobs and announced types. */
 import { availableParallelism } from 'node:os';
 import type { Delivery } from '@anneal/bus/port.ts';
 import { answer, on, route } from '@anneal/bus/route.ts';
@@ -51,7 +51,7 @@ export const templatingService = defineService({
         const task = { ...asked, types: await types.list(), maxResources, maxDepth } as Task;
         const small = await runInline(task);
         if (small) return small.answer;
-        // What the engine asks for and what clients ask for take turns.
+        // Questions of the engine (nested stacks) and of clients have separate lanes, which take turns.
         const lane = `project ${task.question.project}${task.kind === 'compile nested' ? ', nested stacks' : ''}`;
         return (await pool.run({ lane, what: words[task.kind], task, signal })) as Json;
       });

@@ -1,4 +1,6 @@
-/** What is done with user templates. The same code runs in a worker and, for what is small, in the service's thread. */
+/**
+ * Compiles and validates user templates. The same code runs in a worker and, for small tasks, in the service's thread.
+ */
 import type { Json } from '@anneal/contracts/json.ts';
 import type { CompileNestedQuestion, CompileQuestion } from '@anneal/contracts/templating.ts';
 import type { Work } from '@anneal/hot/work.ts';

@@ -1,4 +1,4 @@
-/** The program of a worker thread: runs one task after another. Its blobs are those of the service's thread. */
+/** The program of a worker thread: runs one task after another. It reaches blobs through the service's thread. */
 import { workerData } from 'node:worker_threads';
 import { createSecrets } from '@anneal/runtime/secrets.ts';
 import { serveJobs } from '@anneal/runtime/worker-thread.ts';
