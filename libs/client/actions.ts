@@ -1,4 +1,4 @@
-/** What can be asked of a stack besides create, update, delete and read. */
+/** Actions on a stack besides create, update, delete and read. */
 import { type Mistake, mistakeSchema } from '@anneal/contracts/errors.ts';
 import { json, jsonObject, type JsonObject } from '@anneal/contracts/json.ts';
 import {
@@ -51,7 +51,7 @@ export interface Actions {
   actOn(parameters: { stack: string; resource: string; action: ResourceAct }): Promise<void>;
   signal(parameters: { stack: string; resource: string; signal: JsonObject | null }): Promise<void>;
   why(parameters: { stack: string; resource?: string | undefined }): Promise<Why>;
-  /** What creating or updating would do. Without a stack of that name: what it would make. */
+  /** The changes that an update would make, or a create when no stack has that name. */
   plan(
     parameters: {
       stack: string;
@@ -66,7 +66,7 @@ export interface Actions {
   showSnapshot(parameters: { stack: string; snapshot: string }): Promise<SnapshotRow>;
   deleteSnapshot(parameters: { stack: string; snapshot: string }): Promise<void>;
   export(parameters: { stack: string }): Promise<JsonObject>;
-  /** Forgets the stack and leaves what it made; gives what adopts it again. */
+  /** Forgets the stack and leaves its objects; returns the data for adopting them again. */
   abandon(parameters: { stack: string }): Promise<JsonObject>;
   adopt(parameters: { name: string; data: JsonObject } & StackOptions): Promise<StackRef>;
 }

@@ -1,4 +1,4 @@
-/** The client: everything that the gateway offers, behind one login. */
+/** The client: all of the gateway's APIs behind one login. */
 import { actionsOf, type Actions } from './actions.ts';
 import { openConnection, rootOf, type Connection, type Login } from './connection.ts';
 import { eventsOf, subscriptionsOf, type Events, type Subscriptions } from './events.ts';
@@ -24,7 +24,7 @@ export interface Client {
   services(): Promise<ServiceRow[]>;
 }
 
-/** @throws AnnealError Unauthorized, or Unavailable when nothing answers. */
+/** @throws AnnealError Unauthorized, or Unavailable when no gateway answers. */
 export async function connect(login: Login, options: { signal?: AbortSignal } = {}): Promise<Client> {
   const connection = await openConnection(login, options);
   const stacks = stacksOf(connection);
@@ -47,7 +47,7 @@ export async function connect(login: Login, options: { signal?: AbortSignal } = 
   };
 }
 
-/** What answers at an address; needs no login. */
+/** Describes the server at an address; needs no login. */
 export async function info(parameters: { url: string; signal?: AbortSignal }): Promise<Info> {
   const root = rootOf(parameters.url);
   const what = `ask ${root} what it is`;

@@ -15,7 +15,7 @@ interface Seen {
   requests: { method: string; path: string; token: string; last: string | undefined }[];
 }
 
-/** A gateway that accepts the newest token only; `answer` says what a request gets. */
+/** A gateway that accepts the newest token only; `answer` returns its response to a request. */
 async function gateway(
   answer: (
     request: Seen['requests'][number],

@@ -1,8 +1,8 @@
 /**
- * A logged-in connection to the gateway: one token for all calls, the catalog that leads to the APIs, errors as AnnealError.
+ * A logged-in connection to the gateway: one token for all calls, the catalog of the APIs, errors as AnnealError.
  *
- * C1. A token is used until the gateway refuses it; then exactly one login serves all calls that were refused.
- * C2. A call is repeated at most once, and only after a refused token: what the gateway may have done is never done twice.
+ * C1. A token is used until the gateway refuses it; then exactly one login serves all refused calls.
+ * C2. A call is repeated at most once, and only after a refused token, so that the gateway never does the work twice.
  */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { z } from 'zod';
@@ -35,17 +35,17 @@ export interface CallParameters {
   body?: unknown;
   headers?: Record<string, string> | undefined;
   signal?: AbortSignal | undefined;
-  /** What is attempted, for the error: `create the stack web`. */
+  /** The attempted action, for the error: `create the stack web`. */
   what: string;
 }
 
 export interface Connection {
   readonly projectId: string;
-  /** Where the gateway's own root is, e.g. `http://127.0.0.1:8470`. */
+  /** The root of the gateway, e.g. `http://127.0.0.1:8470`. */
   readonly url: string;
-  /** The response, when it is a success; what the body says otherwise, thrown. */
+  /** Returns a successful response; throws any other as the error in its body. */
   call(parameters: CallParameters): Promise<Response>;
-  /** The JSON of the body; null where there is none. */
+  /** The JSON of the body; null without a body. */
   json(parameters: CallParameters): Promise<unknown>;
 }
 
@@ -188,7 +188,7 @@ const passwordRequest = ({ username, password, project, userDomain, projectDomai
   },
 });
 
-/** `fetch`, where what never reached the gateway says so instead of `fetch failed`. */
+/** `fetch` with an error that says that the gateway was not reached, instead of `fetch failed`. */
 async function reach(what: string, root: string, url: URL, init: RequestInit): Promise<Response> {
   try {
     return await fetch(url, init);

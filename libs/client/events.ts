@@ -1,4 +1,4 @@
-/** The event log, and who subscribes to it. */
+/** The event log, and the subscriptions to it. */
 import { envelopeSchema } from '@anneal/contracts/envelope.ts';
 import {
   deliveryViewSchema,
@@ -17,20 +17,20 @@ interface Filter {
   /** Patterns of event types: `stack.#`, `*.*.failed`. */
   types?: readonly string[] | undefined;
   subjectPrefix?: string | undefined;
-  /** The event after which to start; `beginning` for all that is kept. */
+  /** The event after which to start; `beginning` for all stored events. */
   after?: string | undefined;
 }
 
 export interface Events {
   list(parameters?: Filter & { limit?: number | undefined }): Promise<AnnealEvent[]>;
-  /** Each event as it is kept, over broken connections too, until the signal. */
+  /** Yields each event as it is stored, also over broken connections, until the signal. */
   follow(
     parameters: Filter & { signal: AbortSignal; onOpen?: () => void },
   ): AsyncGenerator<AnnealEvent, void, undefined>;
 }
 
 export interface Subscriptions {
-  /** The secret is given here and never again. */
+  /** The only call that returns the secret. */
   create(parameters: {
     name: string;
     url: string;

@@ -1,4 +1,4 @@
-/** What a refusal says, whichever of the APIs' forms it has: Heat's, Zaqar's, Ironic's, Keystone's or our own. */
+/** Reads a refusal in the form of any of the APIs: Heat's, Zaqar's, Ironic's, Keystone's or our own. */
 import { AnnealError, fromFailure, isErrorCode, mistakeSchema, type ErrorCode } from '@anneal/contracts/errors.ts';
 import { z } from 'zod';
 
@@ -41,7 +41,7 @@ const codesByStatus: Readonly<Record<number, ErrorCode>> = {
   504: 'TimedOut',
 };
 
-/** Total: a body that is not what it should be still becomes an error that says what was attempted. */
+/** Total: a body of any other form still becomes an error that names the attempted action. */
 export async function failureOf(response: Response, what: string): Promise<AnnealError> {
   const body = await response.text().catch(() => '');
   let parsed: unknown;
@@ -80,7 +80,7 @@ export function readFailure(input: { status: number; body: unknown; what: string
   return new AnnealError(byStatus, message);
 }
 
-/** Ironic puts JSON into a string; newer ones send an object; a proxy in between may send a sentence. */
+/** Ironic puts JSON into a string; newer versions send an object; a proxy in between may send a sentence. */
 function faultOf(message: string | z.infer<typeof fault>): z.infer<typeof fault> {
   if (typeof message !== 'string') return message;
   try {

@@ -1,12 +1,12 @@
 /**
- * Gathers what a template names: `get_file`, templates used as types, environments and what those name in turn.
- * The server reads no disk of ours, so all of it travels with the request.
+ * Gathers the files that a template names: `get_file`, templates used as types, environments, and files named by those
+ * in turn. The server does not read the client's disk, so all of them travel with the request.
  *
- * The text of the template is sent as it stands, because the server's mistakes then name the author's lines and columns.
- * So the key of a file is the name that the text has for it. Only where that name would be ambiguous (a file that is named
- * relative to another folder than the template's) is the name replaced, in place, without moving any line.
+ * The text of the template is sent unchanged, because the server's mistakes then name the author's lines and columns.
+ * So the key of a file is its name in the text. Only an ambiguous name (of a file that is relative to another folder
+ * than the template's) is replaced, in place, without moving any line.
  *
- * The reader is the server's own: a text that the server accepts never lacks its files.
+ * It uses the server's own reader, so a text that the server accepts never lacks its files.
  */
 import { AnnealError, type Mistake } from '@anneal/contracts/errors.ts';
 import { Mistakes } from '@anneal/hot/mistakes.ts';
@@ -28,9 +28,9 @@ interface Reference {
   column: number;
 }
 
-/** @throws AnnealError InvalidRequest that names every file that cannot be read, and where it is named. */
+/** @throws AnnealError InvalidRequest that names every file that cannot be read, and the place of its name. */
 export async function collectFiles(parameters: {
-  /** Where the template is. */
+  /** The place of the template. */
   template: URL;
   environments: readonly URL[];
   read: Reader;
@@ -51,13 +51,13 @@ export async function collectFiles(parameters: {
     }
   };
 
-  /** The text with the names under which its files are sent; gathers those files. */
+  /** Returns the text with the names under which its files are sent; gathers those files. */
   const gather = async (text: string, url: URL, file: string): Promise<string> => {
     const base = new URL('.', url);
     const replacements: { start: number; end: number; key: string }[] = [];
     for (const { name, kind, start, end, line, column } of referencesIn(text)) {
       const target = new URL(name, base);
-      // A name that the root template would use for the same file needs no other.
+      // A name that the root template would also use for the same file needs no replacement.
       const key = new URL(name, root).href === target.href ? name : target.href;
       if (key !== name) replacements.push({ start, end, key });
       if (known.has(key)) continue;
@@ -99,12 +99,12 @@ const relativeTo = (root: URL, url: URL): string =>
 
 const isTemplateName = (value: string): boolean => /\.(ya?ml|template)$/.test(value);
 
-/** In order of appearance. A text that is no YAML has none: the server reports what is wrong with it. */
+/** References in order of appearance. A text that is not YAML has none: the server reports its mistakes. */
 export function referencesIn(text: string): Reference[] {
   const root = parse({ text, file: undefined, mistakes: new Mistakes() });
   if (!root) return [];
   const starts = [0, ...Array.from(text.matchAll(/\n/g), ({ index }) => index + 1)];
-  // Aliases and merged maps lead to one place of the text several times.
+  // Aliases and merged maps lead to the same place of the text several times.
   const references = new Map<number, Reference>();
   const add = (node: Node, kind: Reference['kind']): void => {
     if (node.kind !== 'scalar' || typeof node.value !== 'string' || !node.at) return;
@@ -129,7 +129,7 @@ export function referencesIn(text: string): Reference[] {
 
 const quoted = { '"': /"(?:[^"\\]|\\[^])*"/y, "'": /'(?:[^']|'')*'/y };
 
-/** Where the text of a scalar ends: behind its quotes, or behind its words, between which lines may break. */
+/** The end of a scalar in the text: behind its quotes, or behind its words, between which lines may break. */
 function endOf(text: string, start: number, value: string): number {
   const first = text[start];
   if (first === '"' || first === "'") {

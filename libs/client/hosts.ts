@@ -12,7 +12,7 @@ import { read, readList } from './read.ts';
 export interface Hosts {
   list(parameters?: { signal?: AbortSignal }): Promise<HostView[]>;
   show(parameters: { host: string }): Promise<HostView>;
-  /** A new token; the one before is worth nothing from then on. */
+  /** Creates a new token; the one before is invalid from then on. */
   renewToken(parameters: { host: string }): Promise<{ host: HostView; token: string }>;
 }
 export interface Deployments {

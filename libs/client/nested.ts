@@ -1,8 +1,8 @@
-/** Where a resource stands in a tree of stacks: `group/0/server` is the server in the stack that is `0` in `group`. */
+/** The place of a resource in a tree of stacks: `group/0/server` is the server in the stack that is `0` in `group`. */
 import type { Resource } from './representation.ts';
 import type { Stacks } from './stacks.ts';
 
-/** What a listing with nested stacks gives, each with the way to it from the stack that was asked. */
+/** Adds to each resource of a listing with nested stacks its path from the stack that was listed. */
 export function withPaths<T extends Resource>(resources: readonly T[]): (T & { readonly path: string })[] {
   const around = new Map<string, Resource>();
   for (const resource of resources) {
@@ -17,7 +17,7 @@ export function withPaths<T extends Resource>(resources: readonly T[]): (T & { r
   return resources.map((resource) => ({ ...resource, path: pathOf(resource) }));
 }
 
-/** The stack that a path leads to, and the name of the resource in it. */
+/** The stack at the end of a path, and the name of the resource in it. */
 export async function locate(
   stacks: Pick<Stacks, 'find' | 'resource'>,
   { stack, path }: { stack: string; path: string },
@@ -26,7 +26,7 @@ export async function locate(
   let at = await stacks.find({ stack });
   for (const name of names.slice(0, -1)) {
     const nested = idIn(await stacks.resource({ stack: at.id, resource: name }), 'nested');
-    // Not a nested stack: the whole is a name that the server may know, or refuse by its name.
+    // Not a nested stack: the whole path is a name that the server knows, or refuses by that name.
     if (nested === undefined) return { ...at, resource: path };
     at = await stacks.find({ stack: nested });
   }

@@ -16,9 +16,9 @@ export interface Nodes {
     verifyCa?: boolean | string | undefined;
     resourceClass?: string | undefined;
     traits?: readonly string[] | undefined;
-    /** What the operator declares, e.g. `{capabilities: {profile: 'control'}}`. */
+    /** Properties that the operator declares, e.g. `{capabilities: {profile: 'control'}}`. */
     properties?: JsonObject | undefined;
-    /** Go on to available. */
+    /** Continue to available. */
     provide?: boolean | undefined;
   }): Promise<Node>;
   /** Each path of the patch, e.g. `driver_info/redfish_password`, with its value; null removes it. */
@@ -33,7 +33,7 @@ const pageSize = 1000;
 
 export function nodesOf(connection: Connection): Nodes {
   const service = 'baremetal';
-  // The states and fields that we read stand since this microversion.
+  // The states and fields that this client reads exist since this microversion.
   const headers = { 'x-openstack-ironic-api-version': '1.80', 'openstack-api-version': 'baremetal 1.80' };
   const pathOf = (node: string): string => `/v1/nodes/${encodeURIComponent(node)}`;
   const put = async (path: string, body: unknown, what: string): Promise<void> => {

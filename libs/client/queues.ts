@@ -13,9 +13,9 @@ import { followStream, type StreamedEvent } from './stream.ts';
 
 export interface Queues {
   list(parameters?: { signal?: AbortSignal }): Promise<QueueRow[]>;
-  /** The first messages, untouched. */
+  /** The first messages; they stay in the queue. */
   peek(parameters: { queue: string; limit?: number | undefined }): Promise<Peeked[]>;
-  /** Each message as it arrives, until the signal. */
+  /** Yields each message as it arrives, until the signal. */
   watch(parameters: { queue: string; signal: AbortSignal }): AsyncIterable<StreamedEvent>;
 }
 export interface DeadLetters {

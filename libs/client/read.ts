@@ -1,4 +1,4 @@
-/** Reads an answer by its schema; what does not fit is a fault of the gateway's, told with the place that is wrong. */
+/** Reads an answer by its schema. A mismatch is a fault of the gateway; the error names the wrong place. */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { z } from 'zod';
 

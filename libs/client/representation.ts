@@ -1,6 +1,6 @@
 /**
- * What the gateway's APIs answer, as far as this client reads it. Fields that Heat and Ironic have and nobody here needs
- * pass through unread, so that a newer gateway never breaks an older client.
+ * The answers of the gateway's APIs, as far as this client reads them. Fields of Heat and Ironic that the client does
+ * not need pass through unread, so that a newer gateway never breaks an older client.
  */
 import { mistakeSchema } from '@anneal/contracts/errors.ts';
 import { json, jsonObject } from '@anneal/contracts/json.ts';
@@ -110,11 +110,11 @@ export const queueRowSchema = z.looseObject({
 });
 export type QueueRow = z.infer<typeof queueRowSchema>;
 
-/** A dead letter as the gateway shows it: whatever the bus kept, with these fields for sure. */
+/** A dead letter as the gateway shows it: all fields from the bus, and certainly these. */
 export const deadLetterSchema = z.looseObject({ id: z.string() });
 export type DeadLetterRow = z.infer<typeof deadLetterSchema>;
 
-/** A message of a queue as a peek shows it: an envelope of a service queue, a Zaqar message of the others. */
+/** A message of a queue as a peek shows it: an envelope from a service queue, a Zaqar message from any other. */
 export const peekedSchema = z.looseObject({ id: z.string() });
 export type Peeked = z.infer<typeof peekedSchema>;
 

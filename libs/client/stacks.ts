@@ -19,7 +19,7 @@ import {
   type StackRow,
 } from './representation.ts';
 
-/** A template with all that it names: what `collectFiles` gives. */
+/** A template with all files that it names: the result of `collectFiles`. */
 export interface TemplateBundle {
   template: string;
   /** Names of environments in `files`, merged in order. */
@@ -32,9 +32,9 @@ export interface StackOptions {
   timeoutMinutes?: number | undefined;
   onFailure?: FailurePolicy | undefined;
   tags?: readonly string[] | undefined;
-  /** Of a plan that was shown: refused when it is not what would be done. */
+  /** The hash of a plan that was shown. The request is refused when its changes would differ from that plan. */
   planHash?: string | undefined;
-  /** Look at what is really there first. */
+  /** Check the real objects first. */
   converge?: boolean | undefined;
 }
 
@@ -43,7 +43,7 @@ export interface StackRef {
   name: string;
 }
 
-/** What was accepted, with what in its template is probably meant otherwise. */
+/** The accepted stack, with parts of its template that are probably mistakes. */
 export interface Accepted extends StackRef {
   warnings?: readonly Mistake[] | undefined;
 }
@@ -52,7 +52,7 @@ const warned = z.object({ warnings: z.array(mistakeSchema).optional() });
 
 export interface Stacks {
   create(parameters: { name: string; bundle: TemplateBundle } & StackOptions): Promise<Accepted>;
-  /** Without a bundle, the current template again with other parameters (PATCH). */
+  /** Without a bundle, applies the current template again with other parameters (PATCH). */
   update(
     parameters: {
       stack: string;
@@ -64,7 +64,7 @@ export interface Stacks {
   ): Promise<Accepted>;
   delete(parameters: { stack: string }): Promise<StackRef>;
   show(parameters: { stack: string; outputs?: boolean; signal?: AbortSignal }): Promise<Stack>;
-  /** Name and id of what a person named either way. */
+  /** Name and id of a stack, found by either. */
   find(parameters: { stack: string; signal?: AbortSignal }): Promise<StackRef>;
   list(parameters?: {
     limit?: number;
@@ -81,7 +81,7 @@ export interface Stacks {
     depth?: number;
     signal?: AbortSignal;
   }): Promise<Resource[]>;
-  /** By its name, or by its path into nested stacks: `group/0/server`. */
+  /** Finds a resource by its name, or by its path into nested stacks: `group/0/server`. */
   resource(parameters: { stack: string; resource: string }): Promise<Resource>;
   events(parameters: {
     stack: string;
@@ -117,14 +117,14 @@ export const optionsBody = ({
   ...(tags && { tags: tags.join(',') }),
 });
 
-/** Its canonical address, below the service's. */
+/** The canonical path of a stack, below the service's address. */
 export const pathOf = ({ id, name }: StackRef): string => `/stacks/${encodeURIComponent(name)}/${id}`;
 
 export function stacksOf(connection: Connection): Stacks {
   const service = 'orchestration';
 
-  // Heat redirects a name to the canonical path with 302; `fetch` would follow a POST or PUT with a GET, so the
-  // canonical path is found first and used for everything else.
+  // Heat redirects a name to the canonical path with 302. `fetch` would follow a POST or PUT with a GET, so the client
+  // finds the canonical path first and uses it for everything else.
   const find: Stacks['find'] = async ({ stack, signal }) => {
     const what = `find the stack ${stack}`;
     const body = await connection.json({ service, path: `/stacks/${encodeURIComponent(stack)}`, what, signal });

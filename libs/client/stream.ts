@@ -1,9 +1,11 @@
 /**
- * Server-sent events as an async iterator that survives the connection.
+ * Server-sent events as an async iterator that survives a lost connection.
  *
- * T1. After a break it goes on behind the last event seen (`Last-Event-ID`); nothing is given twice on purpose, nothing is left out.
- * T2. It waits longer after each break that brought nothing, up to five seconds; what comes starts the wait over.
- * T3. A refusal that trying again cannot mend (forbidden, not found) ends it with the error. The signal ends it in silence.
+ * T1. After a break it continues behind the last event seen (`Last-Event-ID`), so that no event is missed, and none is
+ *     repeated on purpose.
+ * T2. The wait grows after each break without a new event, up to five seconds. An event resets it.
+ * T3. A refusal that a retry cannot fix (forbidden, not found) ends it with the error. The signal ends it without an
+ *     error.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { AnnealError } from '@anneal/contracts/errors.ts';
@@ -23,9 +25,9 @@ export interface StreamParameters {
   query?: CallParameters['query'];
   what: string;
   signal: AbortSignal;
-  /** Start behind this event. */
+  /** Start after this event. */
   after?: string | undefined;
-  /** Told when the stream stands: what happens from here on is seen. */
+  /** Called when the stream is open: every later event is seen. */
   onOpen?: (() => void) | undefined;
 }
 
@@ -76,7 +78,7 @@ async function* messagesOf(response: Response): AsyncGenerator<{ id?: string; ev
       };
     }
   } finally {
-    // Leaves no open socket behind a reader who stopped early.
+    // Leaves no open socket behind when the reader stops early.
     await reader.cancel().catch(() => undefined);
   }
 }

@@ -3,7 +3,9 @@
  * - `retry`: the cause may pass by itself; deliver again later, with backoff.
  * - `final`: a retry cannot help; answer the requester with the error.
  * - `pause`: an operator or another system has to act first; the message becomes a dead letter that can be replayed.
- * - `defect`: the program is wrong; dead letter, logged as an error. Codes are never reused.
+ * - `defect`: the program is wrong; dead letter, logged as an error.
+ *
+ * Codes are never reused.
  */
 import { z } from 'zod';
 
@@ -12,7 +14,7 @@ export type ErrorKind = 'retry' | 'final' | 'pause' | 'defect';
 interface ErrorDefinition {
   readonly status: number;
   readonly kind: ErrorKind;
-  /** The reader's options for a solution. */
+  /** The steps that the reader can take. */
   readonly remedy: string;
 }
 

@@ -321,7 +321,7 @@ export const stackWhy = call('stack.why', 'Why nothing is happening: from the st
     chain: z.array(
       z.object({ object: z.string(), state: z.string(), reason: z.string(), since: z.string().nullable() }),
     ),
-    /** The possible ways out. */
+    /** The steps that an operator can take. */
     exits: z.array(z.string()),
   }),
 });

@@ -1,9 +1,9 @@
 /**
- * Opens what a process depends on, and waits while it is not there: a broker or a database that starts later than its
- * services is no reason to end.
+ * Opens a dependency of a process, and waits while it is unavailable, because a broker or a database may start later
+ * than its services.
  *
  * D1 Only Unavailable is waited for. A wrong URL or wrong credentials are an error at once.
- * D2 One line in the log says what the process waits for and why; one more says when it is there.
+ * D2 One line in the log says what the process waits for and why; one more reports that it is available.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { AnnealError, toFailure } from '@anneal/contracts/errors.ts';
@@ -12,10 +12,10 @@ const firstWaitMs = 250;
 const longestWaitMs = 2_000;
 
 export interface AwaitedDependency<T> {
-  /** As the log and /health/ready call it, e.g. `the broker`. */
+  /** Its name in the log and in /health/ready, e.g. `the broker`. */
   readonly what: string;
   readonly open: () => Promise<T>;
-  /** Why the process is not ready, for /health/ready. */
+  /** Receives the reason why the process is not ready, for /health/ready. */
   readonly onWaiting: (reason: string) => void;
   readonly log: { warn(facts: object, text: string): void; info(facts: object, text: string): void };
   readonly signal?: AbortSignal | undefined;

@@ -18,7 +18,7 @@ export interface Reading {
   readonly monotonic: number;
 }
 
-/** What a restart needs to notice a step that happened while no process ran. */
+/** The state with which a restart notices a step that happened while no process ran. */
 export interface ClockRecord extends Reading {
   /** Identifies the boot: monotonic readings of two boots do not compare. */
   readonly boot: string;
@@ -80,7 +80,7 @@ export class Clock {
     return { boot: this.#parts.boot, asleep: this.#asleep, skew: this.#skew, ...this.#last };
   }
 
-  /** K3. Only here the machine is asked how long it slept, because that reads a file. */
+  /** K3. Reads the machine's time asleep only here, because that reads a file. */
   #takeStep(divergence: number): void {
     const asleep = this.#parts.asleep();
     const stepMs = divergence - (asleep - this.#asleep);
@@ -97,7 +97,7 @@ const isStep = (divergence: number, passed: number): boolean =>
 const absorb = (skew: number, passed: number): number =>
   Math.sign(skew) * Math.max(0, Math.abs(skew) - passed * absorbedPerMs);
 
-/** The skew at a start: what the process before left, and a step that happened between the two. */
+/** The skew at a start: the skew of the process before, plus a step that happened between the two. */
 function skewAfter(before: ClockRecord, now: ClockRecord): number {
   const sameBoot = before.boot === now.boot && now.monotonic >= before.monotonic;
   const passed = sameBoot ? now.monotonic - before.monotonic : Math.max(0, now.wall - before.wall);

@@ -1,10 +1,10 @@
 /**
- * The data folder before anything in it is opened. A file that is new beside old ones means lost state: the start is refused
- * and names the file, because what it would make in its place hides the loss.
+ * Checks the data folder before a file in it is opened. A new file beside old ones means lost state. The start is then
+ * refused with the name of the file, because a newly created one would hide the loss.
  *
  * F1 `installation.json` lists the files that a start has opened. A listed file that is missing or empty was lost.
- * F2 Keys are made before the store, and the store before the bus. So a bus without its store, or a store without its
- *    keys, was lost also in a folder without a list. A kill during the first start leaves neither.
+ * F2 Keys are created before the store, and the store before the bus. So a bus without its store, or a store without
+ *    its keys, shows a loss even in a folder without a list. A kill during the first start cannot leave either.
  */
 import { mkdir, readdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
@@ -13,27 +13,30 @@ import { z } from 'zod';
 
 const listName = 'installation.json';
 const keysName = 'keys';
-/** What a folder of Anneal may hold; other files beside one of them are left alone. */
+/** Names of Anneal's files. A folder with at least one of them may hold other files too. */
 const known =
   /^(?:keys|(?:store|bus)\.db(?:-wal|-shm)?|credentials\.json.*|installation\.json.*|server\.lock.*|lab|logs|port)$/;
-/** Of file systems, not of programs. */
+/** Names that belong to file systems, not to programs. */
 const neutral: ReadonlySet<string> = new Set(['lost+found']);
 
 export interface DataFolder {
-  /** Called when every file is open: from now on all of them must be there. */
+  /** Called when every file is open: from now on all of them must exist. */
   opened(): Promise<void>;
 }
 
 export interface DataFolderParameters {
   readonly folder: string;
-  /** The files of the store and the bus, where they are in this folder by default; undefined where a setting names another place. */
+  /**
+   * The files of the store and the bus in this folder, which is the default; undefined where a setting names another
+   * place.
+   */
   readonly store: string | undefined;
   readonly bus: string | undefined;
   /** Whether the keys come from the folder. */
   readonly keys: boolean;
 }
 
-/** @throws AnnealError Conflict that names the file that was lost, or what the folder holds instead. */
+/** @throws AnnealError Conflict that names the lost file, or the foreign files in the folder. */
 export async function openDataFolder(parameters: DataFolderParameters): Promise<DataFolder> {
   const { folder, store, bus, keys } = parameters;
   await mkdir(folder, { recursive: true, mode: 0o700 });

@@ -1,6 +1,6 @@
 /**
- * The database and the broker of a process. Those on a network are waited for; embedded ones are there or are an error.
- * Their checks answer from the beginning, and say what the process waits for.
+ * The database and the broker of a process. Those on a network are waited for; an embedded one opens at once or fails.
+ * Their checks answer from the beginning, and report what the process waits for.
  */
 import { openBus, type OpenBusOptions } from '@anneal/bus/open.ts';
 import type { Bus } from '@anneal/bus/port.ts';
@@ -11,7 +11,7 @@ import { awaitDependency, type AwaitedDependency } from './await-dependency.ts';
 
 type Part = 'store' | 'bus';
 const names: Readonly<Record<Part, string>> = { store: 'the database', bus: 'the broker' };
-/** One writes the sign of life of this process, the other reads those of others. */
+/** One connection writes this process's sign of life, the other reads those of the other processes. */
 const presenceConnections = 2;
 
 export interface Dependencies {

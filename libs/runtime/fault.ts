@@ -1,6 +1,7 @@
 /**
  * Named fault points: places between two lines that persist and send, where a test may wait, throw or kill the process.
- * A no-op unless armed. Armed by `ANNEAL_FAULT=<name>:<kill|throw>[:<nth time>]` in a process of its own, or by `armFault` within one.
+ * They do nothing unless armed: by `ANNEAL_FAULT=<name>:<kill|throw>[:<nth time>]` for a whole process, or by
+ * `armFault` within one.
  */
 type Fault = () => Promise<void> | void;
 
@@ -11,7 +12,7 @@ export async function faultPoint(name: string): Promise<void> {
   await armed.get(name)?.();
 }
 
-/** Gives the function that disarms it. */
+/** Returns the function that disarms it. */
 export function armFault(name: string, fault: Fault): () => void {
   armed.set(name, fault);
   return () => armed.delete(name);

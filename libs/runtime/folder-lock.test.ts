@@ -37,7 +37,7 @@ describe('lockDataFolder', () => {
   });
 
   it.runIf(process.platform === 'linux')('L2: also while nobody has asked how it ended', async () => {
-    // A parent that never asks: what it started ends, and keeps its number.
+    // The parent never asks how its child ended, so the child ends but keeps its number.
     const parent = spawn('sh', ['-c', 'sleep 60 & echo $!; exec sleep 60'], { stdio: ['ignore', 'pipe', 'ignore'] });
     const [line] = (await once(parent.stdout, 'data')) as [Buffer];
     const pid = Number(line.toString());

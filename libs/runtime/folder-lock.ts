@@ -1,10 +1,11 @@
 /**
  * One server per data folder.
  *
- * L1. Taking the lock is one atomic link; of two that start at once, one gets it.
- * L2. A lock binds as long as its process lives. A killed one leaves a lock that the next start sees through, even when
- *     the number of the process was given to another: the moment of its start is part of the lock; and even while
- *     nobody has asked yet how it ended, as in a container whose first process does not.
+ * L1. Taking the lock is one atomic link: of two starts at once, one gets it.
+ * L2. A lock is valid while its process lives. The next start recognises the lock of a killed process, even when
+ *     another process got its number, because the lock contains the start time of its process. It also recognises a
+ *     process that has ended but keeps its number because its parent has not asked how it ended, as in a container
+ *     whose first process never does.
  */
 import { readFileSync } from 'node:fs';
 import { link, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
@@ -17,14 +18,14 @@ const holderSchema = z.object({ pid: z.number().int().positive(), started: z.str
 type Holder = z.infer<typeof holderSchema>;
 
 export interface Lock {
-  /** Tells who finds the folder taken where to look. */
+  /** Records the server's address, for the error of a start that finds the folder locked. */
   announce(url: string): Promise<void>;
   release(): Promise<void>;
 }
 
 const codeOf = (error: unknown): string => (error instanceof Error && 'code' in error ? String(error.code) : '');
 
-/** @throws AnnealError Conflict that names who holds it. */
+/** @throws AnnealError Conflict that names the holder. */
 export async function lockDataFolder(parameters: { folder: string }): Promise<Lock> {
   const { folder } = parameters;
   await mkdir(folder, { recursive: true, mode: 0o700 });
@@ -62,7 +63,7 @@ export async function lockDataFolder(parameters: { folder: string }): Promise<Lo
   }
 }
 
-/** Removes the lock that was judged stale, and only that one: another start may just have replaced it. */
+/** Removes only the lock that was judged stale, because another start may just have replaced it. */
 async function discard(file: string, judged: string): Promise<void> {
   const aside = `${file}.stale.${process.pid}`;
   try {
@@ -99,12 +100,14 @@ export function isRunning(pid: number): boolean {
     process.kill(pid, 0);
     return !hasEnded(pid);
   } catch (error) {
-    // There, but another user's.
+    // The process exists, but belongs to another user.
     return codeOf(error) === 'EPERM';
   }
 }
 
-/** It has ended, and keeps its number until its parent asks how. Where the system does not say, it has not. */
+/**
+ * True for a process that has ended but keeps its number until its parent asks how. False where the system cannot say.
+ */
 function hasEnded(pid: number): boolean {
   try {
     return /^[ZX]$/.test(fieldOf(readFileSync(`/proc/${pid}/stat`, 'utf8'), 3));
@@ -113,12 +116,14 @@ function hasEnded(pid: number): boolean {
   }
 }
 
-/** Tells processes of the same number apart (L2); empty where the system does not say, and then the number decides. */
+/**
+ * Distinguishes processes of the same number (L2). Empty where the system does not report it; then the number decides.
+ */
 async function startOf(pid: number): Promise<string> {
   // In ticks since boot.
   return fieldOf(await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => ''), 22);
 }
 
-/** Counted from 1. The second is the name, in brackets, and may hold anything. */
+/** Fields count from 1. The second is the name, in brackets, and may hold any text. */
 const fieldOf = (stat: string, number: number): string =>
   stat.slice(stat.lastIndexOf(')') + 2).split(' ')[number - 3] ?? '';

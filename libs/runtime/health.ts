@@ -9,16 +9,16 @@ export interface HealthServer {
   stop(): Promise<void>;
 }
 
-/** What must hold to be ready, by name. Each rejects with the reason when it does not. */
+/** Conditions for readiness, by name. Each rejects with the reason when it does not hold. */
 export type Checks = Readonly<Record<string, () => Promise<void>>>;
 
 const answerMs = 2000;
-/** A dependency that is slower than this counts as gone; one that is merely slow must not take its service away. */
+/** A slower dependency counts as unavailable. A dependency that is merely slow must not make its service unready. */
 const goneMs = 10_000;
 
 /**
- * What a check says, in bounded time. One that takes longer is asked once and not again before it has answered; until
- * then its last answer stands, for as long as the dependency may be merely slow.
+ * Runs a check in bounded time. A check that takes longer is not started again before it has answered. Until then its
+ * last answer holds, as long as the dependency may be merely slow.
  */
 function teller(check: () => Promise<void>): () => Promise<string> {
   let last = 'ok';

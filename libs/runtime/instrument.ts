@@ -1,4 +1,4 @@
-/** Measures, traces and, while the store is gone, holds back what passes through a bus, without the services knowing. */
+/** Measures, traces and, while the store is away, holds back the messages of a bus, transparently to the services. */
 import type { Bus, ConsumeOptions, Handler } from '@anneal/bus/port.ts';
 import type { Mint } from '@anneal/contracts/envelope.ts';
 import { kindOf } from '@anneal/contracts/errors.ts';
@@ -6,7 +6,7 @@ import { Counter, Histogram, type Registry } from 'prom-client';
 import type { StoreGate } from './store-gate.ts';
 import { activeTraceparent, traceHandling } from './trace.ts';
 
-/** Host queues are as many as hosts; in metrics they are two. */
+/** Every host has its own queues; in metrics they are combined into two. */
 const labelOf = (queue: string): string => queue.replace(/^host\..*\.(requests|responses)$/, 'host.*.$1');
 
 export const busMetrics = {

@@ -1,4 +1,4 @@
-/** Where the keys for secrets come from: the setting, else a file in the data folder that is made at first start. */
+/** The source of the keys for secrets: the setting, else a file in the data folder that the first start creates. */
 import { randomBytes } from 'node:crypto';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -20,7 +20,7 @@ export async function loadKeys(options: { setting: string | undefined; dataDirec
   await mkdir(options.dataDirectory, { recursive: true, mode: 0o700 });
   const file = join(options.dataDirectory, 'keys');
   try {
-    // `wx` lets one of two processes that start together win; the other reads what it wrote.
+    // With `wx`, one of two processes that start together wins; the other reads its file.
     await writeFile(file, `${randomBytes(32).toString('base64')}\n`, { flag: 'wx', mode: 0o600 });
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;

@@ -1,4 +1,4 @@
-/** Logs for operators: JSON lines, or lines for people on a terminal. Values under names of secrets are censored. */
+/** Logs for operators: JSON lines, or readable lines on a terminal. Values under names of secrets are censored. */
 import { pino, type Logger } from 'pino';
 import { PinoPretty } from 'pino-pretty';
 
@@ -7,7 +7,7 @@ const secretNames = ['password', 'token', 'secret', 'authorization', 'x-auth-tok
 export interface LogOptions {
   level: string;
   format: 'json' | 'pretty';
-  /** Where lines go; standard error by default, as standard output belongs to what a user asked for. */
+  /** The target of the lines. Default: standard error, because standard output is for the results of commands. */
   destination?: NodeJS.WritableStream;
 }
 

@@ -1,4 +1,4 @@
-/** The clock of this machine, remembered in the store: processes of one machine that follow each other agree about the time. */
+/** The clock of this machine, kept in the store, so that successive processes of one machine agree about the time. */
 import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { AnnealError } from '@anneal/contracts/errors.ts';
@@ -27,10 +27,13 @@ interface ClockDocument extends ClockRecord {
   readonly version: number;
 }
 
-/** No machine that runs this was set up before: an earlier time is a clock that was never set. */
+/** No machine that runs this was set up earlier, so an earlier time means that the clock was never set. */
 const earliest = Date.UTC(2025, 0, 1);
 
-/** @throws AnnealError Unavailable while the system clock was never set: every deadline stored then would be wrong. */
+/**
+ * @throws AnnealError Unavailable while the system clock was never set, because every deadline stored then would be
+ * wrong.
+ */
 export async function openMachineClock(options: {
   store: Pick<Store, 'collection'>;
   log: { warn(facts: object, text: string): void };
@@ -78,10 +81,10 @@ export async function openMachineClock(options: {
 
 const last = (records: Collection<ClockDocument>): Promise<ClockRecord | undefined> => records.get(hostname());
 
-/** From the origin of the process's monotonic clock to the machine's. */
+/** The offset from the process's monotonic clock to the machine's. */
 const sinceBoot = Number(process.hrtime.bigint() / 1000n) / 1000 - performance.now();
 
-/** Both clocks at one instant: read again when the process was interrupted between the two. */
+/** Reads both clocks at one instant, and again when the process was interrupted between the two. */
 function read(): Reading {
   for (let tries = 1; ; tries++) {
     const before = performance.now();
@@ -101,7 +104,7 @@ function asleep(): number {
   }
 }
 
-/** Where the machine has no boot id, every start counts as a boot of its own. */
+/** Without a boot id, every start counts as a new boot. */
 function bootId(): string {
   try {
     return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();

@@ -5,8 +5,8 @@ import type { Service } from './service.ts';
 import { explainStart } from './start-failure.ts';
 
 /**
- * Reads the environment, starts the service, and stops it at SIGTERM or SIGINT: first gently, at the second signal at once.
- * What nobody handles ends the process: a restart from durable state is safer than a limp.
+ * Reads the environment, starts the service, and stops it at SIGTERM or SIGINT: gently first, at once on a second
+ * signal. An unhandled error ends the process, because a restart from durable state is safer than to continue.
  */
 export async function runMain(service: Service): Promise<void> {
   try {
@@ -17,7 +17,7 @@ export async function runMain(service: Service): Promise<void> {
   }
 }
 
-/** Wrong settings or credentials (EX_CONFIG): a supervisor that starts it again gets the same answer. */
+/** Wrong settings or credentials (EX_CONFIG), which a restart by the supervisor cannot fix. */
 export const misconfiguredExitCode = 78;
 const isMisconfigured = (error: unknown): boolean =>
   error instanceof AnnealError && (error.code === 'InvalidRequest' || error.code === 'Unauthorized');

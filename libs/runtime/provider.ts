@@ -1,4 +1,4 @@
-/** What every provider of ours does alike: takes what is asked of resources, and announces its types at each start. */
+/** Common code of our providers: takes requests for resources, and announces the resource types at each start. */
 import { on, type Route } from '@anneal/bus/route.ts';
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import { requestsQueue } from '@anneal/contracts/queues.ts';

@@ -1,8 +1,9 @@
 /**
- * What waits, for whoever watches and scales: measured when it is asked for, and not more often than every few seconds,
- * however many ask. A broker that does not answer leaves the gauges empty rather than old.
+ * Metrics of waiting messages, for monitoring and autoscaling. They are measured on request, but at most once every few
+ * seconds, however many clients ask. A broker that does not answer leaves the gauges empty rather than old.
  *
- * One service serves them, since all would say the same; its replicas do, so rules take the greatest of each queue.
+ * One service serves them, since all would report the same. Each of its replicas does, so rules take the maximum per
+ * queue.
  */
 import type { Bus } from '@anneal/bus/port.ts';
 import { Gauge, type Registry } from 'prom-client';
@@ -29,22 +30,22 @@ export const queueMetrics = {
   },
 };
 
-/** More would be queues that nobody can look at; the first by name are told of. */
+/** Operators cannot survey more queues than this; only the first ones by name are reported. */
 const mostQueues = 500;
 const mostDeadLetters = 1000;
 const page = 100;
-/** A scrape of another replica's Prometheus soon after this one is answered with the same. */
+/** A scrape soon after another one, as by a second Prometheus, gets the same values. */
 const freshMs = 5000;
 const answerMs = 5000;
 
 type Watched = Pick<Bus, 'queues' | 'deadLetters'>;
 
-/** Gives what ends it. */
+/** Returns the function that stops it. */
 export function serveQueueMetrics(parameters: { bus: Watched; metrics: Registry; now: () => Date }): () => void {
   const { bus, metrics, now } = parameters;
   let measured = { at: -Infinity, done: Promise.resolve() };
 
-  /** All gauges are asked in one scrape: the first one to be asked fills them all. */
+  /** One scrape reads all gauges: the first gauge that is read fills them all. */
   const collect = (): Promise<void> => {
     const at = now().getTime();
     if (at - measured.at >= freshMs) {

@@ -1,16 +1,16 @@
-/** Which keys have sealed what a store holds: a start without one of them is refused, whatever machine it is on. */
+/** The keys that sealed the contents of a store. A start without one of them is refused, on any machine. */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Document, Store } from '@anneal/store/port.ts';
 import type { Secrets } from './secrets.ts';
 
-/** The id of a document is that of a key. */
+/** The id of the document is the id of the key. */
 type SealingKey = Document;
 
 /** @throws AnnealError Conflict that names the missing key and where this process looked for it. */
 export async function requireSealingKeys(parameters: {
   store: Store;
   secrets: Pick<Secrets, 'keyIds'>;
-  /** Where the keys of this process come from. */
+  /** The source of this process's keys. */
   source: string;
 }): Promise<void> {
   const { store, secrets, source } = parameters;

@@ -1,23 +1,24 @@
 /**
- * Secrets at rest and on the wire: AES-256-GCM under a key with an id. A sealed value is `{"$sealed": "1.<key id>.<bytes>"}`
- * and can stand wherever a JSON value can, so that documents, plans and messages carry it without knowing.
+ * Secrets at rest and on the wire: AES-256-GCM under a key with an id. A sealed value is `{"$sealed": "1.<key
+ * id>.<bytes>"}`. It can take the place of any JSON value, so documents, plans and messages carry it like any other.
  *
- * Sealing is deterministic (the nonce is a MAC of the content): the same secret gives the same text, so that comparing
- * two sealed properties tells whether the secret changed. The price: a reader recognises equal secrets.
+ * Sealing is deterministic (the nonce is a MAC of the content): the same secret gives the same text. So comparing two
+ * sealed properties shows whether the secret changed. The price: a reader recognises equal secrets.
  *
- * S1 A value is a seal only if one of the keys made it: the authentication tag decides, never the shape. So no template,
- *    script, host or provider can write one, and an object that merely looks like a seal is an ordinary value everywhere.
- * S2 A genuine seal that comes from outside (copied from a database) is not opened either: `fromOutside` seals it once more,
- *    unless its sender was given it.
+ * S1 A value is a seal only if one of the keys made it: the authentication tag decides, never the shape. So no
+ *    template, script, host or provider can write one, and an object that merely looks like a seal is an ordinary value
+ *    everywhere.
+ * S2 A genuine seal that comes from outside (copied from a database) is not opened either: `fromOutside` seals it once
+ *    more, unless its sender received it from us.
  */
 import { createCipheriv, createDecipheriv, createHash, createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 
 export interface Secrets {
-  /** To make the same in a worker thread. */
+  /** For creating the same secrets in a worker thread. */
   readonly keys: readonly Uint8Array[];
-  /** Names for the keys that tell nothing about them; the first one seals. */
+  /** Names of the keys that reveal nothing about them; the first key seals. */
   readonly keyIds: readonly string[];
   seal(value: Json): JsonObject;
   /** Whether the value itself is a seal that one of the keys made. */
@@ -25,13 +26,13 @@ export interface Secrets {
   /** A copy in which every sealed value is open again. A value without seals is returned as it is. */
   open<T extends Json>(value: T): T;
   /**
-   * The value as it may be stored: seals in it, which only a copy can be, are sealed and so open to themselves.
-   * Except those in `handedOut`: the sender was given them and sends them back.
+   * The value as it may be stored. A seal in it can only be a copy, so it is sealed once more and opens to itself, not
+   * to the secret. Seals in `handedOut` stay, because the sender received them and sends them back.
    */
   fromOutside<T extends Json>(value: T, handedOut?: Json): T;
   /** A copy in which every sealed value is `******`. */
   mask<T extends Json>(value: T): T;
-  /** A MAC of the text, for grants that their holder shows again. */
+  /** A MAC of the text, for grants that their holder presents later. */
   sign(text: string): string;
   /** Whether one of the keys made this MAC of the text. */
   isSigned(text: string, mac: string): boolean;
@@ -52,7 +53,7 @@ export function createSecrets(keys: readonly Uint8Array[]): Secrets {
   const [current] = ring;
   if (!current) throw new AnnealError('InvalidRequest', 'Secrets need at least one key.');
 
-  /** Undefined for whatever is not a seal of these keys. */
+  /** Undefined for any value that is not a seal of these keys. */
   const openOne = (value: JsonObject): { content: Json } | undefined => {
     const text = value[mark];
     if (typeof text !== 'string' || Object.keys(value).length !== 1) return undefined;

@@ -35,7 +35,7 @@ const log = createLog({
   }),
 });
 
-/** Answers resource-type.list and is broken when told so. */
+/** Answers resource-type.list, and is broken when the state says so. */
 const service = (state: { broken?: string; stopped?: boolean }) =>
   defineService({
     name: 'templating',

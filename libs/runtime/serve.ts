@@ -1,6 +1,6 @@
 /**
- * A process that runs one service or several: opens bus and store once, starts the services, serves their health, and
- * stops them in two stages. The services of one process share the connection, but still speak in messages only.
+ * A process that runs one or more services: opens bus and store once, starts the services, serves their health, and
+ * stops them in two stages. The services of one process share the connection, but still communicate by messages only.
  */
 import { join, resolve } from 'node:path';
 import { createMint } from '@anneal/contracts/envelope.ts';
@@ -35,22 +35,25 @@ export interface RunningServices {
   readonly healthUrl: string;
   readonly gatewayUrl: string;
   readonly dataDirectory: string;
-  /** Finishes what is in flight, then closes bus and store. Repeats wait for the first. */
+  /** Finishes the work in progress, then closes bus and store. Later calls wait for the first. */
   stop(): Promise<void>;
 }
 
 export interface ServeOptions {
   services: readonly Service[];
   environment: Environment;
-  /** Made from the settings when absent. */
+  /** Created from the settings when absent. */
   log?: Logger;
-  /** The caller holds the lock of the data folder already. */
+  /** True when the caller already holds the lock of the data folder. */
   isLocked?: boolean;
-  /** Ends the wait for a database or a broker that is not there yet. */
+  /** Ends the wait for a database or a broker that is not available yet. */
   signal?: AbortSignal;
 }
 
-/** @throws AnnealError InvalidRequest naming every wrong setting. Whatever was started before a failure is stopped. */
+/**
+ * @throws AnnealError InvalidRequest that names every wrong setting. A failure stops everything that was started before
+ * it.
+ */
 export async function startServices(options: ServeOptions): Promise<RunningServices> {
   const { services, environment, log: givenLog, isLocked = false, signal } = options;
   refuseUnknownNames(services, environment);
@@ -183,7 +186,7 @@ export async function startServices(options: ServeOptions): Promise<RunningServi
   }
 }
 
-/** A name under another service's prefix is that service's business: processes often share one environment file. */
+/** Names under another service's prefix are ignored, because processes often share one environment file. */
 function refuseUnknownNames(services: readonly Service[], environment: Environment): void {
   const known = [
     ...Object.values(sharedSettings),

@@ -1,4 +1,4 @@
-/** What a service is, and what it is given when it starts. */
+/** A service, and the context that it gets when it starts. */
 import type { Bus } from '@anneal/bus/port.ts';
 import type { Mint } from '@anneal/contracts/envelope.ts';
 import type { ServiceName } from '@anneal/contracts/queues.ts';
@@ -19,25 +19,25 @@ export interface ServiceContext {
   readonly newId: () => string;
   readonly now: () => Date;
   readonly secrets: Secrets;
-  /** Where hosts and clients reach the gateway. */
+  /** The address of the gateway for hosts and clients. */
   readonly gatewayUrl: string;
-  /** What the catalog calls this place. */
+  /** The region's name in the catalog. */
   readonly region: string;
-  /** Aborted when the process is told to stop. */
+  /** Aborted when the process has to stop. */
   readonly stopping: AbortSignal;
 }
 
 export interface RunningService {
-  /** Finishes what is in flight and gives the rest back. Called once. */
+  /** Finishes the work in progress and gives the rest back. Called once. */
   stop(): Promise<void>;
-  /** Rejects, saying why, while the service cannot do its work, besides bus and store, which the runtime checks. */
+  /** Rejects with the reason while the service cannot work. The runtime itself checks bus and store. */
   check?(): Promise<void>;
 }
 
 export interface Service<D extends SettingDefinitions = SettingDefinitions> {
   readonly name: ServiceName;
   readonly settings: D;
-  /** Resolves when the service takes work. */
+  /** Resolves when the service accepts work. */
   start(context: ServiceContext, settings: SettingsOf<D>): Promise<RunningService>;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Settings come from the environment. Each has its schema, default, meaning and cost in one place; the reference page is
- * made from these definitions, and an unknown `ANNEAL_*` name is refused with the nearest known one.
+ * Settings come from the environment. One definition holds schema, default, meaning and cost of a setting. The
+ * reference page is generated from the definitions. An unknown `ANNEAL_*` name is refused with the nearest known one.
  */
 import { AnnealError, type Mistake } from '@anneal/contracts/errors.ts';
 import type { z } from 'zod';
@@ -9,11 +9,11 @@ import { nearestOf } from './nearest.ts';
 export interface SettingDefinition<S extends z.ZodType = z.ZodType> {
   /** `ANNEAL_…` */
   readonly env: string;
-  /** Takes the text of the variable, or undefined where it is not set; holds the default. */
+  /** Reads the text of the variable, or undefined where it is not set; includes the default. */
   readonly schema: S;
-  /** What it does, in a sentence. */
+  /** Its effect, in a sentence. */
   readonly meaning: string;
-  /** What more or less of it costs. */
+  /** The cost of a higher or lower value. */
   readonly cost?: string;
   readonly secret?: boolean;
 }
@@ -27,7 +27,7 @@ export function defineSettings<D extends SettingDefinitions>(definitions: D): D 
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** @throws AnnealError InvalidRequest that names every mistake, a line each. An empty variable counts as not set. */
+/** @throws AnnealError InvalidRequest that names every mistake, one line each. An empty variable counts as not set. */
 export function readSettings<D extends SettingDefinitions>(definitions: D, environment: Environment): SettingsOf<D> {
   const values: Record<string, unknown> = {};
   const mistakes: Mistake[] = [];

@@ -1,4 +1,4 @@
-/** The settings that every process has, whichever services it runs. */
+/** The settings of every process, whichever services it runs. */
 import { z } from 'zod';
 import { defineSettings } from './settings.ts';
 

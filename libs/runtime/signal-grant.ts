@@ -1,7 +1,7 @@
 /**
- * A grant to signal one resource, and nothing else: what a wait condition handle, a scaling policy or a deployment hands to
- * whoever shall call. It is signed, not stored: whoever has the keys of the deployment can tell that it was given. It stands
- * for one incarnation of the resource; a replacement has another.
+ * A grant to signal one resource, and nothing else. A wait condition handle, a scaling policy or a deployment gives it
+ * to its callers. It is signed, not stored: every process with the keys can verify it. It is valid for one incarnation
+ * of the resource; a replacement has another.
  */
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import type { ResourceRequest } from '@anneal/contracts/resource.ts';
@@ -17,7 +17,7 @@ const grantSchema = z.object({
 });
 export type SignalGrant = z.infer<typeof grantSchema>;
 
-/** For the resource that a request to its provider is about. */
+/** The grant for the resource of a request to its provider. */
 export const grantOf = ({ data, project = '' }: Envelope<ResourceRequest>): SignalGrant => ({
   project,
   stack_id: data.stack.id,
@@ -34,7 +34,7 @@ export function signalToken(secrets: Secrets, grant: SignalGrant): string {
   return `${prefix}.${body}.${secrets.sign(body)}`;
 }
 
-/** Undefined: this is no grant of ours. */
+/** Undefined when the text is not a grant of ours. */
 export function readSignalToken(secrets: Secrets, text: string): SignalGrant | undefined {
   const [kind, body, mac, ...rest] = text.split('.');
   if (kind !== prefix || body === undefined || mac === undefined || rest.length > 0) return undefined;
@@ -42,13 +42,13 @@ export function readSignalToken(secrets: Secrets, text: string): SignalGrant | u
   return grantSchema.parse(JSON.parse(Buffer.from(body, 'base64url').toString()));
 }
 
-/** Where a resource is signalled through the API of stacks, with a token. */
+/** The address for signals to a resource through the API of stacks, with a token. */
 export function signalEndpoint(gatewayUrl: string, grant: SignalGrant): string {
   const path = [grant.project, 'stacks', grant.stack_name, grant.stack_id, 'resources', grant.resource_name, 'signal'];
   return `${gatewayUrl}/orchestration/v1/${path.map(encodeURIComponent).join('/')}`;
 }
 
-/** Where it is signalled by whoever has the address: POST to `signal`, PUT to `waitcondition`. */
+/** An address that allows any holder to signal the resource: POST to `signal`, PUT to `waitcondition`. */
 export function signedSignalUrl(
   gatewayUrl: string,
   parameters: { secrets: Secrets; grant: SignalGrant; as: 'signal' | 'waitcondition' },
@@ -58,7 +58,7 @@ export function signedSignalUrl(
   return `${gatewayUrl}/cfn/v1/${as}/${encodeURIComponent(arn)}?Signature=${signalToken(secrets, grant)}`;
 }
 
-/** The grant that an address of `signedSignalUrl` carries. */
+/** The grant in an address of `signedSignalUrl`. */
 export function grantOfUrl(secrets: Secrets, url: string): SignalGrant | undefined {
   const token = URL.parse(url)?.searchParams.get('Signature');
   return token == null ? undefined : readSignalToken(secrets, token);

@@ -1,6 +1,6 @@
 /**
- * What an operator reads when a start fails: one line with the remedy. A full disk, a folder that cannot be written or a
- * damaged file is no defect of the program and needs no stack.
+ * The operator's message for a failed start: one line with the remedy. A full disk, a folder that cannot be written or
+ * a damaged file is no defect of the program and needs no stack trace.
  */
 import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -65,7 +65,7 @@ const sqlite: Readonly<Record<number, string>> = {
   26: 'damaged',
 };
 
-/** The error as its reader needs it; errors that are not the system's come back as they are. `path` when the error names none. */
+/** Explains a system error to the operator; other errors come back unchanged. `path` is for errors that name none. */
 export function startFailure(error: unknown, path: string): unknown {
   const found = systemErrorIn(error);
   if (!found) return error;
@@ -80,7 +80,7 @@ export function startFailure(error: unknown, path: string): unknown {
   });
 }
 
-/** What a process prints that could not start. The stack follows only where the fault is the program's. */
+/** The text that a process prints when it cannot start. The stack trace follows only for a defect of the program. */
 export function explainStart(error: unknown): string {
   const failure = toFailure(error);
   const given = failure.details?.['remedy'];
@@ -96,7 +96,7 @@ interface SystemError {
   readonly message: string;
 }
 
-/** In the error or what caused it. */
+/** Searches the error and its causes. */
 function systemErrorIn(error: unknown): SystemError | undefined {
   for (let at = error, depth = 0; at instanceof Error && depth < 8; at = at.cause, depth += 1) {
     const { message } = at;
@@ -117,7 +117,7 @@ function systemErrorIn(error: unknown): SystemError | undefined {
 const fileNamedIn = (error: unknown): string | undefined =>
   error instanceof Error ? /^The (?:store|bus) (.+?) cannot be /.exec(error.message)?.[1] : undefined;
 
-/** Systems and SQLite answer some of these with a code that says less than the path itself does. */
+/** Replaces a code of the system or SQLite by a more precise one that the path itself shows. */
 function sharpened(code: string, path: string): string {
   if (code !== 'ENOENT' && code !== 'EACCES' && code !== 'EROFS' && code !== 'ENOTDIR') return code;
   if (existsSync(path) && statSync(path).isDirectory() && code === 'EACCES' && /\.(?:db|json)$|\/keys$/.test(path))

@@ -1,9 +1,9 @@
 /**
- * While the store cannot be used, no work is taken: a handler would only fail, and after some minutes of that messages
- * would be dead letters that nothing is wrong with.
+ * Takes no work while the store cannot be used. A handler would only fail, and after some minutes healthy messages
+ * would become dead letters.
  *
- * G1 A handler that fails because the store is gone has not used up an attempt: it runs again when the store is back.
- * G2 What is in hand meanwhile stays in hand, as many as a consumer may hold, and goes back when the consumer stops.
+ * G1 A handler that fails because the store is away has not used an attempt: it runs again when the store is back.
+ * G2 Meanwhile a consumer keeps its messages, up to its limit, and gives them back when it stops.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { AnnealError, toFailure } from '@anneal/contracts/errors.ts';
@@ -11,11 +11,11 @@ import type { Handler } from '@anneal/bus/port.ts';
 import type { Blobs, Store } from '@anneal/store/port.ts';
 
 export interface StoreGate {
-  /** The handler, held back while the store is gone. */
+  /** The handler, held back while the store is away. */
   guard(handler: Handler): Handler;
-  /** The same for what is read to deliver a message at all. */
+  /** The same for blobs that are read to deliver a message at all. */
   readonly blobs: Blobs;
-  /** Nobody waits for the store any longer. */
+  /** Ends all waits for the store. */
   close(): void;
 }
 
@@ -27,7 +27,7 @@ export function createStoreGate(options: {
 }): StoreGate {
   const { store, log } = options;
   const closing = new AbortController();
-  /** Set while the store is gone; resolves when it is back. */
+  /** Set while the store is away; resolves when it is back. */
   let gone: Promise<void> | undefined;
   let asking: Promise<unknown> | undefined;
 
@@ -43,7 +43,7 @@ export function createStoreGate(options: {
         await store.check();
         break;
       } catch {
-        // It is looked at again.
+        // The loop checks again.
       }
     }
     gone = undefined;
@@ -61,10 +61,10 @@ export function createStoreGate(options: {
     }
   };
 
-  /** Whether the error may be the store's, and the store says so when it is asked. */
+  /** True when the error may come from the store and a check confirms that it is away. */
   const isGone = async (thrown: unknown): Promise<boolean> => {
     if (!(thrown instanceof AnnealError) || thrown.kind !== 'retry' || closing.signal.aborted) return false;
-    // Many handlers fail at the same time; one question answers them all.
+    // Many handlers fail at the same time; one check serves them all.
     asking ??= askStore();
     await asking;
     return gone !== undefined;

@@ -1,4 +1,4 @@
-/** The worker of the pool's test: does as it is asked. */
+/** The worker of the pool's test: runs the requested function. */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { serveJobs } from './worker-thread.ts';
 

@@ -1,4 +1,4 @@
-/** A context for tests of a service: the real embedded bus and store in a folder of their own. */
+/** A context for tests of a service: the real embedded bus and store in a separate folder. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -17,7 +17,7 @@ import type { ServiceContext } from './service.ts';
 
 export interface TestContext extends ServiceContext {
   readonly directory: string;
-  /** Closes what this context opened and removes its folder. */
+  /** Closes everything that this context opened and removes its folder. */
   dispose(): Promise<void>;
 }
 
@@ -26,7 +26,7 @@ export interface TestContextOptions {
   /** Shared with another context; then this one does not close them. */
   bus?: Bus;
   store?: Store;
-  /** Keeps the files of an earlier context, to test what a restart finds. */
+  /** Keeps the files of an earlier context, to test a restart. */
   directory?: string;
   gatewayUrl?: string;
   logLevel?: string;
@@ -66,8 +66,8 @@ export async function createTestContext(options: TestContextOptions): Promise<Te
 }
 
 /**
- * Waits until `read` gives something other than undefined. Tests wait for facts, never for time: the deadline is only
- * for the failure, which prints what was there last.
+ * Waits until `read` returns a value. Tests wait for facts, never for time: the deadline only serves the failure, which
+ * prints the last state seen.
  */
 export async function eventually<T>(
   read: () => Promise<T | undefined> | T | undefined,

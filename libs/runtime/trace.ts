@@ -1,13 +1,13 @@
 /**
- * Traces across services by W3C trace context in the envelope. Without an OTLP endpoint nothing of the SDK is loaded and
- * OpenTelemetry's API is a no-op. The names of OpenTelemetry's messaging conventions stand in this file alone, since they
- * are still marked as in development.
+ * Traces across services by W3C trace context in the envelope. Without an OTLP endpoint the SDK is not loaded and
+ * OpenTelemetry's API does nothing. Only this file has names of OpenTelemetry's messaging conventions, because they are
+ * still marked as in development.
  */
 import { context, propagation, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import { toFailure } from '@anneal/contracts/errors.ts';
 
-/** Starts exporting; gives the function that flushes and stops. */
+/** Starts exporting; returns the function that flushes and stops. */
 export async function startTracing(options: { endpoint: string; service: string }): Promise<() => Promise<void>> {
   const [{ NodeTracerProvider, BatchSpanProcessor }, { OTLPTraceExporter }, { resourceFromAttributes }] =
     await Promise.all([
@@ -23,7 +23,7 @@ export async function startTracing(options: { endpoint: string; service: string 
   return () => provider.shutdown();
 }
 
-/** The trace context of the work that runs now; undefined when nothing is traced. */
+/** The trace context of the current work; undefined when it is not traced. */
 export function activeTraceparent(): string | undefined {
   const carrier: Record<string, string> = {};
   propagation.inject(context.active(), carrier);

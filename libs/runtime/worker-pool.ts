@@ -3,7 +3,7 @@
  *
  * P1 A worker runs one job at a time, so that ending the worker loses that job and no other.
  * P2 Lanes (one per project) take turns, and each lane has a bounded queue: a flood in one lane delays no other.
- * P3 Every job ends: with its answer, at its time limit, at its memory limit, or when its asker has gone.
+ * P3 Every job ends: with its answer, at its time limit, at its memory limit, or when its requester is gone.
  * P4 Workers start with the first job that needs them and stop when they are idle.
  */
 import { Worker } from 'node:worker_threads';
@@ -13,16 +13,16 @@ import type { FromWorker, ToWorker } from './worker-thread.ts';
 export interface PoolOptions {
   /** The file that the workers run; it calls `serveJobs`. */
   readonly entry: URL;
-  /** What each worker gets at its start. */
+  /** Data that each worker gets at its start. */
   readonly data: unknown;
   readonly workers: number;
-  /** Of the heap of one worker, in MiB. */
+  /** The heap of one worker, in MiB. */
   readonly memory: Limit;
-  /** Of one job. */
+  /** The time of one job. */
   readonly seconds: Limit;
   /** Jobs that may wait in one lane. */
   readonly waiting: Limit;
-  /** Answers what a job asks of this thread, such as reading a blob. */
+  /** Answers a job's request to this thread, such as reading a blob. */
   readonly serve: (request: unknown) => Promise<unknown>;
 }
 
@@ -35,16 +35,16 @@ export interface Limit {
 export interface Job {
   /** Jobs of one lane run in order; lanes take turns. */
   readonly lane: string;
-  /** What it is, for the refusal: `compiling the template`. */
+  /** Names the job in a refusal: `compiling the template`. */
   readonly what: string;
-  /** Anything that can be cloned. */
+  /** Any value that can be cloned. */
   readonly task: unknown;
-  /** Aborted when nobody waits for the answer any more. */
+  /** Aborted when the requester no longer waits for the answer. */
   readonly signal?: AbortSignal;
 }
 
 export interface WorkerPool {
-  /** @throws AnnealError TooLarge over a limit, LimitReached when the lane is full, or what the job threw. */
+  /** @throws AnnealError TooLarge over a limit, LimitReached when the lane is full, or the error of the job. */
   run(job: Job): Promise<unknown>;
   close(): Promise<void>;
 }
@@ -185,7 +185,7 @@ class Member {
       );
       this.#send({ kind: 'job', task: job.task });
     };
-    // The time that a worker takes to start is not the job's.
+    // The start of a worker does not count towards the job's time.
     if (this.#isReady) begin();
     else this.#begin = begin;
   }

@@ -1,4 +1,6 @@
-/** The worker's side of a pool: takes jobs one by one, and asks the service's thread for what only that has. */
+/**
+ * The worker's side of a pool: takes jobs one by one, and asks the service's thread for data that only that thread has.
+ */
 import { parentPort } from 'node:worker_threads';
 import { AnnealError, type Failure, fromFailure, toFailure } from '@anneal/contracts/errors.ts';
 
