@@ -1,7 +1,7 @@
 /**
  * Stores events in runs: one document holds several events.
  *
- * E1 An event is in one run, and its number is its place there: the first of a run has the number `first`.
+ * E1 Each event is in one run. Events are numbered by place: the first event of a run has the number `first`.
  * E2 A run never changes, and depends only on its record. Written again after a crash, it is the same run with the same
  *    ids.
  * E3 A reader finds a run by its number, and by the resource name of its events. When the events of a run are of
@@ -34,7 +34,7 @@ export interface EventShelf extends Document {
 
 export type KeptEvent = EventRecord & Pick<StackEvent, 'id' | 'stack_id' | 'stack_name' | 'sequence' | 'time'>;
 
-/** The events of one step; the number of the last is the stack's `event_sequence`. */
+/** The events of one step. The number of the last event is the stack's `event_sequence`. */
 export interface StepEvents {
   readonly stack: Pick<StackDocument, 'id' | 'name' | 'event_sequence'>;
   readonly time: string;

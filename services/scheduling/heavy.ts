@@ -51,7 +51,7 @@ export class Heavy {
     return this.#results.size === 0 ? undefined : this.#results.get(digestOf(task));
   }
 
-  /** Tries the work until none of its evaluations needs a worker. */
+  /** Repeats the work, and runs its tasks in the worker, until no evaluation needs the worker any more. */
   async trying<T>(work: () => Promise<T>): Promise<T> {
     const kept: string[] = [];
     try {

@@ -62,7 +62,7 @@ async function kept(steps: readonly (readonly EventRecord[])[]) {
 
 const names = (count: number): string[] => Array.from({ length: count }, (_, index) => `r${index}`);
 
-/** Small steps, steps of one resource, and steps of many. */
+/** Small steps, steps of one resource, and steps of many resources. */
 const mixture = [
   [event('stack', 'began')],
   names(400).flatMap((name) => [event(name, 'a'), event(name, 'b')]),

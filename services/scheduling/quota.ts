@@ -37,7 +37,7 @@ interface Usage {
   countedAt: number;
   /** Reserved, and perhaps not in the store yet. */
   pending: number;
-  /** Ever stored by this process. */
+  /** The total that this process has stored. */
   stored: number;
   counting?: Promise<void> | undefined;
 }

@@ -180,7 +180,7 @@ function otherConditions({ hook, skipped, drift, updated_at: since }: ResourceDo
   return found;
 }
 
-/** A resource of the plan that nothing was done for yet. */
+/** The view of a planned resource that no action has touched yet. */
 export function plannedView(parameters: {
   stack: StackDocument;
   planned: PlanResource;

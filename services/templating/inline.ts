@@ -42,7 +42,7 @@ export function createInline({ blobs, secrets }: Sources): (task: Task) => Promi
   };
 }
 
-/** Stops counting above the bound. */
+/** Counts the characters of a question, and stops above the limit. */
 function charactersOf(question: object): number {
   let count = 0;
   const rest: unknown[] = [question];

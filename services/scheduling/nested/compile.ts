@@ -45,7 +45,7 @@ export interface CompileChild {
   readonly cause: Envelope;
 }
 
-/** As long as the gateway waits for the compile of a whole template. */
+/** The same time as the gateway waits for the compilation of a whole template. */
 const compileTimeoutMs = 60_000;
 
 export type ChildCompiler = (parameters: CompileChild) => Promise<Compiled>;

@@ -5,7 +5,7 @@ import type { StackDocument } from '@anneal/convergence/documents.ts';
 import { type Cooldown, keptCooldown } from './cooldown.ts';
 
 export interface GroupState {
-  /** In the order of the group: by number, by age, or as the servers are written. */
+  /** The member names in the order of the group: by number, by age, or in the order of the servers property. */
   readonly names: readonly string[];
   /** Names that are never used again. */
   readonly skipped: readonly string[];

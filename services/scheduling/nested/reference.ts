@@ -5,7 +5,7 @@
  * | ------------------------------------------- | ------------------------------------------------------------ |
  * | a template                                  | its output `OS::stack_id`, else the name of its stack as ARN |
  * | AWS::CloudFormation::Stack                  | the name of its stack as ARN                                 |
- * | InstanceGroup, AutoScalingGroup of AWS      | the name of its stack, by which policies name the group      |
+ * | InstanceGroup, AutoScalingGroup of AWS      | the name of its stack; scaling policies use this name        |
  * | any other group or chain, OS::Heat::Stack   | the id of its stack                                          |
  */
 import type { Json } from '@anneal/contracts/json.ts';

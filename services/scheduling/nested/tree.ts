@@ -11,8 +11,8 @@ export interface LevelEntry {
 
 export interface Tree {
   /**
-   * Yields the stack itself, then up to `levels` levels below it. With `name`, the last level contains only resources of
-   * that name.
+   * Yields the stack itself, then up to `levels` levels below it. With `name`, the last level contains only resources
+   * of that name.
    */
   down(stack: StackDocument, levels: number, name?: string): AsyncGenerator<readonly LevelEntry[]>;
   stacks(stack: StackDocument, levels: number): Promise<StackDocument[]>;

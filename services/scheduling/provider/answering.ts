@@ -49,7 +49,7 @@ export function createAnswering({
         queue: message.replyto,
         messages: [
           mint(resourceResponse, {
-            // A repeat of the answer has the same id.
+            // Give a repeat of the response the same id.
             id: `${message.id}:${response.status}`,
             subject: response.resource_id,
             cause: message,

@@ -1,4 +1,4 @@
-/** OS::Heat::RandomString: the minima of each class are honoured, the rest is uniform over all distinct characters. */
+/** OS::Heat::RandomString: draws the minimum of each class, and the rest evenly from all distinct characters. */
 import { randomInt } from 'node:crypto';
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 

@@ -4,7 +4,7 @@
  *
  * S1 A condition is stored as waiting before it reads its handle, and a signal is stored before the provider looks for
  *    waiting conditions. So at least one of the two sees the other, whatever happens in between.
- * S2 A signal that is delivered again changes nothing (`signals.ts`).
+ * S2 A repeated delivery of a signal changes nothing (`signals.ts`).
  */
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import { jsonBytes, type Json, type JsonObject } from '@anneal/contracts/json.ts';
