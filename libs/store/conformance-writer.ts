@@ -1,4 +1,6 @@
-/** A process that writes until it is killed and names each write once it is told that it is durable. */
+/**
+ * A process that writes until it is killed, and prints the name of each write once the store confirms it as durable.
+ */
 import { openStore } from './open.ts';
 
 const [url = ''] = process.argv.slice(2);

@@ -1,4 +1,4 @@
-/** What every store must do, whoever stands behind the port. An adapter's `*.contract.ts` runs it. */
+/** The conformance of every store, whichever database is behind the port. An adapter's `*.contract.ts` runs it. */
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
@@ -9,7 +9,7 @@ import { openStore } from './open.ts';
 import { DuplicateError, type BulkOperation, type Collection, type Document, type Store } from './port.ts';
 
 export interface StoreHarness {
-  /** The URL of an empty store, which lasts until it is disposed of. */
+  /** The URL of an empty store, which exists until it is disposed of. */
   fresh(): Promise<{ url: string; dispose(): Promise<void> }>;
 }
 

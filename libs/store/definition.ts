@@ -1,4 +1,4 @@
-/** What a collection may be defined as, on every adapter. */
+/** The rules for the definition of a collection, on every adapter. */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { CollectionDefinition } from './port.ts';
 

@@ -1,4 +1,4 @@
-/** When to look again: the due times that are near, smallest first. Holds times only; what is due is read from the store. */
+/** Due times that are near, smallest first, as a hint when to look again. Only the store says which timers are due. */
 export class DueTimes {
   readonly #heap: number[] = [];
 

@@ -2,7 +2,7 @@
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Store } from './port.ts';
 
-/** An adapter is loaded only when its scheme is asked for: who runs on SQLite needs no driver of another store. */
+/** An adapter is loaded only when its scheme is used: a program on SQLite needs no driver of another store. */
 const adapters: Readonly<Record<string, (options: OpenStoreOptions) => Promise<Store>>> = {
   mongodb: async (options) => (await import('./mongodb/store.ts')).openMongoStore(options),
   'mongodb+srv': async (options) => (await import('./mongodb/store.ts')).openMongoStore(options),
@@ -11,7 +11,7 @@ const adapters: Readonly<Record<string, (options: OpenStoreOptions) => Promise<S
 
 export interface OpenStoreOptions {
   url: string;
-  /** The most connections to a database on a network; the URL's `maxPoolSize` comes first. Default 20. */
+  /** The largest number of connections to a database on a network; the URL's `maxPoolSize` overrides it. Default 20. */
   connections?: number;
 }
 

@@ -1,8 +1,8 @@
 /**
- * The store, as services see it: documents by id and by declared indexes. MongoDB and SQLite stand behind it.
+ * The store as services see it: documents by id and by declared indexes. MongoDB and SQLite implement it.
  *
  * S1 A write that has resolved is durable. Each single document is written whole or not at all; nothing spans documents.
- * S2 `replace` and `remove` with a version only act on that version: of two writers who read the same one, one loses.
+ * S2 `replace` and `remove` with a version act only on that version: of two writers who read the same one, one loses.
  * S3 Unique indexes are enforced; the second insert fails with Duplicate, naming the index.
  * S4 `find` uses a declared index or is refused: a query that would scan is a defect of the program.
  */
@@ -13,7 +13,7 @@ export interface Document {
   readonly version: number;
 }
 
-/** A document as its writer gives it. */
+/** A document as its writer passes it. */
 export type Draft<T extends Document> = Omit<T, 'version'>;
 
 export interface IndexDefinition {
@@ -23,7 +23,7 @@ export interface IndexDefinition {
 }
 
 export interface CollectionDefinition {
-  /** `<service>_<noun>`: a service owns its collections and no other reads them. */
+  /** `<service>_<noun>`: a service owns its collections, and no other service reads them. */
   readonly name: string;
   readonly indexes: readonly IndexDefinition[];
 }
@@ -43,7 +43,7 @@ export interface Query {
 }
 
 export type BulkOperation<T extends Document> =
-  /** Inserts, or replaces whatever is there. */
+  /** Inserts, or replaces the document of that id. */
   | { readonly kind: 'put'; readonly document: Draft<T> }
   | { readonly kind: 'insert'; readonly document: Draft<T> }
   | { readonly kind: 'replace'; readonly document: Draft<T>; readonly version: number }
@@ -54,7 +54,7 @@ export type BulkOutcome = 'done' | 'duplicate' | 'stale' | 'absent';
 export class DuplicateError extends Error {
   override readonly name = 'DuplicateError';
   readonly collection: string;
-  /** The fields of the unique index that refused it. */
+  /** The fields of the unique index that refused the document. */
   readonly fields: readonly string[];
 
   constructor(options: { collection: string; fields: readonly string[]; id: string }) {
@@ -71,29 +71,31 @@ export interface Collection<T extends Document> {
   getMany(ids: readonly string[]): Promise<T[]>;
   find(query: Query): Promise<T[]>;
   count(where: Query['where']): Promise<number>;
-  /** Gives the new document, or undefined when the version has moved on or the document is gone. @throws DuplicateError */
+  /**
+   * Returns the new document, or undefined when the version has changed or the document is gone. @throws DuplicateError
+   */
   replace(document: Draft<T>, version: number): Promise<T | undefined>;
-  /** True when it was there (in that version). */
+  /** True when the document existed (in that version). */
   remove(id: string, version?: number): Promise<boolean>;
-  /** Each operation by itself; the outcomes in order. Never throws for one of them. */
+  /** Runs each operation independently; returns the outcomes in order. Never throws for one of them. */
   bulk(operations: readonly BulkOperation<T>[]): Promise<BulkOutcome[]>;
 }
 
-/** Immutable contents, named by the SHA-256 of their bytes. Shared by all services. */
+/** Immutable contents, named by the SHA-256 of their bytes. All services share them. */
 export interface Blobs {
-  /** Durable on return. The same content twice is one blob. */
+  /** Durable on return. Putting the same content twice makes one blob. */
   put(content: string | Uint8Array): Promise<string>;
   get(hash: string): Promise<Uint8Array | undefined>;
   getText(hash: string): Promise<string | undefined>;
-  /** Removes those that were last put before that time (milliseconds since the epoch); gives how many. */
+  /** Removes blobs that were last put before that time (milliseconds since the epoch); returns their number. */
   remove(hashes: readonly string[], putBefore: number): Promise<number>;
 }
 
 export interface Store {
-  /** Opens a collection and makes its indexes. Repeats are harmless. */
+  /** Opens a collection and creates its indexes. Repeats are harmless. */
   collection<T extends Document>(definition: CollectionDefinition): Promise<Collection<T>>;
   readonly blobs: Blobs;
-  /** Rejects, saying why, while the store cannot be read and written. */
+  /** Rejects with the reason while the store cannot be read and written. */
   check(): Promise<void>;
   close(): Promise<void>;
 }

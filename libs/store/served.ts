@@ -1,4 +1,4 @@
-/** S4: which declared index serves a query. Shared by all adapters, so that a query refused on one is refused on all. */
+/** S4: finds the declared index that serves a query. All adapters share it, so that all refuse the same queries. */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { CollectionDefinition, Condition, IndexDefinition, Query } from './port.ts';
 
@@ -6,10 +6,11 @@ const isRange = (condition: Condition): boolean =>
   typeof condition === 'object' && condition !== null && !('in' in condition);
 
 /**
- * Every index ends in `id`, which makes equal entries come in one order and lets a reader go on after the last one seen.
- * A query over nothing is the walk over all documents by id, which asks for no more than it gets.
+ * Every index ends in `id`. So equal entries have one order, and a reader can continue after the last one seen. A query
+ * without conditions is a walk over all documents by id, which reads no more than it returns.
  *
- * @throws AnnealError Defect when a scan would be needed, naming the indexes there are.
+ *
+ * @throws AnnealError Defect when a scan would be needed, naming the existing indexes.
  */
 export function assertServed(definition: CollectionDefinition, query: Query): void {
   const ranges = Object.entries(query.where).filter(([, condition]) => isRange(condition));
@@ -34,7 +35,7 @@ function serves(parameters: {
   order: readonly string[];
 }): boolean {
   const { equal, range, order } = parameters;
-  // The id by itself finds at most one document: whatever else is asked is checked on that one.
+  // The id alone finds at most one document; all other conditions are checked on that one.
   if (equal.includes('id')) return true;
   const fields = [...parameters.index.fields.filter((field) => field !== 'id'), 'id'];
   const head = new Set(fields.slice(0, equal.length));

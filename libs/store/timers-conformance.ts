@@ -4,10 +4,10 @@ import type { StoreHarness } from './conformance.ts';
 import type { Store } from './port.ts';
 import { createTimers, type Timer, type TimerOptions, type Timers } from './timers.ts';
 
-/** Only a failure waits so long. */
+/** Only a failing test waits that long. */
 const soon = (check: () => unknown) => vi.waitFor(check, { timeout: 20_000 });
 
-/** What timers promise, on whatever store: run by the contract of each. */
+/** The guarantees of timers on any store; the contract of each store runs it. */
 export function timersConformance(name: string, harness: StoreHarness): void {
   describe(`timers on ${name}`, () => {
     let dispose: () => Promise<void>;

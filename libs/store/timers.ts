@@ -1,9 +1,10 @@
 /**
  * Durable timers on top of the store: set before a crash, fired after it.
  *
- * T1 A timer fires at least once, at or after its time; the handler's return removes it, its throw fires it again later.
- * T2 Setting a timer with an id that exists moves it. Cancelling one that fires already does not stop the handler.
- * T3 Any replica may fire any timer: it takes a lease in the document, which expires if it dies.
+ * T1 A timer fires at least once, at or after its time. When the handler returns, the timer is removed; when it throws,
+ *    the timer fires again later.
+ * T2 Setting a timer with an existing id moves it. Cancelling a timer that is firing does not stop its handler.
+ * T3 Any replica may fire any timer: it takes a lease in the document, which expires when the replica dies.
  */
 import type { Json } from '@anneal/contracts/json.ts';
 import { DueTimes } from './due-times.ts';
@@ -31,7 +32,7 @@ export interface TimerOptions {
   onError: (error: unknown, timer: Timer) => void;
   /** How long one firing may take before another replica fires it too. Default 30 s. */
   leaseMs?: number;
-  /** The longest that a timer set by another replica can be overlooked. Default 1 s. */
+  /** How long a timer set by another replica may remain unnoticed. Default 1 s. */
   pollMs?: number;
 }
 
@@ -39,7 +40,7 @@ interface TimerDocument {
   readonly id: string;
   readonly version: number;
   readonly dueAt: number;
-  /** When it may be fired: its time, or the end of the lease of whoever fires it. */
+  /** The earliest time to fire it: its due time, or the end of the lease of the replica that fires it. */
   readonly readyAt: number;
   readonly failures: number;
   readonly data: Json;
@@ -57,7 +58,7 @@ export async function createTimers(options: TimerOptions): Promise<Timers> {
 }
 
 /**
- * The store alone says what is due. In memory there are only times at which it is worth looking, so that a timer moved,
+ * Only the store decides which timers are due. Memory holds only times at which to look, so a timer that is moved,
  * cancelled or fired elsewhere needs no bookkeeping here.
  */
 class StoreTimers implements Timers {
@@ -77,7 +78,7 @@ class StoreTimers implements Timers {
     this.#options = options;
     this.#leaseMs = options.leaseMs ?? 30_000;
     this.#pollMs = options.pollMs ?? 1000;
-    // What was due while nobody ran is fired now.
+    // Timers that came due while no replica ran are fired now.
     this.#look();
   }
 
@@ -118,7 +119,7 @@ class StoreTimers implements Timers {
   #look(): void {
     if (this.#looking || this.#stopped) return;
     this.#wake = undefined;
-    // A store that cannot be read concerns no timer in particular; the next look is the retry.
+    // A failed read of the store concerns no single timer; the next look is the retry.
     this.#looking = this.#fireDue()
       .catch((error: unknown) => this.#options.onError(error, { id: '', dueAt: 0, data: null }))
       .finally(() => {
@@ -136,7 +137,7 @@ class StoreTimers implements Timers {
         orderBy: ['readyAt'],
         limit: batch + this.#firing.size,
       });
-      // One that outlives its lease here is still being fired here: a second run beside it helps nobody.
+      // A handler may outlive its lease in this process; a second run beside it would not help.
       const due = found.filter((timer) => timer.readyAt <= now && !this.#firing.has(timer.id));
       for (const { readyAt } of found) if (readyAt > now) this.#near.push(readyAt);
       if (due.length === 0) return;
@@ -144,7 +145,7 @@ class StoreTimers implements Timers {
     }
   }
 
-  /** T3: of all replicas that see a timer due, the one whose lease is written fires it. */
+  /** T3: of all replicas that see a due timer, the one that writes its lease fires it. */
   async #claim(due: readonly TimerDocument[], now: number): Promise<void> {
     const leased = due.map((timer) => ({ ...timer, readyAt: now + this.#leaseMs }));
     const outcomes = await this.#collection.bulk(
@@ -163,7 +164,7 @@ class StoreTimers implements Timers {
     const timer: Timer = { id: held.id, dueAt: held.dueAt, data: held.data };
     try {
       await this.#options.fire(timer);
-      // T2: only in the version that was fired; one that was set again meanwhile stays.
+      // T2: removes only the version that was fired; a timer that was set again meanwhile stays.
       await this.#collection.remove(held.id, held.version);
     } catch (error) {
       this.#options.onError(error, timer);
@@ -179,7 +180,7 @@ class StoreTimers implements Timers {
       this.#near.push(readyAt);
       this.#arm();
     } catch (error) {
-      // The lease runs out and it fires again: nothing is lost but time.
+      // The lease expires and the timer fires again: only time is lost.
       this.#options.onError(error, timer);
     }
   }

@@ -1,4 +1,4 @@
-/** What stands in a document at a path of an index: undefined or null where nothing does. */
+/** The value in a document at the path of an index; undefined or null when there is none. */
 export function valueAt(document: object, field: string): unknown {
   let value: unknown = document;
   for (const name of field.split('.')) {

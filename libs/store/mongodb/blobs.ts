@@ -1,4 +1,6 @@
-/** Blobs: one document, or a head that names how many pieces there are. The repeat of a writer that died uses its pieces. */
+/**
+ * Blobs: one document, or a head with the number of its pieces. A repeated put uses the pieces of a writer that died.
+ */
 import { createHash } from 'node:crypto';
 import { Binary, type Db } from 'mongodb';
 import type { Blobs } from '../port.ts';
@@ -36,7 +38,7 @@ export function blobsOn(parameters: {
       const size = bytes.length;
       await guard(async () => {
         const put_at = Date.now();
-        // Putting it again says that it is needed.
+        // A repeated put shows that the blob is needed.
         const { matchedCount } = await heads.updateOne({ _id: hash }, { $set: { put_at } });
         if (matchedCount > 0) return undefined;
         if (size <= pieceSize) {

@@ -1,10 +1,11 @@
 /**
- * The JSON of documents as MongoDB keeps it: plain up to a megabyte, compressed above, in pieces where even that does not
+ * The JSON of documents in MongoDB: plain up to a megabyte, compressed above, and in pieces where even that does not
  * fit into one document.
  *
- * L1 Pieces belong to one write. They are there before the document that names them, and go after a later write of the
- *    same document was done, or after their own was refused. A reader that comes between reads the document again.
- * L2 What a writer leaves behind that dies between the two are pieces that nobody names: space, and nothing else.
+ * L1 Pieces belong to one write. They exist before the document that names them. They are removed after a later write
+ *    of the same document succeeded, or after their own write was refused. A reader that finds them removed reads the
+ *    document again.
+ * L2 A writer that dies between the two leaves pieces that no document names. They only cost space.
  */
 import { promisify } from 'node:util';
 import { constants, gunzip, gzip } from 'node:zlib';
@@ -23,14 +24,14 @@ interface InPieces {
 }
 
 const compressFrom = 1024 * 1024;
-/** A document is held in memory as a whole by whoever reads or writes it. */
+/** Readers and writers hold a whole document in memory. */
 const largest = 64 * 1024 * 1024;
 const zip = promisify(gzip);
 const unzip = promisify(gunzip);
 
 export class Bodies {
   readonly #pieces: Pieces;
-  /** Documents that were in pieces when this process last read or wrote them. */
+  /** Documents that were in pieces at this process's last read or write. */
   readonly #known = new Map<string, InPieces>();
 
   constructor(parameters: { db: Db; patienceMs: number }) {
@@ -53,13 +54,13 @@ export class Bodies {
     return { body: '', pieces: await this.#pieces.put(write, packed) };
   }
 
-  /** @throws AnnealError Unavailable when the document was written anew meanwhile. */
+  /** @throws AnnealError Unavailable when the document was written again meanwhile. */
   async documentOf<T extends Document>(stored: Stored): Promise<T> {
     return Object.assign(JSON.parse(await this.#textOf(stored)) as T, { version: stored.version });
   }
 
   async #textOf({ _id, body, write, pieces }: Stored): Promise<string> {
-    // A put leaves the count of an earlier version standing, but no text is empty.
+    // A put keeps the count of pieces from an earlier version; an empty body shows that the count is current.
     if (body === '' && pieces !== undefined) {
       this.#known.set(_id, { write, pieces });
       const packed = await this.#pieces.get(write, pieces);
@@ -69,10 +70,10 @@ export class Bodies {
     return typeof body === 'string' ? body : (await unzip(body.value())).toString();
   }
 
-  /** L1: what the outcome of a write leaves without a document. */
+  /** L1: the pieces that have no document after a write with this result. */
   obsolete({ id, write }: Operation, { pieces }: Body, result: Result): InPieces[] {
     const own = pieces === undefined ? [] : [{ write, pieces }];
-    // It may have been done.
+    // The write may have been done.
     if ('error' in result) return [];
     if (result.outcome !== 'done') return own;
     const before = this.#known.get(id);
@@ -82,7 +83,7 @@ export class Bodies {
   }
 
   async remove(some: readonly InPieces[]): Promise<void> {
-    // L2: nothing depends on it.
+    // L2: a failure here is harmless.
     await Promise.allSettled(some.map(({ write, pieces }) => this.#pieces.remove(write, pieces)));
   }
 }

@@ -1,4 +1,4 @@
-/** A collection of the port over MongoDB's. */
+/** A collection of the port as a MongoDB collection. */
 import type { Collection as Driver, Filter } from 'mongodb';
 import {
   DuplicateError,
@@ -18,15 +18,15 @@ import { keyOf, keysOf, type Keys, type Stored, textOf } from './stored.ts';
 import { MissingPieces } from './pieces.ts';
 import type { WriteQueue } from './writes.ts';
 
-/** What all collections of one store share. */
+/** The shared parts of all collections of a store. */
 export interface Shared {
-  /** Runs an operation; what it throws becomes an AnnealError. Refuses once the store is closed. */
+  /** Runs an operation and converts its errors to AnnealError. Refuses once the store is closed. */
   guard<R>(run: () => Promise<R>): Promise<R>;
   failure(error: unknown): unknown;
   nextWrite(): string;
 }
 
-/** So many ids are asked for at once. */
+/** The largest number of ids in one query. */
 const idsAtOnce = 2000;
 
 export class MongoCollection<T extends Document> implements Collection<T> {
@@ -40,7 +40,7 @@ export class MongoCollection<T extends Document> implements Collection<T> {
   constructor(parameters: {
     driver: Driver<Stored>;
     definition: CollectionDefinition;
-    /** All paths that anyone in this process has an index on: every write must fill them. */
+    /** All indexed paths in this process, whoever declared them: every write must fill them. */
     fields: () => readonly string[];
     writes: WriteQueue;
     bodies: Bodies;
@@ -134,7 +134,7 @@ export class MongoCollection<T extends Document> implements Collection<T> {
     });
   }
 
-  /** One that was written anew between the answer and the reading of its pieces is asked for again. */
+  /** Repeats the query when a document was written again between the answer and the reading of its pieces. */
   async #documents(run: () => Promise<Stored[]>): Promise<T[]> {
     for (let attempt = 1; ; attempt += 1) {
       const found = await this.#read(run);
@@ -162,7 +162,7 @@ export class MongoCollection<T extends Document> implements Collection<T> {
     };
   }
 
-  /** MongoDB names the index; where a server does not, the documents tell which value is taken. */
+  /** MongoDB names the index. For a server that does not, the documents show which value is taken. */
   async #refusedFields({ id, keys, kind }: Operation, refusal = ''): Promise<readonly string[]> {
     const name = /index: (\S+)/.exec(refusal)?.[1];
     if (name === '_id_') return ['id'];

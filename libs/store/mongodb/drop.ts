@@ -1,4 +1,4 @@
-/** Removes the database that the URL names, with all that is in it. For tests, which each have one of their own. */
+/** Removes the database that the URL names, with all its contents. For tests, each of which has its own database. */
 import { MongoClient } from 'mongodb';
 import { optionsFor } from './url.ts';
 

@@ -1,4 +1,4 @@
-/** What the driver throws, as the rest of the system knows it. */
+/** Converts the driver's errors to those of the rest of the system. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import {
@@ -11,23 +11,23 @@ import {
 } from 'mongodb';
 
 const duplicateCode = 11_000;
-/** WriteConcernTimeout, and what a server says that steps down, stops or has lost its majority. */
+/** WriteConcernTimeout, and the codes of a server that steps down, stops or has lost its majority. */
 const passingCodes = new Set([6, 7, 64, 79, 89, 91, 100, 189, 262, 9001, 10_107, 11_600, 11_602, 13_435, 13_436]);
 const tooLargeCodes = new Set([10_334, 17_280, 17_419, 17_420]);
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
-/** A bulk write wraps whatever ended it; the wrapper says neither what it was nor whether it passes. */
+/** A bulk write wraps its original error; the wrapper shows neither its kind nor whether it passes. */
 function originOf(error: unknown): unknown {
   const inner: unknown = error instanceof MongoBulkWriteError ? error.errorResponse : undefined;
   return inner instanceof Error ? inner : error;
 }
 
-/** What the socket said, where the driver hands it on as it is. */
+/** An error of the socket, which the driver sometimes passes on unchanged. */
 const isSocketError = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' && /^E[A-Z]+$/.test(error.code);
 
-/** The text of a refusal for a taken unique value. FerretDB gives no code for some, only SQLite's words. */
+/** The text of a refusal for a taken unique value. FerretDB reports some without a code, only with SQLite's text. */
 export function duplicateIn(thrown: unknown): string | undefined {
   const error = originOf(thrown);
   if (!(error instanceof MongoServerError)) return undefined;
@@ -35,14 +35,14 @@ export function duplicateIn(thrown: unknown): string | undefined {
   return error.message.includes('UNIQUE constraint failed') ? error.message : undefined;
 }
 
-/** The refused ones of a batch; undefined when the error is about the batch as a whole. */
+/** The refused operations of a batch; undefined when the error concerns the batch as a whole. */
 export function refusedIn(error: unknown): WriteError[] | undefined {
   if (!(error instanceof MongoBulkWriteError) || error.result.getWriteConcernError()) return undefined;
   const refused = Array.isArray(error.writeErrors) ? error.writeErrors : [error.writeErrors];
   return refused.length > 0 && refused.every(({ code }) => code === duplicateCode) ? refused : undefined;
 }
 
-/** True when nobody knows whether it was done, and when it may be possible again soon. */
+/** True when the outcome is unknown, or when a retry may soon succeed. */
 export function isPassing(thrown: unknown): boolean {
   const error = originOf(thrown);
   if (error instanceof MongoNetworkError || error instanceof MongoServerSelectionError || isSocketError(error))
@@ -54,7 +54,7 @@ export function isPassing(thrown: unknown): boolean {
   return [error.code, concern].some((code) => typeof code === 'number' && passingCodes.has(code));
 }
 
-/** Repeats what may be done twice while the server is away. */
+/** Repeats an idempotent operation while the server is away. */
 export async function patiently<R>(run: () => Promise<R>, patienceMs: number): Promise<R> {
   const deadline = performance.now() + patienceMs;
   for (;;) {
@@ -67,7 +67,7 @@ export async function patiently<R>(run: () => Promise<R>, patienceMs: number): P
   }
 }
 
-/** AuthenticationFailed, as MongoDB and as its service says it. */
+/** AuthenticationFailed, in the codes of MongoDB and of its hosted service. */
 export const isRefusedLogin = (error: unknown): error is MongoServerError =>
   error instanceof MongoServerError && (error.code === 18 || error.code === 8000);
 

@@ -1,11 +1,11 @@
 /**
- * The indexes of a collection, made and removed by whoever opens it, also by many processes at once.
+ * The indexes of a collection. Every process that opens the collection creates and removes them, also at the same time.
  *
- * I1 The record of a collection in `anneal_schema` names the paths whose values stand in all its documents. Before a
- *    path gets an index, the values are filled into the documents that were written without it, then it is recorded.
- * I2 Every step may be done twice and by two at once: filling acts on the version it read, the record is replaced only in
- *    the version it was read in, making an index that exists does nothing.
- * I3 A collection whose layout is newer than this program is refused instead of misread.
+ * I1 The record of a collection in `anneal_schema` names the paths whose values are in all its documents. Before a path
+ *    gets an index, its values are filled into the documents that were written without it; then the path is recorded.
+ * I2 Every step may be done twice, and by two processes at once. Filling names the version that it read, the record is
+ *    replaced only in the version that was read, and creating an existing index does nothing.
+ * I3 A collection with a newer layout than this program knows is refused instead of misread.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { AnnealError } from '@anneal/contracts/errors.ts';
@@ -15,7 +15,7 @@ import { duplicateIn } from './failure.ts';
 import type { Bodies } from './bodies.ts';
 import { keyOf, keysOf, type Stored } from './stored.ts';
 
-/** How documents lie in the collections. It grows when an older program could not read them. */
+/** The layout of documents in the collections. It grows when an older program cannot read them. */
 const layout = 1;
 
 interface Schema {
@@ -49,7 +49,7 @@ export async function makeIndexes(parameters: {
 const indexName = ({ fields, unique }: IndexDefinition): string => `${unique ? 'u' : 'i'}:${fields.join(',')}`;
 
 async function presentIndexes(driver: Driver<Stored>): Promise<string[]> {
-  // 26: the collection is not there yet.
+  // 26: the collection does not exist yet.
   const indexes = (await forgiving(() => driver.listIndexes().toArray(), [26])) ?? [];
   return indexes.map((index) => String(index['name'])).filter((each) => /^[iu]:/.test(each));
 }
@@ -69,7 +69,7 @@ async function makeIndex(driver: Driver<Stored>, name: string, index: IndexDefin
           { cause: error },
         );
       }
-      // Some servers refuse one of two that make the same index at once: the next look finds it made.
+      // Some servers refuse one of two processes that create the same index at once: the next look finds the index.
       if (attempt === 5 || !(error instanceof MongoServerError)) throw error;
       await pause(50 * attempt);
       if ((await presentIndexes(driver)).includes(name)) return;
@@ -106,7 +106,7 @@ async function fillFields(
   }
 }
 
-/** I2: a document that changes meanwhile is looked at again. */
+/** I2: a document that changes meanwhile is read again. */
 async function fill(driver: Driver<Stored>, bodies: Bodies, fields: readonly string[]): Promise<void> {
   const lacking = { $or: fields.map((field) => ({ [keyOf(field)]: { $exists: false } })) };
   for (;;) {

@@ -1,7 +1,7 @@
 import type { BulkOutcome } from '../port.ts';
 import type { Keys } from './stored.ts';
 
-/** A write as the queue holds it: made into text when it was asked for. */
+/** A write in the queue. It was converted to text when it was requested. */
 export interface Operation {
   readonly kind: 'put' | 'insert' | 'replace' | 'remove';
   readonly id: string;
@@ -9,9 +9,9 @@ export interface Operation {
   readonly version: number | undefined;
   readonly text: string;
   readonly keys: Keys;
-  /** Names this write in the document that it makes. */
+  /** Names this write in the document that it creates. */
   readonly write: string;
 }
 
-/** `refusal` is the server's text for a duplicate, when it gave one. */
+/** `refusal` is the server's text for a duplicate, when it sent one. */
 export type Result = { readonly outcome: BulkOutcome; readonly refusal?: string } | { readonly error: unknown };

@@ -1,7 +1,7 @@
 /**
- * What does not fit into one document of MongoDB, 16 MiB, lies beside it in pieces. They are written before the document
- * that names them, so that one that can be read is whole; they never change, their name says whose they are. Pieces
- * without a document are what a writer left behind that died.
+ * Content that does not fit into one MongoDB document (16 MiB) is stored beside it in pieces. The pieces are written
+ * before the document that names them, so a readable document is complete. They never change, and their name shows
+ * their owner. A writer that died may leave pieces without a document.
  */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { Binary, type Collection as Driver, type Db, MongoServerError } from 'mongodb';
@@ -23,7 +23,7 @@ export class Pieces {
     this.#patienceMs = parameters.patienceMs;
   }
 
-  /** Gives how many there are. */
+  /** Returns the number of pieces. */
   async put(name: string, bytes: Uint8Array): Promise<number> {
     const count = Math.ceil(bytes.length / pieceSize);
     for (let index = 0; index < count; index += 1) {
@@ -33,7 +33,7 @@ export class Pieces {
     return count;
   }
 
-  /** Undefined when one is not there. */
+  /** Undefined when a piece is missing. */
   async get(name: string, count: number): Promise<Uint8Array | undefined> {
     const parts: Uint8Array[] = [];
     for (let index = 0; index < count; index += 1) {
@@ -51,7 +51,7 @@ export class Pieces {
 
 const idOf = (name: string, index: number): string => `${name}/${index}`;
 
-/** What has this name already has this content. */
+/** Inserts once: an existing document of this name already has this content. */
 export async function once(insert: () => Promise<unknown>, patienceMs: number): Promise<void> {
   try {
     await patiently(insert, patienceMs);

@@ -1,9 +1,9 @@
 /**
- * In which steps a series of operations is sent, so that the outcome is the one of the order in which they were asked.
+ * Divides a series of operations into steps, with the same outcome as if they were done in the requested order.
  *
  * P1 Two operations on one id are never in one step.
- * P2 What one call asks for happens in its order: a step holds neighbours of one kind only.
- * P3 Inserts keep their order within a step, over all calls: events are written in the order of their making.
+ * P2 The operations of one call happen in its order: a step holds neighbours of one kind only.
+ * P3 Inserts keep their order within a step, over all calls, so that events are written in the order of their creation.
  * P4 Where a unique index ties documents together, P2 holds for all calls as if they were one.
  */
 import type { Operation } from './operation.ts';

@@ -15,15 +15,15 @@ export function filterOf(where: Query['where']): Filter {
   return also.length === 0 ? filter : { ...filter, $and: also };
 }
 
-/** Equal entries come by id, so that every answer has one order and a page can end anywhere. */
+/** Equal entries are ordered by id, so that every answer has one order and a page can end at any entry. */
 export function sortOf({ orderBy = [], descending }: Query): Record<string, 1 | -1> {
   const direction = descending ? -1 : 1;
   return Object.fromEntries([...new Set([...orderBy, 'id'])].map((field) => [keyOf(field), direction]));
 }
 
 /**
- * MongoDB's ranges hold values of the type of their bounds only, as the port wants it. Null is the exception where pages
- * go on after the documents without a value: it stands below everything, and above it is everything else.
+ * MongoDB's ranges hold only values of the type of their bounds, as the port requires. Null is the exception, for pages
+ * that continue after the documents without a value: null sorts below everything, so every other value is above it.
  */
 function conditionOf(key: string, condition: Condition): Filter {
   if (typeof condition !== 'object' || condition === null) return { [key]: indexed(condition) };

@@ -1,11 +1,12 @@
 /**
- * One step of writes, sent in as few commands as can be, with the exact outcome of each.
+ * One step of writes, sent in as few commands as possible, with the exact outcome of each.
  *
- * W1 A command that tells of every operation is believed. One that tells less (a count that is short, an answer that was
- *    lost) is followed by a look at the documents: each names the write that made it, so a writer knows its own.
- * W2 What the look shows as not done is sent again, until the deadline; then its writers hear Unavailable.
- * W3 A write that another writer has overwritten before the look counts as stale: its writer reads again, which it must
- *    be able to do anyway, since it may die between the write and the answer.
+ * W1 The answer to a command is final when it reports on every operation. When it reports less (a count that is short,
+ *    a lost answer), a look at the documents follows: each names the write that made it, so a writer recognises its
+ *    own.
+ * W2 Operations that the look shows as not done are sent again, until the deadline; then their writers get Unavailable.
+ * W3 A write that another writer has overwritten before the look counts as stale: its writer reads again. It must be
+ *    able to do so anyway, because it may die between the write and the answer.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { AnyBulkWriteOperation, Collection as Driver } from 'mongodb';
@@ -18,12 +19,12 @@ import type { Stored } from './stored.ts';
 
 type Report = (operation: Operation, result: Result) => void;
 type Some = readonly Operation[];
-/** Reports what it knows; gives back what is left to look at. */
+/** Reports known outcomes; returns the operations to look at. */
 type Send = (some: Some) => Promise<Some>;
 
-/** Up to so many removals are a command each: of several in one, MongoDB tells only how many there were. */
+/** Up to this number, each removal is a command, because for several in one MongoDB reports only their count. */
 const fewRemovals = 4;
-/** So many ids are named in a command. */
+/** The largest number of ids in a command. */
 const idsAtOnce = 2000;
 
 const done: Result = { outcome: 'done' };
@@ -33,7 +34,7 @@ export async function runStep(parameters: {
   driver: Driver<Stored>;
   bodies: Bodies;
   operations: Some;
-  /** How long it is tried again. */
+  /** How long to retry. */
   patienceMs: number;
   report: Report;
 }): Promise<void> {
@@ -86,7 +87,7 @@ class Step {
   async run(operations: Some, send: Send): Promise<void> {
     let waiting = operations;
     let unknown = nothing;
-    // After a command that told too little, one operation a command: that answer is exact.
+    // After a command that reported too little, one operation per command, because that answer is exact.
     let singly = false;
     while (waiting.length > 0 || unknown.length > 0) {
       try {
@@ -134,7 +135,7 @@ class Step {
       const refusal = refusedIn(error)?.[0]?.errmsg ?? duplicateIn(error);
       if (refusal === undefined) throw error;
       if (some.length > 1 || !only) return some;
-      // Of two that put one new id at once, the later replaces: the id is no reason to refuse it.
+      // When two puts create one id at once, the later one replaces: a taken id is no reason to refuse it.
       if (only.kind === 'put' && refusal.includes('index: _id_')) return some;
       this.#report(only, { outcome: 'duplicate', refusal });
       return nothing;
@@ -154,8 +155,8 @@ class Step {
   }
 
   /**
-   * Looks first, since the answer does not tell which were there. One that goes between the look and the command is no
-   * longer there, which is what was wanted; that it was another who removed it is not known (W3).
+   * Looks first, because the answer does not show which documents existed. A document that disappears between the look
+   * and the command is removed, as intended. It is not known whether another writer removed it (W3).
    */
   async removeMany(some: Some): Promise<Some> {
     const byId = await this.#find(some);
@@ -179,7 +180,7 @@ class Step {
     return removed < there.length ? there : this.#done(there);
   }
 
-  /** W1: reports what the documents tell; gives back what has not been done. */
+  /** W1: reports the outcomes that the documents show; returns the operations that were not done. */
   async #look(some: Some): Promise<Operation[]> {
     const byId = await this.#find(some);
     return some.filter((operation) => {
@@ -237,7 +238,7 @@ class Step {
 
 type Seen = Pick<Stored, '_id' | 'version' | 'write'>;
 
-/** The outcome of an operation as its document shows it; undefined when it has not been done and still can be. */
+/** The outcome of an operation as its document shows it; undefined when it was not done and still can be. */
 function seen({ kind, version, write }: Operation, found: Seen | undefined): BulkOutcome | undefined {
   if (kind !== 'remove' && found?.write === write) return 'done';
   switch (kind) {
@@ -249,7 +250,7 @@ function seen({ kind, version, write }: Operation, found: Seen | undefined): Bul
       if (!found) return 'absent';
       return found.version === version ? undefined : 'stale';
     case 'remove':
-      // Gone since it was asked for, by this writer or by another: there is nothing left to tell them apart.
+      // Removed since the request, by this writer or another: the two cannot be distinguished.
       if (!found) return 'done';
       return version === undefined || found.version === version ? undefined : 'stale';
   }

@@ -18,7 +18,7 @@ import type { Stored } from './stored.ts';
 import { optionsFor, placeOf } from './url.ts';
 import { WriteQueue } from './writes.ts';
 
-/** What one process knows of a collection: a second caller with other indexes must not drop those of the first. */
+/** A collection as this process knows it: a second caller with other indexes must not drop those of the first. */
 interface Known {
   readonly indexes: Map<string, IndexDefinition>;
   readonly writes: WriteQueue;
@@ -27,7 +27,7 @@ interface Known {
   ready: Promise<void>;
 }
 
-/** Servers that refuse every connection for this long are not there. */
+/** A server that refuses every connection for this long counts as absent. */
 const refusedMs = 1_500;
 
 export async function openMongoStore({ url, connections }: OpenStoreOptions): Promise<Store> {
@@ -42,7 +42,7 @@ export async function openMongoStore({ url, connections }: OpenStoreOptions): Pr
     }
     throw failure(error);
   });
-  // A read at the primary then sees what was acknowledged and never what a failover takes back.
+  // A read at the primary then sees acknowledged writes, and never a write that a failover takes back.
   const db = client.db(undefined, { readConcern: new ReadConcern(majority ? 'majority' : 'local') });
   const patienceMs = client.options.serverSelectionTimeoutMS;
   let closed = false;
@@ -80,7 +80,7 @@ export async function openMongoStore({ url, connections }: OpenStoreOptions): Pr
       const known = know(definition);
       for (const index of definition.indexes) known.indexes.set(JSON.stringify(index), index);
       known.fields = fieldsOf(known.indexes.values());
-      // One after the other: what one makes the next must not make again.
+      // One after the other, so that the second does not create the same indexes.
       const made = known.ready
         .catch(() => undefined)
         .then(() =>
@@ -121,7 +121,7 @@ async function connect(options: {
   try {
     await Promise.race([client.connect(), refusal(client)]);
     const hello = await client.db('admin').command({ hello: 1 });
-    // A single server has no majority to read from, and some refuse to be asked.
+    // A single server has no majority to read from, and some servers refuse such a read.
     return { client, majority: typeof hello['setName'] === 'string' || hello['msg'] === 'isdbgrid' };
   } catch (error) {
     await client.close();
@@ -129,7 +129,7 @@ async function connect(options: {
   }
 }
 
-/** Rejects with the reason when no server answers at all, long before the driver gives up looking for one. */
+/** Rejects with the reason when no server answers at all, long before the driver stops looking for one. */
 function refusal(client: MongoClient): Promise<never> {
   const since = performance.now();
   let answered = false;

@@ -1,8 +1,8 @@
 /**
- * How a document lies in MongoDB: its JSON as one text, beside it the values that indexes are made of.
+ * A document in MongoDB: its JSON as one text, and beside it the values for the indexes.
  *
- * The text keeps every key as it is (`$sealed`, keys with dots or NUL, any depth), which MongoDB's own documents do not,
- * and is written and read several times faster than nested BSON.
+ * The text keeps every key unchanged (`$sealed`, keys with dots or NUL, any depth), which MongoDB's own documents do
+ * not. It is written and read several times faster than nested BSON.
  */
 import type { Binary } from 'mongodb';
 import type { IndexValue } from '../port.ts';
@@ -11,7 +11,7 @@ import { valueAt } from '../value-at.ts';
 export interface Stored {
   _id: string;
   version: number;
-  /** Which write made this version: a writer that lost the answer finds out whether it was its own. */
+  /** The write that made this version. A writer that lost the answer recognises its own write by it. */
   write: string;
   /** See bodies.ts. */
   body: string | Binary;
@@ -26,7 +26,7 @@ export type Keys = Record<`by_${string}`, string | number | null>;
 export const keyOf = (field: string): '_id' | `by_${string}` =>
   field === 'id' ? '_id' : `by_${field.replaceAll('.', '/')}`;
 
-/** Booleans are 0 and 1, as on every adapter, so that values come in one order everywhere. */
+/** Booleans become 0 and 1, as on every adapter, so that values have one order everywhere. */
 export const indexed = (value: IndexValue): string | number | null =>
   typeof value === 'boolean' ? Number(value) : value;
 
@@ -39,7 +39,7 @@ export function keysOf(document: object, fields: readonly string[]): Keys {
   return keys;
 }
 
-/** What JSON makes of the value; lists and objects, which no query asks for, as their text. */
+/** The value in JSON's terms. Lists and objects, which no query asks for, become their text. */
 function asKey(value: unknown): string | number | null {
   if (typeof value === 'string') return value;
   if (typeof value === 'boolean') return Number(value);
@@ -50,6 +50,6 @@ function asKey(value: unknown): string | number | null {
   return typeof plain === 'string' || typeof plain === 'number' ? plain : text;
 }
 
-/** The version lives beside the body; one that a caller spread into its draft must not be kept. */
+/** The version is stored beside the body; a version that a caller copied into its draft must not be kept. */
 export const textOf = (document: object): string =>
   JSON.stringify('version' in document ? { ...document, version: undefined } : document);

@@ -1,13 +1,13 @@
 /** `mongodb://[user:password@]host[,host…]/[database][?options]` and `mongodb+srv://…`: the driver's own URLs. */
 import type { MongoClientOptions } from 'mongodb';
 
-/** How long an operation waits for a server that can be written to; `serverSelectionTimeoutMS` in the URL changes it. */
+/** How long an operation waits for a writable server; `serverSelectionTimeoutMS` in the URL changes it. */
 const patienceMs = 15_000;
 
-/** Where the database is, without who asks: for messages. */
+/** The place of the database, without credentials: for messages. */
 export const placeOf = (url: string): string => url.replace(/\/\/[^/?]*@/, '//').split('?', 1)[0] ?? '';
 
-/** What S1 asks for, and bounds for every wait; the URL's own options come first. */
+/** The options that S1 needs, and limits for every wait; the URL's own options take precedence. */
 export function optionsFor(url: string, connections = 20): MongoClientOptions {
   const given = new Set([...new URLSearchParams(url.split('?')[1] ?? '').keys()].map((name) => name.toLowerCase()));
   const asked: MongoClientOptions = {
@@ -17,10 +17,10 @@ export function optionsFor(url: string, connections = 20): MongoClientOptions {
     journal: true,
     wtimeoutMS: patienceMs,
     serverSelectionTimeoutMS: patienceMs,
-    // The driver drops all connections to a server that is later than this with its sign of life: a server that is merely
-    // slow must not lose them.
+    // The driver drops all connections to a server whose heartbeat is later than this. A server that is merely slow
+    // must keep them.
     connectTimeoutMS: patienceMs,
-    // A server that has stopped answering without closing the connection.
+    // For a server that has stopped answering without closing the connection.
     socketTimeoutMS: 2 * patienceMs,
     heartbeatFrequencyMS: 2000,
     maxPoolSize: connections,

@@ -1,10 +1,10 @@
 /**
  * The writes of one collection in this process, with group commit.
  *
- * Q1 What is asked for in one tick is sent together; the next series is sent when the last one is settled. So a burst of
- *    small writes costs few round trips, and writes are made in the order of asking.
- * Q2 A read that awaits `settled` sees every write asked for before it.
- * Q3 An error is told to the writers that it concerns; the next series starts anew.
+ * Q1 The writes of one tick are sent together; the next series is sent when the last one is settled. So a burst of
+ *    small writes costs few round trips, and writes are made in the order of the requests.
+ * Q2 A read that awaits `settled` sees every write requested before it.
+ * Q3 An error goes to the writers that it concerns; the next series starts fresh.
  */
 import type { Operation, Result } from './operation.ts';
 import { stepsOf } from './plan.ts';
@@ -20,7 +20,7 @@ export type RunStep = (
   report: (operation: Operation, result: Result) => void,
 ) => Promise<void>;
 
-/** One series takes no more, so that a flood is sent in pieces and its first writers hear soon. */
+/** The limit of a series, so that a flood is sent in parts and its first writers get their answer soon. */
 const mostInSeries = 5000;
 
 export class WriteQueue {

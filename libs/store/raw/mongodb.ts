@@ -1,6 +1,6 @@
 /**
- * The MongoDB driver as it comes, with the write concern of the store: what `npm run bench -- store` measures the adapter
- * against. Documents lie as they are, in BSON; one operation is one command, except for the bulk write.
+ * The plain MongoDB driver, with the write concern of the store. `npm run bench -- store` compares the adapter with it.
+ * Documents are plain BSON; one operation is one command, except for the bulk write.
  */
 import { MongoClient } from 'mongodb';
 import { optionsFor } from '../mongodb/url.ts';
@@ -13,12 +13,12 @@ export interface RawDocument {
 }
 
 export interface RawStore {
-  /** The product and version that answers. */
+  /** The product and version of the server. */
   readonly server: string;
   insert(document: RawDocument): Promise<unknown>;
   get(id: string): Promise<unknown>;
   findByOwner(owner: string): Promise<unknown>;
-  /** True when it was in that version. */
+  /** True when the document existed in that version. */
   replace(document: RawDocument, version: number): Promise<boolean>;
   insertMany(documents: readonly RawDocument[]): Promise<unknown>;
   close(): Promise<void>;
@@ -42,7 +42,7 @@ export async function openRawMongodb({ url, name }: { url: string; name: string 
     version,
   });
   return {
-    // FerretDB gives the version of MongoDB that it stands for as its own.
+    // FerretDB reports the version of MongoDB that it emulates as its own.
     server: info.ferretdbVersion === undefined ? `MongoDB ${info.version ?? ''}`.trim() : 'FerretDB',
     insert: (document) => collection.insertOne(stored(document, 1)),
     get: (id) => collection.findOne({ _id: id }),

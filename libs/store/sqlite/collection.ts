@@ -1,4 +1,4 @@
-/** A collection of the port over its table. */
+/** A collection of the port as a table. */
 import {
   DuplicateError,
   type BulkOperation,
@@ -36,7 +36,7 @@ export class SqliteCollection<T extends Document> implements Collection<T> {
     string
   >;
 
-  /** `fields`: all paths that anyone in this process has an index on. */
+  /** `fields`: all indexed paths in this process, whoever declared them. */
   constructor(connection: Connection, definition: CollectionDefinition, fields: () => readonly string[]) {
     this.#connection = connection;
     this.#definition = definition;
@@ -109,7 +109,7 @@ export class SqliteCollection<T extends Document> implements Collection<T> {
 
   async bulk(operations: readonly BulkOperation<T>[]): Promise<BulkOutcome[]> {
     if (operations.length === 0) return [];
-    // Made into text now: what the caller does to its documents before the commit must not be written.
+    // Converted to text now, because later changes by the caller must not be written.
     const written = operations.map((operation) =>
       operation.kind === 'remove' ? nothing : this.#written(operation.document),
     );
@@ -149,7 +149,7 @@ export class SqliteCollection<T extends Document> implements Collection<T> {
   #written(document: Draft<T>): Written {
     return {
       keys: keysOf(document, this.#fields()),
-      // The version lives in its own column; one that a caller spread into its draft must not be kept.
+      // The version is stored in its own column; a version that a caller copied into its draft must not be kept.
       body: JSON.stringify('version' in document ? { ...document, version: undefined } : document),
     };
   }

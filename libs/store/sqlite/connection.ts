@@ -1,8 +1,8 @@
 /**
  * One connection to one file, with group commit.
  *
- * C1 All that is asked for in one tick runs in one transaction, in the order of asking, and resolves after its commit.
- * C2 A refused write (a taken id, a taken unique index) undoes itself alone; its neighbours in the transaction stay.
+ * C1 All work of one tick runs in one transaction, in the order of the requests, and resolves after its commit.
+ * C2 A refused write (a taken id, a taken unique index) undoes only itself; the others in the transaction stay.
  * C3 A read sees every write issued before it on this connection, and never shows one that is not durable yet.
  * C4 The lock on the file is never held between two ticks: another connection waits for one commit at most.
  */
@@ -21,11 +21,13 @@ interface Work {
   readonly reject: (error: unknown) => void;
 }
 
-/** Files are marked with it; a file of another layout is refused instead of misread. */
+/** The layout mark in each file; a file of another layout is refused instead of misread. */
 const layout = 2;
-/** Of 4 KiB, in the log of writes before they are copied into the file: what is written and gone again is not copied. */
+/**
+ * In pages of 4 KiB. Writes stay in the log before they are copied into the file, so short-lived data is not copied.
+ */
 const pagesInLog = 8000;
-/** How long a commit waits for other processes before its writers are told. */
+/** How long a commit waits for other processes before its writers get an error. */
 const patienceMs = 10_000;
 const lockMs = 2000;
 const statementsKept = 300;
@@ -50,7 +52,7 @@ export class Connection {
     this.#file = file;
     try {
       makePrivate(file);
-      // The wait inside a call stops the whole process, so it is short; the patience is in `#flush`.
+      // The wait inside a call stops the whole process, so it is short; `#flush` repeats it.
       this.#db = new DatabaseSync(file, { timeout: lockMs });
       this.#db.exec(
         `${reclaimable}; PRAGMA journal_mode=WAL; PRAGMA synchronous=${synchronous}; PRAGMA cache_size=-32000;
@@ -68,12 +70,12 @@ export class Connection {
     }
   }
 
-  /** Runs in the next group commit. What `run` throws is the outcome of this work alone. */
+  /** Runs in the next group commit. An error of `run` is the outcome of this work alone. */
   write<T>(run: () => T): Promise<T> {
     return this.#enqueue(true, run);
   }
 
-  /** At once where nothing is waiting to be written, else in its turn. */
+  /** Runs at once when no write is waiting, else in its turn. */
   read<T>(run: () => T): Promise<T> {
     if (this.#work.length > 0 || this.#closed) return this.#enqueue(false, run);
     try {
@@ -100,7 +102,7 @@ export class Connection {
 
   async close(): Promise<void> {
     if (this.#closed) return;
-    // What was written before is still committed: the queue is in order.
+    // Earlier writes are still committed, because the queue keeps its order.
     await this.#enqueue(false, () => undefined);
     this.#closed = true;
     this.#reclaimer.stop();
@@ -158,7 +160,7 @@ export class Connection {
     try {
       return { value: item.run() };
     } catch (error) {
-      // A full disk or a broken file ends the transaction for everybody; any other refusal is the item's own.
+      // A full disk or a broken file ends the transaction for all writers; any other refusal concerns its writer only.
       const fatal = codeOf(error) !== 0 && !isConstraint(error) && (item.writes || isBusy(error));
       if (fatal) throw error;
       return { error: asAnneal(this.#file, error) };

@@ -1,8 +1,10 @@
-/** Files of a database that only their owner reads, whatever folder they stand in. */
+/** Restricts the files of a database to their owner, in any folder. */
 import { chmodSync, closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 
-/** Makes the file of an SQLite database, or tightens those that are there. The files beside it get the mode of the file. */
+/**
+ * Creates the file of an SQLite database, or restricts existing files. The files beside it get the mode of the file.
+ */
 export function makePrivate(file: string): void {
   if (file === ':memory:') return;
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });

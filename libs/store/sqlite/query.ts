@@ -10,7 +10,7 @@ export interface Sql {
 export function findSql(collection: string, query: Query): Sql {
   const { text, values } = whereSql(query.where);
   const direction = query.descending ? ' DESC' : '';
-  // Equal entries come by id, so that every answer has one order and a page can end anywhere.
+  // Equal entries are ordered by id, so that every answer has one order and a page can end at any entry.
   const order = [...new Set([...(query.orderBy ?? []), 'id'])].map((field) => columnOf(field) + direction);
   const limit = query.limit === undefined ? '' : ' LIMIT ?';
   return {
@@ -53,8 +53,9 @@ function addCondition(column: string, condition: Condition, add: Add): void {
 }
 
 /**
- * A range holds values of the type of its bounds only, as document stores have it: below 5 there is no null, above 5 no
- * text. Null is the exception where pages go on after the documents without a value: above null is everything else.
+ * A range holds only values of the type of its bounds, as in document stores: below 5 there is no null, above 5 no
+ * text. Null is the exception, for pages that continue after the documents without a value: every other value is above
+ * null.
  */
 function addBracket(
   column: string,

@@ -1,21 +1,21 @@
 /**
- * Gives the pages of what was deleted back to the file system, in small steps between other work.
+ * Returns the pages of deleted data to the file system, in small steps between other work.
  *
- * V1 A step moves at most a few hundred pages, so that nothing else waits for more than some milliseconds.
+ * V1 A step moves at most a few hundred pages, so that other work waits for some milliseconds at most.
  * V2 Steps never wait for a lock: while another process writes, the next look comes later.
  * V3 A few free pages stay in the file, because the next writes need them.
  */
 import type { DatabaseSync } from 'node:sqlite';
 
-/** Of 4 KiB. Below it nothing is given back. */
+/** In pages of 4 KiB. With fewer free pages, none is returned. */
 const worthwhilePages = 1024;
 const keptPages = 256;
 const pagesAStep = 128;
-/** What a step moves goes into the log of writes; only a checkpoint makes the file shorter. */
+/** A step moves pages into the log of writes; only a checkpoint makes the file shorter. */
 const stepsToCheckpoint = 16;
 const pauseMs = 10;
 const lookMs = 1000;
-/** How much of a file from before this existed is copied at its opening, which takes a second or two. */
+/** How much of an older file is copied when it is opened, in pages. The copy takes a second or two. */
 const mostCopied = 65_536;
 
 export class Reclaimer {
@@ -30,7 +30,7 @@ export class Reclaimer {
     this.#patienceMs = patienceMs;
   }
 
-  /** Something was written: there may be pages to give back. Costs nothing while a look is planned already. */
+  /** Called after a write, when there may be pages to return. Costs nothing while a look is already planned. */
   look(): void {
     this.#timer ??= setTimeout(() => this.#begin(), lookMs).unref();
   }
@@ -53,7 +53,7 @@ export class Reclaimer {
       this.#db.exec(`PRAGMA busy_timeout=0; PRAGMA incremental_vacuum(${pagesAStep})`);
       this.#steps += 1;
       const left = freePages(this.#db);
-      // The last one empties the log, which may be large from the deletion.
+      // The last step empties the log, which may be large after the deletion.
       if (left <= keptPages) this.#db.exec('PRAGMA wal_checkpoint(TRUNCATE)');
       else if (this.#steps % stepsToCheckpoint === 0) this.#db.exec('PRAGMA wal_checkpoint(PASSIVE)');
       if (left > keptPages) this.#timer = setTimeout(() => this.#step(), pauseMs).unref();
@@ -65,12 +65,12 @@ export class Reclaimer {
   }
 }
 
-/** Before anything is in a new file: its pages can be given back later. */
+/** For a new file, before it has content: its pages can be returned later. */
 export const reclaimable = 'PRAGMA auto_vacuum=INCREMENTAL';
 
 /**
- * Makes an older file one whose pages can be given back. It is copied once, as far as it is in use; a file with too much in
- * use stays as it is, and uses its free pages again.
+ * Converts an older file so that its pages can be returned. The used part is copied once. A file with too much data
+ * stays as it is, and reuses its free pages.
  */
 export function makeReclaimable(db: DatabaseSync): void {
   if (pragma(db, 'auto_vacuum') !== 0) return;

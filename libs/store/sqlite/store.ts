@@ -1,6 +1,6 @@
 /**
  * The store on SQLite: one file, any number of processes. A commit survives the death of the process; with
- * `?synchronous=full` it survives the loss of power too, at the price of one disk flush per commit.
+ * `?synchronous=full` it also survives the loss of power, at the price of one disk flush per commit.
  */
 import { createHash } from 'node:crypto';
 import { checkDefinition } from '../definition.ts';
@@ -45,7 +45,7 @@ export async function openSqliteStore(url: string): Promise<Store> {
   };
 }
 
-/** Putting it again says that it is needed; to the minute, so that it is seldom written. */
+/** A repeated put shows that the blob is needed. The time has minute precision, so that it is seldom written. */
 const putSql = `INSERT INTO blobs (hash, content, put_at) VALUES (?, ?, ?) ON CONFLICT (hash)
   DO UPDATE SET put_at = excluded.put_at WHERE excluded.put_at > put_at + 60000`;
 
@@ -71,7 +71,7 @@ function blobsOn(connection: Connection): Blobs {
     },
     async remove(hashes, putBefore) {
       let removed = 0;
-      // One by one: what frees many pages at once would hold up everything else.
+      // One by one, because freeing many pages at once would delay all other work.
       for (const hash of hashes) {
         const { changes } = await connection.write(() =>
           connection.prepare('DELETE FROM blobs WHERE hash = ? AND put_at < ?').run(hash, putBefore),

@@ -2,15 +2,17 @@
  * A collection as a table: id, version, the document as JSON, and one generated column per indexed path. Generated
  * columns cost no space, and need no backfill when an index is added to a collection that has documents.
  *
- * Their values are read from `keys`, where each write puts those of the paths that its writer knows: what is indexed in a
- * document of megabytes is found without reading it. A path that the last writer did not know is read from the document.
+ * The values come from `keys`, where each write stores those of the paths that its writer knows. So an index on a
+ * document of megabytes does not read the document. A path that the last writer did not know is read from the document.
  */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { IndexDefinition, IndexValue } from '../port.ts';
 import { valueAt } from '../value-at.ts';
 import { type Connection, isConstraint } from './connection.ts';
 
-/** Stands for null in index columns: below every number, equal to itself, so that unique indexes count null as a value. */
+/**
+ * Represents null in index columns: below every number, equal to itself, so that unique indexes count null as a value.
+ */
 const nothing = -Infinity;
 const nothingSql = '-9e999';
 
@@ -18,13 +20,13 @@ export const quote = (name: string): string => `"${name.replaceAll('"', '""')}"`
 export const tableOf = (collection: string): string => quote(`c:${collection}`);
 export const columnOf = (field: string): string => (field === 'id' ? 'id' : quote(`f:${field}`));
 
-/** A value as the index columns hold it. */
+/** A value in the form of the index columns. */
 export function indexed(value: IndexValue): string | number {
   if (value === null) return nothing;
   return typeof value === 'boolean' ? Number(value) : value;
 }
 
-/** The elements of a JSON array bound as one parameter, as index columns hold them. */
+/** The elements of a JSON array bound as one parameter, in the form of the index columns. */
 export const listSql = `(SELECT ifnull(value, ${nothingSql}) FROM json_each(?))`;
 
 function columnDefinition(field: string): string {
@@ -37,7 +39,7 @@ function columnDefinition(field: string): string {
   return `${columnOf(field)} GENERATED ALWAYS AS (${value}) VIRTUAL`;
 }
 
-/** The text of `keys`: JSON, but that nothing is a number that JSON does not have. */
+/** The text of `keys`: JSON, except that null is a number that JSON does not have. */
 export function keysOf(document: object, fields: readonly string[]): string {
   const entries = fields.map((field) => {
     const text = JSON.stringify(valueAt(document, field)) ?? 'null';
@@ -53,7 +55,7 @@ export const fieldsOf = (indexes: readonly IndexDefinition[]): string[] => [
   ...new Set(indexes.flatMap(({ fields }) => fields.filter((field) => field !== 'id'))),
 ];
 
-/** Makes what is missing and drops the indexes that `known` no longer has. Runs within a write. */
+/** Creates missing parts and drops the indexes that `known` no longer has. Runs within a write. */
 export function makeTable(connection: Connection, collection: string, known: readonly IndexDefinition[]): void {
   const table = tableOf(collection);
   connection.exec(
@@ -98,7 +100,7 @@ function makeIndex(connection: Connection, parameters: { collection: string; nam
   }
 }
 
-/** The fields that a UNIQUE constraint names, out of SQLite's message. */
+/** The fields that a UNIQUE constraint names, from SQLite's message. */
 export function refusedFields(collection: string, error: Error): string[] {
   const prefix = `c:${collection}.`;
   const list = error.message.slice(error.message.indexOf(prefix));
