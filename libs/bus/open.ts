@@ -25,7 +25,7 @@ export interface OpenBusOptions {
 
 export type OpenBrokerOptions = Pick<OpenBusOptions, 'url' | 'source' | 'newId' | 'now' | 'log'>;
 
-/** An adapter is loaded only when its scheme is asked for: the embedded bus needs no driver of a broker. */
+/** An adapter is loaded only when its scheme is used: the embedded bus needs no driver of a broker. */
 const adapters: Readonly<Record<string, (options: OpenBusOptions) => Promise<Broker>>> = {
   sqlite: async (options) => (await import('./embedded/open.ts')).openEmbeddedBroker(options),
   amqp: async (options) => (await import('./rabbitmq/open.ts')).openRabbitmqBroker(options),

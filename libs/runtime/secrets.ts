@@ -1,7 +1,7 @@
 /**
  * Secrets at rest and on the wire: AES-256-GCM under a key with an id. A sealed value has the form
- * `{"$sealed": "1.<key id>.<bytes>"}`. It can take the place of any JSON value, so documents, plans and messages carry it
- * like any other.
+ * `{"$sealed": "1.<key id>.<bytes>"}`. It can take the place of any JSON value, so documents, plans and messages carry
+ * it like any other.
  *
  * Sealing is deterministic (the nonce is a MAC of the content): the same secret gives the same text. So comparing two
  * sealed properties shows whether the secret changed. The price: a reader recognises equal secrets.
@@ -27,8 +27,8 @@ export interface Secrets {
   /** A copy in which every sealed value is open again. A value without seals is returned as it is. */
   open<T extends Json>(value: T): T;
   /**
-   * The value as it may be stored. A seal in it can only be a copy, so it is sealed once more: opening it returns the copy,
-   * not the secret. Seals in `handedOut` stay, because the sender received them and sends them back.
+   * The value as it may be stored. A seal in it can only be a copy, so it is sealed once more: opening it returns the
+   * copy, not the secret. Seals in `handedOut` stay, because the sender received them and sends them back.
    */
   fromOutside<T extends Json>(value: T, handedOut?: Json): T;
   /** A copy in which every sealed value is `******`. */

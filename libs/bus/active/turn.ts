@@ -38,7 +38,7 @@ export class Turn implements Heir {
   async add(candidate: Candidate): Promise<void> {
     this.#candidates.push(candidate);
     if (this.#candidates.length === 1) await this.#ownership.stand(this.#queue, this);
-    // Where this process owns the queue already, it takes from it on return.
+    // A process that already owns the queue takes from it when this returns.
     if (this.#wanted === candidate) await this.#settle({});
   }
 

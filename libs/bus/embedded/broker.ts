@@ -186,7 +186,7 @@ export class EmbeddedBroker implements Broker {
         const { seq, subject } = item;
         this.#database.insert({ seq, queue: lane.id, subject, sentAt, bytes: packet.bytes });
       }
-      // Goes straight into memory when no row precedes it; else it is read when its turn comes.
+      // Goes straight into memory when no unread row precedes it; else it is read when its turn comes.
       if (lane.complete && lane.members.length > 0 && !(item.kept && lane.isFull)) {
         lane.push(item);
         lane.readTo = item.seq;

@@ -22,9 +22,9 @@ interface Advisory {
 
 const againMs = 1_000;
 /**
- * The reason for a message that was removed before its consumer's record of it. Either it was acknowledged, and a
- * killed server remembers the removal but not the acknowledgement, or an operator purged it. In both cases nothing is
- * lost.
+ * The advisory's reason when a message was removed while a consumer still counted it as unacknowledged. Either it was
+ * acknowledged, and a killed server remembers the removal but not the acknowledgement, or an operator purged it. In both
+ * cases nothing is lost.
  */
 const removedBefore = 'Unacknowledged message was deleted';
 

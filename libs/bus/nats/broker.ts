@@ -2,8 +2,8 @@
  * The bus on NATS JetStream: one work-queue stream for requests and one for responses, with a subject and a durable
  * pull consumer per queue. A third stream keeps events until every group has received them.
  *
- * J1 The durable consumer of a queue exists before the first message is sent to it; that of a group exists before the
- *    subscription is reported.
+ * J1 The durable consumer of a queue exists before the first message is sent to it; that of a group exists before
+ *    `subscribe` resolves.
  * J2 The active consumer of a group handles different subjects concurrently.
  * J3 Pulls, which a restart of the server forgets, are made again when the connection is back.
  */

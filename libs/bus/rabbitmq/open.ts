@@ -3,7 +3,7 @@ import type { OpenBusOptions } from '../open.ts';
 import { RabbitmqBroker } from './broker.ts';
 import { parseUrl } from './url.ts';
 
-/** @throws AnnealError InvalidRequest for a wrong URL, Unavailable when no server is there, Unauthorized when it refuses us. */
+/** @throws AnnealError InvalidRequest for a wrong URL, Unavailable when no server answers, Unauthorized for a refused login. */
 export const openRabbitmqBroker = ({
   url,
   source,

@@ -14,7 +14,7 @@ export class SubjectLanes<T> {
     return false;
   }
 
-  /** Ends an item of the subject; returns the next one, whose turn it is. */
+  /** Ends an item of the subject; returns the next one, which may start. */
   leave(subject: string | undefined): T | undefined {
     if (subject === undefined) return undefined;
     const next = this.#behind.get(subject)?.shift();

@@ -40,7 +40,7 @@ export class MongoCollection<T extends Document> implements Collection<T> {
   constructor(parameters: {
     driver: Driver<Stored>;
     definition: CollectionDefinition;
-    /** All indexed paths in this process, whoever declared them: every write must fill them. */
+    /** All indexed paths in this process, from every declaration of the collection: every write must fill them. */
     fields: () => readonly string[];
     writes: WriteQueue;
     bodies: Bodies;

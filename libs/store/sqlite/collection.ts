@@ -36,7 +36,7 @@ export class SqliteCollection<T extends Document> implements Collection<T> {
     string
   >;
 
-  /** `fields`: all indexed paths in this process, whoever declared them. */
+  /** `fields`: all indexed paths in this process, from every declaration of the collection. */
   constructor(connection: Connection, definition: CollectionDefinition, fields: () => readonly string[]) {
     this.#connection = connection;
     this.#definition = definition;
