@@ -22,7 +22,7 @@ interface Advisory {
 
 const againMs = 1_000;
 /**
- * The advisory's reason when a message was removed while a consumer still counted it as unacknowledged. Either it was
+ * The reason when a message was removed while a consumer still counted it as unacknowledged. Either it was
  * acknowledged, and a killed server remembers the removal but not the acknowledgement, or an operator purged it. In both
  * cases nothing is lost.
  */

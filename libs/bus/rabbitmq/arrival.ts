@@ -32,7 +32,7 @@ export function arrivalOf(queue: string, message: Message): Arrival {
     message,
     key: keyOf(messageId),
     grave: keyOf(given?.[headers.origin] ?? messageId),
-    // RabbitMQ 4 counts deliveries apart from failed ones; 3 has one count; classic queues only mark a redelivery.
+    // RabbitMQ 4 counts acquisitions apart from failures; 3 has one count; classic queues only mark a redelivery.
     takenBefore:
       numberOf(given?.['x-acquired-count']) ??
       numberOf(given?.['x-delivery-count']) ??

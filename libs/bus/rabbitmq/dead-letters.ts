@@ -11,7 +11,7 @@ interface Dead extends Document {
   readonly queue: string;
   /** The id again, which orders an index by queue. */
   readonly place: string;
-  /** Identifies the message: when its consumer dies between document and acknowledgement, no second document is made. */
+  /** Identifies the message: a consumer that dies between document and acknowledgement leaves one document. */
   readonly grave: string;
   readonly subject: string | null;
   readonly diedAt: string;

@@ -3,7 +3,7 @@ import type { OpenBusOptions } from '../open.ts';
 import { RabbitmqBroker } from './broker.ts';
 import { parseUrl } from './url.ts';
 
-/** @throws AnnealError InvalidRequest for a wrong URL, Unavailable when no server answers, Unauthorized for a refused login. */
+/** @throws AnnealError InvalidRequest for a wrong URL, Unavailable without an answer, Unauthorized for a refused login. */
 export const openRabbitmqBroker = ({
   url,
   source,
