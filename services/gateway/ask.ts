@@ -1,4 +1,4 @@
-/** Asking a service, from within a request. Everything that the gateway knows of stacks, queues and nodes comes this way. */
+/** Calls a service while handling a request. The gateway gets all data about stacks, queues and nodes this way. */
 import type { Bus } from '@anneal/bus/port.ts';
 import type { CallDefinition } from '@anneal/contracts/define.ts';
 import type { Mint } from '@anneal/contracts/envelope.ts';
@@ -11,9 +11,9 @@ import type { Secrets } from '@anneal/runtime/secrets.ts';
 export interface AskParameters<Q> {
   data: Q;
   project?: string;
-  /** It compiles templates, so it may take longer than other questions. */
+  /** True for a call that compiles templates and may take longer than others. */
   compiles?: true;
-  /** Aborted when the client has gone. Templating drops its work on the question then. */
+  /** Aborted when the client disconnects. Templating then drops its work on the call. */
   signal?: AbortSignal;
 }
 
@@ -42,7 +42,7 @@ export function createAsk({
       : [answerTimeoutMs, 'ANNEAL_GATEWAY_ANSWER_TIMEOUT_MS'];
     const message = mint(call, { data: taken(service, data), project });
     const abandon = (): void => {
-      // Best effort: a question that is not dropped ends at its limits.
+      // Best effort: a call that is not dropped ends at its limits.
       bus.publish([mint(questionAbandoned, { data: { question: message.id }, project })]).catch(() => {});
     };
     if (service === 'templating') signal?.addEventListener('abort', abandon, { once: true });
@@ -55,7 +55,7 @@ export function createAsk({
         ...(signal && { signal }),
       });
     } catch (error) {
-      // Whoever asked over HTTP cannot look at our queues; what they can do is wait and ask again.
+      // An HTTP client cannot inspect the internal queues. It can only wait and retry.
       if (error instanceof AnnealError && error.code === 'TimedOut') {
         throw new AnnealError(
           'Unavailable',
@@ -71,7 +71,7 @@ export function createAsk({
 }
 
 /**
- * What a question says comes from a request: where it does not fit the contract of the service, the client is at fault.
+ * Checks a call against the contract of the service. Its data come from a request, so a mismatch is the client's fault.
  * @throws AnnealError InvalidRequest with every mistake.
  */
 function requireValid<Q, A>(call: CallDefinition<Q, A>, data: Q): void {

@@ -1,4 +1,4 @@
-/** The only door for HTTP: it translates requests to questions on the bus, and knows who may ask. */
+/** The only HTTP entry point: translates requests to calls on the bus, and authenticates callers. */
 import { setMaxListeners } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
@@ -16,7 +16,9 @@ import manifest from './package.json' with { type: 'json' };
 import { gatewaySettings } from './settings.ts';
 import { createWakeups, eventsKey, queueKey } from './wakeups.ts';
 
-/** Clients compare the expiry of a token with their own clocks, so it follows the system clock even when that is set. */
+/**
+ * Clients compare the expiry of a token with their own clocks, so it follows the system clock even when that is set.
+ */
 const wallClock = (): Date => new Date();
 
 export const gatewayService = defineService({
@@ -26,7 +28,7 @@ export const gatewayService = defineService({
     const { bus, store, mint, log } = context;
     const now = (): number => context.now().getTime();
     const stopping = new AbortController();
-    // Every waiting client listens to it.
+    // Every waiting client adds a listener.
     setMaxListeners(0, stopping.signal);
 
     const lifetimeMs = settings.tokenHours * 3_600_000;
@@ -35,7 +37,7 @@ export const gatewayService = defineService({
     const ask = createAsk({ bus, mint, secrets: context.secrets, ...settings });
     const wakeups = createWakeups();
     const stopMetrics = serveQueueMetrics({ bus, metrics: context.metrics, now: context.now });
-    // Without a group: every replica wakes its own clients, and what happens while it is down wakes nobody.
+    // Without a group, every replica wakes its own clients. A stopped replica has no clients to wake.
     const wake = await bus.subscribe(
       [queueFilled.type, eventKept.type],
       route([
@@ -74,7 +76,7 @@ export const gatewayService = defineService({
 /** How long a client may take to read the end of its answer. */
 const lastReadMs = 1_200;
 
-/** A connection whose stream or long poll has just ended would be kept for its next request, and hold the stop up. */
+/** Closes idle connections too, because a connection whose stream or long poll just ended would delay the stop. */
 async function closeServer(app: FastifyInstance, unused: ReadonlySet<Socket>): Promise<void> {
   for (const socket of unused) socket.destroy();
   const idle = setInterval(() => app.server.closeIdleConnections(), 20);
@@ -87,7 +89,7 @@ async function closeServer(app: FastifyInstance, unused: ReadonlySet<Socket>): P
   }
 }
 
-/** Connections on which nothing was asked yet: clients open them ahead of need, and Node does not count them as idle. */
+/** Connections without a request so far: clients open them in advance, and Node does not count them as idle. */
 function unusedConnections(app: FastifyInstance): ReadonlySet<Socket> {
   const unused = new Set<Socket>();
   app.server.on('connection', (socket: Socket) => {

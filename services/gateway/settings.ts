@@ -1,4 +1,4 @@
-/** What the gateway can be told from outside. */
+/** Settings of the gateway. */
 import { isIP } from 'node:net';
 import { defineSettings } from '@anneal/runtime/settings.ts';
 import { z } from 'zod';
@@ -6,7 +6,7 @@ import { z } from 'zod';
 const whole = (fallback: number, least: number, most: number) =>
   z.coerce.number().int().min(least).max(most).default(fallback);
 
-/** The names stand for the ranges of addresses that every machine has. */
+/** True for a range of addresses. The names represent ranges that every machine has. */
 const isRange = (text: string): boolean => {
   if (['loopback', 'linklocal', 'uniquelocal'].includes(text)) return true;
   const [address = '', bits, ...more] = text.split('/');

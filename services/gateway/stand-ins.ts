@@ -1,6 +1,6 @@
 /**
- * What stands behind the gateway in its tests: small programs that answer the same calls on the real bus. They keep just
- * enough state for a client to see the effect of what it did.
+ * Test services behind the gateway: small programs that answer the same calls on the real bus. They keep just enough
+ * state for a client to see the effect of its requests.
  */
 import { answer, route, type Route } from '@anneal/bus/route.ts';
 import {
@@ -69,7 +69,7 @@ export const host = {
 
 export interface Behind {
   readonly compiled: CompileQuestion[];
-  /** The same, as they came over the bus. */
+  /** The same calls as raw bus messages. */
   readonly sent: string[];
   readonly signals: Json[];
   readonly reports: Json[];
@@ -350,7 +350,7 @@ export async function standIn(context: ServiceContext): Promise<Behind> {
     }),
     answer(context, queueClaim, async ({ data: { queue, limit } }) => {
       const { messages } = queueOf(queue);
-      // A host's queue gives its head, and nothing while the head is claimed.
+      // A host's queue offers its head, and nothing while the head is claimed.
       const free = queue.startsWith('host.')
         ? messages.slice(0, 1).filter(({ claim_id }) => claim_id === null)
         : messages.filter(({ claim_id }) => claim_id === null).slice(0, limit ?? 10);

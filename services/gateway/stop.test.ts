@@ -1,4 +1,4 @@
-/** A stop is quick, whatever clients keep open. */
+/** A stop is quick, whatever connections clients keep open. */
 import { connect, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { host, hostToken } from './stand-ins.ts';
@@ -9,7 +9,7 @@ afterEach(() => {
   for (const socket of sockets.splice(0)) socket.destroy();
 });
 
-/** A connection that sends what it is told to, and keeps what comes back. */
+/** A connection that sends the given text and keeps the answer. */
 async function open(url: string, text: string): Promise<{ answer: () => string; closed: Promise<void> }> {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname);

@@ -1,4 +1,4 @@
-/** A gateway that really listens, on the embedded bus and store, with stand-ins behind it. For tests. */
+/** For tests: a gateway that really listens, on the embedded bus and store, with test services behind it. */
 import { readSettings } from '@anneal/runtime/settings.ts';
 import type { RunningService } from '@anneal/runtime/service.ts';
 import { createTestContext, type TestContext } from '@anneal/runtime/testing.ts';
@@ -12,7 +12,7 @@ export interface TestGateway {
   readonly url: string;
   readonly context: TestContext;
   readonly behind: Behind;
-  /** As the admin, unless headers say otherwise; never follows a redirect. */
+  /** Calls as the admin, unless headers override that. Never follows a redirect. */
   call(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
   readonly token: string;
   restart(environment?: Record<string, string>): Promise<void>;
@@ -23,7 +23,7 @@ export interface Answer {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
-  // Tests say what they expect of it.
+  // Tests state the fields that they expect.
   readonly json: Record<string, never>;
 }
 

@@ -1,17 +1,17 @@
 /**
- * Those who wait for something to happen, by key. In memory only: an event on the bus wakes them in every replica, and
- * whoever waits looks again after a while in any case, so that a lost event costs time and nothing else.
+ * Clients that wait for an event, by key. In memory only: an event on the bus wakes them in every replica. A waiting
+ * client also polls after a while, so a lost event costs only time.
  */
 export interface Wakeups {
-  /** Wakes all that wait for the key now. */
+  /** Wakes all clients that now wait for the key. */
   wake(key: string): void;
   wakeAll(): void;
-  /** Listen from now on: what happens before `next` is called is not missed. */
+  /** Listens from now on, so that an event before `next` is called is not missed. */
   listen(key: string): Listener;
 }
 
 export interface Listener {
-  /** Resolves at the next wake-up, after `ms`, or when the signal aborts; at once for a wake-up that came before. */
+  /** Resolves at the next wake-up, after `ms`, or when the signal aborts. Resolves at once after an earlier wake-up. */
   next(ms: number, signal: AbortSignal): Promise<void>;
   close(): void;
 }

@@ -1,6 +1,7 @@
 /**
- * Where webhooks may go. Whoever may subscribe must not reach, through us, what only we can reach: loopback, private and
- * link-local addresses. The address that is checked is the one that is connected to, so that a name cannot change in between.
+ * Checks the targets of webhooks. A subscriber must not use this service to reach addresses that only this service can
+ * reach: loopback, private and link-local ones. The connection uses the checked address, so a name cannot change in
+ * between.
  */
 import { lookup } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
@@ -8,14 +9,14 @@ import { AnnealError } from '@anneal/contracts/errors.ts';
 import ipaddr from 'ipaddr.js';
 
 export function isPublic(address: string): boolean {
-  // `process` takes an IPv4 address out of the IPv6 form that hides it.
+  // `process` extracts an IPv4 address from an IPv6-mapped one.
   return ipaddr.isValid(address) && ipaddr.process(address).range() === 'unicast';
 }
 
 const refusal = (name: string, address: string): string =>
   `${name}${name === address ? '' : ` (${address})`} is not a public address; webhooks to private addresses are allowed by ANNEAL_NOTIFICATION_ALLOW_PRIVATE=true.`;
 
-/** @throws AnnealError InvalidRequest for a URL that can never be delivered to. */
+/** @throws AnnealError InvalidRequest for a URL that no delivery can reach. */
 export function checkUrl(text: string, { allowPrivate }: { allowPrivate: boolean }): void {
   const url = new URL(text);
   if (url.protocol !== 'http:' && url.protocol !== 'https:') {
@@ -33,7 +34,7 @@ export function checkUrl(text: string, { allowPrivate }: { allowPrivate: boolean
   }
 }
 
-/** `dns.lookup` that fails where any of the addresses is not public. */
+/** A `dns.lookup` that fails when any of the addresses is not public. */
 export const publicLookup: LookupFunction = (hostname, options, callback) => {
   lookup(hostname, { ...options, all: true }, (error, addresses) => {
     if (error) return callback(error, '', 0);

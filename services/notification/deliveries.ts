@@ -1,4 +1,4 @@
-/** Deliveries: one event on its way to one subscription, with every attempt. */
+/** Deliveries: one event for one subscription, with all attempts. */
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import type { Failure } from '@anneal/contracts/errors.ts';
 import type { DeliveryView } from '@anneal/contracts/notification.ts';
@@ -7,14 +7,14 @@ import type { EventDocument } from './event-log.ts';
 
 export interface DeliveryDocument extends Document {
   readonly subscription_id: string;
-  /** Of the event in the log; deliveries are made in this order. */
+  /** Sequence number of the event in the log. Deliveries are created in this order. */
   readonly sequence: number;
-  /** Those of one subject wait for each other. */
+  /** Deliveries of the same subject wait for each other. */
   readonly subject: string;
-  /** Kept here as well: the log may forget it before the listener is back. */
+  /** A copy, because the log may drop the event before the listener is back. */
   readonly event: Envelope;
   readonly status: DeliveryView['status'];
-  /** Attempts since it was made or replayed. */
+  /** Attempts since it was created or replayed. */
   readonly tries: number;
   readonly attempts: DeliveryView['attempts'];
   /** Milliseconds since the epoch. */
@@ -32,7 +32,7 @@ export const openDeliveries = (store: Store): Promise<Deliveries> =>
     indexes: [{ fields: ['subscription_id', 'status', 'sequence'] }, { fields: ['subscription_id', 'sequence'] }],
   });
 
-/** Derived, so that making it twice makes it once. */
+/** Derived, so that a repeated creation has no effect. */
 export const deliveryId = (subscription: string, event: string): string => `${subscription}:${event}`;
 
 export const newDelivery = (
@@ -43,7 +43,7 @@ export const newDelivery = (
   id: deliveryId(subscription, event.id),
   subscription_id: subscription,
   sequence,
-  // What has no subject has no order to keep.
+  // An event without a subject needs no order.
   subject: event.subject ?? event.id,
   event,
   status: 'pending',
@@ -64,7 +64,7 @@ export const deliveryView = (document: DeliveryDocument): DeliveryView => ({
   failure: document.failure,
 });
 
-/** Removes the oldest beyond `keep` of what has come to an end. */
+/** Removes the oldest finished deliveries beyond `keep`. */
 export async function trim(deliveries: Deliveries, subscription: string, keep: number): Promise<void> {
   for (const status of ['delivered', 'dead'] as const) {
     const where = { subscription_id: subscription, status };

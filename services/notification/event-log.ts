@@ -1,10 +1,10 @@
 /**
- * The log of events: what happened, in the order in which it was kept.
+ * The log of events, in the order in which they were stored.
  *
- * L1 Sequence numbers have no gaps: a number is only taken when the one before is in the store, so that a reader who has seen
- *    n never finds a smaller one later.
- * L2 An event is kept once, by its id, however often it is delivered.
- * L3 Of two writers who take the same number one is refused, and takes the next.
+ * L1 Sequence numbers have no gaps: a number is used only when the previous one is in the store, so that a reader that
+ *    has seen n never finds a smaller one later.
+ * L2 An event is stored once, by its id, however often it arrives.
+ * L3 When two writers use the same number, one is refused and takes the next.
  */
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
@@ -54,7 +54,7 @@ export class EventLog {
   static async open(options: {
     store: Store;
     keep: number;
-    /** Told of what is new, once it is durable. */
+    /** Called with new events when they are durable. */
     onKept: (kept: readonly EventDocument[]) => Promise<void>;
   }): Promise<EventLog> {
     const events = await options.store.collection<EventDocument>({
@@ -64,7 +64,7 @@ export class EventLog {
     return new EventLog(events, options.keep, options.onKept);
   }
 
-  /** Resolves when the event is kept. Events are kept in the order of the calls; those of one moment together. */
+  /** Resolves when the event is stored. Events are stored in the order of the calls, concurrent ones in one write. */
   append(event: Envelope): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     this.#waiting.push({ event, resolve, reject });
@@ -76,7 +76,7 @@ export class EventLog {
   }
 
   async #appendWaiting(): Promise<void> {
-    // A turn of the loop lets what arrives together be written together.
+    // Wait one turn of the event loop, so that events that arrive together are written together.
     await new Promise<void>((resolve) => {
       setImmediate(resolve);
     });
@@ -92,7 +92,7 @@ export class EventLog {
         for (const { reject } of batch) reject(error);
       }
     }
-    // In the same breath as the last look at what waits: whoever comes next starts it again.
+    // Reset it in the same turn as the last check for waiting events, so that the next `append` starts a new write.
     this.#writing = false;
   }
 
@@ -100,10 +100,10 @@ export class EventLog {
     const kept: EventDocument[] = [];
     let left = [...new Map(events.map((event) => [event.id, event])).values()];
     for (let attempt = 0; attempt < mostAttempts && left.length > 0; attempt += 1) {
-      // One by itself, as the events of one subject come, is looked for when its insert is refused: it leaves no gap behind.
+      // Look up a single event only when its insert is refused, because it leaves no gap. Events often arrive singly.
       const before = attempt === 0 && left.length === 1 ? [] : await this.#events.getMany(left.map(({ id }) => id));
       const known = new Set(before.map(({ id }) => id));
-      // L2; what an earlier run kept is told again, because it may have died before it told.
+      // L2; report events of an earlier run again, because it may have died before it reported them.
       kept.push(...before);
       left = left.filter(({ id }) => !known.has(id));
       const base = (this.#last ??= await this.last());
@@ -113,7 +113,7 @@ export class EventLog {
         project: event.project ?? '',
         event,
       }));
-      // L1, L3: the first that is refused ends the run of numbers; the rest is tried again behind it.
+      // L1, L3: the first refused insert ends the run of numbers. Retry the rest after it.
       const outcomes = await this.#events.bulk(drafts.map((document) => ({ kind: 'insert', document })));
       const refused = outcomes.findIndex((outcome) => outcome !== 'done');
       const done = drafts.filter((_, index) => outcomes[index] === 'done');
@@ -133,13 +133,13 @@ export class EventLog {
     return newest?.sequence ?? 0;
   }
 
-  /** The number behind which to read: `beginning`, or the id of an event. One that is no longer kept: all that is. */
+  /** The number after which to read, for `beginning` or the id of an event. A dropped event counts as the beginning. */
   async positionOf(after: string): Promise<number> {
     if (after === 'beginning') return 0;
     return (await this.#events.get(after))?.sequence ?? 0;
   }
 
-  /** Events of a project behind a number, and the number up to which it has looked. */
+  /** Events of a project after a number, and the number up to which the log was read. */
   async read(parameters: {
     project: string;
     after: number;
@@ -165,7 +165,7 @@ export class EventLog {
     }
   }
 
-  /** The newest that fit, the oldest of them first. */
+  /** The newest matching events, oldest first. */
   async newest(parameters: { project: string; filter: Filter; limit: number }): Promise<EventDocument[]> {
     const { project, filter, limit } = parameters;
     const fits = filterOf(filter);
@@ -202,7 +202,7 @@ export class EventLog {
     }
   }
 
-  /** Resolves when what was appended is kept, or has failed. */
+  /** Resolves when every appended event is stored or has failed. */
   async settled(): Promise<void> {
     await this.#appending;
   }

@@ -1,4 +1,4 @@
-/** The service really dies, by SIGKILL, between two lines, and another process goes on with its data. */
+/** SIGKILL ends the service between two lines, and another process continues with its data. */
 import { spawn } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
@@ -73,7 +73,7 @@ for (const fault of ['notification.taken:kill', 'notification.sent:kill:1', 'not
         within: 30_000,
         last: () => received,
       });
-      // A repeat of the one that was under way is allowed; going back any further is not.
+      // A repeat of the event in progress is allowed. Going back any further is not.
       const once = received.filter((version, index) => version !== received[index - 1]);
       expect(once).toEqual([1, 2, 3, 4, 5, 6]);
     } finally {

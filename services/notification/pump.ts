@@ -1,11 +1,11 @@
 /**
- * Brings the events of one subscription to its listener. A durable timer per subscription starts it; whatever dies, the timer
- * fires again and it goes on from the store.
+ * Delivers the events of one subscription to its listener. A durable timer per subscription starts it. After a crash
+ * the timer fires again, and the pump continues from the store.
  *
- * P1 An event becomes a delivery before the cursor passes it: none is left out.
- * P2 Of one subject, an event is only attempted when all before it are delivered or dead.
- * P3 A listener that is down holds up nobody else's events, and its own are not all tried at once.
- * P4 Of two pumps at one subscription, one loses at its first write and stops.
+ * P1 An event becomes a delivery before the cursor passes it, so none is lost.
+ * P2 An event is attempted only when all earlier events of its subject are delivered or dead.
+ * P3 A listener that is down delays no other listener's events, and its own are not all attempted at once.
+ * P4 When two pumps serve one subscription, one loses at its first write and stops.
  */
 import type { Secrets } from '@anneal/runtime/secrets.ts';
 import { faultPoint } from '@anneal/runtime/fault.ts';
@@ -26,20 +26,20 @@ export interface PumpOptions {
   now: () => number;
   random: () => number;
   stopping: AbortSignal;
-  /** Called with when to go on, when there is something to go on with. */
+  /** Called with the time of the next run, when there is more to deliver. */
   resume: (subscription: string, at: number) => Promise<void>;
 }
 
-/** Deliveries that may be under way; a listener that is further behind is served from the log. */
+/** The most pending deliveries. Further events of a slow listener stay in the log. */
 const window = 500;
-/** Shorter than the lease of the timer: a run ends and is set again rather than be doubled. */
+/** Time limit of one run, shorter than the lease of the timer, so that no second run starts beside it. */
 const budgetMs = 5_000;
-/** A listener in trouble is left alone for this long, or until the failed delivery is due. */
+/** Pause for a failing listener. It ends earlier when the failed delivery is due. */
 const restMs = 60_000;
 
 export class Pump {
   readonly #options: PumpOptions;
-  /** Subscriptions that got new events in this process while they were being pumped. */
+  /** Subscriptions that got new events in this process during a run. */
   readonly #stirred = new Set<string>();
 
   constructor(options: PumpOptions) {
@@ -67,7 +67,7 @@ export class Pump {
       }
       if (pass.more || this.#stirred.has(id)) continue;
       if (delivered) await trim(deliveries, id, keepDeliveries);
-      // Between the last look and this line events may have come: whoever kept them has set the timer again.
+      // Events may have arrived since the last read. The process that stored them has set the timer again.
       if (pass.resumeAt !== undefined) await resume(id, pass.resumeAt);
       return;
     }
@@ -109,7 +109,7 @@ export class Pump {
       }
       const at = now() + result.inMs;
       if (result.wide) {
-        // P3: the rest waits too, but not as long as the unlucky first one may have to.
+        // P3: the other deliveries wait too, but at most `restMs`.
         return { ended, more: false, lost: false, resumeAt: Math.min(resumeAt ?? Infinity, at, now() + restMs) };
       }
       wait(delivery.subject, at);
@@ -117,7 +117,7 @@ export class Pump {
     return { ended, more: ended > 0 && (behind || pending.length === window), lost: false, resumeAt };
   }
 
-  /** Makes deliveries of the next events in the log. True when there may be more. */
+  /** Creates deliveries for the next events in the log. True when there may be more. */
   async #take(subscription: SubscriptionDocument, limit: number): Promise<boolean> {
     const { log, subscriptions, deliveries, now } = this.#options;
     const { id, project, cursor } = subscription;
@@ -125,7 +125,7 @@ export class Pump {
     if (!upTo) return false;
     await deliveries.bulk(events.map((event) => ({ kind: 'insert', document: newDelivery(id, event, now()) })));
     await faultPoint('notification.taken');
-    // P1. A refused write means that someone else moved it: their deliveries have the same ids.
+    // P1. A refused write means that another pump moved the cursor. Its deliveries have the same ids.
     const current = await subscriptions.get(id);
     if (current && current.cursor < upTo.sequence) {
       await subscriptions.replace({ ...current, cursor: upTo.sequence }, current.version);
@@ -142,7 +142,7 @@ export class Pump {
       event: delivery.event,
       signal: stopping,
     });
-    // A stop is no fault of the listener: it is attempted again after the start.
+    // A stop of this service is not a failure of the listener. Attempt the delivery again after the start.
     if (stopping.aborted && outcome.status === null) return 'lost';
     await faultPoint('notification.sent');
     const tries = delivery.tries + 1;
@@ -163,7 +163,7 @@ export class Pump {
     return after ? decision : 'lost'; // P4
   }
 
-  /** How the listener fares, for whoever looks at the subscription. */
+  /** Records the health of the listener, which the subscription shows. */
   async #note(id: string, decision: Decision, { error }: Outcome): Promise<void> {
     const { subscriptions, now } = this.#options;
     const at = new Date(now()).toISOString();
@@ -178,7 +178,7 @@ export class Pump {
             ...(decision.kind === 'gone' && { status: 'disabled' as const }),
           };
     const written = await subscriptions.replace({ ...subscription, ...noted }, subscription.version);
-    // Who changed it meanwhile only moved the cursor; that a listener is gone must not be lost.
+    // A concurrent change only moved the cursor. Retry, because the end of the subscription must not be lost.
     if (!written && decision.kind === 'gone') await this.#note(id, decision, { error, status: 410, retryAfter: null });
   }
 }

@@ -1,19 +1,19 @@
-/** What becomes of a delivery after an attempt. Pure. */
+/** Decides the next step of a delivery after an attempt. Pure. */
 
 export interface Outcome {
-  /** Null when there was no answer. */
+  /** HTTP status. Null without an answer. */
   readonly status: number | null;
   readonly error: string | null;
-  /** Seconds, where the listener said so. */
+  /** Seconds from `Retry-After`. */
   readonly retryAfter: number | null;
 }
 
 export type Decision =
   | { readonly kind: 'delivered' }
-  /** The listener wants no more of this subscription. */
+  /** The listener ended this subscription. */
   | { readonly kind: 'gone' }
   | { readonly kind: 'dead' }
-  /** `wide`: the listener as a whole is in trouble, not this event alone. */
+  /** `wide` is true when the listener as a whole fails, not only this event. */
   | { readonly kind: 'again'; readonly inMs: number; readonly wide: boolean };
 
 const longestRetryAfterSeconds = 24 * 3600;
@@ -32,7 +32,7 @@ export function decide(parameters: {
   if (status === 410) return { kind: 'gone' };
   const wait = retrySeconds[tries - 1];
   if (wait === undefined) return { kind: 'dead' };
-  // A fifth more or less, so that listeners that failed together are not tried together.
+  // Vary the wait by 20 %, so that listeners that failed together are not retried together.
   const jittered = wait * (0.8 + 0.4 * random);
   const asked = Math.min(retryAfter ?? 0, longestRetryAfterSeconds);
   return {

@@ -1,4 +1,4 @@
-/** Keeps the log of events and brings them to those who subscribed. */
+/** The notification service: stores the log of events and delivers them to subscribers. */
 import { setMaxListeners } from 'node:events';
 import { answer, route } from '@anneal/bus/route.ts';
 import { definitionsByFile } from '@anneal/contracts/registry.ts';
@@ -25,7 +25,7 @@ import { notificationSettings } from './settings.ts';
 import { create, interested, openSubscriptions, viewOf, type SubscriptionDocument } from './subscriptions.ts';
 import { createSender } from './webhook.ts';
 
-/** Only these two are not kept; they say that something can be looked at, not that something happened. */
+/** Events that are not stored. They only report that there is something to read. */
 const fleeting = new Set<string>([queueFilled.type, eventKept.type]);
 const latestShown = 100;
 const mostCounted = 1000;
@@ -44,7 +44,8 @@ export const notificationService = defineService({
     const sender = createSender({
       timeoutMs: settings.timeoutMs,
       allowPrivate: settings.allowPrivate,
-      // Listeners compare the time of a signature with their own clocks, so it follows the system clock even when that is set.
+      // Listeners compare the time of a signature with their own clocks, so it follows the system clock even when that
+      // is set.
       now: Date.now,
     });
 
@@ -74,7 +75,7 @@ export const notificationService = defineService({
       store,
       collection: 'notification_timers',
       now,
-      // The store's timers live longer than one attempt; a run that is cut off by a death is taken up after this.
+      // The lease is longer than one attempt. A run that a crash interrupts is resumed after it.
       leaseMs: settings.timeoutMs + 15_000,
       fire: ({ id }) => pump.run(id),
       onError: (error, timer) =>
@@ -91,7 +92,7 @@ export const notificationService = defineService({
       await bus.publish([...projects].map((project) => mint(eventKept, { data: { project }, project })));
     }
 
-    // A death may have left runs behind that nobody will take up before their lease ends.
+    // A crash may have left runs that no process would resume before their lease ends.
     await stir(await active());
 
     const find = async (project: string, id: string): Promise<SubscriptionDocument> => {
@@ -133,7 +134,7 @@ export const notificationService = defineService({
         answer(context, subscriptionShow, async ({ data: { project, id } }) => view(await find(project, id))),
         answer(context, subscriptionDelete, async ({ data: { project, id } }) => {
           const found = await find(project, id);
-          // Disabled first: a pump that runs makes no new deliveries behind our back.
+          // Disable it first, so that a running pump creates no new deliveries.
           if (found.status === 'active') {
             const disabled = await subscriptions.replace({ ...found, status: 'disabled' }, found.version);
             if (!disabled) await subscriptions.bulk([{ kind: 'put', document: { ...found, status: 'disabled' } }]);
@@ -195,7 +196,7 @@ export const notificationService = defineService({
       async ({ message }) => {
         await events.append({ ...message, project: message.project ?? adminProject.id });
       },
-      // One writer at a time keeps the log in the order of the bus; many in hand let it write many at once.
+      // A single writer keeps the log in the order of the bus. Concurrency lets it write many events at once.
       { group: 'notification', singleActive: true, concurrency: 128 },
     );
 

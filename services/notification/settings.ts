@@ -1,4 +1,4 @@
-/** What the notification service can be told from outside. */
+/** Settings of the notification service. */
 import { defineSettings } from '@anneal/runtime/settings.ts';
 import { z } from 'zod';
 

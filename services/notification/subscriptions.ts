@@ -1,4 +1,4 @@
-/** Subscriptions: who wants which events, and how far each has come in the log. */
+/** Subscriptions: the listener, the wanted events and the position in the log. */
 import { randomBytes } from 'node:crypto';
 import { matcherOf } from '@anneal/bus/pattern.ts';
 import type { EventDocument } from './event-log.ts';
@@ -18,7 +18,7 @@ export interface SubscriptionDocument extends Document {
   /** Sealed. */
   readonly secret: JsonObject;
   readonly status: 'active' | 'disabled';
-  /** Every event up to this number has been delivered, or is a delivery of its own. */
+  /** Every event up to this number has been delivered or has a delivery. */
   readonly cursor: number;
   readonly created_at: string;
   readonly last_success_at: string | null;
@@ -36,7 +36,7 @@ export const openSubscriptions = (store: Store): Promise<Subscriptions> =>
 
 const secretPattern = /^whsec_[A-Za-z0-9+/]{32,88}={0,2}$/;
 
-/** @throws AnnealError InvalidRequest for one that the standard does not allow. */
+/** @throws AnnealError InvalidRequest for a secret that the standard does not allow. */
 export function secretFrom(given: string | undefined): string {
   if (given === undefined) return `whsec_${randomBytes(32).toString('base64')}`;
   const bytes = secretPattern.test(given) ? Buffer.from(given.slice('whsec_'.length), 'base64').length : 0;
@@ -61,7 +61,7 @@ export async function create(parameters: {
   now: Date;
 }): Promise<{ document: SubscriptionDocument; secret: string }> {
   const { subscriptions, secrets, wanted, cursor, most, now } = parameters;
-  // Refuses what is no pattern before anything is kept.
+  // Refuse an invalid pattern before storing anything.
   matcherOf(wanted.types);
   if ((await subscriptions.count({ project: wanted.project })) >= most) {
     throw new AnnealError(
@@ -85,7 +85,7 @@ export async function create(parameters: {
   } catch (error) {
     const before = error instanceof DuplicateError ? await subscriptions.get(wanted.id) : undefined;
     if (before?.project !== wanted.project) throw error;
-    // The question came twice; its answer is the same.
+    // A repeated call gets the same answer.
     return { document: before, secret: secrets.open(before.secret) as unknown as string };
   }
 }
@@ -95,7 +95,7 @@ export function viewOf(document: SubscriptionDocument, backlog: number): Subscri
   return { ...shown, backlog };
 }
 
-/** Which of the subscriptions want any of the events. */
+/** The subscriptions that want any of the events. */
 export function interested(
   subscriptions: readonly SubscriptionDocument[],
   events: readonly EventDocument[],

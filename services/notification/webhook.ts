@@ -1,4 +1,4 @@
-/** One attempt to deliver: the event as JSON, signed as Standard Webhooks want it. Redirects are not followed. */
+/** One delivery attempt: the event as JSON, signed according to Standard Webhooks. Redirects are not followed. */
 import { isIP } from 'node:net';
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import { Webhook } from 'standardwebhooks';
@@ -11,7 +11,7 @@ export interface Sender {
   close(): Promise<void>;
 }
 
-/** Of an answer that we do not read, at most this much is taken in before the connection is given up. */
+/** The most bytes of an unread answer that are received before the connection is closed. */
 const mostDumped = 16 * 1024;
 
 export function createSender({
@@ -34,7 +34,7 @@ export function createSender({
   return {
     async send({ url, secret, event, signal }) {
       const host = new URL(url).hostname.replace(/^\[|\]$/g, '');
-      // A literal address is connected to without a lookup, so it is checked here.
+      // A literal address needs no lookup, so check it here.
       if (!allowPrivate && isIP(host) !== 0 && !isPublic(host)) {
         return { status: null, error: `${host} is not a public address`, retryAfter: null };
       }

@@ -167,7 +167,7 @@ describe('queues', () => {
 
   it('have dead letters that can be read, sent again and thrown away', async () => {
     const { bus, mint } = gateway.context;
-    // Nobody who takes requests knows this type: it dies at once.
+    // No consumer of the requests queue knows this type, so it becomes a dead letter at once.
     await bus.send({ queue: requestsQueue('provisioning'), messages: [mint(eventKept, { data: { project } })] });
     const letter = await eventually(async () => {
       const { json } = await gateway.call('GET', `/api/v1/dead-letters?queue=${requestsQueue('provisioning')}`);

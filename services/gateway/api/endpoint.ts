@@ -1,4 +1,6 @@
-/** A route of our own API: declared once, served by fastify and described in the OpenAPI document from the same schemas. */
+/**
+ * A route of our own API: declared once, served by fastify and described in the OpenAPI document from the same schemas.
+ */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { parse } from '../http/body.ts';
@@ -12,7 +14,7 @@ export interface Endpoint<Q extends Schema = Schema, B extends Schema = Schema> 
   readonly summary: string;
   readonly query?: Q;
   readonly body?: B;
-  /** Absent: 204. */
+  /** Schema of the answer. Without one the route answers 204. */
   readonly answer?: Schema;
   readonly status?: number;
   readonly public?: boolean;
@@ -50,7 +52,7 @@ export function serve(scope: FastifyInstance, endpoints: readonly Endpoint[]): v
           request,
           reply,
         });
-        // A stream has taken the connection over.
+        // A stream has taken over the connection.
         if (reply.sent) return reply;
         return each.answer ? reply.code(each.status ?? 200).send(result) : reply.code(204).send();
       },

@@ -44,7 +44,7 @@ const subscribeSchema = z.object({
   after: z.string().optional(),
 });
 
-/** Read at once, so that a reader who is far behind does not make one answer of everything. */
+/** Events per read. Bounds the answer for a reader that is far behind. */
 const pageSize = 100;
 
 export function eventEndpoints({ ask, newId, streams, wakeups, heartbeatMs }: EventEndpointOptions): Endpoint[] {
@@ -56,14 +56,14 @@ export function eventEndpoints({ ask, newId, streams, wakeups, heartbeatMs }: Ev
     });
 
   async function follow(stream: Stream, filter: Filter, start: string | undefined): Promise<void> {
-    // Listening starts before the first read: what is kept between the two is in the next page.
+    // Start listening before the first read, so that an event between the two appears in the next page.
     const listener = wakeups.listen(eventsKey(filter.project));
     try {
       let after = start;
       while (!stream.signal.aborted) {
         const { events, cursor } = await page(filter, pageSize, after);
         for (const event of events) await stream.send({ id: event.id, data: event });
-        // What does not fit is passed over for good, or each look would start at the last event that did.
+        // Move past events that do not match, or each read would start again at the last matching one.
         after = cursor ?? events.at(-1)?.id ?? after;
         if (events.length === pageSize) continue;
         await listener.next(heartbeatMs, stream.signal);
@@ -93,10 +93,10 @@ export function eventEndpoints({ ask, newId, streams, wakeups, heartbeatMs }: Ev
           return page(filter, query.limit, query.after);
         }
         const last = request.headers['last-event-id'];
-        // A reconnecting client repeats its first address, so the header, which is newer, wins.
+        // A reconnecting client repeats its first URL, so the newer header wins.
         const named = typeof last === 'string' && last !== '' ? last : query.after;
-        // Without a place to start from it starts now: behind the newest event there is.
-        // A pattern that cannot be meant is refused before the stream stands.
+        // Without a starting point, start now: after the newest event.
+        // Refuse an invalid pattern before the stream opens.
         if (named !== undefined) await page(filter, 1, named);
         const newest = { ...filter, types: ['#'], subject_prefix: '' };
         const after = named ?? (await page(newest, 1, undefined)).events.at(-1)?.id;

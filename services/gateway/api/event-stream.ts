@@ -1,9 +1,10 @@
 /**
  * Server-sent events.
  *
- * E1 A slow reader is waited for, never buffered for: the next page is only read when the last one has left the process.
- * E2 A reader that takes nothing for half a minute is cut off; it comes back with `Last-Event-ID` and misses nothing.
- * E3 A silent stream carries a comment now and then, so that proxies keep it and a dead connection is noticed.
+ * E1 The gateway waits for a slow reader and does not buffer: it reads the next page after the last one left the
+ *    process.
+ * E2 A reader that takes nothing for 30 s is disconnected. It reconnects with `Last-Event-ID` and misses nothing.
+ * E3 A silent stream carries periodic comments, so that proxies keep it open and a dead connection is noticed.
  */
 import { once } from 'node:events';
 import { AnnealError } from '@anneal/contracts/errors.ts';
@@ -17,7 +18,7 @@ export interface Item {
 }
 
 export interface Streams {
-  /** Takes the connection over until the reader leaves or the gateway stops. */
+  /** Takes over the connection until the reader leaves or the gateway stops. */
   open(reply: FastifyReply, produce: (stream: Stream) => Promise<void>): Promise<void>;
 }
 
@@ -42,7 +43,7 @@ export function createStreams({ most, stopping }: { most: number; stopping: Abor
       const left = new AbortController();
       const { raw } = reply;
       raw.once('close', () => left.abort());
-      // Who left while the first page was read has been closed already.
+      // A client that left during the first read has already closed the connection.
       if (raw.destroyed || raw.socket?.destroyed === true) left.abort();
       reply.hijack();
       const signal = AbortSignal.any([left.signal, stopping]);

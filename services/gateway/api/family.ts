@@ -1,4 +1,4 @@
-/** Our own API, and its description. */
+/** Anneal's own API and its description. */
 import { asyncApi } from '@anneal/contracts/asyncapi.ts';
 import { definitionsByFile } from '@anneal/contracts/registry.ts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
@@ -38,7 +38,7 @@ export function apiFamily(scope: FastifyInstance, options: ApiOptions): void {
   serve(scope, endpoints);
   const document = describe(endpoints, options);
   scope.get('/openapi.json', { config: { public: true } }, () => document);
-  // Once, as text: it is large, and making it takes longer than any request may.
+  // Generate the text once, because it is large and takes longer to generate than a request may take.
   const messages = JSON.stringify(asyncApi({ version: options.version, byFile: definitionsByFile }));
   scope.get('/asyncapi.json', { config: { public: true } }, (_request, reply) =>
     reply.type('application/json').send(messages),

@@ -1,4 +1,4 @@
-/** Queues of every kind side by side, and the dead letters. */
+/** All queues, of the store and of the bus, and the dead letters. */
 import type { Bus, DeadLetter, QueueMeasure } from '@anneal/bus/port.ts';
 import { queueList, queueMessages, queueShow, type QueueView } from '@anneal/contracts/configuration.ts';
 import { AnnealError, failureSchema } from '@anneal/contracts/errors.ts';
@@ -40,7 +40,7 @@ const deadLetterSchema = z.object({
 });
 const limit = z.coerce.number().int().min(1).max(1000).default(20);
 
-/** The bus has no event for a message that arrives; this is how soon a watcher of a service queue sees it. */
+/** Poll interval for watchers of a service queue, because the bus has no event for an arriving message. */
 const watchBusMs = 250;
 
 const busRow = ({ name, depth, inFlight, consumers, oldestAgeMs }: QueueMeasure) => ({
@@ -64,7 +64,7 @@ export function queueEndpoints(options: QueueEndpointOptions): Endpoint[] {
   const { ask, bus, secrets, streams } = options;
   const mask = (value: unknown): Json => secrets.mask(value as Json);
 
-  /** Every queue of the project, of the store. */
+  /** Every queue of the project in the store. */
   const storeQueues = async (project: string): Promise<QueueView[]> => {
     const found: QueueView[] = [];
     for (;;) {
@@ -78,7 +78,7 @@ export function queueEndpoints(options: QueueEndpointOptions): Endpoint[] {
     }
   };
 
-  /** True for a queue of the bus. @throws AnnealError NotFound that names the nearest queue there is. */
+  /** True for a queue of the bus. @throws AnnealError NotFound that names the nearest existing queue. */
   const findQueue = async (project: string, name: string): Promise<boolean> => {
     const onBus = (await bus.queues.list()).map((queue) => queue.name);
     if (onBus.includes(name)) return true;
@@ -161,7 +161,7 @@ export function queueEndpoints(options: QueueEndpointOptions): Endpoint[] {
       handle: async ({ request, reply, params }) => {
         const queue = params['queue'] ?? '';
         const project = projectOf(request);
-        // Whatever is wrong with the question is answered before the stream stands.
+        // Report errors in the request before the stream opens.
         const ofBus = await findQueue(project, queue);
         await streams.open(reply, (stream) =>
           ofBus ? watch(stream, watchBusMs, () => bus.queues.peek(queue, 1000)) : watchStore(stream, project, queue),
@@ -202,7 +202,7 @@ export function queueEndpoints(options: QueueEndpointOptions): Endpoint[] {
       status: 200,
       answer: z.object({ purged: z.number() }),
       handle: async ({ query: { queue, all } }) => {
-        // A parameter that was forgotten must not throw away everything.
+        // A forgotten parameter must not delete every dead letter.
         if (queue === undefined && all !== 'true') {
           throw new AnnealError(
             'InvalidRequest',
@@ -233,7 +233,7 @@ export function queueEndpoints(options: QueueEndpointOptions): Endpoint[] {
     }),
   ];
 
-  /** What was not there at the last look is new. */
+  /** Sends each message that was absent at the previous poll. */
   async function watch(
     stream: Stream,
     everyMs: number,
@@ -261,7 +261,7 @@ export function queueEndpoints(options: QueueEndpointOptions): Endpoint[] {
   async function watchStore(stream: Stream, project: string, queue: string): Promise<void> {
     const listener = options.wakeups.listen(queueKey(project, queue));
     try {
-      // A message may be taken and deleted between two looks; the queue's own event makes that window small.
+      // A message may be claimed and deleted between two polls. The queue's own event keeps that window small.
       await watch(
         stream,
         1000,
@@ -286,7 +286,7 @@ function sleep(ms: number, signal: AbortSignal): Promise<void> {
   });
 }
 
-/** The message, where its bytes still are one. */
+/** The message as JSON, or its text when it cannot be parsed. */
 function readMessage(bytes: string): JsonObject | string {
   try {
     return JSON.parse(bytes) as JsonObject;

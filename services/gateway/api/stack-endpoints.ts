@@ -1,4 +1,4 @@
-/** What stacks can do beyond Heat's API: retry, skip, explain, and the hooks of their resources. */
+/** Stack actions beyond Heat's API: retry, skip, explain, and the hooks of resources. */
 import { leafFailureSchema } from '@anneal/contracts/resource.ts';
 import {
   resourceAct,

@@ -1,4 +1,4 @@
-/** What answers here, and how its services are. */
+/** The version of this server and the state of its services. */
 import type { Bus } from '@anneal/bus/port.ts';
 import { requestsQueue, serviceNames } from '@anneal/contracts/queues.ts';
 import { z } from 'zod';
@@ -53,7 +53,7 @@ export function systemEndpoints({ bus, version }: { bus: Bus; version: string })
         services: await Promise.all(
           serviceNames.map(async (name) => {
             const queue = requestsQueue(name);
-            // It answers this very request, and takes none from the bus.
+            // The gateway answers this request, so it is up. It takes no requests from the bus.
             if (name === 'gateway') return { name, status: 'up', queue: null, ...unmeasured };
             try {
               const { depth, inFlight, consumers, oldestAgeMs } = await bus.queues.measure(queue);

@@ -1,4 +1,4 @@
-/** Errors of our own API: `{ "error": Failure }`. */
+/** Errors of Anneal's own API: `{ "error": Failure }`. */
 import type { FamilyWording } from '../http/family.ts';
 import { authenticateHeader } from '../identity/keystone.ts';
 

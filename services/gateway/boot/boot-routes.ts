@@ -1,6 +1,7 @@
 /**
- * What a booting machine fetches, exchanges and reports. The secret in the address, which only the BMC got, is the credential
- * of the exchange; the token from the exchange is that of the report. Guessing is slowed down, and no secret is logged.
+ * Routes by which a booting machine fetches, exchanges and reports. The credential of the exchange is the secret in the
+ * address, which only the BMC received. The credential of the report is the token from the exchange. Guessing is slowed
+ * down, and no secret is logged.
  */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { bootDocumentShow, bootExchange, bootKeySchema, bootReport } from '@anneal/contracts/provisioning.ts';
@@ -34,7 +35,7 @@ export function bootFamily(scope: FastifyInstance, { ask, now, wording, report }
       const wrongSecret =
         error instanceof AnnealError && ['NotFound', 'Unauthorized', 'Forbidden'].includes(error.code);
       if (!wrongSecret) throw error;
-      // Only those that are wrong wait: a right secret boots, whatever else comes from its address.
+      // Only wrong secrets have to wait. A right secret boots, whatever other requests come from its address.
       attempts.check(ip);
       attempts.failed(ip);
       throw new AnnealError(

@@ -1,6 +1,6 @@
 /**
- * Pre-signed addresses, in the place where Heat's CloudFormation endpoint has them: whoever has one may signal that
- * resource. No token and no header is needed, so that `curl` and alarms can do it.
+ * Pre-signed addresses, at the same place as in Heat's CloudFormation endpoint. A client with such an address may
+ * signal that resource. It needs no token and no header, so that `curl` and alarms can use it.
  */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Json } from '@anneal/contracts/json.ts';

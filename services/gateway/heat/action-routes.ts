@@ -1,4 +1,4 @@
-/** What Heat's API has besides create, update, delete and read: actions, snapshots, export and adoption, marks and hooks. */
+/** Heat's further stack routes: actions, snapshots, export and adoption, marks and hooks. */
 import { randomUUID } from 'node:crypto';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
@@ -145,7 +145,7 @@ export function actionRoutes(scope: FastifyInstance, { ask, secrets }: { ask: As
 const snapshotBody = ({ id, name, status, reason, created_at, data }: Snapshot): JsonObject => ({
   id,
   name: name === '' ? null : name,
-  // Why Heat made it; ours are all asked for.
+  // Heat's reason for the snapshot. Clients request all of ours.
   action: 'CREATE',
   status,
   status_reason: reason,

@@ -1,4 +1,4 @@
-/** What a client sent, compiled: as a new stack, or as what an existing one shall become. */
+/** Compiles a client's request to create or update a stack. */
 import type { StackView } from '@anneal/contracts/scheduling.ts';
 import {
   templateCompile,
@@ -18,17 +18,17 @@ export interface CompilerOptions {
 
 interface Accepted {
   readonly target: Omit<CompileAnswer, 'resource_count' | 'warnings'>;
-  /** For the answer to the client; empty when there is nothing to say. */
+  /** Fields for the answer to the client. Empty without warnings. */
   readonly said: Pick<CompileAnswer, 'warnings'>;
 }
 
 export interface Compiler {
-  /** `gone`, here and below: aborted when the client has gone. */
+  /** @param about `gone`, here and below, is aborted when the client disconnects. */
   fresh(
     wanted: StackRequest,
     about: { project: string; stackName: string; stackId: string; gone: AbortSignal },
   ): Promise<Accepted>;
-  /** `keeps`: what is not said stays as it is (PATCH); else everything that a client can say is replaced (PUT). */
+  /** @param about `keeps` retains omitted fields (PATCH). Otherwise the request replaces everything (PUT). */
   again(wanted: StackRequest, about: { stack: StackView; keeps: boolean; gone: AbortSignal }): Promise<Accepted>;
   validate(wanted: StackRequest, about: { project: string; gone: AbortSignal }): Promise<JsonObject>;
 }

@@ -1,4 +1,4 @@
-/** Heat's API: who may ask, which project it is about, and where each kind of thing is answered. */
+/** Heat's API: authentication, the project of a request, and the routes. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { baseUrl, pathOf } from '../http/base-url.ts';
 import { projectOf, requireToken, type Authenticate } from '../identity/caller.ts';
@@ -36,7 +36,7 @@ export function heatFamily(scope: FastifyInstance, options: HeatOptions): void {
     scope,
     {
       ...heatWording,
-      // Whatever is not version 1 is told which versions there are.
+      // A path outside version 1 gets the list of versions.
       notFound: (request, reply) =>
         isVersioned(request) ? heatWording.notFound(request, reply) : versions(request, reply),
     },

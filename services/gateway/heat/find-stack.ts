@@ -1,4 +1,4 @@
-/** From the names in a path to the stack, and the redirects of a lookup. */
+/** Finds the stack that a path names, and redirects a lookup to its canonical path. */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { stackShow, type StackView } from '@anneal/contracts/scheduling.ts';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -19,7 +19,7 @@ export const rootOf = (request: FastifyRequest): Root => `${baseUrl(request)}/or
 export const stackMissing = (name: string): AnnealError =>
   heatError('NotFound', 'EntityNotFound', `The Stack (${name}) could not be found.`);
 
-/** A stack by name or id. @throws AnnealError NotFound in Heat's words. */
+/** Finds a stack by name or id. @throws AnnealError NotFound with Heat's message. */
 export async function lookUp(
   ask: Ask,
   { project, stack, outputs = false }: { project: string; stack: string; outputs?: boolean },
@@ -47,16 +47,16 @@ export async function stackAt(
   return stack;
 }
 
-/** Which kinds of thing below a stack can be reached by its name alone. */
+/** The paths below a stack that can be reached by its name alone. */
 export const lookupPaths = ['resources', 'events', 'template', 'actions', 'environment', 'files', 'outputs'] as const;
 
-/** What templates know a stack by is as good as its name. */
+/** Prefix of a stack's ARN, by which templates refer to a stack. Paths accept it in place of the name. */
 export const arnPrefix = 'arn:openstack:heat:';
 const arn = /^arn:openstack:heat::[^:]*:stacks\/[^/]+\/(?<id>[^/]+)(?:\/(?<below>.+))?$/;
 
 /**
- * An address whose ARN is encoded as one segment, with the slashes and colons that the ARN itself has: the paths below it
- * are then found the same way. A client encodes what it takes for a name.
+ * Decodes an ARN that a client encoded as one path segment because it treats it as a name. With the slashes and colons
+ * of the ARN restored, the paths below it are found the same way.
  */
 export function withPlainArn(url: string): string {
   const [, before = '', encoded = ''] = /^(\/orchestration\/v1\/[^/?]+\/stacks\/)(arn(?::|%3a)[^/?]+)/i.exec(url) ?? [];
@@ -66,7 +66,8 @@ export function withPlainArn(url: string): string {
 }
 
 /**
- * 302 for every method: the clients of this API send the same method and body again, so it must not become 303 or 307.
+ * Redirects with 302 for every method. The clients of this API resend the same method and body after a 302, so it must
+ * not become 303 or 307.
  */
 export async function redirect(
   ask: Ask,

@@ -1,4 +1,4 @@
-/** What unmodified Heat clients rely on, field by field, as recorded from a real Heat. */
+/** The fields that unmodified Heat clients rely on, as recorded from a real Heat. */
 import { eventually } from '@anneal/runtime/testing.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { project, startTestGateway, type Answer, type TestGateway } from '../test-gateway.ts';
@@ -50,7 +50,7 @@ describe('a stack', () => {
       stack_id: id,
       template,
       parameters: { size: '2' },
-      // The named files win; the environment that the client merged is ignored.
+      // The named files win, and the environment that the client merged is ignored.
       environments: ['{"parameters": {"size": 2}}'],
     });
   });
@@ -315,7 +315,7 @@ describe('a stack', () => {
       error: { type: 'NotFound', message: 'Specified output key nope not found.' },
     });
     expect((await gateway.call('GET', `${location}/template`)).json).toEqual(template);
-    // Not the environment: it may hold secrets, and is kept merged and sealed.
+    // The environment file is missing, because it may hold secrets. It is kept merged and sealed.
     expect((await gateway.call('GET', `${location}/files`)).json).toEqual({ 'file:///setup.sh': 'true' });
     expect((await gateway.call('GET', `${location}/environment`)).json).toEqual({
       resource_registry: { resources: {} },

@@ -1,12 +1,12 @@
 /**
- * An exported stack as another installation can take it over. What is sealed can be opened here only: hidden parameters are
- * given in the clear, as Heat does, and whoever keeps the file must keep it as a secret; what resources show that is secret
- * is left out, since it is worked out again, or asked for, when they are taken over.
+ * Exports a stack in a form that another installation can adopt. Only this installation can open sealed values, so
+ * hidden parameters are exported in the clear, as in Heat, and the operator must keep the file secret. Secret
+ * attributes of resources are left out, because the adopting installation derives or reads them again.
  */
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import type { Secrets } from '@anneal/runtime/secrets.ts';
 
-/** The parts of a resource that say what it shows. */
+/** The parts of a resource that clients can read. */
 const shown: ReadonlySet<string> = new Set(['attributes', 'metadata', 'resource_data']);
 
 export function portable(exported: JsonObject, secrets: Secrets): JsonObject {

@@ -1,4 +1,4 @@
-/** What would be done, in Heat's five lists and in our own form: the plan, with the hash under which it can be applied. */
+/** Previews of an update: Heat's five lists, and Anneal's own plan with the hash under which it can be applied. */
 import { randomUUID } from 'node:crypto';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import { stackPreview, stackResources, type PlannedChange } from '@anneal/contracts/scheduling.ts';
@@ -14,7 +14,7 @@ import { stackHref } from './representation.ts';
 import { readNewStack, readStackBody, requireTemplate } from './stack-body.ts';
 
 const at = '/:project/stacks/:name/:id';
-/** All that is nested. */
+/** Depth that includes every nested stack. */
 const deepest = 1_000_000;
 
 export function previewRoutes(scope: FastifyInstance, { ask, compiler }: { ask: Ask; compiler: Compiler }): void {
@@ -78,7 +78,7 @@ export function previewRoutes(scope: FastifyInstance, { ask, compiler }: { ask: 
         return {
           resource_changes: {
             unchanged: listed('unchanged'),
-            // What only the run can tell may come out unchanged; Heat would not have listed it at all.
+            // A `maybe` change may turn out to change nothing, and only the run decides. Heat would not list it.
             updated: listed('update', 'maybe update'),
             replaced: listed('replace', 'maybe replace'),
             added: listed('create', 'maybe create'),

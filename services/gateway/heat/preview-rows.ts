@@ -1,4 +1,4 @@
-/** Rows of a preview in Heat's form: each says which stack it is in, and where, as Heat's clients print it. Pure. */
+/** Rows of a preview in Heat's form. Each names its stack and its path, which Heat's clients print. Pure. */
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { PlannedChange, ResourceView } from '@anneal/contracts/scheduling.ts';
 import { heatTime } from './representation.ts';
@@ -9,11 +9,11 @@ export interface PreviewedStack {
   readonly project: string;
 }
 
-/** What is there, by its path from the root: `a`, or `a.resources.b`. */
+/** The existing resources by path from the root: `a`, or `a.resources.b`. */
 export function byPath(stack: PreviewedStack, views: readonly ResourceView[]): ReadonlyMap<string, ResourceView> {
   const pathOfStack = new Map([[stack.id, '']]);
   const found = new Map<string, ResourceView>();
-  // Those around come before those inside.
+  // Enclosing stacks come before nested ones.
   for (const view of views) {
     const around = pathOfStack.get(view.stack_id);
     if (around === undefined) continue;
@@ -63,7 +63,7 @@ export function previewRow(
   };
 }
 
-/** As Heat lists what a new stack would have: in place of what is a stack itself, the list of what that has. */
+/** The rows of a new stack in Heat's form: a nested stack is replaced by the list of its resources. */
 export function nestedRows(changes: readonly PlannedChange[], stack: PreviewedStack): Json[] {
   const inside = Map.groupBy(changes, ({ resource }) => resource.split('.resources.').slice(0, -1).join('.resources.'));
   const rowsIn = (path: string): Json[] =>

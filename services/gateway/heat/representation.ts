@@ -1,4 +1,4 @@
-/** Stacks, resources, outputs and events in Heat's form. Pure: a view and the address of the stacks in, JSON out. */
+/** Stacks, resources, outputs and events in Heat's form. Pure: from a view and the address of the stacks to JSON. */
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { ResourceView, StackEvent, StackView } from '@anneal/contracts/scheduling.ts';
 
@@ -6,10 +6,10 @@ import type { ResourceView, StackEvent, StackView } from '@anneal/contracts/sche
 export type Root = string;
 
 const link = (href: string, rel: string) => ({ href, rel });
-/** Names that were stored before lone surrogates were refused have no encoding. */
+/** Encodes a name. Older stored names may contain lone surrogates, which have no encoding. */
 const part = (name: string): string => encodeURIComponent(name.toWellFormed());
 
-/** Heat's times have no fractions. */
+/** A time in Heat's form, without fractions. */
 export const heatTime = (time: string): string => `${time.slice(0, 19)}Z`;
 const heatTimeOrNull = (time: string | null): string | null => (time === null ? null : heatTime(time));
 
@@ -117,7 +117,7 @@ export function resourceBody(root: Root, resource: ResourceView, options: { deta
     ],
     required_by: resource.required_by,
     ...(resource.parent_resource !== undefined && { parent_resource: resource.parent_resource }),
-    // Lists carry the times too: a progress tree needs them for every resource at once.
+    // Lists include the times, because a progress tree needs them for every resource at once.
     started_at: resource.started_at,
     finished_at: resource.finished_at,
     ...(resource.failure && { failure: resource.failure }),

@@ -92,7 +92,7 @@ export function resourceRoutes(scope: FastifyInstance, { ask }: { ask: Ask }): v
       Object.entries(resourceFilters).every(([key, read]) => {
         const wanted = queryValues(request, key);
         if (wanted.length === 0) return true;
-        // Heat matches a part of the type, and the whole of everything else.
+        // Like Heat, match the type by substring and every other field exactly.
         return wanted.some((value) => (key === 'type' ? read(resource).includes(value) : read(resource) === value));
       });
     const root = rootOf(request);
@@ -108,7 +108,7 @@ export function resourceRoutes(scope: FastifyInstance, { ask }: { ask: Ask }): v
 
   const signallers = { config: { signallers: true } } as const;
 
-  /** A signaller reaches the resource that its grant is for, and no other. */
+  /** The grant of a signaller. It may reach only the resource that its grant names. */
   const grantOf = (request: FastifyRequest<ResourcePath>): SignalGrant | undefined => {
     const caller = callerOf(request);
     if (caller.kind !== 'signaller') return undefined;
@@ -177,7 +177,7 @@ export function resourceRoutes(scope: FastifyInstance, { ask }: { ask: Ask }): v
     if (direction !== undefined && direction !== 'asc' && direction !== 'desc') {
       throw new AnnealError('InvalidRequest', `sort_dir must be asc or desc, not "${direction}".`);
     }
-    // Newest first unless said otherwise, as in Heat.
+    // Newest first by default, as in Heat.
     const descending = direction !== 'asc';
     const filters = Object.entries(eventFilters).flatMap(([key, read]) => {
       const wanted = queryValues(request, key);

@@ -1,4 +1,4 @@
-/** Configs and deployments in the words of Heat's software configs. Read-only: stacks make and delete them. */
+/** Configs and deployments in the form of Heat's software configs. Read-only, because stacks create and delete them. */
 import {
   configList,
   configShow,
@@ -98,7 +98,9 @@ const configBody = (view: ConfigView): object => ({
   options: view.options,
 });
 
-/** Heat has no word for a config that was not run because an earlier one failed: it has failed too. */
+/**
+ * The status in Heat's form. Heat has no status for a config skipped after an earlier failure, so it shows as failed.
+ */
 const statusOf = ({ status }: DeploymentView): string => (status === 'SKIPPED' ? 'FAILED' : status);
 
 const deploymentBody = (view: DeploymentView): object => ({

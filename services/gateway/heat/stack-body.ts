@@ -1,4 +1,4 @@
-/** What a client sends to create, update or validate a stack, as the question to templating. */
+/** Translates a request to create, update or validate a stack into a call of templating. */
 import type { CompileQuestion } from '@anneal/contracts/templating.ts';
 import { AnnealError, type Mistake } from '@anneal/contracts/errors.ts';
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
@@ -12,21 +12,21 @@ export interface StackRequest {
   readonly files: Record<string, string>;
   readonly parameters: Record<string, Json>;
   readonly clearParameters: string[];
-  /** Undefined: not said. */
+  /** Undefined when the client did not set it. */
   readonly timeoutMinutes: number | null | undefined;
   readonly onFailure: FailurePolicy | undefined;
   readonly tags: string[] | undefined;
-  /** Look at what is really there before comparing. */
+  /** True to read the real state of resources before comparing. */
   readonly converge: boolean;
-  /** Of a plan that was shown; refused when it is not what would be done. */
+  /** Hash of a previewed plan. The request is refused when the plan has changed. */
   readonly planHash: string | undefined;
-  /** By resource: what is taken over. */
+  /** The adopted objects, by resource. */
   readonly adopt: JsonObject | undefined;
 }
 
 const absent = (value: Json | undefined): value is null | undefined => value === undefined || value === null;
 
-/** @throws AnnealError InvalidRequest that names every field that is wrong. */
+/** @throws AnnealError InvalidRequest that names every invalid field. */
 export function readStackBody(given: JsonObject): StackRequest {
   const mistakes: Mistake[] = [];
   const wrong = (path: string, message: string): undefined => {
@@ -34,7 +34,7 @@ export function readStackBody(given: JsonObject): StackRequest {
     return undefined;
   };
   const adopted = readAdopted(given['adopt_stack_data'], wrong);
-  // What the request says itself wins over what the adopted stack had; clients send what they were not given as empty.
+  // The request wins over the adopted stack. Clients send unset fields as empty, so drop empty fields.
   const body = adopted ? { ...adopted.body, ...withoutEmpty(given) } : given;
   // Some clients send every field, empty when they have nothing for it.
   if (!absent(body['template_url']) && body['template_url'] !== '') {
@@ -82,7 +82,7 @@ const withoutEmpty = (body: JsonObject): JsonObject =>
     Object.entries(body).filter(([, value]) => !absent(value) && !(isObject(value) && Object.keys(value).length === 0)),
   );
 
-/** What `abandon` or `export` gave, as JSON text: the stack as it was written, and what it is made of. */
+/** Reads the JSON text from `abandon` or `export`: the request for the stack, and its resources. */
 function readAdopted(
   value: Json | undefined,
   wrong: Wrong,
@@ -108,7 +108,10 @@ function readAdopted(
 
 const parts: ReadonlySet<string> = new Set(['resource_id', 'metadata', 'attributes', 'resource_data']);
 
-/** What is read of each resource, and no more: what a nested stack was given, secrets among it, follows from its template. */
+/**
+ * Keeps only the known parts of each resource. The inputs of a nested stack, which may be secret, follow from its
+ * template.
+ */
 function takenOver(resources: JsonObject): JsonObject {
   const entries = Object.entries(resources).map(([name, resource]): [string, Json] => {
     if (!isObject(resource)) return [name, resource];
@@ -119,7 +122,7 @@ function takenOver(resources: JsonObject): JsonObject {
   return Object.fromEntries(entries);
 }
 
-/** `on_failure` is ours; Heat knows only whether it rolls back. */
+/** Reads the failure policy. `on_failure` is Anneal's own; Heat has only `disable_rollback`. */
 function readPolicy(body: JsonObject, wrong: Wrong): FailurePolicy | undefined {
   const given = body['on_failure'];
   if (!absent(given)) {
@@ -152,7 +155,7 @@ function readFiles(value: Json | undefined, wrong: Wrong): Record<string, string
   return Object.fromEntries(files);
 }
 
-/** Files that are named win over the environment, which clients send merged for servers that do not know better. */
+/** Reads the environments. Named files win over `environment`, which clients send merged for older servers. */
 function readEnvironments(body: JsonObject, files: Record<string, string>, wrong: Wrong): (string | JsonObject)[] {
   const names = readNames(body['environment_files'], 'environment_files', wrong);
   const environment = readDocument(body['environment'], 'environment', wrong);
@@ -170,7 +173,7 @@ function readEnvironments(body: JsonObject, files: Record<string, string>, wrong
   return empty || environment === '' ? [] : [environment];
 }
 
-/** What `--pre-create` and `--pre-update` ask for stands in no file: clients add it to what they merged. */
+/** Hooks from `--pre-create` and `--pre-update`. They are in no file: clients add them to the merged environment. */
 function hooksOf(environment: string | JsonObject | undefined): JsonObject | undefined {
   const registry = isObject(environment) ? environment['resource_registry'] : undefined;
   const resources = isObject(registry) ? registry['resources'] : undefined;
@@ -187,7 +190,7 @@ function onlyHooks(resources: JsonObject): JsonObject | undefined {
   return kept.length > 0 ? Object.fromEntries(kept) : undefined;
 }
 
-/** Environments may hold secrets; merged they are kept sealed, so the texts that they came in are not kept as files too. */
+/** Removes environment files, because they may hold secrets. The merged environment is kept sealed. */
 function withoutEnvironments(files: Record<string, string>, names: Json | undefined): Record<string, string> {
   return Object.fromEntries(Object.entries(files).filter(([name]) => !(Array.isArray(names) && names.includes(name))));
 }
@@ -229,7 +232,7 @@ function readTags(value: Json | undefined, wrong: Wrong): string[] | undefined {
   return tags;
 }
 
-/** Of a stack that is not there yet: what it shall be called, and what it shall be. */
+/** Reads the name and the request of a stack to create. */
 export function readNewStack(body: JsonObject): { readonly name: string; readonly wanted: StackRequest } {
   const name = readStackName(body);
   if (!absent(body['converge'])) {
@@ -263,12 +266,12 @@ export function requireTemplate({ template }: StackRequest): void {
   if (template === undefined) throw new AnnealError('InvalidRequest', 'No template specified');
 }
 
-/** What a client gives for a stack may be secret, and only the template tells which: none of it travels in the clear. */
+/** Seals all values from the client before they are sent, because only the template shows which of them are secret. */
 export function sealGiven(question: CompileQuestion, secrets: Secrets): CompileQuestion {
   return {
     ...question,
     environments: question.environments.map((environment) => secrets.seal(environment)),
-    // One seal for all: thousands of them would keep other requests waiting.
+    // Seal all parameters at once, because thousands of seals would delay other requests.
     parameters: secrets.seal(question.parameters),
   };
 }

@@ -28,7 +28,7 @@ export function stackReadRoutes(scope: FastifyInstance, { ask, blobs, secrets }:
     const size = limit === undefined || limit === 0 ? undefined : Math.min(limit, mostRows);
     const counted = queryBoolean(request, 'with_count') ?? false;
     const marker = queryValue(request, 'marker');
-    // The pages of what is newest first come from the store; any other order, or a count, needs all of them.
+    // The store pages stacks newest first. Any other order, or a count, needs all of them.
     const all = counted || isOrdered(request) ? await list(request, {}) : undefined;
     const stacks = all ? pageOf(all, { marker, size }) : await list(request, { size, marker });
     const root = rootOf(request);
@@ -46,13 +46,13 @@ export function stackReadRoutes(scope: FastifyInstance, { ask, blobs, secrets }:
     return { stacks: (await list(request, {})).map((stack) => stackRow(root, stack)) };
   });
 
-  /** All of them where no limit is given: pages are asked for until there are no more. */
+  /** Lists one page, or all stacks when no limit is given. */
   async function list(
     request: FastifyRequest,
     { size, marker: from }: { size?: number | undefined; marker?: string | undefined },
   ): Promise<StackView[]> {
     const project = projectOf(request);
-    // There is one project, so a list over all of them is the same list.
+    // There is only one project, so a list over all projects is the same.
     queryBoolean(request, 'global_tenant');
     const nested = queryBoolean(request, 'show_nested') ?? false;
     queryBoolean(request, 'show_hidden');
@@ -90,7 +90,7 @@ export function stackReadRoutes(scope: FastifyInstance, { ask, blobs, secrets }:
     }
   }
 
-  /** Outputs travel sealed where they could show a secret; the author of the template decided to show them. */
+  /** Opens the outputs. They are sealed when they could show a secret, but the template's author chose to show them. */
   const withOutputs = async (request: FastifyRequest): Promise<StackView> => {
     const { outputs = [], ...stack } = await stackAt(ask, request, { outputs: true });
     return { ...stack, outputs: outputs.map((output) => ({ ...output, value: secrets.open(output.value) })) };
@@ -182,7 +182,7 @@ function tagFilter(request: FastifyRequest): (tags: readonly string[]) => boolea
     !(notAny?.some((tag) => tags.includes(tag)) ?? false);
 }
 
-/** Whose it is. */
+/** Filters stacks by project, owner and parent. */
 function isOf(request: FastifyRequest, { project, owner, parent }: StackView): boolean {
   const fits = (key: string, value: string): boolean => {
     const wanted = queryValues(request, key);

@@ -50,7 +50,7 @@ export function stackRoutes(scope: FastifyInstance, { ask, compiler }: { ask: As
       .send({ stack: { id: stack.id, links: [{ href, rel: 'self' }] }, ...said });
   });
 
-  // PUT replaces everything that the client can say; PATCH keeps what it does not say.
+  // PUT replaces everything that a client can set. PATCH keeps omitted fields.
   for (const method of ['PUT', 'PATCH'] as const) {
     const keeps = method === 'PATCH';
     scope.route({
@@ -88,14 +88,14 @@ export function stackRoutes(scope: FastifyInstance, { ask, compiler }: { ask: As
   });
 
   scope.post('/:project/validate', async (request, reply) => {
-    // Heat asks for this to be a boolean; nested templates are always shown here.
+    // Like Heat, require a boolean, although nested templates are always shown here.
     queryBoolean(request, 'show_nested');
     const wanted = readStackBody(objectBody(request));
     requireTemplate(wanted);
     return compiler.validate(wanted, { project: projectOf(request), gone: clientGone(reply) });
   });
 
-  // ---- a stack by its name (or only its id): the way to its canonical address
+  // ---- a stack by its name (or only its id): redirects to its canonical address
 
   scope.route({
     method: ['GET', 'PUT', 'PATCH', 'DELETE', 'POST'],

@@ -1,4 +1,4 @@
-/** What there is to build with, and what builds it: resource types, template versions, the services behind. */
+/** Resource types, template versions, and the services behind the gateway. */
 import type { Bus } from '@anneal/bus/port.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { requestsQueue, serviceNames } from '@anneal/contracts/queues.ts';
@@ -92,7 +92,7 @@ export function typeRoutes(scope: FastifyInstance, { ask, bus, now }: TypeRouteO
           created_at: null,
           updated_at: now().toISOString().slice(0, -1),
           deleted_at: null,
-          // The gateway takes no requests from the bus; that it answers is its sign of life.
+          // The gateway takes no requests from the bus. It answers this request, so it is up.
           status: consumers > 0 || name === 'gateway' ? 'up' : 'down',
         };
       }),
@@ -100,10 +100,10 @@ export function typeRoutes(scope: FastifyInstance, { ask, bus, now }: TypeRouteO
   }));
 }
 
-/** Heat takes a regular expression that matches from the start. */
+/** Matches a regular expression from the start of the name, as in Heat. */
 function nameFilter(pattern: string | undefined): (name: string) => boolean {
   if (pattern === undefined) return () => true;
-  // A pattern of a stranger must not be able to keep the process busy: only what cannot backtrack far is taken.
+  // A client's pattern must not block the process, so accept only patterns that cannot backtrack far.
   if (pattern.length > 200 || /[+*}]\)?[+*{]|\(.*[+*].*\)[+*{]|\\[1-9]/.test(pattern)) {
     throw new AnnealError('InvalidRequest', `The name filter "${pattern.slice(0, 200)}" is too complicated.`);
   }

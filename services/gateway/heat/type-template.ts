@@ -1,6 +1,6 @@
 /**
- * A template that makes a resource type of one's own out of a given one: its properties as parameters, its attributes as
- * outputs. Pure.
+ * Generates a template that wraps a resource type: its properties become parameters, and its attributes become outputs.
+ * Users can build their own resource type from it. Pure.
  */
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { Constraint, PropertySchema, ResourceType } from '@anneal/contracts/resource-type.ts';
@@ -31,7 +31,7 @@ export function hotTemplateOf(type: ResourceType): JsonObject {
   };
 }
 
-/** In the older form of templates. It is Heat's default answer, although it cannot be deployed here. */
+/** The template in the older CFN form. It is Heat's default answer, although it cannot be deployed here. */
 export function cfnTemplateOf(type: ResourceType): JsonObject {
   return {
     HeatTemplateFormatVersion: '2012-12-12',
@@ -76,7 +76,7 @@ function cfnParameter({ type, description, required, constraints, ...schema }: P
   };
 }
 
-/** A parameter without a default must be given; one for a property that need not be must have some. */
+/** The default of a parameter. A parameter without a default is required, so every optional property needs one. */
 function defaultOf(type: PropertySchema['type'], value: Json | undefined): Json {
   if (value !== undefined) return value;
   const empty: Partial<Record<PropertySchema['type'], Json>> = { Map: {}, List: [], Boolean: false };

@@ -1,6 +1,6 @@
 /**
- * Errors as Heat words them: `{code, title, explanation, error: {type, message, traceback}}`. Our own code, the mistakes and
- * the remedy stand beside Heat's fields, where clients that know us find them.
+ * Errors in Heat's format: `{code, title, explanation, error: {type, message, traceback}}`. Anneal's own code, mistakes
+ * and remedy are added beside Heat's fields, for clients that know them.
  */
 import { AnnealError, type Failure, type Mistake } from '@anneal/contracts/errors.ts';
 import type { FamilyWording } from '../http/family.ts';
@@ -30,20 +30,20 @@ const byStatus: Readonly<Record<number, { title: string; explanation: string; ty
 };
 const unexpected = { title: 'Internal Server Error', explanation: broken, type: 'HTTPInternalServerError' };
 
-/** Heat's names, where they differ from what the status says. */
+/** Heat's error types, where they do not follow from the status. */
 const byCode: Readonly<Record<string, string>> = {
   InvalidTemplate: 'StackValidationFailed',
   NotSupported: 'NotSupported',
   AlreadyExists: 'StackExists',
 };
 
-/** The refusals of a template that Heat's clients tell from the others. */
+/** The refusals of a template that Heat's clients distinguish. */
 function byMistake(mistake: Mistake | undefined): string | undefined {
   switch (mistake?.code) {
     case 'MissingParameter':
       return 'UserParameterMissing';
     case 'UnknownParameter':
-      // Given, and not only read by the template.
+      // The client set the parameter; a template that only reads it is another mistake.
       return mistake.path.startsWith('parameters.') ? 'UnknownUserParameter' : undefined;
     case 'ImmutableParameter':
       return 'ImmutableParameterModified';
@@ -84,7 +84,7 @@ function heatBody({ status, failure }: Problem): object {
   };
 }
 
-/** How Heat's HTTP layer answers where no controller had a say. */
+/** The answer of Heat's HTTP layer when no controller handled the request. */
 export const plainBody = (status: number, title: string, message: string): object => ({
   message: `${message}<br /><br />\n\n\n`,
   code: `${status} ${title}`,

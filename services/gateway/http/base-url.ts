@@ -1,11 +1,13 @@
-/** Links lead back to where the request came in, so that they work through tunnels and under any name of the machine. */
+/**
+ * The base of links: the address of the request, so that links work through tunnels and under any name of the machine.
+ */
 import type { FastifyRequest } from 'fastify';
 
 const plainHost = /^(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+)(:\d{1,5})?$/;
 
 export function baseUrl(request: FastifyRequest): string {
   const host = request.host;
-  // A Host header is whatever the client says; what is not a plain name never gets into a link.
+  // The client controls the Host header, so only a plain name is used in a link.
   if (plainHost.test(host)) return `${request.protocol}://${host}`;
   const { localAddress = '127.0.0.1', localPort = 0 } = request.socket;
   return `${request.protocol}://${localAddress.includes(':') ? `[${localAddress}]` : localAddress}:${localPort}`;

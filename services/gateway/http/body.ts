@@ -1,12 +1,12 @@
-/** Reading what came in: JSON whatever the client calls it, and queries whose values repeat. */
+/** Reads requests: JSON bodies of any content type, and queries with repeated values. */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { z } from 'zod';
 
 /**
- * Clients of the OpenStack APIs send `Content-Type: application/json` without a body, and bodies without a type. An empty
- * body is no body.
+ * Parses every body as JSON. Clients of the OpenStack APIs send `Content-Type: application/json` without a body, and
+ * bodies without a type. An empty body counts as absent.
  */
 export function readJsonBodies(scope: FastifyInstance): void {
   scope.removeAllContentTypeParsers();
@@ -24,7 +24,9 @@ export function readJsonBodies(scope: FastifyInstance): void {
   });
 }
 
-/** Far more than any template has; what reads a body goes down it by recursion, which has an end. */
+/**
+ * The deepest accepted nesting, far more than any template has. Readers of a body recurse, so the depth needs a limit.
+ */
 const deepest = 500;
 
 function isTooDeep(text: string): boolean {
@@ -41,7 +43,7 @@ function isTooDeep(text: string): boolean {
   return false;
 }
 
-/** @throws AnnealError InvalidRequest that lists every field that is wrong. */
+/** @throws AnnealError InvalidRequest that lists every invalid field. */
 export function parse<T>(schema: z.ZodType<T>, value: unknown, what: string): T {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
@@ -65,7 +67,7 @@ export function objectBody(request: FastifyRequest): JsonObject {
 
 export type Query = Readonly<Record<string, string | string[] | undefined>>;
 
-/** The last value of a parameter: clients that follow a redirect send some twice. */
+/** The last value of a parameter, because clients that follow a redirect send some twice. */
 export function queryValue(request: FastifyRequest, name: string): string | undefined {
   const value = (request.query as Query)[name];
   return Array.isArray(value) ? value.at(-1) : value;
@@ -94,7 +96,7 @@ export function queryNumber(
   return value;
 }
 
-/** @throws AnnealError InvalidRequest for anything but true and false, in any case. */
+/** @throws AnnealError InvalidRequest for any value except true and false, in upper or lower case. */
 export function queryBoolean(request: FastifyRequest, name: string): boolean | undefined {
   const text = queryValue(request, name);
   if (text === undefined) return undefined;

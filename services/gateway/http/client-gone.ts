@@ -1,8 +1,8 @@
-/** Notices a client that closes its connection before it has its answer. */
+/** Detects a client that closes its connection before it gets its answer. */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { FastifyReply } from 'fastify';
 
-/** Aborted then; work on the answer can be dropped. */
+/** A signal that is aborted when the client leaves, so that work on the answer can stop. */
 export function clientGone({ raw }: FastifyReply): AbortSignal {
   const gone = new AbortController();
   raw.once('close', () => {

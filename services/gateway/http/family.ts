@@ -1,6 +1,6 @@
 /**
- * A family of routes: one prefix, one way to word errors. A family answers 405 with `Allow` where the path is known and the
- * method is not, and words its own 404; nothing of one family leaks into another.
+ * A family of routes: one prefix and one error format. A family answers 405 with `Allow` for a known path with an
+ * unknown method, and has its own 404. Families do not affect each other.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { pathOf } from './base-url.ts';

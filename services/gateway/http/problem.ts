@@ -1,4 +1,4 @@
-/** Anything thrown while a request is handled, as an HTTP status and a failure. Each family of APIs words it its own way. */
+/** Converts any error of a request to an HTTP status and a failure. Each API family formats it in its own way. */
 import { AnnealError, toFailure, type Failure } from '@anneal/contracts/errors.ts';
 import type { FastifyError, FastifyRequest } from 'fastify';
 
@@ -6,7 +6,7 @@ export interface Problem {
   readonly status: number;
   readonly failure: Failure;
   readonly headers: Readonly<Record<string, string>>;
-  /** True for a fault of the gateway, which the operator has to see. */
+  /** True for a defect of the gateway, which the operator must see. */
   readonly defect: boolean;
 }
 
@@ -18,7 +18,7 @@ type Refused = Pick<FastifyRequest, 'id' | 'headers' | 'routeOptions'>;
 export function toProblem(error: unknown, request: Refused): Problem {
   const known = ours(error, request);
   if (!known) {
-    // The message of a defect may hold anything; the log has it, under this id.
+    // The message of a defect may contain secrets, so it goes only to the log, under this id.
     const failure = toFailure(
       new AnnealError(
         'Defect',
@@ -50,7 +50,7 @@ export function bodyTooLarge({ headers, routeOptions }: Pick<Refused, 'headers' 
   );
 }
 
-/** What Fastify and the parser of forms throw for a body, or a part of it, above the limit of bytes. */
+/** Error codes of Fastify and of the form parser for a body, or a part of it, above the size limit. */
 const bodyLimits: ReadonlySet<string> = new Set(['FST_ERR_CTP_BODY_TOO_LARGE', 'FST_REQ_FILE_TOO_LARGE']);
 
 function ours(error: unknown, request: Refused): AnnealError | undefined {

@@ -1,4 +1,7 @@
-/** The HTTP server: every family of routes under its prefix, one log line per request that never holds an address or a body. */
+/**
+ * The HTTP server: every family of routes under its prefix, one log line per request that never holds an address or a
+ * body.
+ */
 import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
 import type { ServiceContext } from '@anneal/runtime/service.ts';
 import type { SettingsOf } from '@anneal/runtime/settings.ts';
@@ -29,7 +32,7 @@ export interface ServerOptions {
   authenticate: Authenticate;
   keystone: KeystoneOptions;
   wakeups: Wakeups;
-  /** Aborted when long polls and streams have to end. */
+  /** Aborted when long polls and streams must end. */
   stopping: AbortSignal;
   version: string;
 }
@@ -58,7 +61,7 @@ export function buildServer(options: ServerOptions): FastifyInstance {
     void reply.headers({ 'x-openstack-request-id': request.id, 'x-content-type-options': 'nosniff' });
   });
   app.addHook('onResponse', async (request, reply) => {
-    // The pattern of the route, not the address: addresses hold secrets of boots and names of things.
+    // Log the route pattern and not the address, because addresses contain boot secrets and names.
     log.debug(
       {
         request: request.id,
@@ -133,7 +136,7 @@ export function buildServer(options: ServerOptions): FastifyInstance {
     }),
   );
 
-  // What belongs to no family.
+  // Requests outside every family.
   wordErrors(app, apiWording, report);
   app.get('/', (request) => ({ name: 'anneal', info: `${baseUrl(request)}${apiPrefix}/info` }));
   return app;

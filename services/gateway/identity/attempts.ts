@@ -1,6 +1,6 @@
 /**
- * Failed attempts from one place slow down further ones: the first few are free, then each failure doubles the wait. A
- * success forgets them. Memory is bounded: the oldest place is forgotten first.
+ * Slows down repeated failures from one place: the first few are free, then each failure doubles the wait. A success
+ * resets the count. Memory is bounded: the oldest place is dropped first.
  */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 
@@ -44,7 +44,7 @@ export class Attempts {
     const { now, free, longestWaitMs, mostPlaces = 10_000 } = this.#options;
     const at = now();
     const old = this.#places.get(place);
-    // Long after the last failure it starts afresh, or a typing error a day would add up.
+    // Reset the count long after the last failure, or one typing error a day would add up.
     const failures = old && at - old.last < 10 * longestWaitMs ? old.failures + 1 : 1;
     const wait = failures <= free ? 0 : Math.min(longestWaitMs, 1000 * 2 ** Math.min(failures - free - 1, 30));
     this.#places.delete(place);

@@ -1,10 +1,11 @@
 /**
- * Who is asking. A token is a user's, or a grant to signal a resource, or the configuration service knows it as a host's.
- * A host may do nothing but what a route explicitly opens to hosts, and so with signallers. A token without a project may
- * use identity alone.
+ * Identifies the caller of a request. A token belongs to a user, is a grant to signal a resource, or belongs to a host
+ * that the configuration service knows. Hosts and signallers may use only routes that are explicitly open to them. A
+ * token without a project may use only the identity API.
  *
- * A1 Every request of a host, and every look of one that waits, asks the configuration service for its token: a token that
- *    was renewed or whose host is gone is refused at once by every gateway. Only refusals are remembered.
+ * A1 Every request of a host, and every check of a waiting host, asks the configuration service about its token. Every
+ *    gateway therefore refuses the token at once after a renewal or after the host's deletion. Only refusals are
+ *    cached.
  */
 import { hostAuthenticate } from '@anneal/contracts/configuration.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
@@ -18,7 +19,7 @@ import type { TokenDocument, Tokens } from './tokens.ts';
 export interface UserCaller {
   readonly kind: 'user';
   readonly name: string;
-  /** Null for a token without a scope, which only identity takes. */
+  /** Null for a token without a scope, which only the identity API accepts. */
   readonly project: string | null;
   readonly token: TokenDocument;
 }
@@ -32,7 +33,7 @@ export interface HostCaller {
   readonly responsesQueue: string;
 }
 
-/** Whoever was handed a grant to signal one resource. */
+/** A client with a grant to signal one resource. */
 export interface SignallerCaller {
   readonly kind: 'signaller';
   readonly name: string;
@@ -58,7 +59,7 @@ declare module 'fastify' {
 
 export type Authenticate = (token: string) => Promise<Caller | undefined>;
 
-/** An unknown token is asked again soon: a host's token may be minutes old, or a moment. */
+/** How long an unknown token stays cached. Short, because the token of a new host may become valid at any moment. */
 const strangerCacheMs = 2_000;
 const mostCached = 20_000;
 
@@ -73,7 +74,7 @@ export function createAuthenticate({
   ask: Ask;
   now: () => number;
 }): Authenticate {
-  /** Until when a token counts as unknown. */
+  /** Unknown tokens, and until when each counts as unknown. */
   const strangers = new Map<string, number>();
   const rememberStranger = (token: string): void => {
     strangers.delete(token);
@@ -111,7 +112,7 @@ export function createAuthenticate({
   };
 }
 
-/** Every route of the scope needs a token, unless it says that it is public. */
+/** Requires a token for every route of the scope that is not public. */
 export function requireToken(
   scope: FastifyInstance,
   authenticate: Authenticate,
@@ -135,7 +136,7 @@ export function requireToken(
   });
 }
 
-/** Who sends the request by its token now. @throws AnnealError Unauthorized, also for a token that was good before. */
+/** The current caller by token. @throws AnnealError Unauthorized, also for a token that is no longer valid. */
 export async function authenticated(request: FastifyRequest, authenticate: Authenticate): Promise<Caller> {
   const token = request.headers['x-auth-token'];
   const caller = typeof token === 'string' && token !== '' ? await authenticate(token) : undefined;

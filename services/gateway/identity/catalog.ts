@@ -1,4 +1,4 @@
-/** Where each API is, told from where the request came in. The ids are made from the names, so that they stay. */
+/** The address of each API, derived from the address of the request. Ids are derived from names, so that they stay. */
 import { createHash } from 'node:crypto';
 
 const idOf = (...parts: string[]): string => createHash('md5').update(parts.join('/')).digest('hex');

@@ -1,7 +1,7 @@
 /**
- * A host logs in as a user whose id is the host's and whose password is its token: that is how collectors that know
- * nothing but Keystone reach their queue. The token of Keystone that it gets is the same one, so that renewing the token
- * of the host ends both. A signaller logs in the same way: its user is the resource, its password the grant.
+ * Lets a host log in as a user with the host's id and with its token as password, so that collectors that know only
+ * Keystone can reach their queue. The Keystone token that it gets is the same token, so that a renewal of the host's
+ * token ends both. A signaller logs in the same way: its user is the resource and its password is the grant.
  */
 import { hostAuthenticate } from '@anneal/contracts/configuration.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
@@ -16,7 +16,7 @@ export interface HostIdentity {
   readonly token: string;
 }
 
-/** Undefined when the token is not that of this host or signaller. */
+/** Undefined when the token does not belong to this host or signaller. */
 export async function hostLogin(
   { ask, secrets }: { ask: Ask; secrets: Secrets },
   { id, token }: { id: string; token: string },

@@ -82,7 +82,7 @@ describe('logging in', () => {
       for (let attempt = 0; attempt < 8; attempt += 1) statuses.push((await other.call('POST', tokens, wrong)).status);
       expect(statuses).toContain(429);
       expect(statuses.lastIndexOf(401)).toBeLessThan(statuses.indexOf(429));
-      // Whoever is right is let in at once, from the same address as ever.
+      // The right password is accepted at once, from the same address.
       expect((await other.call('POST', tokens, login())).status).toBe(201);
     } finally {
       await other.stop();

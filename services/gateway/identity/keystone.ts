@@ -1,4 +1,4 @@
-/** The tokens and the catalog, in Keystone v3's form: as much as keystoneauth, the openstack command and curl ask for. */
+/** Tokens and the catalog in Keystone v3's form, as far as keystoneauth, the openstack command and curl need them. */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Secrets } from '@anneal/runtime/secrets.ts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
@@ -66,7 +66,7 @@ export const keystoneWording: FamilyWording = {
 export interface KeystoneOptions {
   ask: Ask;
   secrets: Secrets;
-  /** Of a token, in milliseconds. */
+  /** Lifetime of a token, in milliseconds. */
   lifetimeMs: number;
   password: Password;
   tokens: Tokens;
@@ -100,8 +100,8 @@ export function keystoneRoutes(scope: FastifyInstance, options: KeystoneOptions)
   });
 
   /**
-   * Who it is: the admin by password (undefined) or by a token (that token), or a host. Whoever is right is never slowed
-   * down: failures are counted by address and user, and only what is wrong has to wait.
+   * Identifies the login: the admin by password (undefined) or by token (that token), or a host. A right credential is
+   * never slowed down: failures are counted by address and user, and only wrong credentials have to wait.
    */
   async function identify({ identity }: Auth, ip: string): Promise<TokenDocument | HostIdentity | undefined> {
     if (identity.methods.includes('password') && identity.password) return byPassword(identity.password.user, ip);
@@ -126,9 +126,9 @@ export function keystoneRoutes(scope: FastifyInstance, options: KeystoneOptions)
     }
     const remembered = password.remembers(user.password);
     if (!(known && remembered)) {
-      // While no password was proven since the start, this one may be it.
+      // Before the first successful login since the start, this password may be the right one.
       if (!known || remembered === false) attempts.check(place);
-      // The password is hashed for a stranger too, or the time of the answer would tell which names exist.
+      // Also hash the password of an unknown user, or the response time would reveal which names exist.
       const right = await password.matches(user.password);
       if (!known || !right) return refuse(place);
     }
@@ -244,10 +244,10 @@ const inDomain = (named: { id?: string | undefined; name?: string | undefined } 
   named.id === domain.id ||
   (named.id === undefined && named.name?.toLowerCase() === domain.name.toLowerCase());
 
-/** Which project the token is for. @throws AnnealError Unauthorized for one that is not there, as Keystone does. */
+/** The project of the new token. @throws AnnealError Unauthorized for an unknown project, as in Keystone. */
 function scopeOf({ scope }: Auth, parent: TokenDocument | undefined): string | null {
   if (scope === 'unscoped') return null;
-  // Without a scope, a new token has the one that its parent has; a login gets the default project of the user.
+  // Without a scope, a new token inherits its parent's scope, and a login gets the user's default project.
   if (scope === undefined) return parent ? parent.project_id : adminProject.id;
   const { project } = scope;
   if (project === undefined) {

@@ -1,4 +1,4 @@
-/** The one user's password, kept as an scrypt hash. A new password in the settings replaces the old one. */
+/** The password of the only user, kept as an scrypt hash. A new password in the settings replaces the old one. */
 import { createHmac, randomBytes, scrypt, timingSafeEqual } from 'node:crypto';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Document, Store } from '@anneal/store/port.ts';
@@ -9,14 +9,16 @@ interface UserDocument extends Document {
 }
 
 const cost = { N: 16_384, r: 8, p: 1 };
-/** Each derivation takes 16 MiB; more at once would let strangers fill the memory. */
+/**
+ * Concurrent derivations. Each takes 16 MiB, so a higher limit would let unauthenticated clients fill the memory.
+ */
 const atOnce = 2;
 const mostWaiting = 64;
 
 export interface Password {
   /**
-   * Whether it is the one that matched before in this process; undefined while none has. It costs nothing, so whoever is
-   * right never stands in line behind those who guess.
+   * True when the password has matched before in this process. Undefined while no password has matched. The check costs
+   * nothing, so a client with the right password never queues behind clients that guess.
    */
   remembers(password: string): boolean | undefined;
   matches(password: string): Promise<boolean>;
@@ -31,7 +33,7 @@ export async function openPassword({
 }): Promise<Password> {
   const users = await store.collection<UserDocument>({ name: 'gateway_users', indexes: [] });
   const derive = inTurn(deriveKey);
-  // A key of this process alone: what is remembered is of no use to who reads the memory of another.
+  // A key of this process alone, so that the remembered mark is useless outside this process.
   const key = randomBytes(32);
   const markOf = (given: string): Buffer => createHmac('sha256', key).update(given).digest();
   let proven: Buffer | undefined;

@@ -1,7 +1,7 @@
-/** Who there is: one domain, one project, one user. */
+/** The principals: one domain, one project, one user. */
 export const domain = { id: 'default', name: 'Default' } as const;
 export const adminUser = { id: '00000000000000000000000000000002', name: 'admin' } as const;
-/** What a host may do is decided at its queues, not by a role; clients want to see one. */
+/** Shown because clients expect a role. The rights of a host are checked at its queues and not by a role. */
 export const hostRoles = [{ id: '00000000000000000000000000000014', name: 'heat_stack_user' }] as const;
 export const roles = [
   { id: '00000000000000000000000000000011', name: 'admin' },

@@ -1,4 +1,4 @@
-/** Tokens of users: random, known to us only by their hash, gone when they expire or are revoked; they survive a restart. */
+/** Tokens of users: random, stored only as a hash, removed at expiry or revocation. They survive a restart. */
 import { createHash, randomBytes } from 'node:crypto';
 import type { Document, Store } from '@anneal/store/port.ts';
 
@@ -16,7 +16,7 @@ export interface Tokens {
     userId: string;
     projectId: string | null;
     methods: string[];
-    /** Of the token that this one is made from; a derived token never lives longer than it. */
+    /** The token that this one is derived from. A derived token never outlives it. */
     parent?: TokenDocument;
   }): Promise<{ text: string; document: TokenDocument }>;
   find(text: string): Promise<TokenDocument | undefined>;
@@ -50,7 +50,7 @@ export async function openTokens({
 
   return {
     async issue({ userId, projectId, methods, parent }) {
-      // Whoever adds a token removes some that have expired: the collection stays bounded without a timer.
+      // Each new token removes some expired ones, so the collection stays bounded without a timer.
       await sweep();
       const text = `gAAAAA${randomBytes(48).toString('base64url')}`;
       const at = now();

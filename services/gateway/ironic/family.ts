@@ -62,7 +62,7 @@ const enrolSchema = z.object({
   resource_class: z.string().min(1).max(80).default('baremetal'),
   traits: z.array(z.string().max(255)).default([]),
   properties: nodePropertiesSchema.default({}),
-  /** Beyond Ironic: go on to available without being told each verb. */
+  /** Beyond Ironic: takes the node to `available` without separate verbs. */
   provide: z.boolean().default(false),
 });
 const powerTargets = ['power on', 'power off', 'rebooting', 'soft power off', 'soft rebooting'] as const;
@@ -74,7 +74,7 @@ interface NodePath {
   Params: { node: string };
 }
 
-/** 409 is the answer for a node that someone else has locked, which clients repeat for a while; a wrong state is 400. */
+/** Answers 400 for a wrong state. In Ironic 409 means a locked node, and clients retry a 409 for a while. */
 function withoutConflicts(ask: Ask): Ask {
   return (service, call, parameters) =>
     ask(service, call, parameters).catch((error: unknown) => {
@@ -193,7 +193,7 @@ export function ironicFamily(scope: FastifyInstance, { newId, authenticate, repo
     return reply.code(204).send();
   });
 
-  // ---- states: each change is accepted, and goes on by itself
+  // ---- states: each change is accepted, and completes in the background
 
   scope.get<NodePath>('/v1/nodes/:node/states', async (request) => {
     const node = await show(request);

@@ -10,7 +10,7 @@ export function nodeLinks(base: string, id: string): object[] {
   ];
 }
 
-/** Where a node goes that is on its way: clients that wait take a node without a target for one that has stopped. */
+/** Targets of nodes in transition, because waiting clients treat a node without a target as stopped. */
 const onTheWayTo: Readonly<Record<string, string>> = {
   verifying: 'manageable',
   inspecting: 'manageable',
@@ -20,7 +20,7 @@ const onTheWayTo: Readonly<Record<string, string>> = {
   deleting: 'available',
 };
 
-/** What a list without detail shows of each. */
+/** The fields of a node in a list without detail. */
 export const nodeRow = (base: string, node: NodeView): object => ({
   uuid: node.id,
   name: node.name,
@@ -57,12 +57,12 @@ export const nodeBody = (base: string, node: NodeView): Record<string, unknown> 
   created_at: seconds(node.created_at),
   updated_at: seconds(node.updated_at),
   provision_updated_at: seconds(node.provision_updated_at),
-  // Beyond Ironic: the whole of the last error, and why nothing is happening.
+  // Beyond Ironic: the complete last error, and why the node makes no progress.
   failure: node.last_error,
   conditions: node.conditions,
 });
 
-/** Only the fields that were asked for. */
+/** Keeps only the requested fields. */
 export function pick(body: Record<string, unknown>, fields: readonly string[]): Record<string, unknown> {
   return Object.fromEntries(fields.map((field) => [field, body[field] ?? null]));
 }

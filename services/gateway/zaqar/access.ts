@@ -1,9 +1,10 @@
 /**
- * Which queue a caller means, and whether they may.
+ * Resolves the queue that a caller names, and checks access.
  *
- * A user works in the queues of the project. A host has two queues and three names for them: the full name, `<host>.requests`
- * and `<host>.responses`, and `<host>` alone, which is the requests for taking and the responses for posting. `<host>` is
- * its id or its name. `answer-<request id>` is the responses queue too, for clients whose answers have no id.
+ * A user works in the queues of the project. A host has two queues and three names for them: the full name;
+ * `<host>.requests` and `<host>.responses`; and `<host>` alone, which means the requests for taking and the responses
+ * for posting. `<host>` is its id or its name. `answer-<request id>` is the responses queue too, for clients whose
+ * answers have no id.
  */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { answerQueue } from '@anneal/contracts/queues.ts';
@@ -16,9 +17,9 @@ export type Use = 'take' | 'post' | 'manage';
 
 export interface QueueAccess {
   readonly project: string;
-  /** As the configuration service knows it. */
+  /** The name of the queue in the configuration service. */
   readonly queue: string;
-  /** The request that everything posted there answers, where the name of the queue says so. */
+  /** The request that every message posted there answers, when the name of the queue contains it. */
   readonly answers?: string;
 }
 
@@ -28,7 +29,7 @@ const longestName = 64;
 /** Names of hosts may be longer. */
 const hostSuffix = /\.(requests|responses)$/;
 
-/** @throws AnnealError InvalidRequest for what cannot be a name, Forbidden for what is not the host's. */
+/** @throws AnnealError InvalidRequest for an invalid name, Forbidden for a queue of another host. */
 export function queueFor(request: FastifyRequest, use: Use): QueueAccess {
   const { queue: given } = request.params as { queue: string };
   const queue = nameOf(given);
@@ -55,7 +56,7 @@ export function queueFor(request: FastifyRequest, use: Use): QueueAccess {
     : { project, queue: caller.responsesQueue, answers };
 }
 
-/** For questions whose answer depends on whether a host asks. */
+/** The host id of the caller, for calls whose answer depends on it. */
 export function asHost(request: FastifyRequest): { host_id?: string } {
   const caller = callerOf(request);
   return caller.kind === 'host' ? { host_id: caller.id } : {};
@@ -74,7 +75,7 @@ export function queueOfHost(host: HostCaller, name: string, use: Use): string {
   );
 }
 
-/** The queue of a signaller is its resource: what is posted there is a signal, and nothing is kept. */
+/** The queue of a signaller: its resource. A message posted there becomes a signal and is not kept. */
 export function signalQueueOf(request: FastifyRequest, { grant }: SignallerCaller): string {
   const { queue } = request.params as { queue: string };
   if (nameOf(queue) === grant.resource_id) return grant.resource_id;
@@ -83,7 +84,7 @@ export function signalQueueOf(request: FastifyRequest, { grant }: SignallerCalle
 
 const uuid = /^[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}$/i;
 
-/** Who posts or reads, by their own word: it only decides which messages are an echo. */
+/** The client's own, unverified id. It only decides which messages are an echo. */
 export function clientId(request: FastifyRequest, required: boolean): string {
   const given = request.headers['client-id'];
   if (typeof given !== 'string' || given === '') {

@@ -1,10 +1,11 @@
 /**
  * Claims, and the long poll of hosts.
  *
- * C1 Whoever waits is woken by the event of the queue, and looks by itself now and then: claims run out without an event.
- * C2 What was claimed for a client that has gone away is given back at once, not when the claim runs out.
- * C3 A stop of the gateway ends every wait with the answer "nothing", and the client asks another replica.
- * C4 A client whose token was revoked while it waited gets nothing more.
+ * C1 The event of the queue wakes a waiting client. It also polls from time to time, because claims expire without an
+ *    event.
+ * C2 A message claimed for a client that has disconnected is released at once, not when the claim expires.
+ * C3 A stop of the gateway ends every wait with an empty answer, and the client asks another replica.
+ * C4 A client whose token was revoked during its wait gets no message.
  */
 import {
   hostRequestSchema,
@@ -36,7 +37,7 @@ export interface ClaimRouteOptions {
 }
 
 const hosts = { config: { hosts: true } } as const;
-/** How long a waiting client may overlook a claim that ran out. */
+/** How long a waiting client may miss an expired claim. */
 const lookAgainMs = 5_000;
 const shellScript = 'text/x-shellscript';
 
@@ -61,7 +62,8 @@ export function claimRoutes(
 
   scope.post(all, hosts, async (request, reply) => {
     const access = queueFor(request, 'take');
-    // A host that claims again has lost its first claim; without a name of its own it is one program, known by its id.
+    // A host that claims again has lost its first claim. Without a Client-ID it counts as one program, known by its
+    // host id.
     const caller = callerOf(request);
     const client =
       clientId(request, dialect.clientIdRequired && caller.kind === 'user') ||
@@ -91,7 +93,7 @@ export function claimRoutes(
     const onClose = (): void => gone.abort();
     request.raw.socket.once('close', onClose);
     const signal = AbortSignal.any([gone.signal, stopping]); // C3
-    // Listening starts before the first look, or a message that comes in between would be overlooked.
+    // Start listening before the first read, or a message that arrives in between would be missed.
     const listener = wakeups.listen(queueKey(access.project, access.queue));
     try {
       for (;;) {
@@ -120,7 +122,7 @@ export function claimRoutes(
       });
       return id === null || messages.length === 0 ? undefined : { id, messages };
     } catch (error) {
-      // Nothing was ever posted there: nothing to claim.
+      // No message was ever posted there, so there is nothing to claim.
       if (error instanceof AnnealError && error.code === 'NotFound') return undefined;
       throw error;
     }

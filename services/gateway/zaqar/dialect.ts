@@ -1,5 +1,5 @@
 /**
- * The three versions of the queue API differ in how they word the same things. Everything else is one implementation.
+ * The differences in format between the three versions of the queue API. Everything else is one implementation.
  *
  * | | v1 | v1.1 | v2 |
  * | --- | --- | --- | --- |
@@ -16,7 +16,9 @@ import { aliasOf } from './queue-alias.ts';
 
 export interface Dialect {
   readonly version: 'v1' | 'v1.1' | 'v2';
-  /** `/v2`: clients join it to the endpoint of the catalog, or resolve it against the host; both are served. */
+  /**
+   * `/v2`. Clients append it to the catalog's endpoint or resolve it against the host, and both addresses are served.
+   */
   readonly path: string;
   readonly clientIdRequired: boolean;
   /** v1 posts and answers bare lists. */
@@ -46,7 +48,7 @@ export function messageBody(spoken: Dialect, queue: string, message: QueueMessag
   };
 }
 
-/** What v2 shows of every queue, set or not. */
+/** The reserved keys that v2 shows for every queue, with their defaults. */
 const reserved: JsonObject = {
   _max_messages_post_size: 262_144,
   _default_message_ttl: 3600,
@@ -59,7 +61,7 @@ const reserved: JsonObject = {
 
 export const metadataBody = ({ version }: Dialect, metadata: JsonObject): JsonObject =>
   version === 'v2' ? { ...reserved, ...metadata } : metadata;
-/** What of that is worth keeping: a reserved key that says what every queue says does not. */
+/** The metadata to store: without reserved keys that have their default value. */
 export const ownMetadata = (metadata: JsonObject): JsonObject =>
   Object.fromEntries(Object.entries(metadata).filter(([key, value]) => !(key in reserved && reserved[key] === value)));
 
@@ -69,7 +71,7 @@ export const queueBody = (spoken: Dialect, name: string): { name: string; href: 
   return { name: listed, href: queueHref(spoken, listed) };
 };
 
-/** The messages of a request body, in either form; undefined when there are none to be seen. */
+/** The messages of a request body, in either form. Undefined when it contains none. */
 export function postedMessages({ lists }: Dialect, body: Json | undefined): Json[] | undefined {
   if (lists) return Array.isArray(body) ? body : undefined;
   if (!isObject(body)) return undefined;

@@ -48,7 +48,7 @@ export function zaqarFamily(scope: FastifyInstance, options: ZaqarOptions): void
   }
 }
 
-/** One version by itself, where clients find it that resolve hrefs against the host. */
+/** One version at its own path, for clients that resolve hrefs against the host. */
 export function zaqarVersionFamily(scope: FastifyInstance, options: ZaqarOptions, dialect: Dialect): void {
   prepare(scope, options);
   speak(scope, options, dialect);
@@ -94,7 +94,7 @@ function homeRoutes(scope: FastifyInstance, dialect: Dialect): void {
   );
 }
 
-/** Where everything is, in the form of a JSON home document. */
+/** The addresses of all resources, as a JSON home document. */
 function homeResources({ path }: Dialect): object {
   const resource = (template: string, allow: string[]) => ({
     'href-template': `${path}${template}`,

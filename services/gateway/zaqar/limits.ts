@@ -1,4 +1,6 @@
-/** The bounds that requests to queues keep to. Leases may be shorter than Zaqar's least of a minute: hosts that die are noticed sooner. */
+/**
+ * Limits of queue requests. Leases may be shorter than Zaqar's minimum of 60 s, so that dead hosts are noticed sooner.
+ */
 import type { Json } from '@anneal/contracts/json.ts';
 import type { FastifyRequest } from 'fastify';
 import { queryValue } from '../http/body.ts';
@@ -47,7 +49,7 @@ export function popOf(request: FastifyRequest): number | undefined {
   );
 }
 
-/** Seconds, up to the most; more is cut, because a client that waits for less than it asked for only asks again. */
+/** Seconds to wait, cut to the maximum, because a client that waits for a shorter time simply asks again. */
 export function waitOf(request: FastifyRequest, most: number): number {
   const text = queryValue(request, 'wait');
   if (text === undefined) return 0;

@@ -1,4 +1,4 @@
-/** Messages: post, look, get, delete, pop. */
+/** Messages: post, list, get, delete, pop. */
 import { queueMessageDelete, queueMessages, queuePost, type QueueMessage } from '@anneal/contracts/configuration.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
@@ -57,7 +57,7 @@ export function messageRoutes(scope: FastifyInstance, { ask, dialect }: { ask: A
     try {
       return await ask('configuration', queueMessages, { project, data: { project, queue, ...data } });
     } catch (error) {
-      // A queue comes into being with its first message; before that it is empty.
+      // A queue is created with its first message. Before that it is empty.
       if (error instanceof AnnealError && error.code === 'NotFound') return { messages: [], marker: null };
       throw error;
     }
@@ -186,7 +186,9 @@ export function messageRoutes(scope: FastifyInstance, { ask, dialect }: { ask: A
   }
 }
 
-/** A body names what to purge; without one it is everything. Subscriptions of queues do not exist here. */
+/**
+ * True when a purge includes messages. Without a body it includes everything. Queue subscriptions do not exist here.
+ */
 function purgesMessages(request: FastifyRequest): boolean {
   const given = request.body as Json | undefined;
   const types = isObject(given) ? given['resource_types'] : undefined;
@@ -206,13 +208,16 @@ function purgesMessages(request: FastifyRequest): boolean {
   return types.includes('messages');
 }
 
-/** The queue names the request where the answer does not. */
+/** Adds the request id from the queue's name to an answer without an id. */
 const answering = (id: string, { body, ttl }: { body: Json; ttl: number }): { body: Json; ttl: number } => ({
   body: isObject(body) && body['id'] === undefined ? { ...body, id } : body,
   ttl,
 });
 
-/** A host is known by its token; everyone else says who they are, so that they need not see their own messages. */
+/**
+ * The client id of a poster. A host is known by its token. Users send one, so that they need not see their own
+ * messages.
+ */
 function posterOf(request: FastifyRequest, dialect: Dialect): string {
   const caller = callerOf(request);
   return (

@@ -15,7 +15,7 @@ const operationsSchema = z
   )
   .max(100);
 
-/** @throws AnnealError InvalidRequest for what is no patch, Conflict for a key that is not there. */
+/** @throws AnnealError InvalidRequest for an invalid patch, Conflict for a missing key. */
 export function patchMetadata(before: JsonObject, patch: unknown): JsonObject {
   const after = new Map(Object.entries(before));
   for (const { op, path, value } of parse(operationsSchema, patch, 'The patch')) {

@@ -1,6 +1,6 @@
 /**
- * Zaqar's names have letters, digits, `_` and `-`, and its clients refuse a whole list for the sake of one name with a dot.
- * The queues of hosts have dots, so in this API they are listed with dashes, and are found under either name. Pure.
+ * Names of host queues without dots. Zaqar's names have letters, digits, `_` and `-`, and its clients refuse a whole
+ * list because of one name with a dot. This API lists host queues with dashes, and finds them under both names. Pure.
  */
 const id = '[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}';
 const full = new RegExp(`^host\\.(${id})\\.(requests|responses)$`);
@@ -8,5 +8,5 @@ const alias = new RegExp(`^host-(${id})-(requests|responses)$`);
 
 /** `host.<id>.requests` as `host-<id>-requests`; everything else as it is. */
 export const aliasOf = (name: string): string => name.replace(full, 'host-$1-$2');
-/** The opposite. */
+/** The inverse of `aliasOf`. */
 export const nameOf = (listed: string): string => listed.replace(alias, 'host.$1.$2');

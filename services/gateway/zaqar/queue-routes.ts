@@ -1,4 +1,4 @@
-/** Queues: make, show, list, delete, statistics. */
+/** Queues: create, show, list, delete, statistics. */
 import {
   queueCreate,
   queueDelete,
@@ -23,7 +23,7 @@ import { zaqarError } from './wording.ts';
 export function queueRoutes(scope: FastifyInstance, { ask, dialect }: { ask: Ask; dialect: Dialect }): void {
   const one = '/queues/:queue';
 
-  /** A queue comes into being with its first message; before that it is an empty one. v1 knows no such queue. */
+  /** Shows a queue. A queue is created with its first message and is shown as empty before that, except in v1. */
   const showOrEmpty = async ({
     project,
     queue,
@@ -41,7 +41,7 @@ export function queueRoutes(scope: FastifyInstance, { ask, dialect }: { ask: Ask
     const metadata = objectBody(request);
     const { created } = await ask('configuration', queueCreate, {
       project,
-      // v1 keeps metadata at an address of its own, so making a queue again must not wipe it.
+      // v1 has a separate address for metadata, so a repeated creation must not erase them.
       data: { project, queue, ...(dialect.version !== 'v1' && { metadata }) },
     });
     return reply
@@ -59,7 +59,7 @@ export function queueRoutes(scope: FastifyInstance, { ask, dialect }: { ask: Ask
   scope.delete(one, async (request, reply) => {
     const { project, queue } = queueFor(request, 'manage');
     await ask('configuration', queueDelete, { project, data: { project, queue } }).catch((error: unknown) => {
-      // Gone already is what was wanted.
+      // An absent queue counts as deleted.
       if (!(error instanceof AnnealError) || error.code !== 'NotFound') throw error;
     });
     return reply.code(204).send();
@@ -87,7 +87,7 @@ export function queueRoutes(scope: FastifyInstance, { ask, dialect }: { ask: Ask
         throw zaqarError('InvalidRequest', 'Unsupported media type', `A patch of metadata must have the type ${type}.`);
       }
       const { metadata: before } = await ask('configuration', queueShow, { project, data: { project, queue } });
-      // Clients that set all of it remove what they were shown and do not want, the reserved keys included.
+      // Clients that replace all metadata remove every shown key that they do not want, including reserved keys.
       const metadata = ownMetadata(patchMetadata(metadataBody(dialect, before), request.body));
       await ask('configuration', queueCreate, { project, data: { project, queue, metadata } });
       return metadataBody(dialect, metadata);

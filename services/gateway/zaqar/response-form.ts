@@ -1,6 +1,6 @@
 /**
- * A host's answer as a form, the way `curl -F` sends it: `id`, `status_code`, `stdout`, `stderr`, `error` and one
- * `outputs.<name>` per output. Fields and files are the same.
+ * Reads a host's answer from a form as `curl -F` sends it: `id`, `status_code`, `stdout`, `stderr`, `error` and one
+ * `outputs.<name>` per output. Fields and files are treated alike.
  */
 import { outputLimit, type HostResponse } from '@anneal/contracts/configuration.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
@@ -8,14 +8,14 @@ import type { Json } from '@anneal/contracts/json.ts';
 import type { FastifyRequest } from 'fastify';
 import { bodyTooLarge } from '../http/problem.ts';
 
-/** An answer is of use until the stack is gone; nobody reads it from the queue after ten minutes. */
+/** Time to live of an answer in its queue, in seconds. No reader needs it in the queue after ten minutes. */
 const ttl = 600;
 
 export const isForm = (request: FastifyRequest): boolean =>
   request.headers['content-type']?.startsWith('multipart/form-data') ?? false;
 
 /**
- * The limit of a body holds for a form as a whole, as for JSON: the parser itself limits only each part.
+ * Applies the body limit to a form as a whole, as for JSON, because the parser limits only each part.
  *
  * @throws AnnealError InvalidRequest when the form lacks what an answer needs, TooLarge above the limit of a body
  */
@@ -28,12 +28,12 @@ export async function readResponseForm(request: FastifyRequest): Promise<{ body:
     for await (const part of request.parts()) {
       const value = part.type === 'file' ? (await part.toBuffer()).toString('utf8') : String(part.value);
       bytes += Buffer.byteLength(value);
-      // A field above the limit arrives cut.
+      // The parser truncates a field above the limit.
       if (bytes > bodyLimit || (part.type === 'field' && part.valueTruncated)) throw bodyTooLarge(request);
       fields.set(part.fieldname, value);
     }
   } catch (error) {
-    // The parser throws plain errors for a body that is no form; its limits carry a status of their own.
+    // The parser throws plain errors for a body that is not a form. Its limit errors have a `statusCode`.
     if (!(error instanceof Error) || error instanceof AnnealError || 'statusCode' in error) throw error;
     throw new AnnealError('InvalidRequest', `The multipart form cannot be read: ${error.message}.`, { cause: error });
   }
@@ -66,6 +66,6 @@ export function toResponse(fields: ReadonlyMap<string, string>): HostResponse {
   };
 }
 
-/** The end of a stream says why it ended. */
+/** Keeps the end of a stream, because it shows why the script ended. */
 const tail = (text = ''): { text: string; cut: boolean } =>
   text.length > outputLimit ? { text: text.slice(-outputLimit), cut: true } : { text, cut: false };

@@ -1,9 +1,9 @@
 /**
- * The parts of a host's script that are the same for every request. Beside `sh` and `curl` they need cat, chmod, env, head,
- * mkdir, sleep, tail and tr; setsid and rm are used where they are there.
+ * The parts of a host's script that are the same for every request. Besides `sh` and `curl` they need cat, chmod, env,
+ * head, mkdir, sleep, tail and tr. They use setsid and rm where available.
  */
 
-/** Text of a shell script as it is written here: `\${name}` is a variable of the shell. */
+/** Text of a shell script, in which `\${name}` is a shell variable. */
 const shell = ({ raw }: TemplateStringsArray): string => raw.join('').replaceAll('\\${', '${');
 
 /** Runs the config, keeps its claim and its streams within bounds, and ends it at its limit. */
@@ -95,7 +95,7 @@ else
 fi
 `;
 
-/** What the config left behind, as the form of the answer in "$@". Every output there is: configs need not declare them. */
+/** Collects the answer's form in "$@". Includes every output file, because configs need not declare outputs. */
 export const collecting = shell`
 set -- --form-string "id=$id"
 for stream in stdout stderr; do
@@ -127,7 +127,7 @@ elif [ "$status" -ne 126 ]; then mistake "its folder for outputs is gone"
 fi
 `;
 
-/** Posts the answer until the server has it, and deletes the request. */
+/** Posts the answer until the server accepts it, and deletes the request. */
 export const answering = shell`
 attempt=1
 until

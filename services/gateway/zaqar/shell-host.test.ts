@@ -1,4 +1,4 @@
-/** A host with nothing but sh and curl, really run against a gateway that really listens. */
+/** A host with only sh and curl, run against a gateway that really listens. */
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink } from 'node:fs/promises';
@@ -38,7 +38,7 @@ const requestOf = (id: string, config: Json, more: Partial<HostRequest> = {}): H
   ...more,
 });
 
-/** The whole of a host: ask for a script, run it, until there is none. */
+/** A complete host: asks for a script and runs it, until none is left. */
 const loop = `
 while :; do
   curl -sS -o "$DIR/next" -w '%{http_code}' -X POST -H "X-Auth-Token: $TOKEN" -H 'Accept: text/x-shellscript' \\
@@ -142,7 +142,7 @@ describe('a host that is only sh and curl', () => {
         `set; env; cat /proc/$PPID/cmdline /proc/$PPID/environ 2>/dev/null | tr '\\0' '\\n' | grep -v '^TOKEN='\n`,
       ) as unknown as Json,
     );
-    // The loop above holds the token in its own environment; here it is taken out before the script runs.
+    // The loop above holds the token in its own environment. Remove it before the script runs.
     await run(loop.replace('sh "$DIR/next"', 'env -u TOKEN sh "$DIR/next"'), {
       URL: gateway.url,
       TOKEN: hostToken,
@@ -175,7 +175,7 @@ describe('a host that is only sh and curl', () => {
   });
 });
 
-/** Nothing in the PATH but what the script needs: no setsid, no rm. */
+/** A PATH with only the programs that the script requires: no setsid, no rm. */
 async function leanPath(): Promise<string> {
   const folder = join(directory, 'bin');
   await mkdir(folder, { recursive: true });

@@ -1,13 +1,13 @@
 /**
- * A request for a host, as one POSIX shell script that does all of it with `sh` and `curl`: run the config with its inputs as
- * environment, keep the claim alive meanwhile, end it at its limit, collect the outputs, post the answer, delete the request.
- * Pure.
+ * Converts a request for a host to one POSIX shell script that needs only `sh` and `curl`. The script runs the config
+ * with its inputs as environment, keeps the claim alive meanwhile, ends the config at its limit, collects the outputs,
+ * posts the answer and deletes the request. Pure.
  *
- * H1 Nothing of the request is ever read as shell code, save the config itself: all of it is quoted.
- * H2 A config that was run to its end is answered again, not run again: the result is kept by the id of the request.
- * H3 The token is in no argument and no environment, where other programs of the machine, or the config, could read it.
- * H4 Whatever the config leaves behind, the answer is posted: outputs are regular files of a bounded size, streams are
- *    bounded, and a folder that is gone or a full disk is the result of this request.
+ * H1 No part of the request is read as shell code, except the config itself, because all values are quoted.
+ * H2 A config that has ended is answered again but not run again: the result is kept by the id of the request.
+ * H3 The token is in no argument and no environment variable, where other programs or the config could read it.
+ * H4 The answer is posted whatever the config leaves behind: outputs are regular files of a bounded size, streams are
+ *    bounded, and a missing folder or a full disk becomes the result of this request.
  */
 import type { HostRequest } from '@anneal/contracts/configuration.ts';
 import type { Json } from '@anneal/contracts/json.ts';
@@ -20,18 +20,18 @@ export interface ShellHostParameters {
   claimUrl: string;
   messageUrl: string;
   responsesUrl: string;
-  /** Whether messages are posted as a bare list. */
+  /** True when messages are posted as a bare list. */
   lists: boolean;
   /** Seconds of the claim. */
   ttl: number;
 }
 
-/** `it's` becomes `'it'\''s'`: within single quotes a shell reads nothing but the closing one. */
+/** Quotes text: `it's` becomes `'it'\''s'`, because inside single quotes a shell interprets only the closing quote. */
 export const quote = (text: string): string => `'${text.replaceAll('\0', '').replaceAll("'", String.raw`'\''`)}'`;
 
 const identifier = /^[A-Za-z_][A-Za-z0-9_]*$/;
 const runnable = new Set(['script', 'Heat::Ungrouped']);
-/** A shell counts in whole seconds; without a limit of its own a request may run until its claim could not be renewed. */
+/** The limit of a request without a timeout, in whole seconds, because a shell has no fractions. */
 const longestSeconds = 30 * 86_400;
 
 const asText = (value: Json): string => (typeof value === 'string' ? value : JSON.stringify(value));
@@ -86,9 +86,9 @@ function startedBody({ request, lists }: ShellHostParameters): string {
   return JSON.stringify(lists ? messages : { messages });
 }
 
-/** Inputs as variables, and what replaces this shell: the config, in a session of its own where the machine can make one. */
+/** Exports the inputs and replaces the shell with the config, in a separate session where `setsid` is available. */
 function environmentOf(request: HostRequest): string {
-  // Names that a shell cannot hold go through env(1), which takes any.
+  // Pass names that are not valid in a shell through env(1), which accepts any name.
   const exported = request.inputs.filter(({ name }) => identifier.test(name));
   const others = request.inputs.filter(({ name }) => !identifier.test(name) && /^[^=\0]+$/.test(name));
   const through = others.map(({ name, value }) => quote(`${name}=${asText(value)}`)).join(' ');
@@ -102,7 +102,7 @@ function environmentOf(request: HostRequest): string {
 
 const configText = ({ config }: HostRequest): string => asText(config).replaceAll('\0', '');
 
-/** A line that the config does not have. Derived from its text, so that the same request gives the same script. */
+/** A line that does not occur in the config. Derived from its text, so that the same request gives the same script. */
 function delimiterFor(request: HostRequest): string {
   const lines = new Set(configText(request).split('\n'));
   let delimiter = 'ANNEAL_END_OF_CONFIG';

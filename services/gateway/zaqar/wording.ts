@@ -1,4 +1,4 @@
-/** Errors as Zaqar words them: `{title, description}`; our own code and mistakes stand beside. */
+/** Errors in Zaqar's format: `{title, description}`, with Anneal's own code and mistakes beside them. */
 import { AnnealError, type Failure } from '@anneal/contracts/errors.ts';
 import type { FamilyWording } from '../http/family.ts';
 import { authenticateHeader } from '../identity/keystone.ts';

@@ -40,7 +40,7 @@ describe('v2', () => {
       title: 'Resource conflict',
       description: "Can't remove non-existent object none.",
     });
-    // A client that sets all of the metadata removes what it was shown of the reserved keys.
+    // A client that replaces all metadata removes the reserved keys that it was shown.
     const shown = (await call('GET', '/v2/queues/q1')).json;
     expect(
       (
@@ -227,7 +227,7 @@ describe('a waiting claim', () => {
   it('C3: ends when the gateway stops', async () => {
     const other = await startTestGateway();
     const waiting = other.call('POST', '/messaging/v2/queues/never/claims?wait=30', { ttl: 60, grace: 60 }, client);
-    // The ping is answered after the claim has arrived: both travel in order to one loop.
+    // The gateway answers the ping after the claim has arrived, because one event loop handles both in order.
     await other.call('GET', '/messaging/v2/ping', undefined, client);
     await other.stop();
     expect((await waiting.catch(() => ({ status: 204 }))).status).toBeLessThan(600);
