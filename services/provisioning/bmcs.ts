@@ -1,9 +1,9 @@
 /**
- * From a node to its management controller: opened credentials, one client, one thing at a time.
+ * Connects a node to its management controller: opens the credentials, shares one client, runs one task at a time.
  *
- * B1 Everything that is done in one turn ends at one deadline: that of the node's work, and never after `turnMs`.
- * B2 `cut` ends what runs for a node at once, and gives the turn to the next.
- * B3 A push of the power button toggles: it is not repeated until the machine had time to follow the last one.
+ * B1 All calls of one turn end at one deadline: that of the node's work, and never after `turnMs`.
+ * B2 `cut` ends the running task of a node at once, and starts the next one.
+ * B3 A push of the power button toggles, so it is not repeated until the machine had time to follow the last one.
  */
 import type { Secrets } from '@anneal/runtime/secrets.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
@@ -16,15 +16,15 @@ import type { Change } from './redfish/system.ts';
 import { BmcError } from './redfish/transport.ts';
 import type { Trust } from './redfish/trust.ts';
 
-/** Below the timer that a process sets on a step, after which another one looks at the node. */
+/** Shorter than the timer of a step, after which another process takes over the node. */
 const turnMs = 60_000;
 const pushMs = 60_000;
 
 export interface BmcOptions {
   readonly secrets: Secrets;
-  /** For nodes that say nothing. */
+  /** The default for nodes without `verify_ca`. */
   readonly trust: Trust;
-  /** Values that are no identity, in lower case. */
+  /** Placeholder values that identify no machine, in lower case. */
   readonly placeholders: ReadonlySet<string>;
   readonly now: () => number;
   readonly http?: HttpOptions;
@@ -48,7 +48,10 @@ export class Bmcs {
     return this.#http.close();
   }
 
-  /** In the node's turn. A controller with several systems has a queue for each: they are dead one by one. */
+  /**
+   * Runs work in the node's turn. A controller with several systems has one queue per system, as each may hang by
+   * itself.
+   */
   async with<T>(
     node: NodeDocument,
     work: (machine: RedfishMachine, signal: AbortSignal) => Promise<T>,
@@ -80,8 +83,8 @@ export class Bmcs {
   }
 
   /**
-   * Resolves when the power has been read to be so, or `proven` gives that it was: what a BMC says of the power may be
-   * late, and a machine may be off again before anyone looks. @throws AnnealError when the reset was accepted and nothing came of it.
+   * Resolves when a reading shows the wanted power, or `proven` returns true. A BMC may report the power late, and a
+   * machine may be off again before a reading. @throws AnnealError when the reset was accepted without effect.
    */
   ensurePower(
     node: NodeDocument,
@@ -104,7 +107,7 @@ export class Bmcs {
     });
   }
 
-  /** B3. A reset whose answer was lost may have been carried out: the power says so, not a second reset. */
+  /** B3. A reset whose answer was lost may have been carried out. Read the power instead of repeating the reset. */
   async #reset(
     node: NodeDocument,
     machine: RedfishMachine,
@@ -170,7 +173,7 @@ export class Bmcs {
   }
 }
 
-/** Of two nodes for one machine, enrolled when that was not refused yet, one is kept away from it. */
+/** Refuses access when another node owns the machine. Older versions could enrol two nodes for one machine. */
 function requireOneNode(node: NodeDocument): void {
   if (node.fault !== identityFault || node.foreign !== null) return;
   throw new AnnealError(

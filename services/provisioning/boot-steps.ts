@@ -1,8 +1,8 @@
 /**
  * Boots a machine and waits until it proves that it booted.
  *
- * B1 Only an exchange of the secret after the command to power on proves that the machine booted. A BMC that fetches the
- *    image proves nothing.
+ * B1 Only an exchange of the secret after the command to power on proves that the machine booted. A BMC that fetches
+ *    the image proves nothing.
  * B2 A machine whose BMC reports progress is never reset: memory training alone may take a quarter of an hour.
  * B3 A secret that two programs tried to exchange is replaced, with the host's token, before the machine boots again.
  */
@@ -25,7 +25,7 @@ export interface BootStepOptions {
   readonly hosts: Hosts;
   readonly ensure: (node: NodeDocument, wanted: Power) => Promise<NodeChange>;
   readonly withinMs: (node: NodeDocument) => number;
-  /** After this long without proof of a boot, and without progress, the machine is booted again. */
+  /** The machine is booted again after this long without proof of a boot and without progress. */
   readonly retryMs: number;
 }
 
@@ -37,7 +37,9 @@ const textIn = (value: Json | undefined): string => (typeof value === 'string' ?
 export const hashOf = (secret: string): string => createHash('sha256').update(secret).digest('hex');
 const newSecret = (): string => randomBytes(32).toString('base64url');
 
-/** B2. Whether a machine gets more time: it has booted and is on, is early, in its self-test, or further than before. */
+/**
+ * B2. True when a machine gets more time: it booted and is on, has just started, is in its self-test, or made progress.
+ */
 export function isWorthWaiting(look: {
   boot: Pick<Boot, 'powered_at' | 'progress' | 'exchanged_at'>;
   power: Power | null;
@@ -49,12 +51,12 @@ export function isWorthWaiting(look: {
   const { boot, power, seen, inPost, now, retryMs } = look;
   if (power === 'power off') return false;
   const early = now < (Date.parse(boot.powered_at ?? '') || now) + retryMs;
-  // It booted; what it installs may take all the time that it has.
+  // The machine has booted. Its installation may take until the deadline.
   if (boot.exchanged_at !== null) return true;
   return early || inPost || seen !== (boot.progress?.seen ?? '');
 }
 
-/** What a settled machine leaves on its node: a warning to keep, or one that no longer holds. */
+/** The effect of a settled machine on its node's conditions: a warning to record, or one to clear. */
 export type Settled = { readonly warning: Condition } | { readonly clears: Condition['type'] };
 
 export function createBootSteps(options: BootStepOptions) {
@@ -98,14 +100,14 @@ export function createBootSteps(options: BootStepOptions) {
     return { ...boot, method };
   };
 
-  /** B1: the command is recorded before the BMC gets it, so that no exchange of this machine comes too early. */
+  /** B1: records the command before the BMC gets it, so that an exchange of this machine never comes too early. */
   const powerOn = async (node: NodeDocument): Promise<NodeChange> => {
     const boot = bootOf(node);
     const isThis = (current: Boot | null | undefined): current is Boot => current?.secret_hash === boot.secret_hash;
     const commanded = await records.change(node.id, ({ boot: current }) =>
       isThis(current) && current.commanded_at === null ? { boot: { ...current, commanded_at: nowText() } } : undefined,
     );
-    // A machine that erased itself may be off again before its power is read: it must not be switched on twice.
+    // A machine that erased itself may be off again before its power is read. It must not be switched on twice.
     const proven = async (): Promise<boolean> => {
       const current = (await records.get(node.id))?.boot;
       return isThis(current) && current.exchanged_at !== null;
@@ -122,7 +124,7 @@ export function createBootSteps(options: BootStepOptions) {
     return { kind: 'again', change: await powerOn({ ...node, ...off, boot }) };
   };
 
-  /** B3. Booting with it follows in the next round, when it is recorded. */
+  /** B3. Renews the secret. The machine boots with it in the next round, after it is recorded. */
   const renewed = async (node: NodeDocument, boot: Boot): Promise<Boot> => {
     if (boot.purpose === 'clean') return { ...newCleaningBoot(), tries: boot.tries };
     const host = secrets.open(boot.host);
@@ -130,7 +132,7 @@ export function createBootSteps(options: BootStepOptions) {
     return { ...newBoot('deploy', { ...(isObject(host) && host), token }), tries: boot.tries };
   };
 
-  /** Resolves with what to wait for; boots the machine again when it neither proves its boot nor progresses. */
+  /** Returns the next wait. Boots the machine again when it neither proves its boot nor makes progress. */
   const awaitMachine = async (node: NodeDocument): Promise<Outcome> => {
     const boot = bootOf(node);
     const deadline = node.work?.deadline ?? now();
@@ -165,7 +167,9 @@ export function createBootSteps(options: BootStepOptions) {
     return bootAgain(node);
   };
 
-  /** A controller that refuses the disk must not undo the work of the machine, but the node shows it. */
+  /**
+   * Sets the machine to boot from disk. If the controller refuses, the work still counts and the node shows a warning.
+   */
   const settle = async (node: NodeDocument): Promise<Settled> => {
     const type = 'BootsFromDisk';
     try {

@@ -19,7 +19,7 @@ beforeEach(async () => {
   records = await NodeRecords.open(context);
   const budgets = { bmcMs: 1000, bootMs: 1000, cleanMs: 1000, cleanOnProvide: false };
   const bmcs = {} as Bmcs;
-  // Nothing is driven here: no step runs, and no timer is set.
+  // These tests run no step and set no timer.
   const steps = {} as ReturnType<typeof createSteps>;
   const timers = (): never => {
     throw new Error('no timers');

@@ -1,10 +1,12 @@
 /**
- * Requests of booting machines: they fetch what to boot, exchange their secret, report that they are clean, and ask for work.
+ * Requests of booting machines: they fetch a boot document, exchange their secret, report the end of a cleaning, and
+ * ask for work.
  *
- * B1 Nothing that can be fetched holds a secret: the seed comes with the exchange alone.
- * B2 A secret is exchanged after the command to power on, by one machine, until its agent asks for work or it reports. The
- *    machine may repeat the exchange with its key, because it or this process may die between exchange and use.
- * B3 A refused exchange with the right secret is an event and a condition of the node: another program has the secret.
+ * B1 A fetched document holds no secret: only the exchange returns the seed.
+ * B2 A secret is exchanged after the command to power on, by one machine, until its agent asks for work or it reports.
+ *    The machine may repeat the exchange with its key, because it or this process may die between exchange and use.
+ * B3 A refused exchange with the right secret causes an event and a condition of the node, because another program has
+ *    the secret.
  */
 import { isObject } from '@anneal/contracts/json.ts';
 import { hostEvent } from '@anneal/contracts/events.ts';
@@ -75,7 +77,7 @@ export class Boots {
     this.#driver.kick(node.id);
   }
 
-  /** The agent asks for work: the machine is up. Hosts without a node are not machines of this service. */
+  /** Handles the first contact of an agent: the machine is up. Ignores hosts without a node, which are not ours. */
   hostUp(): Route {
     return on(hostEvent.up, async (message: Envelope<HostEventData>) => {
       const { host_id: id, facts } = message.data;
@@ -93,7 +95,9 @@ export class Boots {
     });
   }
 
-  /** A message of a machine is a dead letter: the node that waits for it would wait until its deadline, and fails now. */
+  /**
+   * Fails the node when a message of its machine became a dead letter, instead of letting it wait until its deadline.
+   */
   async unheard({ message, failure }: Death): Promise<void> {
     const data = isObject(message?.data) ? message.data : {};
     const { host_id: host, token } = data;
@@ -118,7 +122,7 @@ export class Boots {
     });
   }
 
-  /** B3. At most once a minute, so that a program that repeats it does not fill the event log. */
+  /** B3. Reports at most once a minute, so that a program that repeats the exchange does not fill the event log. */
   #refused(node: NodeDocument, boot: Boot, { alarm, why }: Refusal): NodeChange | undefined {
     const now = this.#context.now();
     if (!alarm || now.getTime() - Date.parse(boot.refused_at ?? '1970-01-01') < 60_000) return undefined;
@@ -181,7 +185,7 @@ function refusalOf(node: NodeDocument, boot: Boot, keyHash: string): Refusal | u
   return boot.answered_at === null ? undefined : { why: `it was used up at ${boot.answered_at}`, alarm: false };
 }
 
-/** The step that waits for it need not wait for its time. */
+/** Records the progress of a boot, and makes the waiting step due at once. */
 function happenedTo(node: NodeDocument, boot: Boot): NodeChange {
   return { boot, ...(node.work && { work: { ...node.work, next_at: 0 } }) };
 }

@@ -1,4 +1,4 @@
-/** What an operator declares of a machine, and what its BMC shows of it. Pure. */
+/** The properties of a machine that an operator declares and that its BMC reports. Pure. */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import { capabilitiesInText, scalarText } from '@anneal/hot/types/scheduler-hints.ts';
@@ -6,7 +6,7 @@ import { capabilitiesInText, scalarText } from '@anneal/hot/types/scheduler-hint
 /** A network interface of a node, declared or inspected. */
 export interface Nic {
   readonly mac_address: string | undefined;
-  /** The network that it is plugged into; only declared ones know. */
+  /** The network that it is connected to. Only a declared interface has it. */
   readonly network: string | undefined;
   readonly addresses: readonly string[];
 }
@@ -23,7 +23,7 @@ export function nicsOf(properties: JsonObject): Nic[] {
   }));
 }
 
-/** From the map or the text form of `properties.capabilities`. */
+/** The capabilities, from the map or the text form of `properties.capabilities`. */
 export function capabilitiesOf(properties: JsonObject): Readonly<Record<string, string>> {
   const { capabilities } = properties;
   if (typeof capabilities === 'string') return capabilitiesInText(capabilities) ?? {};
@@ -31,7 +31,7 @@ export function capabilitiesOf(properties: JsonObject): Readonly<Record<string, 
   return Object.fromEntries(Object.entries(capabilities).map(([name, value]) => [name, scalarText(value)]));
 }
 
-/** @throws AnnealError InvalidRequest for capabilities in no known form. The rest is checked by the schema of the request. */
+/** @throws AnnealError InvalidRequest for capabilities in no known form. The request's schema checks the rest. */
 export function checkDeclared(properties: JsonObject): void {
   const { capabilities } = properties;
   if (typeof capabilities !== 'string' || capabilitiesInText(capabilities)) return;
@@ -42,7 +42,7 @@ export function checkDeclared(properties: JsonObject): void {
   });
 }
 
-/** What was declared, completed by what the BMC shows. The BMC is right about the hardware, and knows no networks. */
+/** Merges declared and inspected properties. The BMC wins for the hardware, but it knows no networks. */
 export function inspectedProperties(declared: JsonObject, inventory: JsonObject): JsonObject {
   const found = objects(inventory['interfaces']);
   const given = objects(declared['interfaces']);

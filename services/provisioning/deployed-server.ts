@@ -1,4 +1,6 @@
-/** OS::Heat::DeployedServer: a machine that is up already; it gets a queue and credentials, and no power is touched. */
+/**
+ * OS::Heat::DeployedServer: a machine that already runs. It gets a queue and credentials; its power is not controlled.
+ */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { ServiceContext } from '@anneal/runtime/service.ts';
 import type { Hosts } from './hosts.ts';

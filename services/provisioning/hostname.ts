@@ -1,6 +1,8 @@
-/** The name of a host, out of whatever the server is called. Pure. */
+/** Derives the name of a host from the name of its server. Pure. */
 
-/** A DNS label (RFC 1123): letters, digits and inner hyphens, at most 63. The end is kept: physical names differ there. */
+/**
+ * A DNS label (RFC 1123): letters, digits and inner hyphens, at most 63. Keeps the end, where physical names differ.
+ */
 export function hostnameOf(name: string, fallback: string): string {
   return label(name) || label(fallback) || 'host';
 }

@@ -1,4 +1,4 @@
-/** What provisioning asks of configuration: a host's queues and credentials. */
+/** Calls of the configuration service for a host's queues and credentials. */
 import { hostCreate, hostDelete, hostShow, hostTokenRenew, type HostView } from '@anneal/contracts/configuration.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { requestsQueue } from '@anneal/contracts/queues.ts';
@@ -25,7 +25,7 @@ export class Hosts {
     return { token, requests_queue: host.requests_queue, responses_queue: host.responses_queue };
   }
 
-  /** Resolves with the new token; the old one is void. */
+  /** Resolves with the new token. The old one becomes invalid. */
   async renewToken(host: string, project: string): Promise<string> {
     const { bus, mint } = this.#context;
     const message = mint(hostTokenRenew, { data: { host, project }, project });
@@ -37,7 +37,7 @@ export class Hosts {
     try {
       await bus.request({ queue: this.#queue, call: hostDelete, message: mint(hostDelete, { data: { id }, project }) });
     } catch (error) {
-      // Gone already is what was wanted.
+      // An absent host counts as deleted.
       if (!(error instanceof AnnealError) || error.code !== 'NotFound') throw error;
     }
   }

@@ -1,26 +1,26 @@
 /**
- * Which machine is behind a management controller. Pure.
+ * The identity of the machine behind a management controller. Pure.
  *
  * I1 Two nodes are the same machine when they have the same system path at the same address, or the same system UUID.
  *    Where one of the two reports no UUID, the same manufacturer, model and serial number decide.
- * I2 A machine has changed when its UUID, or its serial number, is another one than was recorded. What is missing in one
- *    of the two readings says nothing: controllers forget values while they start.
- * I3 Placeholders are no values: text that firmware writes where the vendor wrote nothing. Two machines with the same
+ * I2 A machine has changed when its UUID or serial number differs from the recorded one. A value that is missing in one
+ *    of the two readings is ignored, because controllers lose values while they start.
+ * I3 A placeholder counts as absent: firmware writes it where the vendor wrote nothing. Two machines with the same
  *    placeholder stay two machines.
  */
 import { createHash } from 'node:crypto';
 
 export interface Identity {
-  /** Lower case; null where it is a placeholder or absent. */
+  /** Lower case. Null when it is a placeholder or absent. */
   readonly uuid: string | null;
   readonly serial: string | null;
   readonly manufacturer: string | null;
   readonly model: string | null;
-  /** Of the system at its controller. */
+  /** The path of the system at its controller. */
   readonly path: string | null;
 }
 
-/** What a node holds so that no other node can: each is unique in the store, and never null. */
+/** Values that only one node may hold. Except `serial`, each is unique in the store and never null. */
 export interface Claims {
   /** Address and system as the operator gave them. */
   readonly given: string;
@@ -32,7 +32,7 @@ export interface Claims {
   readonly serial: string | null;
 }
 
-/** In UUIDs that vendors of boards and hypervisors ship in every machine. */
+/** UUIDs that vendors of boards and hypervisors ship in every machine. */
 const sharedUuids = new Set([
   '03000200-0400-0500-0006-000700080009',
   '00020003-0004-0005-0006-000700080009',
@@ -77,7 +77,7 @@ export function realSerial(value: unknown, placeholders: ReadonlySet<string>): s
   return plain.length >= 4 && countingUp.includes(plain) ? null : text;
 }
 
-/** @param placeholders more values that say nothing, in lower case. */
+/** @param placeholders further placeholder values, in lower case. */
 export function identityIn(
   system: Readonly<Record<string, unknown>>,
   path: string | null,
@@ -92,7 +92,7 @@ export function identityIn(
   };
 }
 
-/** I2. What contradicts the recorded identity, for people; undefined when nothing does. */
+/** I2. Describes how a reading contradicts the recorded identity. Undefined when it does not. */
 export function contradiction(known: Identity, found: Identity): string | undefined {
   const differing = (['uuid', 'serial'] as const).filter(
     (name) => known[name] !== null && found[name] !== null && known[name] !== found[name],
@@ -102,7 +102,7 @@ export function contradiction(known: Identity, found: Identity): string | undefi
   return differing.map((name) => `${words[name]} ${found[name]} instead of ${known[name]}`).join(' and ');
 }
 
-/** What is known after another reading: a value that is missing in it stays. */
+/** The identity after another reading. A value that is missing in the reading is kept. */
 export function merged(known: Identity | null, found: Identity): Identity {
   return {
     uuid: found.uuid ?? known?.uuid ?? null,
@@ -142,6 +142,6 @@ export function claimsOf(node: {
 }
 
 const trimmed = (path: string): string => path.trim().replace(/\/+$/, '');
-/** An index has a bound; a digest keeps long values apart. */
+/** Shortens long values, because an index limits their length. A digest keeps them distinct. */
 const short = (text: string): string =>
   text.length <= 200 ? text : `${text.slice(0, 100)}:${createHash('sha256').update(text).digest('hex')}`;

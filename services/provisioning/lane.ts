@@ -1,4 +1,4 @@
-/** At most so many at the same time; the others wait in the order in which they came. */
+/** Limits concurrent tasks. Further tasks wait in the order of arrival. */
 export class Lane {
   readonly #waiting: (() => void)[] = [];
   #free: number;
@@ -13,7 +13,7 @@ export class Lane {
     try {
       return await work();
     } finally {
-      // The place goes to the next, or is free.
+      // Give the place to the next task, or free it.
       const next = this.#waiting.shift();
       if (next) next();
       else this.#free += 1;

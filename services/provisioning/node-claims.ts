@@ -1,4 +1,4 @@
-/** Opens the collection of nodes. Documents of older versions, which claim no machine, get their claims first. */
+/** Opens the collection of nodes. Documents of older versions, which have no claims, get their claims first. */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { ServiceContext } from '@anneal/runtime/service.ts';
 import { DuplicateError, type Collection } from '@anneal/store/port.ts';
@@ -13,14 +13,17 @@ export async function openNodes(context: ServiceContext): Promise<Collection<Nod
   try {
     return await claimAll(context, await store.collection<NodeDocument>(nodesDefinition));
   } catch (error) {
-    // Two documents without claims are equal in them: no unique index can be made over these.
+    // Documents without claims have equal (absent) claims, so a unique index over them cannot be created.
     if (!(error instanceof AnnealError && error.code === 'Conflict')) throw error;
     await claimAll(context, await store.collection<NodeDocument>(unclaimedDefinition));
     return store.collection<NodeDocument>(nodesDefinition);
   }
 }
 
-/** Of two nodes that are one machine, the one with a server keeps it, else the older; the other gets the fault. */
+/**
+ * Assigns claims. When two nodes are one machine, the node with a server keeps it, else the older one. The other is
+ * faulty.
+ */
 async function claimAll(context: ServiceContext, nodes: Collection<NodeDocument>): Promise<Collection<NodeDocument>> {
   const all = (await nodes.find({ where: {}, orderBy: ['name'] })) as Older[];
   const older = all.filter((node) => node.claims === undefined);
@@ -59,7 +62,7 @@ async function claim(
       version,
     );
   } catch (error) {
-    // Another replica was here in between; it claims the same.
+    // Another replica wrote the same claims meanwhile.
     if (!(error instanceof DuplicateError)) throw error;
   }
   for (const value of Object.values(given)) if (value !== null) taken.add(value);

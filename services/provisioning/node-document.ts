@@ -1,4 +1,4 @@
-/** A node at rest: its document, and what of it may be seen. */
+/** The stored document of a node, and its public view. */
 import type { Failure } from '@anneal/contracts/errors.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { NodeState, NodeView, powerStates } from '@anneal/contracts/provisioning.ts';
@@ -12,19 +12,19 @@ import type { Trust } from './redfish/trust.ts';
 export type Power = (typeof powerStates)[number];
 export type PowerTarget = Power | 'rebooting' | 'soft power off' | 'soft rebooting';
 
-/** What is being done, so that any process can go on with it. */
+/** The work in progress, from which any process can continue. */
 export interface Work {
-  /** New at each entry into a state: an outcome that comes late finds another id and is dropped. */
+  /** New at each entry into a state, so that a late outcome finds another id and is dropped. */
   readonly id: string;
   readonly step: Step;
   readonly since: string;
   readonly attempts: number;
-  /** Milliseconds since the epoch: not to be tried before. */
+  /** Milliseconds since the epoch. No attempt is made earlier. */
   readonly next_at: number;
   readonly deadline: number;
 }
 
-/** What a machine boots with, and how far it has come. */
+/** The boot of a machine: its secrets and its progress. */
 export interface Boot {
   readonly purpose: 'deploy' | 'clean';
   /** Sealed: it is part of the URL given to the BMC. */
@@ -32,22 +32,22 @@ export interface Boot {
   readonly secret_hash: string;
   /** Sealed: `{token, requests_queue, responses_queue}` of the host, or `{token}` for the report of a cleaning. */
   readonly host: Json;
-  /** Of a cleaning: finds the node of a report. */
+  /** Hash of the token of a cleaning, which finds the node of a report. */
   readonly token_hash: string | null;
   readonly method: 'http' | 'media' | null;
   readonly tries: number;
   /** When the BMC was first asked to power on with this secret. No exchange counts before. */
   readonly commanded_at: string | null;
   readonly powered_at: string | null;
-  /** When the document was first read, by the machine or by its BMC: proves nothing. */
+  /** When the machine or its BMC first read the boot document. This proves nothing. */
   readonly fetched_at: string | null;
-  /** When the machine exchanged the secret: it has booted. */
+  /** When the machine exchanged the secret, which proves that it booted. */
   readonly exchanged_at: string | null;
-  /** Of the machine that exchanged: it may repeat the exchange until its agent asks for work. */
+  /** Hash of the machine's exchange key. The machine may repeat the exchange until its agent asks for work. */
   readonly key_hash: string | null;
   /** When an exchange was last refused although its secret was right. */
   readonly refused_at: string | null;
-  /** What `BootProgress` showed at the last look, and when that look was. */
+  /** The value and time of the last reading of `BootProgress`. */
   readonly progress: { readonly seen: string; readonly at: string } | null;
   /** When its agent asked for work, or its cleaning was reported. */
   readonly answered_at: string | null;
@@ -68,18 +68,18 @@ export interface NodeDocument extends Document {
   readonly username: string | null;
   /** Sealed. */
   readonly password: Json;
-  /** Null: as the setting of the service says. */
+  /** Null uses the setting of the service. */
   readonly verify_ca: Trust | null;
-  /** The machine that was verified; null before. */
+  /** The verified machine. Null before the verification. */
   readonly identity: Identity | null;
-  /** Another machine, that the BMC reported instead. */
+  /** A different machine that the BMC reported instead. */
   readonly foreign: Identity | null;
   readonly claims: Claims;
   readonly resource_class: string;
   readonly traits: readonly string[];
-  /** What the operator declared, completed by the inspection. */
+  /** The operator's declaration, completed by the inspection. */
   readonly properties: JsonObject;
-  /** Absent: nothing. */
+  /** The operator's declaration alone. Absent when there is none. */
   readonly declared?: JsonObject;
   readonly state: NodeState;
   readonly target: NodeState | null;
@@ -87,7 +87,7 @@ export interface NodeDocument extends Document {
   readonly power_target: PowerTarget | null;
   readonly instance_id: string | null;
   readonly instance_info: JsonObject;
-  /** What the agent said of the machine. */
+  /** The facts that the agent reported. */
   readonly facts: JsonObject;
   readonly maintenance: boolean;
   readonly maintenance_reason: string | null;
@@ -106,7 +106,7 @@ export interface NodeDocument extends Document {
   readonly outbox: readonly OutboxEntry[];
 }
 
-/** As long as documents are there that have no claims: an absent claim would equal every other absent one. */
+/** The collection without unique claims, for documents of older versions: absent claims would equal each other. */
 export const unclaimedDefinition: CollectionDefinition = {
   name: 'provisioning_nodes',
   indexes: [
@@ -148,7 +148,7 @@ export function nodeView(node: NodeDocument): NodeView {
     traits: [...node.traits],
     properties: node.properties,
     instance_id: node.instance_id,
-    // What the machine boots with is between the two.
+    // Hide the boot data: only the client and the machine may see it.
     instance_info: {
       ...node.instance_info,
       ...('user_data' in node.instance_info && { user_data: '******' }),
@@ -199,7 +199,7 @@ function conditionsOf(node: NodeDocument): Condition[] {
   ];
 }
 
-/** The warnings of a node with this one in place of an earlier one of its type; `since` stays that of the first. */
+/** Replaces the earlier warning of the same type, and keeps its `since`. */
 export function withWarning(node: NodeDocument, warning: Condition): readonly Condition[] {
   const known = node.warnings?.find(({ type }) => type === warning.type);
   return [...withoutWarning(node, warning.type), { ...warning, since: known?.since ?? warning.since }];

@@ -1,11 +1,11 @@
 /**
- * Takes nodes through their work.
+ * Carries out the work of nodes.
  *
- * D1 The document alone says what is to be done next; a process that starts goes on with every node at work.
- * D2 Before a step begins, a durable timer is set beyond it: if this process dies, another comes by.
- * D3 An outcome is written only over the work it belongs to: after an abort, or in a second process, it is dropped.
- * D4 Work ends: each state has a deadline, after which it fails with the last error that it met.
- * D5 A step whose work was taken away (an abort, here or in another process) is cut off, so that the controller is free.
+ * D1 The document alone determines the next step, so a process that starts can continue the work of every node.
+ * D2 Before a step begins, a durable timer is set for after its end. If this process dies, another one continues.
+ * D3 An outcome is written only over the work it belongs to. After an abort, or in a second process, it is dropped.
+ * D4 Work ends: each state has a deadline, after which it fails with its last error.
+ * D5 A step whose work was aborted, here or in another process, is interrupted, so that the controller is free.
  */
 import { AnnealError, toFailure, type Failure } from '@anneal/contracts/errors.ts';
 import { faultPoint } from '@anneal/runtime/fault.ts';
@@ -31,9 +31,9 @@ export interface NodeDriverOptions {
 }
 
 export const timerOfNode = (id: string): string => `node:${id}`;
-/** Beyond the longest step: a few turns at the controller. */
+/** Longer than the longest step, which takes a few turns at the controller. */
 const watchMs = 150_000;
-/** D5. How often a step that takes long looks whether it is still wanted. */
+/** D5. How often a long step checks that its work was not aborted. */
 const lookMs = 2_000;
 
 export class NodeDriver {
@@ -54,13 +54,13 @@ export class NodeDriver {
     return { now: context.now().getTime(), newId: context.newId, budgets };
   }
 
-  /** The work in hand is no longer wanted; what a new document says is done at once. */
+  /** Interrupts the work in progress, and starts the work of the new document at once. */
   cut(id: string): void {
     this.#options.bmcs.cut(id, new Unwanted());
     this.kick(id);
   }
 
-  /** Something may be to do for this node. */
+  /** Checks the node for work. */
   kick(id: string): void {
     this.#flights.kick(id);
   }
@@ -73,7 +73,7 @@ export class NodeDriver {
     return this.#flights.stop();
   }
 
-  /** @throws AnnealError Conflict when the node is in no state for it; NotFound. */
+  /** @throws AnnealError Conflict when the state of the node does not allow the verb; NotFound. */
   async tell(id: string, verb: Verb, options: { reason: string; change?: NodeChange }): Promise<NodeDocument> {
     const told = await this.#options.records.change(id, (node) =>
       move(node, verb, { moment: this.moment, ...options }),
@@ -110,7 +110,7 @@ export class NodeDriver {
         const outcome = await this.#whileWanted(node, () => steps[work.step](node));
         decide = (current) => this.#after(current, outcome);
       } catch (error) {
-        // Cut off by our own stop, which is nobody's fault: whoever starts next does the step again.
+        // The stop of this service interrupted the step, which is not a failure. The next process repeats the step.
         if (this.#flights.stopping) return;
         if (error instanceof Unwanted) continue;
         this.#options.context.log.warn(
@@ -130,7 +130,7 @@ export class NodeDriver {
       records
         .get(node.id)
         .then((current) => (current?.work?.id === node.work?.id ? undefined : bmcs.cut(node.id, new Unwanted())))
-        // The store is away for a moment: the step goes on.
+        // The store is briefly unavailable. The step continues.
         .catch(() => undefined);
     }, lookMs);
     try {
@@ -140,7 +140,7 @@ export class NodeDriver {
     }
   }
 
-  /** D3. A wait is not written when something has happened since the node was read: it is looked at again. */
+  /** D3. Does not write a wait over a node that changed since it was read. The node is checked again instead. */
   async #write(seen: NodeDocument, decide: (current: NodeDocument) => NodeChange): Promise<void> {
     await this.#options.records.change(seen.id, (current) => {
       if (current.work?.id !== seen.work?.id || current.work?.step !== seen.work?.step) return undefined;
@@ -153,7 +153,7 @@ export class NodeDriver {
   #after(node: NodeDocument, outcome: Outcome): NodeChange {
     const { work } = node;
     if (!work) return {};
-    // What happened to the boot while the step ran (a fetch, an answer) is newer than what the step read.
+    // The boot may have changed while the step ran (a fetch, an answer), and is then newer than the step's copy.
     const change = outcome.change && withNewerBoot(outcome.change, node);
     const warned = outcome.kind === 'next' ? warningsAfter(node, outcome.settled) : {};
     switch (outcome.kind) {
@@ -171,7 +171,7 @@ export class NodeDriver {
         const next = stepAfter(node.state, work.step);
         if (next !== undefined)
           return { ...change, ...warned, work: { ...work, step: next, attempts: 0, next_at: 0 }, last_error: null };
-        // Its server is gone as soon as nothing of it runs any more.
+        // The server is deleted as soon as no part of it runs.
         const unbound = node.state === 'deleting' ? { instance_id: null, instance_info: {}, facts: {} } : {};
         return move(node, outcome.verb ?? 'done', {
           moment: this.moment,
@@ -203,7 +203,7 @@ export class NodeDriver {
   }
 }
 
-/** The work of a step was taken away while it ran. */
+/** The work of a step was aborted while it ran. */
 class Unwanted extends Error {
   override readonly name = 'Unwanted';
 }

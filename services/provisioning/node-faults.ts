@@ -1,4 +1,4 @@
-/** The fault of a node behind whose address another machine answers. Pure. */
+/** The fault of a node when another machine answers at its address. Pure. */
 import { AnnealError, toFailure } from '@anneal/contracts/errors.ts';
 import type { Identity } from './identity.ts';
 import type { NodeDocument } from './node-document.ts';
@@ -6,20 +6,20 @@ import type { NodeChange } from './node-records.ts';
 
 export const identityFault = 'identity mismatch';
 
-/** Undefined for an error that says nothing about the identity. */
+/** Undefined for an error that does not concern the identity. */
 export function identityChange(node: NodeDocument, error: unknown, at: Date): NodeChange | undefined {
   if (!(error instanceof AnnealError) || error.code !== 'IdentityMismatch') return undefined;
   return {
     fault: identityFault,
     fault_since: node.fault === identityFault ? node.fault_since : at.toISOString(),
     foreign: (error.details?.['reported'] as Identity | undefined) ?? null,
-    // The power that is read is that of the other machine.
+    // The power reading belongs to the other machine.
     power: null,
     last_error: toFailure(error),
   };
 }
 
-/** @throws AnnealError Conflict for what must not be done to a machine that is not the node's. */
+/** @throws AnnealError Conflict when another machine answers, on which this action is not allowed. */
 export function requireOwnMachine(node: NodeDocument, what: string): void {
   if (node.fault !== identityFault) return;
   throw new AnnealError(

@@ -1,4 +1,4 @@
-/** What a verb makes of a node. Pure: time and ids come in. */
+/** Applies a verb to a node. Pure: time and ids are parameters. */
 import { AnnealError, errorTable, type Failure } from '@anneal/contracts/errors.ts';
 import type { NodeState } from '@anneal/contracts/provisioning.ts';
 import type { Boot, NodeDocument, PowerTarget, Work } from './node-document.ts';
@@ -24,7 +24,7 @@ function budgetOf(state: NodeState, budgets: Budgets): number {
   return state === 'cleaning' ? budgets.cleanMs : budgets.bmcMs;
 }
 
-/** @throws AnnealError Conflict that says what the node can do instead. */
+/** @throws AnnealError Conflict that lists the verbs that the node allows. */
 export function move(
   node: NodeDocument,
   verb: Verb,
@@ -56,7 +56,7 @@ export function move(
     ...(node.fault === 'clean failure' && state !== 'clean failed' && { fault: null, fault_since: null }),
   };
   if (isWorking(state)) return moved;
-  // At rest, on the way to somewhere: the next verb is part of the same write.
+  // A node at rest with a target: apply the next verb in the same write.
   const onwards = verbTowards({
     state,
     target: cleared,
@@ -80,7 +80,7 @@ const work = (step: Step, budgetMs: number, { now, newId }: Moment): Work => ({
   deadline: now + budgetMs,
 });
 
-/** The node's machine is from now on the one that answers. What was known of the other one goes. */
+/** Accepts the answering machine as the node's. Removes everything known about the previous one. */
 export function acceptedMachine(node: NodeDocument): NodeChange {
   const { inspected_at: _inspected, ...properties } = node.properties;
   return {
@@ -107,7 +107,7 @@ export function changePower(target: PowerTarget, moment: Moment): NodeChange {
   };
 }
 
-/** What the deadline of the work in hand says of it. */
+/** The failure of work that missed its deadline. */
 export function lateFailure(node: NodeDocument): Failure {
   const { step = 'work', since = '' } = node.work ?? {};
   if (step === 'await host') {
@@ -131,7 +131,7 @@ export function lateFailure(node: NodeDocument): Failure {
   });
 }
 
-/** A fetch proves nothing, because the BMC may have fetched; only an exchange does. */
+/** Describes the boot progress. Only an exchange proves a boot, because a fetch may come from the BMC. */
 function bootedHowFar(boot: Boot | null): string {
   if (boot?.exchanged_at)
     return `it booted and exchanged its boot secret at ${boot.exchanged_at}, and was silent since`;

@@ -1,10 +1,10 @@
-/** A JSON Patch (RFC 6902: add, replace, remove, test) over what of a node its operator may change. Pure. */
+/** A JSON Patch (RFC 6902: add, replace, remove, test) over the node fields that an operator may change. Pure. */
 import { AnnealError, type Mistake } from '@anneal/contracts/errors.ts';
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import { driverInfoSchema, type NodePatch } from '@anneal/contracts/provisioning.ts';
 import { z } from 'zod';
 
-/** Shown instead of a password that is set; as a value, it leaves the password as it is. */
+/** Shown instead of a password. When a client sends it as a value, the password stays unchanged. */
 export const hiddenPassword = '******';
 
 const fieldsSchema = z.strictObject({
@@ -16,10 +16,10 @@ const fieldsSchema = z.strictObject({
 });
 export type Fields = z.output<typeof fieldsSchema>;
 
-/** What is there again after it was removed. */
+/** Defaults that a removal restores. */
 const defaults: JsonObject = { resource_class: 'baremetal', maintenance: false, maintenance_reason: null };
 
-/** @throws AnnealError InvalidRequest that names every operation, or value, that cannot be. */
+/** @throws AnnealError InvalidRequest that names every invalid operation or value. */
 export function fieldsAfter(fields: Fields, patch: NodePatch): Fields {
   const mistakes: Mistake[] = [];
   let result = structuredClone(fields) as unknown as JsonObject;
@@ -36,7 +36,7 @@ export function fieldsAfter(fields: Fields, patch: NodePatch): Fields {
   throw new AnnealError('InvalidRequest', `The node cannot be changed in this way: ${all}`, { mistakes });
 }
 
-/** The fields after one operation, or why there is none. */
+/** The fields after one operation, or the reason for a refusal. */
 function applied(fields: JsonObject, { op, path, value }: NodePatch[number]): JsonObject | string {
   const [root, name, key, ...more] = path.split('/').map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
   if (root !== '' || name === undefined || name === '' || more.length > 0) return `${path} is no path to a field`;

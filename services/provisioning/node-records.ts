@@ -1,7 +1,7 @@
 /**
- * The nodes in the store, and the events that tell of their changes.
+ * The nodes in the store, and the events that report their changes.
  *
- * N1 A node is only written over the version that was read; a writer that lost reads again and decides again.
+ * N1 A node is only written over the version that was read. A writer that lost reads and decides again.
  * N2 The event of a change is in the document before it is on the bus, and leaves it after: a crash between the two
  *    publishes it again with the same id, in order.
  */
@@ -30,7 +30,7 @@ export class NodeRecords {
   readonly collection: Collection<NodeDocument>;
   readonly #context: ServiceContext;
   readonly #published = new Set<string>();
-  /** Told of every change of state, for those who wait for one. */
+  /** Callbacks for every change of state. */
   readonly #watchers = new Set<(after: NodeDocument, before: NodeDocument) => void>();
 
   private constructor(context: ServiceContext, collection: Collection<NodeDocument>) {
@@ -81,7 +81,7 @@ export class NodeRecords {
     return inserted;
   }
 
-  /** N1. `decide` gives what changes, or undefined to leave it as it is; then so does this. */
+  /** N1. `decide` returns the change, or undefined for none. Then this returns undefined too. */
   async change(id: string, decide: (node: NodeDocument) => NodeChange | undefined): Promise<NodeDocument | undefined> {
     for (;;) {
       const current = await this.collection.get(id);
@@ -93,7 +93,7 @@ export class NodeRecords {
   }
 
   /**
-   * Records which machine answers for the node, over the work in which that was read.
+   * Records the machine that answers for the node, over the work that read it.
    * @throws AnnealError AlreadyExists when it is the machine of another node.
    */
   async learn(seen: NodeDocument, found: Identity): Promise<void> {
@@ -118,7 +118,7 @@ export class NodeRecords {
     return undefined;
   }
 
-  /** A UUID decides where both have one; the serial number where one has none. */
+  /** Finds a node with the same serial number, which decides only when one of the two has no UUID. */
   async #sameSerial(id: string, identity: Identity, { serial }: Claims): Promise<NodeDocument | undefined> {
     if (serial === null) return undefined;
     const others = await this.collection.find({ where: { 'claims.serial': serial } });
@@ -127,7 +127,7 @@ export class NodeRecords {
     );
   }
 
-  /** One attempt over the version given; undefined when it has moved on. */
+  /** Tries once to replace the given version. Undefined when the version has changed. */
   async replace(current: NodeDocument, change: NodeChange): Promise<NodeDocument | undefined> {
     const now = this.#context.now().toISOString();
     const moved = change.state !== undefined && change.state !== current.state;
@@ -161,7 +161,7 @@ export class NodeRecords {
     return true;
   }
 
-  /** After a start: what was written and perhaps not published. */
+  /** Publishes, after a start, the events that were written and perhaps not published. */
   async publishLeft(): Promise<void> {
     for (const node of await this.all()) if (node.outbox.length > 0) await this.#publish(node);
   }
@@ -186,7 +186,7 @@ export class NodeRecords {
     if (entries.length === 0) return;
     await this.#send(entries, node);
     for (const entry of entries) this.#published.add(entry.id);
-    // Losing this race is harmless: whoever won knows which were published, or publishes them again.
+    // Losing this race is harmless: the winner knows the published events, or publishes them again.
     const { version, ...draft } = node;
     const cleared = await this.collection.replace({ ...draft, outbox: [] }, version);
     if (cleared) for (const entry of node.outbox) this.#published.delete(entry.id);
@@ -209,7 +209,7 @@ export class NodeRecords {
 
 const refusalIn = (node: NodeDocument): string =>
   node.warnings?.find(({ type }) => type === 'CredentialsSafe')?.message ?? node.reason;
-/** E.g. for a second address of one controller. */
+/** The refusal of a node whose machine another node has, for example at a second address of one controller. */
 export function sameMachine(name: string, holder: NodeDocument | undefined, identity: Identity | null): AnnealError {
   const other = holder ? `node ${holder.name} (${holder.address} ${holder.system_id ?? ''})` : 'another node';
   const found = identity ? ` It reports ${wordsFor(identity)}.` : '';

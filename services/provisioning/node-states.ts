@@ -18,16 +18,16 @@
  * | clean failed   | it may hold someone's data                    | `clean` again, or `manage` by someone who knows    |
  * | error          | it could not be taken from its server         | `deleted` again                                    |
  *
- * `accept` is `manage` for a node with the fault `identity mismatch`: the operator takes the machine that is there for
- * the node's. It is verified again, and its server, which was on another machine, is no longer its own.
+ * `accept` is `manage` for a node with the fault `identity mismatch`: the operator accepts the answering machine as the
+ * node's. The node is verified again, and loses its server, which was on the other machine.
  *
- * Work in hand is a list of steps per state; a state without steps waits for a verb. `abort` leaves every working state.
+ * Work is a list of steps per state. A state without steps waits for a verb. `abort` leaves every working state.
  */
 import type { NodeState } from '@anneal/contracts/provisioning.ts';
 
-/** By people or programs, through the API or a resource. */
+/** Verbs of users and programs, through the API or a resource. */
 export const requestVerbs = ['manage', 'accept', 'inspect', 'provide', 'clean', 'deploy', 'deleted', 'abort'] as const;
-/** By the service, about the work in hand. `keep`: cleaned, and not to be made available. */
+/** Verbs of the service for its own work. `keep`: cleaned, but not made available. */
 export const outcomeVerbs = ['done', 'keep', 'fail'] as const;
 export type Verb = (typeof requestVerbs)[number] | (typeof outcomeVerbs)[number];
 export const verbs: readonly Verb[] = [...requestVerbs, ...outcomeVerbs];
@@ -66,27 +66,27 @@ export const steps = {
   cleaning: ['prepare cleaning', 'power off', 'set boot', 'power on', 'await report', 'power off after', 'settle'],
 } as const satisfies { readonly [S in NodeState]?: readonly string[] };
 export type WorkingState = keyof typeof steps;
-/** `change power` is work that a node does without leaving its state. */
+/** `change power` is work that does not change the state of the node. */
 export type Step = (typeof steps)[WorkingState][number] | 'change power';
 
 export const isWorking = (state: NodeState): state is WorkingState => Object.hasOwn(steps, state);
 
 export const firstStep = (state: NodeState): Step | undefined => (isWorking(state) ? steps[state][0] : undefined);
 
-/** Undefined after the last one: the state's work is done. */
+/** The next step. Undefined after the last one, when the work of the state is done. */
 export function stepAfter(state: NodeState, step: Step): Step | undefined {
   if (!isWorking(state)) return undefined;
   const list: readonly Step[] = steps[state];
   return list[list.indexOf(step) + 1];
 }
 
-/** States in which a booting machine is told anything; an active one that asks again gets no credentials. */
+/** States in which a booting machine gets a seed. An active machine that asks again gets no credentials. */
 export const seedStates: { readonly [P in 'deploy' | 'clean']: readonly NodeState[] } = {
   deploy: ['deploying', 'wait call-back'],
   clean: ['cleaning'],
 };
 
-/** What a node on its way to `target` is told when it comes to rest. */
+/** The next verb of a node at rest that has a `target`. */
 export function verbTowards(options: {
   state: NodeState;
   target: NodeState | null;
@@ -100,7 +100,7 @@ export function verbTowards(options: {
   return options.clean ? 'clean' : 'provide';
 }
 
-/** States in which a node may be forgotten: it holds nobody's server and nobody's data. */
+/** States in which a node may be removed, because it holds no server and no user's data. */
 export const removableStates: readonly NodeState[] = [
   'enroll',
   'manageable',

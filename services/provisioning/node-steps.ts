@@ -1,6 +1,6 @@
 /**
- * The steps of a node's work. Each may run again from its beginning at any time, in this process or another: it looks
- * before it acts, and what it leaves behind is in the outcome or in the machine.
+ * The steps of a node's work. Each may restart from its beginning at any time, in this process or another, because it
+ * checks before it acts and its effects are in the outcome or in the machine.
  */
 import { AnnealError, toFailure } from '@anneal/contracts/errors.ts';
 import type { Json } from '@anneal/contracts/json.ts';
@@ -14,7 +14,7 @@ import type { NodeChange, NodeRecords } from './node-records.ts';
 import type { Step } from './node-states.ts';
 
 export type Outcome =
-  /** Go on with the next step; after the last one, with the next state. */
+  /** Continue with the next step, or after the last step with the next state. */
   | {
       readonly kind: 'next';
       readonly change?: NodeChange;
@@ -22,11 +22,11 @@ export type Outcome =
       readonly verb?: 'keep';
       readonly settled?: Settled;
     }
-  /** Nothing to do before then, unless something happens. */
+  /** Wait for this time, unless an event comes first. */
   | { readonly kind: 'wait'; readonly ms: number; readonly change?: NodeChange }
-  /** Work that does not change the state is done. */
+  /** Work that does not change the state is complete. */
   | { readonly kind: 'rest'; readonly change: NodeChange }
-  /** More of the same step, at once. */
+  /** Repeat the same step at once. */
   | { readonly kind: 'again'; readonly change: NodeChange };
 
 export interface StepOptions {
@@ -34,11 +34,11 @@ export interface StepOptions {
   readonly records: NodeRecords;
   readonly bmcs: Bmcs;
   readonly hosts: Hosts;
-  /** After this long without proof of a boot, and without progress, the machine is booted again. */
+  /** The machine is booted again after this long without proof of a boot and without progress. */
   readonly bootRetryMs: number;
 }
 
-/** A new secret, and a new token of the host or none: what another program had is void. */
+/** Clears the warning, because the secret and the host's token are new, so a leaked one is invalid. */
 const safeAgain: Settled = { clears: 'CredentialsSafe' };
 
 const textIn = (value: Json | undefined): string => (typeof value === 'string' ? value : '');
@@ -108,14 +108,14 @@ export function createSteps(options: StepOptions): Readonly<Record<Step, (node: 
     },
 
     'power off after': async (node) => {
-      // It turns itself off; only one that does not is turned off.
+      // The machine turns itself off. Turn it off only when it does not.
       await bmcs.with(node, (machine) => machine.awaitPower('power off', 3_000));
       return { kind: 'next', change: await ensure(node, 'power off') };
     },
 
     settle: async (node) => {
       const settled = await settle(node);
-      // Without its secrets, to recognise a later attempt to use them.
+      // Keep the boot without its secrets, to recognise a later attempt to use them.
       const change = { boot: node.boot && { ...node.boot, secret: null, host: null } };
       if (node.state !== 'cleaning') return { kind: 'next', change, settled, reason: 'its agent asked for work' };
       const done = { kind: 'next', change, settled, reason: node.boot?.report?.message ?? 'it is clean' } as const;
@@ -148,12 +148,12 @@ export function createSteps(options: StepOptions): Readonly<Record<Step, (node: 
   };
 }
 
-/** True for what asking again cannot mend, at once and not at the deadline. */
+/** True for an error that a retry cannot fix, so that the step fails at once and not at the deadline. */
 export function isHopeless(node: NodeDocument, error: unknown): boolean {
   if (!(error instanceof AnnealError)) return false;
   if (error.kind !== 'retry') return true;
   const { status, method, unfit } = toFailure(error).details ?? {};
-  // The final word of a request that is not to be repeated: once more, for a controller that was just busy.
+  // A POST is not repeated by the transport. Retry it once here, in case the controller was briefly busy.
   if (method === 'POST' && status === 500) return (node.work?.attempts ?? 0) > 0;
   return node.state === 'verifying' && (status === 404 || unfit === true);
 }

@@ -1,4 +1,4 @@
-/** Questions about nodes, and what people tell them. */
+/** Calls about nodes: reads, changes and verbs. */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type {
   nodeEnrol,
@@ -38,7 +38,7 @@ export class Nodes {
 
   async enrol(question: Question<typeof nodeEnrol>): Promise<NodeView> {
     const known = await this.#records.get(question.id);
-    // The asker chose the id: this is the same question again.
+    // The client chose the id, so this call is a repeat.
     if (known) return nodeView(known);
     const { driver_info: info } = question;
     checkDeclared(question.properties);
@@ -160,7 +160,7 @@ export class Nodes {
       if (verb !== 'abort' && verb !== 'deleted') requireOwnMachine(node, `told "${verb}"`);
       const cleanFirst =
         verb === 'provide' && this.#driver.moment.budgets.cleanOnProvide && node.state === 'manageable';
-      // Cleaning leads to where the node was going: a manageable one back, one that is provided on.
+      // After a cleaning, a manageable node returns to `manageable`, and a provided one continues to `available`.
       const target =
         verb === 'provide' || node.state === 'clean failed'
           ? 'available'
@@ -180,7 +180,7 @@ export class Nodes {
     return nodeView(told);
   }
 
-  /** @throws AnnealError InvalidRequest that names every operation that cannot be done; Conflict during work. */
+  /** @throws AnnealError InvalidRequest that names every impossible operation; Conflict during work. */
   async update(question: Question<typeof nodeUpdate>): Promise<NodeView> {
     const { id } = await this.#find(question.node);
     let wanted: Partial<NodeDocument> = {};
@@ -212,7 +212,7 @@ export class Nodes {
         `Node ${node.name} is ${node.state} (${node.work.step}); its BMC is in use. Abort that, or wait for it.`,
       );
     }
-    // The path was found at the other address. The machine has to be the same, which every reading checks.
+    // The path belongs to the old address. Every reading checks that the machine is the same.
     const identity = moved && node.identity ? { ...node.identity, path: null } : node.identity;
     return {
       ...place,
@@ -229,7 +229,7 @@ export class Nodes {
     };
   }
 
-  /** Which other node has the name, or is the machine. */
+  /** Names the other node that has the name or the machine. */
   async #taken(error: DuplicateError, node: Pick<NodeDocument, 'id' | 'name' | 'claims'>): Promise<AnnealError> {
     const [namesake] = await this.#records.collection.find({ where: { name: node.name }, limit: 1 });
     if (namesake && namesake.id !== node.id)
@@ -264,7 +264,7 @@ function requireTrust(trust: Trust | undefined): void {
   });
 }
 
-/** What of a node its operator may change. */
+/** The fields of a node that an operator may change. */
 const fieldsOf = (node: NodeDocument): Fields => ({
   name: node.name,
   resource_class: node.resource_class,

@@ -1,4 +1,4 @@
-/** OS::Nova::Server: a machine of one's own, claimed, booted and given back clean. */
+/** OS::Nova::Server: a machine that is claimed, booted and released clean. */
 import { AnnealError, errorTable, fromFailure } from '@anneal/contracts/errors.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import type { ResourceUpdate } from '@anneal/contracts/resource.ts';
@@ -17,7 +17,7 @@ import { serverPower } from './server-power.ts';
 import { objectOf, textOf, type ServerDocument } from './server-document.ts';
 import type { Progress, Work } from './servers.ts';
 
-/** The node wakes its server when it changes; a wake that was lost with a write's answer must not cost more than this. */
+/** Poll interval. A node wakes its server when it changes, and this limits the delay after a lost wake-up. */
 const lookAgainMs = 15_000;
 
 export interface NovaServerOptions {
@@ -38,7 +38,7 @@ export function novaServer(
   const { context, records, driver, bmcs, hosts, images, flavors } = options;
   const { suspend, resume } = serverPower(options);
 
-  /** @throws AnnealError NotSupported for a constraint that cannot be kept, where its value was not known at create. */
+  /** @throws AnnealError NotSupported for an unsupported constraint whose value was unknown at create. */
   const wishOf = (properties: JsonObject): Wish => {
     const { mistakes, ...hints } = readHints(objectOf(properties, 'scheduler_hints'));
     const image = textOf(properties, 'image');
@@ -53,7 +53,7 @@ export function novaServer(
     return { flavor: textOf(properties, 'flavor'), ...hints };
   };
 
-  /** Undefined when others were faster everywhere; they are fewer the next time. */
+  /** Undefined when other servers claimed every candidate first. Fewer compete at the next attempt. */
   async function claim(server: ServerDocument, given: JsonObject): Promise<NodeDocument | Progress> {
     const wish = wishOf(context.secrets.open(given));
     const placement = place(wish, { all: await records.all(), flavors });
@@ -69,7 +69,7 @@ export function novaServer(
         boot: null,
       };
       const claimed = await records.change(candidate.id, (node) => {
-        // Decided again over what is there now: of two servers, one finds it taken.
+        // Check the current version again, because another server may have claimed the node.
         if (place(wish, { all: [node], flavors }).nodes.length === 0) return undefined;
         return move(node, 'deploy', { moment: driver.moment, reason: `claimed for ${server.hostname}`, change });
       });
@@ -112,7 +112,7 @@ export function novaServer(
         const claimed = await claim(server, given);
         if ('kind' in claimed) return claimed;
         node = claimed;
-        // A newer request may have come in between, and found nothing to give back.
+        // A newer request may have arrived meanwhile and found no node to release.
         const current = await options.current(server.id);
         if (current?.fence !== server.fence) {
           await driver.tell(node.id, 'deleted', { reason: 'its server is no longer wanted' });
@@ -170,7 +170,7 @@ export function novaServer(
     delete: async (server) => {
       const node = await records.ofInstance(server.id);
       if (!node) {
-        // No machine (any more); a host may have been made for it all the same.
+        // There is no machine, but a host may exist for it.
         await hosts.delete(server.id, server.project);
         return { kind: 'complete', physical_id: server.id };
       }
@@ -215,7 +215,7 @@ export function novaServer(
   };
 }
 
-/** A server has its id as soon as it has a node. */
+/** Progress of a server with a node, which already has its physical id. */
 const building = (server: ServerDocument, message: string): Progress => ({
   kind: 'waiting',
   message,
@@ -223,7 +223,7 @@ const building = (server: ServerDocument, message: string): Progress => ({
   physical_id: server.id,
 });
 
-/** What the machine is given at its boot. Kept as it came: what is sealed is opened for the machine alone. */
+/** The boot data of a machine, stored as received. Sealed values are opened only for the machine. */
 const keptOf = (given: JsonObject): JsonObject => ({
   user_data: given['user_data'] ?? '',
   metadata: given['metadata'] ?? {},

@@ -1,4 +1,4 @@
-/** Which node a server gets. Pure: the caller claims in the order given, and asks again when it loses. */
+/** Ranks the nodes for a server. Pure: the caller claims in this order, and asks again when it loses. */
 import type { SchedulerHints } from '@anneal/hot/types/scheduler-hints.ts';
 import { capabilitiesOf } from './declared-properties.ts';
 import type { NodeDocument } from './node-document.ts';
@@ -42,7 +42,7 @@ export function classFor(
 interface Filter {
   readonly what: string;
   readonly keep: (node: Candidate) => boolean;
-  /** Asked for by the server: always named. The others are named when they leave a node out. */
+  /** Requested by the server, so always named. Other filters are named only when they exclude a node. */
   readonly wished?: true;
 }
 
@@ -51,7 +51,7 @@ export function place(wish: Wish, { all, flavors }: { all: readonly Candidate[];
   const filters = filtersOf(wish, classFor(wish.flavor, { all, flavors }));
   const fit = all.filter((node) => filters.every(({ keep }) => keep(node)));
   if (fit.length === 0) return { nodes: [], why: whyNone(filters, all) };
-  // A machine that is off starts from nothing; one that is on has to be turned off first.
+  // Prefer machines that are off, because a machine that is on must be turned off first.
   return { nodes: fit.sort((a, b) => rank(a) - rank(b) || (a.name < b.name ? -1 : 1)) };
 }
 
@@ -93,7 +93,10 @@ function filtersOf(wish: Wish, wanted: string): Filter[] {
   ];
 }
 
-/** E.g. `none of 4 nodes fits: resource class gpu 1 of 4, trait CUSTOM_A 0 of 4, in the state available 3 of 4 (1 active)`. */
+/**
+ * E.g. `none of 4 nodes fits: resource class gpu 1 of 4, trait CUSTOM_A 0 of 4, in the state available 3 of 4 (1
+ * active)`.
+ */
 function whyNone(filters: readonly Filter[], all: readonly Candidate[]): string {
   const parts = filters.flatMap(({ what, keep, wished }) => {
     const out = all.filter((node) => !keep(node));

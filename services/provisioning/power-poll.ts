@@ -1,11 +1,12 @@
 /**
  * Reads the power of every node at rest, each by its own timer.
  *
- * L1 A change is believed when two readings in a row agree, because controllers misread. The second comes soon.
- * L2 Three failed readings mark the node with a fault; one that succeeds takes it away again.
- * L3 A reading is one short try. A controller that missed one is read in a lane of its own, so that controllers that hang
- *    never take the places of those that answer. Nothing waits for all.
- * L4 A controller that shows another machine is a fault at once, until the right one, or an operator, is back.
+ * L1 A change counts when two successive readings agree, because controllers misread. The second reading comes soon.
+ * L2 Three failed readings mark the node with a fault. A successful reading clears it.
+ * L3 A reading is one short attempt. A controller that failed one is read in a separate lane, so that hanging
+ *    controllers never take the places of those that answer. No reading waits for all others.
+ * L4 A controller that shows another machine causes a fault at once, until the right machine is back or an operator
+ *    acts.
  */
 import { AnnealError, toFailure } from '@anneal/contracts/errors.ts';
 import type { ServiceContext } from '@anneal/runtime/service.ts';
@@ -16,7 +17,7 @@ import { identityChange, identityFault } from './node-faults.ts';
 import type { NodeChange, NodeRecords } from './node-records.ts';
 
 export const strikes = 3;
-/** Readings at the same time: of controllers that answer, and of those that missed. */
+/** Concurrent readings: of controllers that answer, and of controllers that failed a reading. */
 const lanes = { well: 64, suspect: 64 } as const;
 const shortestTryMs = 2_000;
 const longestTryMs = 10_000;
@@ -46,7 +47,7 @@ export function afterMiss(node: NodeDocument, error: unknown, at: Date): NodeCha
   const struck = failures >= strikes && node.fault === null;
   return {
     poll: { failures, reading: null },
-    // What it was is not what it is: unknown is shown as unknown.
+    // The last power state may be outdated, so show it as unknown.
     ...(failures >= strikes && { power: null, last_error: toFailure(error) }),
     ...(struck && { fault: 'power failure', fault_since: at.toISOString() }),
   };
@@ -61,7 +62,7 @@ export interface PowerPollOptions {
 }
 
 interface Watched {
-  /** As of the last sweep, reading or change of state. */
+  /** The node at the last sweep, reading or change of state. */
   node: NodeDocument;
   timer: NodeJS.Timeout | undefined;
 }
@@ -101,7 +102,7 @@ export class PowerPoll {
     this.#sweeping.unref();
   }
 
-  /** Which nodes there are, and what other replicas wrote of them. */
+  /** Updates the list of nodes, including changes by other replicas. */
   async #sweep(): Promise<void> {
     const all = await this.#options.records.all();
     const present = new Set(all.map(({ id }) => id));
@@ -121,7 +122,7 @@ export class PowerPoll {
     }
     const watched: Watched = { node, timer: undefined };
     this.#watched.set(node.id, watched);
-    // Nodes that were found together are not read together, nor at the same moment by each replica.
+    // Spread the readings of nodes that were found together, also between replicas.
     this.#readIn(watched, Math.random() * this.#options.everyMs);
   }
 
@@ -155,7 +156,7 @@ export class PowerPoll {
     }
   }
 
-  /** True when the reading is to be confirmed soon. */
+  /** True when a second reading must confirm this one soon. */
   async #read(watched: Watched): Promise<boolean> {
     const { records, bmcs, context, onHealed, everyMs } = this.#options;
     const { node } = watched;
@@ -166,12 +167,12 @@ export class PowerPoll {
       const reading = await bmcs.with(node, (machine) => machine.power(), { withinMs, tries: 1 });
       decide = (current) => afterReading(current, reading);
     } catch (error) {
-      // Cut off: by our stop, or by work that began meanwhile.
+      // Interrupted by the stop of this service, or by work that began meanwhile.
       if (this.#stopped || !(error instanceof AnnealError)) return false;
       decide = (current) => afterMiss(current, error, context.now());
     }
     if (decide(watched.node) === undefined) return false;
-    // Work that began meanwhile knows the power better.
+    // Skip a node whose work began meanwhile, because that work knows the power better.
     const changed = await records.change(node.id, (current) => (isAtRest(current) ? decide(current) : undefined));
     if (!changed) return false;
     watched.node = changed;

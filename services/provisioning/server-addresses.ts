@@ -2,7 +2,7 @@
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import { nicsOf, type Nic } from './declared-properties.ts';
 
-/** Of a server whose template names no network. */
+/** The network of a server whose template names none. */
 const defaultNetwork = 'baremetal';
 
 export interface ServerAddresses {
@@ -10,7 +10,7 @@ export interface ServerAddresses {
   readonly addresses: Record<string, JsonObject[]>;
 }
 
-/** Agents report `address`, or `addresses`; both forms are understood. */
+/** The addresses in the facts of an agent, which reports `address` or `addresses`. */
 function addressesIn(facts: JsonObject): string[] {
   const list = Array.isArray(facts['addresses']) ? facts['addresses'] : [];
   const all = [facts['address'], facts['ip_address'], facts['HOST_ADDRESS'], ...list].flatMap((value) =>
@@ -25,8 +25,8 @@ interface Attachment {
 }
 
 /**
- * Keyed by the networks of the template, in its order. An attachment has its `fixed_ip`; else the addresses of the interface
- * that the node declares for this network; else those with which the agent reports, or which the BMC shows.
+ * The addresses by network of the template, in its order. An attachment has its `fixed_ip`; else the addresses of the
+ * interface that the node declares for this network; else those that the agent or the BMC reports.
  */
 export function serverAddresses(options: {
   /** The property of the server. */
@@ -65,7 +65,7 @@ function addressesAt(at: {
   if (nic?.network === network && nic.addresses.length > 0) return nic.addresses;
   const own = nic?.network === undefined ? (nic?.addresses ?? []) : [];
   const [first, second] = index === 0 ? [free, own] : [own, free];
-  // One address on all networks: a machine with a single interface, or one whose others nobody knows.
+  // Use one address for all networks, for a machine with a single known interface.
   return [first, second, reported].find((list) => list.length > 0) ?? [];
 }
 
@@ -78,7 +78,7 @@ const entryOf = (addr: string, nic: Nic | undefined): JsonObject => ({
   ...(nic?.mac_address !== undefined && { 'OS-EXT-IPS-MAC:mac_addr': nic.mac_address }),
 });
 
-/** Without a network service, an attachment that names only a subnet or a port goes by that name. */
+/** The attachments. There is no network service, so an attachment with only a subnet or port uses that name. */
 function attachmentsIn(value: Json | undefined): Attachment[] {
   const given = Array.isArray(value) ? value.filter(isObject) : [];
   if (given.length === 0) return [{ network: defaultNetwork, fixedIp: undefined }];

@@ -1,4 +1,4 @@
-/** What templates may read of a server. Pure. */
+/** The attributes of a server that templates can read. Pure. */
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { HostAccess } from './hosts.ts';
 import type { NodeDocument } from './node-document.ts';
@@ -12,7 +12,7 @@ export function serverAttributes(options: {
   networks: Json | undefined;
   metadata: JsonObject;
   tags: Json;
-  /** Seals what shows a sealed part of the networks. */
+  /** Seals values that reveal a sealed part of the networks. */
   hide: (value: Json) => Json;
 }): JsonObject {
   const { id, name, node, metadata, tags, hide } = options;
@@ -33,7 +33,7 @@ export function serverAttributes(options: {
   };
 }
 
-/** `token` comes in sealed: whoever may only read the stack does not see it. */
+/** `token` is passed in sealed, so that a user who may only read the stack does not see it. */
 export function deployedServerAttributes(options: {
   id: string;
   name: string;
@@ -52,7 +52,7 @@ export function deployedServerAttributes(options: {
         user_id: id,
         password: token,
         project_id: project,
-        // Zaqar's own client refuses names with a dot; the id of the host is a name of its queue too.
+        // Zaqar's own client refuses names with a dot, so use the host's id, which also names its queue.
         queue_id: id,
         region_name: '',
       },

@@ -1,4 +1,4 @@
-/** What was last asked about a server, and what was answered: one document per resource. */
+/** The last request for a server and its answer: one document per resource. */
 import type { Failure } from '@anneal/contracts/errors.ts';
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
@@ -7,21 +7,21 @@ import type { CollectionDefinition, Document } from '@anneal/store/port.ts';
 
 export interface ServerDocument extends Document {
   readonly type: string;
-  /** The highest seen; a lower one is dropped. */
+  /** The highest fence seen. A request with a lower one is dropped. */
   readonly fence: number;
   readonly action: ResourceAction;
-  /** `working`; `answering`: the answer is decided and perhaps not sent; `done`. */
+  /** `working`; `answering`: the answer is decided but perhaps not sent; `done`. */
   readonly phase: 'working' | 'answering' | 'done';
-  /** The request, kept whole: work goes on from here after a restart. */
+  /** The whole request, from which work continues after a restart. */
   readonly request: JsonObject;
   readonly hostname: string;
   readonly project: string;
-  /** As last answered. */
+  /** The attributes of the last answer. */
   readonly attributes: JsonObject;
   readonly attempts: number;
   readonly created_at: string;
   readonly last_error: Failure | null;
-  /** What its asker was last told of the progress, and how often. */
+  /** The last progress message to the engine, and the number of messages. */
   readonly said: string;
   readonly said_count: number;
   readonly response: JsonObject | null;

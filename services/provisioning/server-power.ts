@@ -1,4 +1,6 @@
-/** A server suspended and resumed: its machine is turned off, as gently as it allows, and on again; its disk and its node stay. */
+/**
+ * Suspends and resumes a server: turns its machine off, gracefully if possible, and on. Keeps the disk and the node.
+ */
 import { AnnealError, fromFailure } from '@anneal/contracts/errors.ts';
 import type { Hosts } from './hosts.ts';
 import type { Power, PowerTarget } from './node-document.ts';
@@ -14,7 +16,7 @@ export function serverPower({ records, driver, hosts }: { records: NodeRecords; 
   suspend: Work;
   resume: Work;
 } {
-  /** Undefined once the power is as wanted. */
+  /** Brings the machine to the wanted power. Undefined when it is reached. */
   const bringTo = async (
     server: ServerDocument,
     { power, target, doing }: { power: Power; target: PowerTarget; doing: string },
@@ -27,7 +29,7 @@ export function serverPower({ records, driver, hosts }: { records: NodeRecords; 
     const waiting: Progress = { kind: 'waiting', message: `node ${node.name} is being ${doing}`, ms: lookAgainMs };
     if (node.work) return waiting;
     if (node.power === power) return undefined;
-    // What was begun for this request ended, and not where it should have.
+    // The power change for this request ended without reaching the wanted state.
     if (server.attempts > 0 && node.last_error) return { kind: 'failed', error: fromFailure(node.last_error) };
     const told = await records.change(node.id, (current) =>
       current.work === null && current.instance_id === server.id
@@ -46,7 +48,7 @@ export function serverPower({ records, driver, hosts }: { records: NodeRecords; 
       const progress = await bringTo(server, { power: 'power on', target: 'power on', doing: 'turned on' });
       if (progress) return progress;
       const host = await hosts.show(server.id, server.project);
-      // It was seen long ago, too: what counts is that it asks for work again.
+      // An older contact does not count. The host must ask for work again.
       if (host.last_seen_at !== null && host.last_seen_at >= server.created_at) return done(server);
       return { kind: 'waiting', message: `host ${server.hostname} boots`, ms: lookAgainMs };
     },

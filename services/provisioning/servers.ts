@@ -1,10 +1,10 @@
 /**
  * Requests for servers, and their answers.
  *
- * V1 A request is in its document before anything is done for it; a repeat finds it there and changes nothing.
- * V2 Of two requests for one resource the one with the higher fence counts; the lower one is dropped, and what it has
- *    claimed meanwhile is given back.
- * V3 An answer is in the document before it is sent, with an id made of the request's: a crash sends it again.
+ * V1 A request is in its document before any work for it. A repeat finds it there and changes nothing.
+ * V2 When there are two requests for one resource, the one with the higher fence counts. The lower one is dropped, and
+ *    its claimed node is released.
+ * V3 An answer is in the document before it is sent, with an id derived from the request. After a crash it is resent.
  */
 import { faultPoint } from '@anneal/runtime/fault.ts';
 import type { Envelope } from '@anneal/contracts/envelope.ts';
@@ -22,7 +22,7 @@ import { hostnameOf } from './hostname.ts';
 import { asObject, requestOf, responseOf, serversDefinition, textOf, type ServerDocument } from './server-document.ts';
 import { SingleFlight } from './single-flight.ts';
 
-/** What work on a request came to, for now. */
+/** The current progress of a request. */
 export type Progress =
   | {
       readonly kind: 'complete';
@@ -36,7 +36,7 @@ export type Progress =
       readonly replace?: boolean;
       readonly drift?: ResourceResponse['drift'];
     }
-  /** Woken by an event or after `ms`, whichever comes first. `physical_id`: the object exists, and is not complete yet. */
+  /** Wait for an event or for `ms`, whichever comes first. `physical_id`: the object exists but is not complete. */
   | {
       readonly kind: 'waiting';
       readonly message: string;
@@ -50,7 +50,7 @@ export type Work = (server: ServerDocument, request: Envelope<ResourceRequest>) 
 export interface ServersOptions {
   readonly context: ServiceContext;
   readonly timers: () => Timers;
-  /** By resource type, then action. */
+  /** Works on a request according to its resource type and action. */
   readonly work: (server: ServerDocument, request: Envelope<ResourceRequest>) => Promise<Progress>;
 }
 
@@ -84,7 +84,7 @@ export class Servers {
     this.#flights.kick(id);
   }
 
-  /** A node is free: those who wait longest are asked first. */
+  /** Wakes waiting servers when a node becomes free, the longest-waiting first. */
   async kickWaiting(): Promise<void> {
     for (const server of await this.#collection.find({ where: { phase: 'working' }, orderBy: ['created_at'] })) {
       if (server.action === 'create') this.kick(server.id);
@@ -137,7 +137,7 @@ export class Servers {
       action,
       phase: 'working',
       request: asObject(request),
-      // The name of a host is given once; the server's may change.
+      // The name of a host stays, although the server's name may change.
       hostname: known?.hostname ?? hostnameOf(textOf(wanted, 'name'), resource.physical_name),
       project: request.project ?? known?.project ?? '',
       attributes: known?.attributes ?? attributes,
@@ -199,7 +199,7 @@ export class Servers {
       said: progress.message,
       said_count: server.said_count + (news ? 1 : 0),
     });
-    // Lost to a newer request or to news of its node: that one is looked at again.
+    // The write lost to a newer request or to a change of the node, so check the server again.
     if (!waiting) return this.kick(server.id);
     if (news) {
       const { id } = requestOf(server);

@@ -1,4 +1,4 @@
-/** Nodes and servers: wires the parts, announces the types, and goes on with what was in progress. */
+/** The provisioning service: connects its parts, announces resource types and resumes unfinished work. */
 import type { Death } from '@anneal/bus/port.ts';
 import { answer, route } from '@anneal/bus/route.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
@@ -163,7 +163,7 @@ export const provisioningService = defineService({
       async stop() {
         await Promise.all([up.stop(), requests.stop()]);
         await timers().stop();
-        // A controller that does not answer must not hold up the stop: steps are cut off and done again at the next start.
+        // An unresponsive controller must not delay the stop. Steps are interrupted and repeated at the next start.
         await Promise.all([servers.stop(), driver.stop(), poll.stop(), bmcs.close()]);
       },
     };

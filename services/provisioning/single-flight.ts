@@ -1,4 +1,4 @@
-/** One run per key at a time; a kick during a run makes one more run after it, and a run that throws is followed by another. */
+/** Runs once per key at a time. A kick during a run causes one more run after it, and so does a run that throws. */
 const againMs = 1_000;
 
 export class SingleFlight {
@@ -28,7 +28,7 @@ export class SingleFlight {
     started.done = this.#fly(key, started);
   }
 
-  /** Takes nothing new; resolves when what runs has come to a point where it can be left. */
+  /** Accepts no new runs. Resolves when the current runs have ended. */
   async stop(): Promise<void> {
     this.#stopping = true;
     await Promise.allSettled([...this.#flying.values()].map(({ done }) => done));

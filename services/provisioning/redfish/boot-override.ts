@@ -1,8 +1,8 @@
-/** Which boot override to ask for, among the values that the BMC allows. Pure. */
+/** Picks a boot override among the values that the BMC allows. Pure. */
 type Body = Readonly<Record<string, unknown>>;
 export type Override = Readonly<Record<string, string>>;
 
-/** Undefined: the BMC lists nothing, so every value of the standard may be tried. */
+/** The allowed values. Undefined when the BMC lists none, so that every value of the standard may be tried. */
 function allowed(boot: Body, property: string): readonly unknown[] | undefined {
   const values = boot[`${property}@Redfish.AllowableValues`];
   return Array.isArray(values) && values.length > 0 ? values : undefined;
@@ -10,15 +10,17 @@ function allowed(boot: Body, property: string): readonly unknown[] | undefined {
 const allows = (boot: Body, property: string, value: string): boolean =>
   allowed(boot, property)?.includes(value) ?? true;
 
-/** Once, or for every boot where the firmware knows nothing shorter: the machine is set back to its disk afterwards. */
+/**
+ * Overrides the next boot, or every boot if the firmware lacks `Once`. The machine is set back to its disk afterwards.
+ */
 export function overrideTo(boot: Body, target: string): Override {
   const once = allows(boot, 'BootSourceOverrideEnabled', 'Once');
   return { BootSourceOverrideTarget: target, BootSourceOverrideEnabled: once ? 'Once' : 'Continuous' };
 }
 
 /**
- * Overrides that lead back to the disk, the best first: none at all, then the disk for good, then the disk once. Empty when
- * the machine boots from its own order already.
+ * Overrides that lead back to the disk, best first: no override, then the disk for every boot, then the disk once.
+ * Empty when the machine already boots in its own order.
  */
 export function overridesToDisk(boot: Body): Override[] {
   const enabled = boot['BootSourceOverrideEnabled'];
@@ -37,6 +39,6 @@ export function overridesToDisk(boot: Body): Override[] {
     BootSourceOverrideTarget: target,
     BootSourceOverrideEnabled: how,
   }));
-  // A firmware that lists neither still may end what it was set to.
+  // A firmware that lists neither may still accept `Disabled`.
   return overrides.length > 0 ? overrides : [{ BootSourceOverrideEnabled: 'Disabled' }];
 }

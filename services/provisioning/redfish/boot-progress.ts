@@ -1,4 +1,4 @@
-/** How far a machine is in its boot, as its BMC reports it. Pure. */
+/** The boot progress of a machine, as its BMC reports it. Pure. */
 import type { Power } from '../node-document.ts';
 import { powerIn } from './system.ts';
 
@@ -6,9 +6,9 @@ type Body = Readonly<Record<string, unknown>>;
 
 export interface BootProgress {
   readonly power: Power | null;
-  /** Changes whenever the machine gets further; empty when the BMC reports nothing. */
+  /** Changes whenever the machine makes progress. Empty when the BMC reports nothing. */
   readonly seen: string;
-  /** The firmware tests and initialises the hardware: with much memory this takes many minutes in one state. */
+  /** True while the firmware tests and initialises the hardware. With much memory this state lasts many minutes. */
   readonly inPost: boolean;
 }
 

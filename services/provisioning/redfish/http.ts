@@ -1,11 +1,12 @@
 /**
- * Redfish over HTTP: who we are (session, else Basic), what may be sent again, and errors that name node and answer.
+ * Redfish over HTTP: authentication (session, else Basic), retries, and errors that name the node and the answer.
  *
- * R1 Sessions are few on a controller: one per address and user, shared by its systems, opened once even when many ask.
+ * R1 Controllers have few sessions: use one per address and user, shared by its systems and opened once for all
+ *    callers.
  * R2 A 401 opens a new session once; the second 401 is the controller's answer.
- * R3 A request is sent again, with backoff and jitter, when it was not carried out (no connection, 429, 503), or when it
- *    changes nothing twice (GET, PATCH of one version). What may have pushed a button is never sent again here.
- * R4 The signal of a call ends it at once, in whatever it waits for.
+ * R3 A request is retried, with backoff and jitter, when it was not carried out (no connection, 429, 503), or when it
+ *    is idempotent (GET, PATCH of one version). A request that may have pushed a button is never retried here.
+ * R4 The signal of a call ends it at once, whatever it waits for.
  */
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -22,7 +23,7 @@ export interface HttpOptions {
 interface SessionState {
   token: string | undefined;
   location: string | undefined;
-  /** The controller has no sessions, or no free one: Basic until then. */
+  /** Use Basic until this time, because the controller has no sessions or no free one. */
   basicUntil: number;
   opening: Promise<void> | undefined;
 }
@@ -31,7 +32,7 @@ export interface Sending {
   readonly body?: unknown;
   readonly etag?: string | undefined;
   readonly signal: AbortSignal;
-  /** For those who ask again anyway. */
+  /** Fewer attempts, for callers that retry by themselves. */
   readonly tries?: number | undefined;
 }
 
@@ -46,7 +47,7 @@ export class RedfishHttp {
     this.#transport = new Transport({ connectMs: connectTimeoutMs, answerMs: answerTimeoutMs });
   }
 
-  /** Gives the sessions back; what is under way fails at once and is not sent again. */
+  /** Closes the sessions. Calls in progress fail at once and are not retried. */
   async close(): Promise<void> {
     this.#closing.abort();
     await Promise.all(
@@ -115,7 +116,7 @@ export class RedfishHttp {
     if (access.username === null) return undefined;
     const state = this.#stateOf(access);
     if (state.token !== undefined || Date.now() < state.basicUntil) return state;
-    // R1: a caller that comes while a session is being opened waits for that one, and each for as long as it may itself.
+    // R1: a caller during the opening of a session waits for that session, within its own time limit.
     state.opening ??= this.#open(access, state).finally(() => {
       state.opening = undefined;
     });
@@ -169,13 +170,13 @@ function mayRepeat(error: unknown, method: Method): error is BmcError {
   return error.repeat === 'always' || (error.repeat === 'idempotent' && method !== 'POST');
 }
 
-/** 429 and 503 were not carried out; 501 and other refusals stay what they are. */
+/** Requests answered 429 or 503 were not carried out. 501 and other refusals are final. */
 function repeatOf(status: number): Repeat {
   if (status === 429 || status === 503) return 'always';
   return status >= 500 && status !== 501 ? 'idempotent' : 'never';
 }
 
-/** The result of `work`, or the reason of the signal as soon as that comes. `work` goes on for others. */
+/** The result of `work`, or the reason of the signal as soon as it aborts. `work` continues for other callers. */
 function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   signal.throwIfAborted();
   return new Promise((resolve, reject) => {
@@ -185,7 +186,7 @@ function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   });
 }
 
-/** Nodes that trust differently share no session: each has its own proof of who answers. */
+/** Nodes with different trust share no session, because each verifies the controller in its own way. */
 const keyOf = (access: Access): string =>
   `${new URL(access.address).origin} ${createHash('sha256')
     .update(JSON.stringify([access.username, access.password, access.trust]))
@@ -205,7 +206,7 @@ export function linkIn(body: unknown, ...path: string[]): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }
 
-/** What a controller says of a refusal, in one line. */
+/** A controller's reason for a refusal, in one line. */
 export function reasonOf(body: Readonly<Record<string, unknown>>): string {
   const error = body['error'] as { message?: unknown; '@Message.ExtendedInfo'?: { Message?: unknown }[] } | undefined;
   const message = error?.['@Message.ExtendedInfo']?.[0]?.Message ?? error?.message ?? body['text'];

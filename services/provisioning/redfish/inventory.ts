@@ -1,4 +1,4 @@
-/** What a machine is made of, read from its controller while it may be off; in Ironic's words. */
+/** The hardware inventory of a machine, read from its controller while it may be off, in Ironic's terms. */
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import { linkIn, type Answer } from './http.ts';
 
@@ -37,14 +37,14 @@ export async function readInventory(client: Client, system: Body): Promise<JsonO
   };
 }
 
-/** Link-local addresses reach nobody beyond the link. */
+/** The addresses of an interface, except link-local ones, which are useless beyond the link. */
 function addressesIn(nic: Body, name: string): string[] {
   const entries = Array.isArray(nic[name]) ? (nic[name] as readonly (Body | null)[]) : [];
   const found = entries.flatMap((entry) => text(entry?.['Address']) ?? []);
   return found.filter((address) => !/^(?:fe80:|169\.254\.|0\.0\.0\.0$|::$)/i.test(address));
 }
 
-/** Parts that a controller does not show are left out: an inventory with gaps is better than none. */
+/** Leaves out parts that a controller does not show, because an inventory with gaps is better than none. */
 async function members(client: Client, path: string | undefined): Promise<Body[]> {
   if (path === undefined) return [];
   try {

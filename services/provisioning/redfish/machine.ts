@@ -1,4 +1,4 @@
-/** What the service wants of one machine, in Redfish. Links are followed, never built; what was set is read back. */
+/** Drives one machine through Redfish. Follows links instead of building paths, and reads back every change. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
@@ -29,9 +29,9 @@ export interface MachineOptions {
   readonly systemId: string | null;
   /** Ends every call. */
   readonly signal: AbortSignal;
-  /** Where the system was found before. */
+  /** The path at which the system was found earlier. */
   readonly path?: string | undefined;
-  /** The machine that must answer: another one is never read, powered or booted. */
+  /** The machine that must answer. A different machine is never read, powered or booted. */
   readonly expected?: Identity | null;
   readonly placeholders?: ReadonlySet<string>;
   readonly tries?: number;
@@ -48,7 +48,7 @@ export class RedfishMachine {
     this.#path = options.path;
   }
 
-  /** Of the system, once it was found. */
+  /** The path of the system, after it was found. */
   get path(): string | undefined {
     return this.#path;
   }
@@ -56,7 +56,7 @@ export class RedfishMachine {
   get = (path: string): Promise<Answer> => this.#send('GET', path);
   post = (path: string, body: unknown): Promise<Answer> => this.#send('POST', path, { body });
 
-  /** @throws AnnealError IdentityMismatch when another machine answers; BmcRefused when it is no system at all. */
+  /** @throws AnnealError IdentityMismatch when another machine answers; BmcRefused when it is not a system. */
   async system(): Promise<Answer> {
     const answer = await this.#readSystem();
     const strange = strangenessOf(answer);
@@ -72,7 +72,7 @@ export class RedfishMachine {
     return powerIn((await this.system()).body);
   }
 
-  /** Power and identity of a machine that has all that is needed to drive it. @throws AnnealError that lists what is missing. */
+  /** Power and identity of a machine that can be driven. @throws AnnealError that lists the missing features. */
   async verify(): Promise<{ power: Power; identity: Identity }> {
     const { body } = await this.system();
     const problems = resetProblems(await this.#resetAction(body));
@@ -84,7 +84,7 @@ export class RedfishMachine {
     return { power, identity: this.#identityIn(body) };
   }
 
-  /** Asks for a change and does not wait for it: accepting a reset is not the state. */
+  /** Requests a change without waiting for it. An accepted reset does not prove the new state. */
   async reset(change: Change): Promise<{ type: string; task: string | undefined }> {
     const { body } = await this.system();
     const action = await this.#resetAction(body);
@@ -96,15 +96,16 @@ export class RedfishMachine {
     return { type, task: answer.status === 202 ? (answer.location ?? linkIn(answer.body)) : undefined };
   }
 
-  /** Which reset this change would be; undefined when there is none. */
+  /** The reset type for this change. Undefined when there is none. */
   async resetType(change: Change): Promise<string | undefined> {
     const action = await this.#resetAction((await this.system()).body);
     return typeof action === 'string' ? undefined : resetFor(change, action);
   }
 
   /**
-   * Resolves when the power has been read to be so, or `proven` gives that it was; false when it is not within
-   * `withinMs`. @throws AnnealError when the task of the reset has failed.
+   * Waits until a reading shows the wanted power, or `proven` returns true. False when neither happens within
+   * `withinMs`.
+   * @throws AnnealError when the task of the reset has failed.
    */
   async awaitPower(
     wanted: Power,
@@ -120,7 +121,7 @@ export class RedfishMachine {
     }
   }
 
-  /** Once, from this address: by HTTP boot where the firmware can, else from the virtual drive. */
+  /** Sets the machine to boot once from this address: by HTTP boot if the firmware can, else from the virtual drive. */
   async bootFrom(url: string): Promise<'http' | 'media'> {
     const { body } = await this.system();
     const boot = (body['Boot'] ?? {}) as Body;
@@ -130,7 +131,7 @@ export class RedfishMachine {
         await this.#setBoot({ ...overrideTo(boot, 'UefiHttp'), HttpBootUri: url });
         return 'http';
       } catch (error) {
-        // Advertised is not accepted: what refuses HTTP boot may still take an image.
+        // Firmware may refuse the HTTP boot that it advertises, and still accept an image.
         if (!(error instanceof AnnealError) || error.code !== 'BmcRefused') throw error;
       }
     }
@@ -140,7 +141,7 @@ export class RedfishMachine {
     return 'media';
   }
 
-  /** From now on it boots from its disk. The drive is emptied also when the override is refused. */
+  /** Sets the machine to boot from its disk. Empties the drive even when the override is refused. */
   async bootFromDisk(): Promise<void> {
     const { body } = await this.system();
     const results = await Promise.allSettled([this.#endOverride(body)]);
@@ -148,7 +149,7 @@ export class RedfishMachine {
     for (const result of results) if (result.status === 'rejected') throw result.reason;
   }
 
-  /** Advertised is not accepted: what the BMC refuses is followed by the next best. */
+  /** Tries the next best override when the BMC refuses one that it advertises. */
   async #endOverride(system: Body): Promise<void> {
     let refusal: unknown;
     for (const override of overridesToDisk((system['Boot'] ?? {}) as Body)) {
@@ -168,7 +169,7 @@ export class RedfishMachine {
     return { inventory: await readInventory(this, body), identity: this.#identityIn(body) };
   }
 
-  /** Read, change that version, read back. A version that moved on meanwhile is read again. */
+  /** Reads, changes that version and reads back. Retries when the version changed meanwhile. */
   async #setBoot(wanted: Readonly<Record<string, string>>): Promise<void> {
     for (let attempt = 1; ; attempt += 1) {
       const before = await this.system();
@@ -182,7 +183,7 @@ export class RedfishMachine {
     }
     const boot = ((await this.system()).body['Boot'] ?? {}) as Body;
     const differs = Object.entries(wanted).filter(
-      // Some firmware keeps Once as Continuous; that boots where we want, and is set to the disk afterwards.
+      // Some firmware stores Once as Continuous. That boots as wanted, and is set back to the disk afterwards.
       ([name, value]) => name !== 'BootSourceOverrideEnabled' && boot[name] !== value,
     );
     if (differs.length > 0) {
@@ -191,7 +192,7 @@ export class RedfishMachine {
     }
   }
 
-  /** The list of resets may be in a document of its own. */
+  /** The reset action. Its list of reset types may be in a separate document. */
   async #resetAction(system: Body): Promise<ResetAction | string> {
     const inline = resetAction(system);
     if (typeof inline === 'string' || inline.allowed !== undefined) return inline;
@@ -200,7 +201,7 @@ export class RedfishMachine {
     return typeof info === 'string' ? resetAction(system, (await this.get(info)).body) : inline;
   }
 
-  /** A task that is gone has ended; how is read from the power. */
+  /** Fails when the task has failed. A missing task has ended, and the power shows its result. */
   async #requireTask(path: string): Promise<void> {
     let answer: Answer;
     try {
@@ -226,7 +227,7 @@ export class RedfishMachine {
     } catch (error) {
       const gone = error instanceof AnnealError && error.details?.['status'] === 404;
       if (!gone || known === undefined || this.#options.systemId?.startsWith('/')) throw error;
-      // Firmware was renewed: the system may have another path now.
+      // After a firmware update the system may have another path.
       this.#path = undefined;
       return this.#readSystem();
     }

@@ -1,12 +1,14 @@
-/** One thing at a time per controller: they are slow and fall over, and a dead one must only delay itself. */
+/**
+ * Runs one task at a time per key, because controllers are slow and crash under load. A dead one delays only itself.
+ */
 
-/** For work that was cut off to say what it was at. */
+/** Time for interrupted work to report its last step. */
 const graceMs = 1_000;
 
 export class SerialQueues {
   readonly #tails = new Map<string, Promise<unknown>>();
 
-  /** A signal that comes while the work waits for its turn takes it out of the queue; work in its turn ends by itself. */
+  /** An abort removes waiting work from the queue. Running work must handle the signal itself. */
   run<T>(key: string, work: () => Promise<T>, signal: AbortSignal): Promise<T> {
     const before = this.#tails.get(key) ?? Promise.resolve();
     let started = false;

@@ -1,9 +1,9 @@
-/** Where the system of a node is, when the operator gave no path: found once, and remembered by the caller. */
+/** Finds the path of a node's system when the operator gave none. The caller remembers it. */
 import type { AnnealError } from '@anneal/contracts/errors.ts';
 import { linkIn } from './http.ts';
 import type { Answer } from './transport.ts';
 
-/** @param refuse makes the error; `fatal` when asking again cannot change it. */
+/** @param refuse creates the error. It is `fatal` when a retry cannot help. */
 export async function findSystem(
   client: { get(path: string): Promise<Answer> },
   wanted: string | null,

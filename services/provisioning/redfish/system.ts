@@ -1,4 +1,4 @@
-/** Whether what answered is a machine that can be driven. Pure. */
+/** Checks that an answer describes a machine that can be driven. Pure. */
 import type { Power } from '../node-document.ts';
 import type { Answer } from './transport.ts';
 
@@ -13,12 +13,12 @@ export type Change = keyof typeof resetsFor;
 
 const powers = ['On', 'Off', 'PoweringOn', 'PoweringOff', 'Paused'];
 
-/** On the way, or not known, is not known. */
+/** The power state. Null when it is unknown or changing. */
 export function powerIn(system: Body): Power | null {
   return system['PowerState'] === 'On' ? 'power on' : system['PowerState'] === 'Off' ? 'power off' : null;
 }
 
-/** A value as it is shown in an error: short, and harmless whatever it is. */
+/** A value for an error message: short, and safe to print. */
 export function shown(value: unknown): string {
   if (value === undefined) return 'absent';
   try {
@@ -28,7 +28,7 @@ export function shown(value: unknown): string {
   }
 }
 
-/** Why this is no ComputerSystem whose power can be read. Empty when it is one. */
+/** The reasons why this is not a ComputerSystem with readable power. Empty when it is one. */
 export function strangenessOf({ body, problem }: Answer): string[] {
   if (problem !== undefined) return [problem];
   const found: string[] = [];
@@ -71,12 +71,12 @@ function allowedIn(info: Body | undefined): unknown {
   return reset?.['AllowableValues'];
 }
 
-/** The first reset that makes this change here. */
+/** The first allowed reset type for this change. */
 export function resetFor(change: Change, { allowed }: ResetAction): string | undefined {
   return resetsFor[change].find((type) => allowed === undefined || allowed.includes(type));
 }
 
-/** Why its power cannot be driven. Empty when it can. */
+/** The reasons why the power cannot be driven. Empty when it can. */
 export function resetProblems(action: ResetAction | string): string[] {
   if (typeof action === 'string') return [action];
   return (['power on', 'power off'] as const)

@@ -1,6 +1,6 @@
 /**
- * One exchange with a controller: redirects on the same host, one deadline for connecting, headers and the whole body,
- * and a bound on what is read.
+ * One exchange with a controller: redirects on the same host, one deadline for connection, headers and body, and a
+ * limit on the size of the answer.
  */
 import { isObject } from '@anneal/contracts/json.ts';
 import { AnnealError, type ErrorCode } from '@anneal/contracts/errors.ts';
@@ -21,12 +21,12 @@ export type Method = 'GET' | 'PATCH' | 'POST' | 'DELETE';
 export interface Answer {
   readonly status: number;
   readonly body: Readonly<Record<string, unknown>>;
-  /** Why the body is no JSON object. */
+  /** Why the body is not a JSON object. */
   readonly problem: string | undefined;
   readonly etag: string | undefined;
   readonly location: string | undefined;
   readonly retryAfterMs: number | undefined;
-  /** Of an opened session. */
+  /** Token of an opened session. */
   readonly token: string | undefined;
 }
 
@@ -38,7 +38,7 @@ export interface Exchange {
   readonly signal: AbortSignal;
 }
 
-/** When the same request may be sent again: `idempotent` where it may have been carried out. */
+/** When a request may be retried. `idempotent`: only if it is idempotent, because it may have been carried out. */
 export type Repeat = 'always' | 'idempotent' | 'never';
 
 export class BmcError extends AnnealError {
@@ -72,7 +72,7 @@ export class Transport {
     return this.#pools.destroy();
   }
 
-  /** @throws BmcError for no answer; the reason of the signal when that ended it. */
+  /** @throws BmcError without an answer; the reason of the signal when it aborted. */
   async exchange(access: Access, { method, url: from, headers, body, signal }: Exchange): Promise<Answer> {
     const dispatcher = this.#pools.for(access.trust, access.node);
     const late = AbortSignal.timeout(this.#answerMs);
@@ -145,7 +145,7 @@ export class Transport {
   }
 }
 
-/** Credentials go to the controller that they were given for, and to no other. */
+/** The target of a redirect. Refuses another host, because credentials must go only to their own controller. */
 function nextPlace({ node }: Access, url: URL, location: string): URL {
   const next = URL.canParse(location, url.href) ? new URL(location, url) : undefined;
   if (next?.host === url.host && next.protocol === url.protocol) return next;
@@ -178,7 +178,7 @@ function parse(text: string): Pick<Answer, 'body' | 'problem'> {
   }
 }
 
-/** The first characters, without those that would harm a log or a terminal. */
+/** The first characters, without control characters, which could corrupt a log or a terminal. */
 const beginning = (text: string): string => JSON.stringify(text.slice(0, 60).replaceAll(/[\p{Cc}\p{Cf}\ufffd]/gu, '.'));
 
 function retryAfter(header: string | undefined): number | undefined {

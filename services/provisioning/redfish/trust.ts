@@ -1,6 +1,6 @@
 /**
- * How a controller proves who it is: `true` (an authority that this computer trusts), `false` (no proof), the path of a
- * file with authorities, or `sha256:…`, the digest of its own certificate. The proof is checked before anything is sent.
+ * The verification of a controller: `true` (an authority that this computer trusts), `false` (none), the path of a file
+ * with authorities, or `sha256:…`, the digest of its certificate. It is checked before any data is sent.
  */
 import { readFileSync, statSync } from 'node:fs';
 import { X509Certificate } from 'node:crypto';
@@ -11,14 +11,14 @@ import { Agent, buildConnector, type Dispatcher } from 'undici';
 
 export type Trust = boolean | string;
 
-/** Words for booleans are booleans; a fingerprint has no colons and is in lower case. */
+/** Normalises a setting: `true` and `false` as text become booleans, and a fingerprint loses colons and upper case. */
 export function normalTrust(trust: Trust): Trust {
   if (typeof trust === 'boolean') return trust;
   if (/^(?:true|false)$/i.test(trust)) return /^true$/i.test(trust);
   return /^sha256:/i.test(trust) ? `sha256:${trust.slice(7).replaceAll(':', '').toLowerCase()}` : trust;
 }
 
-/** What is wrong with the value; undefined when it can be used. */
+/** Why the value cannot be used. Undefined when it can. */
 export function trustProblem(trust: Trust): string | undefined {
   const normal = normalTrust(trust);
   if (typeof normal === 'boolean') return undefined;
@@ -38,7 +38,7 @@ function readAuthorities(file: string): string {
   const { size } = statSync(file);
   if (size > 4_000_000) throw new Error('it is larger than 4 MB');
   const text = readFileSync(file, 'utf8');
-  // The text is not repeated: it may be any file of this computer.
+  // Do not show the text, because it may be any file of this computer.
   if (!text.includes('-----BEGIN CERTIFICATE-----')) throw new Error('it contains no certificate in PEM');
   // Throws for a text that only looks like one.
   const { length } = new X509Certificate(text).raw;
@@ -51,7 +51,7 @@ export class WrongCertificate extends Error {
   override readonly name = 'WrongCertificate';
 }
 
-/** One pool of connections for each kind of trust. */
+/** One connection pool per trust setting. */
 export class Pools {
   readonly #pools = new Map<string, Agent>();
   readonly #connectMs: number;
@@ -73,7 +73,7 @@ export class Pools {
     const key = keyOf(normal);
     let pool = this.#pools.get(key);
     if (!pool) {
-      // A body is bounded by the deadline of its call, which also covers the headers.
+      // The deadline of the call limits both headers and body.
       pool = new Agent({ connect: this.#connector(normal), headersTimeout: 0, bodyTimeout: 0 });
       this.#pools.set(key, pool);
     }
@@ -89,7 +89,7 @@ export class Pools {
     if (trust === true) return buildConnector({ timeout });
     if (trust === false) return buildConnector({ timeout, rejectUnauthorized: false });
     if (!trust.startsWith('sha256:')) return buildConnector({ timeout, ca: readAuthorities(trust) });
-    // A resumed session shows no certificate, so none is kept.
+    // Keep no TLS sessions, because a resumed session shows no certificate.
     const connect = buildConnector({ timeout, rejectUnauthorized: false, maxCachedSessions: 0 });
     return (options, done) => {
       connect(options, (...result) => {
@@ -111,7 +111,7 @@ export class Pools {
   }
 }
 
-/** A file that was replaced is another trust: its time is part of the key. */
+/** The key of a pool. It includes the time of the file, so that a replaced file gets a new pool. */
 function keyOf(trust: Trust): string {
   if (typeof trust === 'boolean' || trust.startsWith('sha256:')) return String(trust);
   return `${trust} ${statSync(trust, { throwIfNoEntry: false })?.mtimeMs ?? 'absent'}`;
@@ -135,7 +135,7 @@ const untrusted = new Set([
   'ERR_TLS_CERT_ALTNAME_INVALID',
 ]);
 
-/** Why TLS refused, with what to do; undefined for an error of another kind. */
+/** The reason and the remedy for a TLS refusal. Undefined for another kind of error. */
 export async function tlsRefusal(error: unknown, url: URL): Promise<string | undefined> {
   if (error instanceof WrongCertificate) return `${error.message}. If that is right, set redfish_verify_ca to it.`;
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
@@ -153,7 +153,7 @@ export async function tlsRefusal(error: unknown, url: URL): Promise<string | und
   );
 }
 
-/** The fingerprint of the certificate that is shown there. Nothing is sent. */
+/** The fingerprint of the certificate at an address. Sends no data. */
 function fingerprintAt(url: URL): Promise<string | undefined> {
   const host = url.hostname.replaceAll(/[[\]]/g, '');
   return new Promise((resolve) => {

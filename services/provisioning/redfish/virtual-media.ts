@@ -8,7 +8,7 @@ interface Client {
   post(path: string, body: unknown): Promise<Answer>;
 }
 
-/** Drives that take a CD image: those of the system, else those of its managers. */
+/** Drives that accept a CD image: those of the system, else those of its managers. */
 async function drives(client: Client, system: Body): Promise<Body[]> {
   const own = await drivesIn(client, linkIn(system, 'VirtualMedia'));
   if (own.length > 0) return own;
@@ -42,7 +42,7 @@ const actionOf = (drive: Body, name: string): string | undefined => {
 };
 const isEmpty = (drive: Body): boolean => drive['Inserted'] !== true || drive['ConnectedVia'] === 'NotConnected';
 
-/** Some controllers answer well and insert nothing: it is read back. */
+/** Inserts an image and reads it back, because some controllers report success without inserting it. */
 export async function insertImage(
   client: Client,
   system: Body,
