@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** The `anneal` command: main.ts on the Node that Anneal brings. */
+/** The `anneal` command: runs main.ts on the Node that Anneal includes. */
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { launch } from './launch.mjs';

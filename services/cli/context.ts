@@ -1,4 +1,4 @@
-/** What every command is given; built once, in main.ts. */
+/** The context of every command, built once in main.ts. */
 import type { Client } from '@anneal/client/connect.ts';
 import type { Output } from './output.ts';
 
@@ -8,7 +8,7 @@ export interface CliContext {
   readonly cwd: string;
   /** Aborted by the first Ctrl-C. */
   readonly interrupt: AbortSignal;
-  /** Where a live view is drawn. */
+  /** The terminal for live views. */
   readonly terminal: NodeJS.WriteStream;
   readonly now: () => number;
   /** Logs in at the first call. */

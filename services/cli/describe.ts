@@ -7,7 +7,7 @@ export interface CommandDescription {
   readonly options: readonly { flags: string; description: string }[];
 }
 
-/** Every command that does something, in the order of the help. Hidden options are left out. */
+/** Every executable command, in the order of the help. Omits hidden options. */
 export function describeCommands(program: CommandUnknownOpts, before = ''): CommandDescription[] {
   return program.commands.flatMap((command) => {
     const name = `${before}${command.name()}`;

@@ -1,10 +1,10 @@
-/** How a command ends: 0 done, 1 failed, 2 refused (usage or input), 130 broken off by the user. */
+/** Exit statuses: 0 done, 1 failed, 2 refused (usage or input), 130 interrupted by the user. */
 import type { Stack } from '@anneal/client/representation.ts';
 import { AnnealError, errorTable, type ErrorCode } from '@anneal/contracts/errors.ts';
 
 export const exitCodes = { done: 0, failed: 1, refused: 2, interrupted: 130 } as const;
 
-/** A stack reached its end, and the end is a failure. The command did what it was asked, so this is no error of its own. */
+/** The action of a stack failed. The command itself succeeded, so this is not an error of the command. */
 export class StackFailed extends Error {
   override readonly name = 'StackFailed';
   readonly failed: Stack;

@@ -1,6 +1,6 @@
 /**
- * Runs a program of this repository on the Node that the repository brings (24), whatever the machine has (20 or later).
- * Plain JavaScript without dependencies, since it is also what installs them:
+ * Runs a program of this repository on the Node that the repository includes (24). The machine needs only Node 20 or
+ * later. Plain JavaScript without dependencies, because it also installs the dependencies:
  *
  *     node services/cli/launch.mjs <program> [arguments]
  */
@@ -15,17 +15,20 @@ const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
 const modules = join(root, 'node_modules');
 const node = join(modules, 'node', 'bin', process.platform === 'win32' ? 'node.exe' : 'node');
 const stamp = join(modules, '.anneal-installed');
-/** Node keeps there what it compiled: a program of ours starts in half the time. A folder that cannot be written is no mistake to it. */
+/** Node's compile cache, which halves the start time of a program. Node ignores a folder that it cannot write to. */
 const compiled = join(modules, '.cache', 'anneal', 'compiled');
 const orphan = new URL('./orphan.mjs', import.meta.url).href;
 
-/** Installs when the lock file is not the one that was installed from; says so on standard error. */
+/**
+ * Installs the dependencies when the lock file has changed since the last installation. Reports it on standard error.
+ */
 function install() {
   const lock = readFileSync(join(root, 'package-lock.json'));
   const wanted = createHash('sha256').update(lock).digest('hex');
   if (existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted && existsSync(node)) return;
   process.stderr.write('Installing the dependencies of Anneal (npm install; once, about half a minute) …\n');
-  // `npm install --no-save` follows the lock file as `npm ci` does, but changes in place: `npm ci` would remove the files of a server that runs.
+  // `npm install --no-save` follows the lock file like `npm ci`, but changes files in place. `npm ci` would remove the
+  // files of a running server.
   const npm = spawnSync('npm', ['install', '--no-save', '--no-audit', '--no-fund', '--loglevel=error'], {
     cwd: root,
     stdio: ['ignore', process.stderr, process.stderr],
@@ -44,8 +47,8 @@ function install() {
 }
 
 /**
- * Gives the child's end on as our own: its exit status, or 128 + the signal, as shells do.
- * Whoever kills this process (or the npm that started it) means the program: a pipe that closes tells it, see orphan.mjs.
+ * Starts the program and exits with its exit status, or with 128 + the signal, as shells do.
+ * When this process (or the npm that started it) is killed, a pipe closes and the program ends too: see orphan.mjs.
  */
 export function launch(program, programArguments) {
   install();
@@ -59,7 +62,7 @@ export function launch(program, programArguments) {
       env: { ...(watched && { NODE_COMPILE_CACHE: compiled }), ...process.env, PATH: path },
     },
   );
-  // A signal to the terminal's group reaches the child by itself; one to this process alone has to be handed on.
+  // A signal to the terminal's process group also reaches the child. Forward a signal to this process alone.
   const forward = (signal) => () => {
     if (signal !== 'SIGINT' || !process.stdin.isTTY) child.kill(signal);
   };

@@ -9,7 +9,7 @@ const command = new URL('./anneal.mjs', import.meta.url).pathname;
 const version = async (environment: Record<string, string>): Promise<{ stdout: string; stderr: string }> =>
   promisify(execFile)(process.execPath, [command, '--version'], { env: { PATH: process.env['PATH'], ...environment } });
 
-/** Each starts whole processes. */
+/** Each test starts whole processes. */
 describe('the command', { timeout: 120_000 }, () => {
   let folder: string;
   beforeEach(async () => {

@@ -1,6 +1,7 @@
 /**
- * Which Anneal, and as whom: the OS_* variables that OpenStack's own clients read, else the `credentials.json` that
- * `anneal serve` wrote in `$ANNEAL_DATA`, or in `.anneal` here or in a folder above.
+ * Finds the server and the credentials: the OS_* variables that OpenStack's own clients read, else the
+ * `credentials.json` that `anneal serve` wrote in `$ANNEAL_DATA`, or in `.anneal` in the working folder or a folder
+ * above it.
  */
 import { readFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
@@ -20,7 +21,7 @@ export const credentialsFile = (dataDirectory: string): string => join(dataDirec
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** @throws AnnealError that says where it looked, and what is missing there. */
+/** @throws AnnealError that names the searched places, and what is missing there. */
 export async function findLogin(parameters: { environment: Environment; cwd: string }): Promise<Login> {
   const { environment, cwd } = parameters;
   if (environment['OS_AUTH_URL']) return loginOf(environment, environment['OS_AUTH_URL']);
@@ -67,7 +68,7 @@ function dataFoldersAbove(cwd: string): string[] {
   }
 }
 
-/** Undefined where there is none. @throws AnnealError for a file that is there and cannot be used. */
+/** Undefined when the file is absent. @throws AnnealError for a file that cannot be used. */
 export async function readCredentials(dataDirectory: string): Promise<Credentials | undefined> {
   const file = credentialsFile(dataDirectory);
   let text: string;

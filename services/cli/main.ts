@@ -10,7 +10,7 @@ const cwd = process.cwd();
 const interrupted = new AbortController();
 let client: Promise<Client> | undefined;
 
-// Broken pipes are how `| head` says that it has enough.
+// End quietly on a broken pipe, by which `| head` shows that it has read enough.
 for (const stream of [process.stdout, process.stderr]) {
   stream.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') process.exit(exitCodes.done);
@@ -19,7 +19,8 @@ for (const stream of [process.stdout, process.stderr]) {
 }
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   process.on(signal, () => {
-    // The first asks, the second does not; `serve` listens for the second itself, to leave nothing running.
+    // The first signal stops in order, the second at once. `serve` handles the second itself, to leave no process
+    // running.
     if (!interrupted.signal.aborted) interrupted.abort();
     else if (process.listenerCount(signal) === 1) process.exit(exitCodes.interrupted);
   });

@@ -1,4 +1,4 @@
-/** Loaded into what launch.mjs starts: ends the process at once when its launcher was killed, as if it had been killed itself. */
+/** Loaded into the programs that launch.mjs starts. Ends the process at once when its launcher is killed. */
 import { Socket } from 'node:net';
 
 const pipe = new Socket({ fd: 3 });

@@ -1,4 +1,4 @@
-/** The one place where the command writes: answers to standard output, all else to standard error. */
+/** The only place where a command writes: answers to standard output, all other text to standard error. */
 import pc from 'picocolors';
 import { stringify } from 'yaml';
 import { renderTable, type Cell } from './print/table.ts';
@@ -15,7 +15,7 @@ export interface OutputStream {
 export interface Rows<T> {
   readonly rows: readonly T[];
   readonly columns: Readonly<Record<string, (row: T, colors: Colors) => Cell>>;
-  /** Said instead of an empty table. */
+  /** Printed instead of an empty table. */
   readonly none: string;
 }
 
@@ -24,11 +24,11 @@ export interface Output {
   readonly isTerminal: boolean;
   readonly width: number;
   line(text?: string): void;
-  /** To standard error: what is not the answer. */
+  /** Prints text that is not the answer to standard error. */
   note(text: string): void;
-  /** A list: a table for people, the rows themselves for programs. */
+  /** Prints a list: a table for people, the rows for programs. */
   list<T>(format: Format, rows: Rows<T>): void;
-  /** One thing: its fields, a line each, for people; the value itself for programs. */
+  /** Prints one object: one line per field for people, the value for programs. */
   one(format: Format, value: unknown, fields: () => readonly (readonly [string, Cell])[]): void;
   value(format: 'json' | 'yaml', value: unknown): void;
 }
@@ -40,7 +40,7 @@ export function createOutput(options: {
 }): Output {
   const { stdout, stderr, environment } = options;
   const isTerminal = stdout.isTTY === true;
-  // https://no-color.org and its counterpart; a terminal otherwise.
+  // https://no-color.org and its counterpart decide. Otherwise use colors on a terminal.
   const forced = environment['FORCE_COLOR'] !== undefined && environment['FORCE_COLOR'] !== '0';
   const colors = pc.createColors(!environment['NO_COLOR'] && (forced || isTerminal));
   const width = stdout.columns ?? 120;

@@ -1,4 +1,4 @@
-/** The whole command line, put together: one file of `command/` per noun. */
+/** Builds the whole command line from `command/`, which has one file per noun. */
 import { Command, Help, type Option } from '@commander-js/extra-typings';
 import { addCompletionCommands } from './command/completion.ts';
 import { addDeadLetterCommands } from './command/dead-letter.ts';
@@ -30,7 +30,7 @@ export function buildProgram(
     .showHelpAfterError('(--help tells more)')
     .exitOverride()
     .configureHelp({
-      // A list that is empty by default is nothing to tell.
+      // Do not show an empty list as a default.
       optionDescription: (option) =>
         new Help().optionDescription(
           Array.isArray(option.defaultValue)

@@ -1,4 +1,4 @@
-/** Runs one command line and gives its exit status; every error ends here, in words. */
+/** Runs one command line and returns its exit status. Prints every error as text. */
 import { basename } from 'node:path';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { CommanderError } from '@commander-js/extra-typings';
@@ -26,7 +26,7 @@ export async function runCommand(parameters: {
       for (const line of describeFailedStack(error.failed, output.colors)) output.note(line);
       return exitCodes.failed;
     }
-    // The one case without a code of ours is a fault in this program: then the place in it is what helps.
+    // An error without an Anneal code is a defect of this program, so show its stack trace.
     const known = error instanceof AnnealError ? error : undefined;
     const shown =
       known ?? new AnnealError('Defect', error instanceof Error ? (error.stack ?? error.message) : String(error));
@@ -35,7 +35,7 @@ export async function runCommand(parameters: {
   }
 }
 
-/** The template that the command line names: mistakes of the template itself carry no file. */
+/** The template that the command line names, because mistakes of the template itself contain no file. */
 function templateOf(words: readonly string[]): string | undefined {
   const at = words.findIndex((word) => word === '-t' || word === '--template');
   const file = at >= 0 ? words[at + 1] : words[0] === 'template' ? words[2] : undefined;

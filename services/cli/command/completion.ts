@@ -1,4 +1,4 @@
-/** `anneal completion <shell>`, and the hidden command by which shells ask. */
+/** `anneal completion <shell>`, and the hidden command that shells call for completions. */
 import { createRequire } from 'node:module';
 import type Tabtab from '@pnpm/tabtab';
 import { Argument, type Command } from '@commander-js/extra-typings';
@@ -8,7 +8,7 @@ import { commandTree } from '../completion/tree.ts';
 import type { CliContext } from '../context.ts';
 import { examples } from './options.ts';
 
-// A CommonJS package without named exports that Node could see.
+// A CommonJS package without named exports that Node can detect.
 const tabtab = createRequire(import.meta.url)('@pnpm/tabtab') as typeof Tabtab;
 const shells = ['bash', 'zsh', 'fish'] as const;
 

@@ -80,7 +80,7 @@ export function addDeadLetterCommands(program: Command, context: CliContext): vo
       };
       for (const id of ids) await purge(id);
       if (queue !== undefined || all) {
-        // Page by page: what is purged makes room for the next.
+        // Purge page by page: after each purge the first page holds the next letters.
         for (;;) {
           const page = await client.deadLetters.list({ queue, limit: 1000 });
           if (page.length === 0) break;

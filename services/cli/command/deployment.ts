@@ -1,4 +1,4 @@
-/** `anneal deployment list` and `anneal config show`: what ran on hosts, and what came of it. */
+/** `anneal deployment list` and `anneal config show`: configs on hosts and their results. */
 import type { Command } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';
 import { describeFailure } from '../print/failure.ts';
@@ -75,7 +75,7 @@ export function addDeploymentCommands(program: Command, context: CliContext): vo
       }
       if (shown.failure) {
         output.line();
-        // The streams are above already.
+        // The streams are already printed above.
         const { details: _, ...failure } = shown.failure;
         for (const line of describeFailure(failure, { colors: output.colors })) output.line(line);
       }

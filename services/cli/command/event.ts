@@ -7,7 +7,7 @@ import { moodOf } from '../print/status.ts';
 import { formatClock } from '../print/time.ts';
 import { collect, examples, formatOption, positiveInteger } from './options.ts';
 
-/** One event on one line: when, what, on what, and why when it is a failure. */
+/** One event on one line: time, type, subject, and the reason of a failure. */
 export function eventText(event: AnnealEvent, colors: Colors): string {
   const data = typeof event.data === 'object' && event.data !== null ? (event.data as Record<string, unknown>) : {};
   const pick = (...names: readonly string[]): string =>

@@ -1,4 +1,4 @@
-/** `anneal hook …`: resources that wait for someone outside. */
+/** `anneal hook …`: resources that wait for an operator or another external system. */
 import { withPaths } from '@anneal/client/nested.ts';
 import { Argument, type Command } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';

@@ -1,4 +1,4 @@
-/** What commands share: the output format, examples in the help, and readers of arguments. */
+/** Helpers that commands share: the output format, examples in the help, and parsing of arguments. */
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -34,11 +34,11 @@ export const parameterOption = () =>
 export const parameterFileOption = () =>
   repeated('--parameter-file <name=file>', 'parameter whose value is the text of a file');
 
-/** What `settle` is told. */
+/** Options for `settle`. */
 export const waitOption = () => new Option('--wait', 'wait for the end, with a progress tree (default on a terminal)');
 export const noWaitOption = () => new Option('--no-wait', 'do not wait');
 
-/** For `addHelpText('after', …)`: what it looks like in use. */
+/** Examples for `addHelpText('after', …)`. */
 export const examples = (...lines: readonly string[]): string =>
   `\nExamples:\n${lines.map((line) => `  $ anneal ${line}`).join('\n')}\n`;
 
@@ -54,7 +54,7 @@ export function wholeNumber(text: string): number {
   return Number(text);
 }
 
-/** `key=value`, any number of times; the same key again replaces. */
+/** Parses repeated `key=value`. A repeated key replaces the earlier value. */
 export function readPairs(texts: readonly string[], option: string): Record<string, string> {
   const pairs: Record<string, string> = {};
   for (const text of texts) {
@@ -115,7 +115,7 @@ async function readText(url: URL): Promise<string> {
   return response.text();
 }
 
-/** A secret that stands in a file, so that no list of processes and no shell history shows it. */
+/** Reads a secret from a file, so that it appears in no process list and no shell history. */
 export const readSecret = async (file: string, cwd: string): Promise<string> =>
   (
     await readText(toUrl(file, cwd)).catch((error: unknown) => {

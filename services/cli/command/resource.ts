@@ -107,7 +107,7 @@ function readJson(text: string): JsonObject {
     const value = JSON.parse(text) as Json;
     if (isObject(value)) return value;
   } catch {
-    // Said below.
+    // The error below covers this case.
   }
   throw new AnnealError('InvalidRequest', `--data must be a JSON object, not ${text.slice(0, 100)}`);
 }

@@ -36,7 +36,7 @@ export function addServeCommand(program: Command, context: CliContext): void {
       ),
     )
     .action(async (service, options) => {
-      // Only this command needs the services; all others start faster without them.
+      // Import the services here, because all other commands start faster without them.
       const { serve, serveOne } = await import('../serve/serve.ts');
       if (service !== undefined) {
         const { data, bus, store } = options;
@@ -56,7 +56,7 @@ export function addServeCommand(program: Command, context: CliContext): void {
     });
 }
 
-/** @throws AnnealError InvalidRequest for what is not `<service>=<count>`. */
+/** @throws AnnealError InvalidRequest for a text that is not `<service>=<count>`. */
 function readReplicas(texts: readonly string[]): Partial<Record<ServiceName, number>> {
   return Object.fromEntries(
     texts.map((text) => {

@@ -1,11 +1,11 @@
-/** The end of a command that set something going: wait for it with a progress tree, or say how to follow it. */
+/** The end of a command that starts an action: waits for it with a progress tree, or prints how to follow it. */
 import type { Client } from '@anneal/client/connect.ts';
 import type { CliContext } from '../context.ts';
 import type { Format } from '../output.ts';
 import { showProgress } from '../progress/show.ts';
 import { outputText } from './output.ts';
 
-/** What came of it: waited for when asked to, or when someone looks on. */
+/** Prints the result of an action. Waits for it on a terminal or when the user asks for that. */
 export async function settle(input: {
   context: CliContext;
   client: Client;
@@ -34,7 +34,7 @@ export async function settle(input: {
   else for (const one of shown.outputs ?? []) output.line(`${output.colors.bold(one.output_key)}: ${outputText(one)}`);
 }
 
-/** The marker from which the events of the next action are new. */
+/** The marker after which the events of the next action begin. */
 export async function lastEvent(client: Client, stack: string): Promise<string | undefined> {
   return (await client.stacks.events({ stack, limit: 1, descending: true })).at(0)?.id;
 }

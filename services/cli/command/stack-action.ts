@@ -1,4 +1,4 @@
-/** `anneal stack …`: what a stack can be told besides create, update and delete. */
+/** `anneal stack …`: stack actions besides create, update and delete. */
 import { readFile, writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { AnnealError } from '@anneal/contracts/errors.ts';

@@ -140,7 +140,7 @@ function addDelete(stack: Command, context: CliContext): void {
     .action(async (names, options) => {
       const client = await context.client();
       const begun: { ref: { id: string; name: string }; after: string | undefined }[] = [];
-      // All are set going before the first is waited for.
+      // Start all deletions before waiting for the first.
       for (const name of names) {
         const after = await lastEvent(client, name);
         begun.push({ ref: await client.stacks.delete({ stack: name }), after });
@@ -219,7 +219,8 @@ function addReaders(stack: Command, context: CliContext): void {
         else for (const row of rows) output.line(eventLine(row, output.colors));
         return;
       }
-      // One JSON object or YAML document a line cannot be closed: followed events are for people, or `event watch -o json`.
+      // A JSON or YAML document of an endless list cannot be closed, so print followed events as text. Programs use
+      // `event watch -o json`.
       for (const row of rows) output.line(eventLine(row, output.colors));
       const { id: stackId } = await client.stacks.find({ stack: name });
       await followStack({

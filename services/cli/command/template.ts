@@ -1,4 +1,4 @@
-/** `anneal template …`: all of it works without a server; validate asks one if it can. */
+/** `anneal template …`: works without a server. `validate` asks a server if it can reach one. */
 import { isObject } from '@anneal/contracts/json.ts';
 import { defaultDepth } from '@anneal/hot/limits.ts';
 import { unknownMark } from '@anneal/hot/render.ts';

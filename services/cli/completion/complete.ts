@@ -1,4 +1,4 @@
-/** What may stand at the cursor: commands, options, values of options, names of things that exist. */
+/** Completions at the cursor: commands, options, values of options, and names of existing objects. */
 import type { CommandTree } from './tree.ts';
 
 export interface Completion {
@@ -7,7 +7,7 @@ export interface Completion {
 }
 export type Noun = 'stack' | 'node' | 'host' | 'queue' | 'deployment' | 'subscription' | 'dead-letter';
 
-/** Arguments and options whose values are names of things, and of which. */
+/** The kind of object that an argument or option names. */
 const nounsOfArguments: Readonly<Record<string, Noun>> = {
   stack: 'stack',
   stacks: 'stack',
@@ -23,7 +23,7 @@ export async function completionsFor(parameters: {
   tree: CommandTree;
   /** The complete words before the cursor, without the program's name. */
   words: readonly string[];
-  /** The word at the cursor, as far as it is written. */
+  /** The written part of the word at the cursor. */
   last: string;
   names: (noun: Noun) => Promise<readonly string[]>;
 }): Promise<readonly Completion[] | 'files'> {
@@ -49,7 +49,7 @@ export async function completionsFor(parameters: {
   if (pending) {
     if (pending.choices.length > 0) return plain(pending.choices);
     const noun = pending.flags.map((flag) => nounsOfOptions[flag]).find((one) => one !== undefined);
-    // `serve --host` is an address to listen on.
+    // In `serve`, `--host` is an address to listen on and not a host.
     if (noun && command.name !== 'serve') return plain(await names(noun));
     return pending.flags.some((flag) => fileOptions.test(flag)) ? 'files' : [];
   }

@@ -1,8 +1,8 @@
-/** Names of things that exist, for completion: quickly, or not at all. */
+/** Names of existing objects for completion. Gives up when the server is slow. */
 import type { CliContext } from '../context.ts';
 import type { Noun } from './complete.ts';
 
-/** Whoever presses the tab key does not wait longer than this. */
+/** The longest wait after a user presses the tab key. */
 const patienceMs = 1500;
 
 export async function namesFor(noun: Noun, context: CliContext): Promise<readonly string[]> {

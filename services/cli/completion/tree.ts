@@ -1,4 +1,4 @@
-/** The commands as data, read from the program itself, so that completion never lags behind. */
+/** The commands as data, read from the program itself, so that completion is always up to date. */
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 
 export interface CommandTree {

@@ -1,4 +1,4 @@
-/** A stack that failed, in words: the leaf that failed first comes first; what failed because of it is only counted. */
+/** Describes a failed stack: the root cause comes first. Failures that follow from it are only counted. */
 import type { Stack } from '@anneal/client/representation.ts';
 import type { Colors } from '../output.ts';
 import { describeFailure } from './failure.ts';

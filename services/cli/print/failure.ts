@@ -1,13 +1,13 @@
 /**
- * An error in the form that all commands share: what failed, on what, why, each mistake with its place, what to do.
- * Of a failed script: host, config, exit status and what it wrote to standard error.
+ * Formats an error for all commands: what failed, on what, why, each mistake with its place, and what to do.
+ * For a failed script it adds host, config, exit status and standard error.
  */
 import { errorTable, isErrorCode, type AnnealError, type Failure, type Mistake } from '@anneal/contracts/errors.ts';
 import type { Colors } from '../output.ts';
 
 interface Style {
   colors: Colors;
-  /** The file of mistakes that name none: the template that was sent. */
+  /** The file for mistakes without one: the template that was sent. */
   file?: string | undefined;
 }
 
@@ -34,7 +34,7 @@ export function describeFailure(failure: Failure, style: Style): string[] {
   ];
 }
 
-/** The one that whoever failed gave; else the table's, unless it speaks of a list that is not there. */
+/** The remedy in the failure, else that of the error table, unless that refers to a missing list. */
 function remedyOf({ remedy, details, code, mistakes }: Failure): string | undefined {
   if (typeof details?.['remedy'] === 'string') return details['remedy'];
   if (remedy !== undefined) return remedy;
@@ -42,20 +42,20 @@ function remedyOf({ remedy, details, code, mistakes }: Failure): string | undefi
   return errorTable[code].remedy;
 }
 
-/** A message that lists the mistakes in its own lines says them twice. */
+/** Splits off the further lines of a message. Drops them when the failure lists its mistakes, to avoid repetition. */
 function splitMessage(failure: Failure): { headline: string; rest: string[] } {
   const [headline = '', ...lines] = failure.message.split('\n');
   return { headline, rest: failure.mistakes?.length ? [] : lines.filter((line) => line.trim() !== '') };
 }
 
-/** As they stand in the file; those without a place first. */
+/** Orders mistakes by file and position. Those without a place come first. */
 const byPlace = (a: Mistake, b: Mistake): number =>
   (a.file ?? '').localeCompare(b.file ?? '') || (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0);
 
 export function describeMistake(mistake: Mistake, { colors, file }: Style): string {
   const place = [mistake.file ?? file, mistake.line, mistake.column].filter((part) => part !== undefined).join(':');
   const where = place === '' ? '' : `${colors.bold(place)} `;
-  // What the message says itself is not said again; nor a long list of what is possible, when the nearest is known.
+  // Do not repeat a path that the message contains. Omit a long list of valid values when the nearest one is known.
   const words = new Set(mistake.message.split(/[^\w:.-]+/).map((word) => word.replace(/[:.]+$/, '')));
   const isSaid = mistake.path === mistake.file || (mistake.path.includes('.') && words.has(mistake.path));
   const path = isSaid || mistake.path === '' ? '' : `${mistake.path}: `;
@@ -97,7 +97,7 @@ export function describeDetails(details: Readonly<Record<string, unknown>>, colo
   for (const [key, label] of streams) {
     const value = details[key];
     if (typeof value !== 'string' || value.trim() === '') continue;
-    // A script's own output explains its failure; what it printed normally only helps where it said nothing else.
+    // Standard error explains the failure of a script. Show standard output only when standard error is empty.
     if (key === 'stdout' && typeof details['stderr'] === 'string' && details['stderr'].trim() !== '') continue;
     lines.push(
       colors.dim(`${label}:`),

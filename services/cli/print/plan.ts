@@ -1,4 +1,4 @@
-/** A plan for people: what would happen to each resource, in order, and because of which property. Pure. */
+/** Formats a plan for people: the change of each resource, in order, and the property that causes it. Pure. */
 import type { Json } from '@anneal/contracts/json.ts';
 import type { PlannedChange } from '@anneal/contracts/scheduling.ts';
 import type { Colors } from '../output.ts';

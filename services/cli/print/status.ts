@@ -3,7 +3,7 @@ import type { Colors } from '../output.ts';
 
 export type Mood = 'done' | 'busy' | 'failed' | 'idle';
 
-/** Of `CREATE_COMPLETE`, `power on`, `active`, `SKIPPED`, … */
+/** The mood of a status such as `CREATE_COMPLETE`, `power on`, `active` or `SKIPPED`. */
 export function moodOf(status: string): Mood {
   if (/fail|error|dead|silent|unreach/i.test(status)) return 'failed';
   if (/in_progress|ing$|wait|expected|pending|queued/i.test(status)) return 'busy';

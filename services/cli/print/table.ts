@@ -1,10 +1,10 @@
-/** Tables without borders: easy to read, easy to cut. The time to draw one grows with its text, not with its square. */
+/** Tables without borders, easy to read and to cut. Drawing takes time proportional to the text. */
 import stringWidth from 'string-width';
 
 export type Cell = string | number | boolean | null | undefined;
 
 const between = 2;
-/** A wider value pushes only its own line apart: what stands right of it is beyond a terminal anyway. */
+/** A wider value shifts only its own line, because the columns to its right are beyond any terminal. */
 const widest = 500;
 
 export function renderTable(parameters: { head?: readonly string[]; rows: readonly (readonly Cell[])[] }): string {
@@ -21,11 +21,11 @@ export function renderTable(parameters: { head?: readonly string[]; rows: readon
 
 interface Line {
   readonly text: string;
-  /** In columns of a terminal: colors have none, some characters have two. */
+  /** In terminal columns: colors take none, some characters take two. */
   readonly width: number;
 }
 
-/** As many lines as the highest cell has, without blanks at their end. */
+/** As many lines as the tallest cell has, without trailing blanks. */
 function linesOfRow(row: readonly (readonly Line[])[], widths: readonly number[]): string[] {
   const height = Math.max(...row.map((lines) => lines.length));
   return Array.from({ length: height }, (_, index) => {

@@ -1,4 +1,4 @@
-/** What a template says that is accepted, and probably meant otherwise: to people, beside the answer. */
+/** Prints warnings about parts of a template that are accepted but probably not intended, beside the answer. */
 import type { Mistake } from '@anneal/contracts/errors.ts';
 import type { Output } from '../output.ts';
 import { describeMistake } from './failure.ts';

@@ -1,9 +1,10 @@
 /**
- * Follows a stack until what was asked of it has ended.
+ * Follows a stack until its action has ended.
  *
- * F1. Events only say *when* to look; what is shown is what the API says at that moment. A lost event costs a second, never the truth.
- * F2. It ends when the stack is no longer in progress, or is gone. Aborting it leaves the stack working.
- * F3. A server that goes away is waited for; what happened meanwhile is told when it is back.
+ * F1. Events only trigger a read; the view shows what the API returns at that moment. A lost event costs one second and
+ *     never makes the view wrong.
+ * F2. It ends when the stack is no longer in progress or is deleted. Aborting it does not stop the stack.
+ * F3. It waits for a server that stops answering, and shows the missed events when the server is back.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Client } from '@anneal/client/connect.ts';
@@ -13,36 +14,36 @@ import { AnnealError } from '@anneal/contracts/errors.ts';
 export interface Progress {
   stack: Stack;
   resources: readonly Resource[];
-  /** Those that are new since the last look, the first first. */
+  /** Events since the last read, oldest first. */
   events: readonly StackEventRow[];
-  /** True at the last look. */
+  /** True at the last read. */
   ended: boolean;
 }
 
-/** Between two looks that events ask for: a burst of them is one look. */
+/** Minimum time between two reads, so that a burst of events causes one read. */
 const shortestGap = 150;
-/** Between two looks without events. */
+/** Time between two reads without events. */
 const longestGap = 1000;
-/** Of nested stacks. */
+/** The deepest nested stacks that are shown. */
 const deepest = 10;
-/** A server that does not come back within this is not being restarted. */
+/** How long to wait for a server. A server that restarts is back sooner. */
 const longestOutage = 120_000;
 
 export async function followStack(parameters: {
   client: Client;
   stackId: string;
-  /** The last event of the stack before what is followed; absent when there was none. */
+  /** The last event of the stack before the followed action. Absent when there was none. */
   after?: string | undefined;
   signal: AbortSignal;
   onProgress: (progress: Progress) => void;
-  /** Told once when the server stops answering, and once when it does again (then without an error). */
+  /** Called once when the server stops answering, and once, without an error, when it answers again. */
   onOutage?: ((error: AnnealError | undefined) => void) | undefined;
 }): Promise<Stack> {
   const { client, stackId, signal, onProgress, onOutage } = parameters;
   const streaming = new AbortController();
   const stopped = AbortSignal.any([signal, streaming.signal]);
   const nudge = createNudge();
-  // The stream is an aid (F1): where it cannot be had, looking once a second still tells everything.
+  // The stream is optional (F1): without it, a read per second still shows everything.
   const stream = watch(client, stackId, stopped, nudge.ring).catch(() => undefined);
   let marker = parameters.after;
   try {
@@ -71,7 +72,7 @@ interface Look {
 }
 
 async function look({ client, stackId, marker, signal }: Look): Promise<Omit<Progress, 'ended'>> {
-  // The stack is read first: what is read after an end cannot be older than it.
+  // Read the stack first, so that resources and events are never older than its end.
   const stack = await client.stacks.show({ stack: stackId, outputs: false, signal });
   const gone = stack.stack_status === 'DELETE_COMPLETE';
   const [resources, events] = await Promise.all([
@@ -81,7 +82,7 @@ async function look({ client, stackId, marker, signal }: Look): Promise<Omit<Pro
   return { stack, resources, events };
 }
 
-/** F3. The stack goes on without its watcher and without the server: one that is being restarted is waited for. */
+/** F3. Retries a read while the server restarts. The action of the stack does not depend on this watcher. */
 async function lookUntilAnswered(
   parameters: Look & { onOutage: ((error: AnnealError | undefined) => void) | undefined },
 ): Promise<Omit<Progress, 'ended'>> {
@@ -103,7 +104,7 @@ async function lookUntilAnswered(
   }
 }
 
-/** A stack may be gone between two questions; its end is told by the first one of the next look. */
+/** Empty when the stack was deleted between two calls. The next read reports its end. */
 function emptyWhenGone<T>(error: unknown): T[] {
   if (error instanceof AnnealError && error.code === 'NotFound') return [];
   throw error;
@@ -115,7 +116,7 @@ async function watch(client: Client, stackId: string, signal: AbortSignal, ring:
   }
 }
 
-/** Remembers a ring until it is waited for, so that none is lost between two waits. */
+/** Remembers a ring until the next wait, so that none is lost between two waits. */
 function createNudge(): { ring: () => void; wait: (milliseconds: number, signal: AbortSignal) => Promise<void> } {
   let rung = Promise.withResolvers<void>();
   return {

@@ -1,4 +1,4 @@
-/** Shows a stack's way to its end: a tree that is drawn anew on a terminal, a line for each event elsewhere. */
+/** Shows the progress of a stack: a tree that is redrawn on a terminal, and a line per event elsewhere. */
 import type { Client } from '@anneal/client/connect.ts';
 import type { Stack, StackEventRow } from '@anneal/client/representation.ts';
 import { createLogUpdate } from 'log-update';
@@ -9,13 +9,13 @@ import { paintStatus } from '../print/status.ts';
 import { followStack, type Progress } from './follow.ts';
 import { renderTree } from './tree.ts';
 
-/** @throws StackFailed when it ends in failure; the reason of the abort when the wait is broken off. */
+/** @throws StackFailed when the action fails; the reason of the abort when the wait is interrupted. */
 export async function showProgress(parameters: {
   context: CliContext;
   client: Client;
   stack: { id: string; name: string };
   after?: string | undefined;
-  /** Nothing is drawn: the answer will be one JSON or YAML document. */
+  /** Draws nothing, because the answer will be one JSON or YAML document. */
   quiet: boolean;
 }): Promise<Stack> {
   const { context, client, stack, after, quiet } = parameters;
@@ -27,7 +27,7 @@ export async function showProgress(parameters: {
       ? renderTree({ stack: latest.stack, resources: latest.resources, now: context.now(), colors: output.colors })
       : [];
   const draw = (): void => live?.(fit(lines(), context.terminal.rows || 24).join('\n'));
-  // Times of what runs grow between two events.
+  // Redraw regularly, because the times of running resources grow between events.
   const ticker = live ? setInterval(draw, 250) : undefined;
   try {
     const ended = await followStack({
@@ -63,7 +63,7 @@ export async function showProgress(parameters: {
   }
 }
 
-/** What does not fit on the screen cannot be drawn anew: what is busy matters more than what is done. */
+/** Cuts the tree to the screen, because longer output cannot be redrawn. Busy resources win over finished ones. */
 export function fit(lines: readonly string[], rows: number): string[] {
   const room = Math.max(3, rows - 2);
   if (lines.length <= room) return [...lines];
@@ -75,7 +75,7 @@ export function fit(lines: readonly string[], rows: number): string[] {
 export function eventLine(event: StackEventRow, colors: CliContext['output']['colors']): string {
   const status = paintStatus(event.resource_status, colors);
   const [said = ''] = (event.resource_status_reason ?? '').split('\n');
-  // Heat's reason for whatever goes well, which the status says better.
+  // Omit Heat's reason for normal progress, because the status is clearer.
   const reason = said === '' || said === 'state changed' ? '' : colors.dim(`  ${said}`);
   return `${colors.dim(formatClock(event.event_time))}  ${event.resource_name}  ${status}${reason}`;
 }

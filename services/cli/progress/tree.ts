@@ -1,6 +1,6 @@
 /**
- * The tree of a stack: each resource under the one that it waited for last, with state and time. A pure function of
- * what the API says, so that a live view and a final print are the same.
+ * The tree of a stack: each resource under the one that it waited for last, with state and time. A pure function of the
+ * API's data, so that a live view and a final print are the same.
  */
 import { stripVTControlCharacters } from 'node:util';
 import { nestedIdOf, stackIdOf } from '@anneal/client/nested.ts';
@@ -14,7 +14,7 @@ interface TreeNode {
   children: TreeNode[];
 }
 
-/** Each resource once, below the deepest of those it requires: the longest chain of waiting reads from top to bottom. */
+/** Places each resource once, below its deepest requirement, so that the longest chain reads from top to bottom. */
 export function layoutTree(resources: readonly Resource[]): TreeNode[] {
   const byName = new Map(resources.map((resource) => [resource.resource_name, resource]));
   const requires = new Map<string, string[]>(resources.map(({ resource_name: name }) => [name, []]));
@@ -25,7 +25,7 @@ export function layoutTree(resources: readonly Resource[]): TreeNode[] {
   const depthOf = (name: string, path: ReadonlySet<string>): number => {
     const known = depths.get(name);
     if (known !== undefined) return known;
-    // The server refuses cycles; a reader that recursed for ever over one would be worse than a flat tree.
+    // The server refuses cycles. If one appears anyway, a flat tree is better than endless recursion.
     if (path.has(name)) return 0;
     const below = new Set(path).add(name);
     const required = requires.get(name) ?? [];
@@ -46,7 +46,8 @@ export function layoutTree(resources: readonly Resource[]): TreeNode[] {
   for (const name of [...byName.keys()].sort()) {
     const node = nodes.get(name);
     if (!node) continue;
-    // Of those that are as deep, the one that kept it waiting longest: what is not done, then what was done last.
+    // Among equally deep requirements, pick the one that delayed it longest: an unfinished one, then the last to
+    // finish.
     const [parent] = (requires.get(name) ?? []).toSorted(
       (a, b) => (depths.get(b) ?? 0) - (depths.get(a) ?? 0) || doneAt(b) - doneAt(a) || a.localeCompare(b),
     );
@@ -118,7 +119,7 @@ export function renderTree(parameters: {
   ];
 }
 
-/** The resources of each nested stack, by its id, and those that are in none. */
+/** The resources of each nested stack by its id, and those of the outermost stack. */
 function splitByStack(resources: readonly Resource[]): {
   outermost: Resource[];
   byStack: ReadonlyMap<string, Resource[]>;
@@ -134,7 +135,7 @@ function splitByStack(resources: readonly Resource[]): {
   return { outermost, byStack };
 }
 
-/** Of a stack inside that works or has failed: what is not done. A group has a thousand members; a screen has not. */
+/** The most resources shown of a nested stack that works or has failed. A group may have a thousand, too many to show. */
 const mostInside = 12;
 function worthShowing(inside: readonly Resource[], around: Resource): { shown: TreeNode[]; more: number } {
   const moodAround = moodOf(around.resource_status);
@@ -151,7 +152,7 @@ function worthShowing(inside: readonly Resource[], around: Resource): { shown: T
 const noteOf = ({ hook, resource_status_reason: reason }: Resource, mood: Mood): string => {
   if (hook) return `waits at ${hook.name}`;
   const said = mood === 'failed' || mood === 'busy' ? firstLine(reason) : '';
-  // Heat's reason for whatever goes on as it should, which the state says better.
+  // Omit Heat's reason for normal progress, because the state is clearer.
   return said === 'state changed' ? '' : said;
 };
 

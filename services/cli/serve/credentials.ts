@@ -1,10 +1,10 @@
-/** The administrator's credentials: made at the first start, kept for the next, readable by the owner alone. */
+/** The administrator's credentials: created at the first start, kept for later starts, readable only by the owner. */
 import { randomBytes } from 'node:crypto';
 import { chmod, rename, writeFile } from 'node:fs/promises';
 import { adminProject } from '@anneal/contracts/project.ts';
 import { credentialsFile, readCredentials, type Credentials } from '../login.ts';
 
-/** The address follows where the server listens now; the password stays, unless the environment sets one. */
+/** Writes the server's current address. The password stays, unless the environment sets one. */
 export async function prepareCredentials(parameters: {
   dataDirectory: string;
   url: string;
@@ -21,7 +21,7 @@ export async function prepareCredentials(parameters: {
   };
   const file = credentialsFile(dataDirectory);
   if (JSON.stringify(known) !== JSON.stringify(credentials)) {
-    // Whole or not at all: a kill between two writes must not lose the password.
+    // Write atomically: a kill between two writes must not lose the password.
     await writeFile(`${file}.new`, `${JSON.stringify(credentials, null, 2)}\n`, { mode: 0o600 });
     await rename(`${file}.new`, file);
   }

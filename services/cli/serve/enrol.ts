@@ -1,11 +1,11 @@
-/** Makes the machines of the lab known as nodes. Repeats are harmless: a node is known by its name. */
+/** Enrols the machines of the lab as nodes. A repeat is harmless, because a node is identified by its name. */
 import type { Client } from '@anneal/client/connect.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Lab } from './lab.ts';
 
 const atOnce = 8;
 
-/** Gives how many nodes there are afterwards. */
+/** Returns the number of nodes after the enrolment. */
 export async function enrolMachines(parameters: { client: Client; lab: Lab }): Promise<number> {
   const { client, lab } = parameters;
   const known = new Set((await client.nodes.list()).map((node) => node.name));
@@ -24,7 +24,7 @@ export async function enrolMachines(parameters: { client: Client; lab: Lab }): P
           provide: true,
         })
         .catch((error: unknown) => {
-          // Someone else was faster; the name says that it is the same machine.
+          // Another client enrolled it first. The same name means the same machine.
           if (!(error instanceof AnnealError && error.code === 'AlreadyExists')) throw error;
         });
     }

@@ -1,4 +1,4 @@
-/** Watches over the lab while the server runs: its death is a power cut, which its machines come back from. */
+/** Restarts the lab while the server runs. Its death is a power cut, from which its machines recover. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Lab } from './lab.ts';
 import { isRunning } from '@anneal/runtime/folder-lock.ts';
@@ -6,13 +6,13 @@ import { isRunning } from '@anneal/runtime/folder-lock.ts';
 const lookMs = 500;
 
 /**
- * Starts the lab, and starts it again whenever it dies. Resolves when `signal` is aborted. A lab that does not start is tried
- * again with growing pauses, and each failure goes to `onTrouble`: a suspended or slow lab never ends the server.
+ * Starts the lab, and restarts it whenever it dies. Resolves when `signal` is aborted. A failed start is retried with
+ * growing pauses, and each failure is passed to `onTrouble`, so that a suspended or slow lab never ends the server.
  * A lab that an operator started by hand is left to the operator.
  */
 export async function keepLab(parameters: {
   start: () => Promise<Lab>;
-  /** Called for the first start (`isRestart` false) and each later one; the next look waits for its promise. */
+  /** Called for the first start (`isRestart` false) and each later one. The next check waits for its promise. */
   onStart: (lab: Lab, isRestart: boolean) => Promise<void>;
   onTrouble: (error: unknown) => void;
   signal: AbortSignal;

@@ -24,7 +24,7 @@ describe('the lab beside the server', () => {
     lab = await start();
     process.kill(lab.pid, 'SIGSTOP');
     const again = start();
-    // The lab accepts the connection and does not answer: the look at it has to end before it goes on.
+    // The lab accepts the connection and does not answer. The check must time out before the lab continues.
     const timer = setTimeout(() => lab && process.kill(lab.pid, 'SIGCONT'), 3500);
     expect(await again).toMatchObject({ pid: lab.pid, isNew: false, isOurs: true });
     clearTimeout(timer);

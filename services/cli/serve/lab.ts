@@ -1,6 +1,6 @@
 /**
- * The lab beside the server: a process of its own, as a data centre is. A killed server finds it running again; a server
- * that is stopped properly takes it along.
+ * The lab beside the server, in a separate process, like a data centre. After a kill, the next server finds it still
+ * running. An orderly stop of the server also stops the lab.
  */
 import { spawn } from 'node:child_process';
 import { mkdir, open, readFile, writeFile } from 'node:fs/promises';
@@ -24,10 +24,10 @@ type LabFile = z.infer<typeof labSchema>;
 export interface Lab extends LabFile {
   /** False when an earlier server had started it. */
   readonly isNew: boolean;
-  /** False for one that someone started by hand: it is theirs to stop and to start again. */
+  /** False for a lab that an operator started by hand, and must stop and restart. */
   readonly isOurs: boolean;
   stop(): Promise<void>;
-  /** Without waiting for anything. */
+  /** Kills the lab without waiting. */
   kill(): void;
 }
 
@@ -45,7 +45,8 @@ export async function startLab(parameters: {
   const deadline = performance.now() + startSeconds * 1000;
   const owned = join(folder, 'started-by-server');
   let running = await findLab(folder);
-  // A lab that accepts connections and does not answer is suspended or overloaded. Its folder is in use: a second lab must not start there.
+  // A lab that accepts connections and does not answer is suspended or overloaded. Its folder is in use, so a second
+  // lab must not start there.
   while (running === 'silent') {
     signal.throwIfAborted();
     if (performance.now() > deadline) {
@@ -70,11 +71,11 @@ export async function startLab(parameters: {
   const logFile = join(folder, 'lab.log');
   const log = await open(logFile, 'a', 0o600);
   const child = spawn(process.execPath, [program, '--machines', String(machines), '--data', folder], {
-    // A session of its own: neither the terminal's Ctrl-C nor the death of this process reaches it.
+    // Start it in a separate session, so that neither Ctrl-C in the terminal nor the death of this process ends it.
     detached: true,
     stdio: ['ignore', log.fd, log.fd],
     env: {
-      // Settings of the services are none of its business, and scripts of hosts find `node` where we found it.
+      // Do not pass the settings of the services to the lab. Let scripts of hosts find the `node` of this process.
       ...Object.fromEntries(Object.entries(environment).filter(([name]) => !/^(ANNEAL|OS)_/.test(name))),
       PATH: [dirname(process.execPath), environment['PATH'] ?? ''].join(delimiter),
     },
@@ -86,7 +87,7 @@ export async function startLab(parameters: {
   child.unref();
   const { pid } = child;
   await writeFile(owned, String(pid), { mode: 0o600 });
-  // Looks once more after the deadline: on a slow machine this process may have slept over it.
+  // Check once more after the deadline, because on a slow machine this process may have been suspended past it.
   for (let late = false; end.reason === undefined && !late && !signal.aborted; await delay(50)) {
     late = performance.now() > deadline;
     const found = await findLab(folder);
@@ -102,7 +103,10 @@ export async function startLab(parameters: {
   throw new AnnealError('Unavailable', `The lab ${reason}. The end of its log, ${logFile}:\n${last}`);
 }
 
-/** Undefined where none runs: no file, a dead process, or nothing listens. `silent` when something accepts connections and does not answer. */
+/**
+ * Undefined when no lab runs: no file, a dead process, or no listener. `silent` when connections are accepted without
+ * an answer.
+ */
 async function findLab(folder: string): Promise<LabFile | 'silent' | undefined> {
   try {
     const lab = labSchema.parse(JSON.parse(await readFile(join(folder, 'lab.json'), 'utf8')));
@@ -120,7 +124,7 @@ function enderOf(pid: number): Pick<Lab, 'stop' | 'kill'> {
     try {
       process.kill(pid, signal);
     } catch {
-      // Gone already, which is what was wanted.
+      // The process has already ended.
     }
   };
   return {

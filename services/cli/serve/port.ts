@@ -1,4 +1,4 @@
-/** The port to listen on: checked before anything is started, so that a busy one is a sentence and not a stack. */
+/** Chooses the port, before any service starts, so that a busy port gives a clear error and not a stack trace. */
 import { randomInt } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
@@ -6,7 +6,8 @@ import { join } from 'node:path';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 
 /**
- * 0 asks for any free port; hosts that are up know the address, so the one of the last run is taken again where it is free.
+ * Port 0 means any free port. The port of the last run is used again if it is free, because running hosts know the
+ * address.
  * @throws AnnealError Conflict naming --port.
  */
 export async function choosePort(parameters: { host: string; port: number; dataDirectory: string }): Promise<number> {
@@ -22,8 +23,8 @@ export async function choosePort(parameters: { host: string; port: number; dataD
 }
 
 /**
- * One that nobody listens on now. It lies below those that systems give to outgoing connections, one of which could
- * otherwise take it before it is listened on.
+ * Finds a port without a listener, below the range of outgoing connections. Otherwise an outgoing connection could take
+ * it before the server listens.
  */
 export async function freePort(host: string): Promise<number> {
   for (let attempt = 0; attempt < 50; attempt += 1) {

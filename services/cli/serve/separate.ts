@@ -1,9 +1,10 @@
 /**
- * Every service in processes of its own, on this machine: started, watched, started again when one dies.
+ * Runs every service in separate processes on this machine, and restarts a process that dies.
  *
- * P1. A process is started again until it is told to stop, with growing pauses while it keeps dying.
- * P2. None outlives this process, however that ends: each has a pipe to it and ends when the pipe closes (orphan.mjs).
- * P3. A process that waits for its broker or database is waited for without a limit; one with wrong settings ends all.
+ * P1. A process is restarted until the stop, with growing pauses while it keeps dying.
+ * P2. No process outlives this one, however this one ends: each has a pipe to it and ends when the pipe closes
+ * (orphan.mjs). P3. The start waits without a limit for a process whose broker or database is missing. Wrong settings
+ * in one process end all.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { mkdir, open, readFile, rename, writeFile } from 'node:fs/promises';
@@ -24,7 +25,7 @@ export interface SeparateServices {
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 const misconfigured = `exit status ${misconfiguredExitCode}`;
 const orphan = new URL('../orphan.mjs', import.meta.url).href;
-/** For a slow machine: what ends is started again, and only what hangs is waited for so long. */
+/** Long enough for a slow machine. Only a hanging process takes this long, because a process that ends is restarted. */
 const readySeconds = 180;
 const progressSeconds = 5;
 const repeatSeconds = 60;
@@ -36,13 +37,15 @@ interface Slot {
   child: ChildProcess | undefined;
 }
 
-/** Resolves when all of them are ready. @throws AnnealError Unavailable naming those that are not, and their logs. */
+/** Resolves when all processes are ready. @throws AnnealError Unavailable naming those that are not, and their logs. */
 export async function startSeparately(parameters: {
   replicas: Replicas;
   environment: Readonly<Record<string, string | undefined>>;
   dataDirectory: string;
   onDeath: (death: { name: string; reason: string }) => void;
-  /** While it takes long: when what is waited for changes, and every minute. `reason`: the dependency that is missing. */
+  /**
+   * Called during a long wait: when the missing processes change, and every minute. `reason`: the missing dependency.
+   */
   onWaiting: (waiting: { names: readonly string[]; seconds: number; reason: string | undefined }) => void;
   signal: AbortSignal;
 }): Promise<SeparateServices> {
@@ -58,10 +61,13 @@ export async function startSeparately(parameters: {
     }
   }
   const stopping = new AbortController();
-  /** Ended by wrong settings. */
+  /** Processes that ended because of wrong settings. */
   const refused = new Set<Slot>();
 
-  /** Who runs where, for those who look, and for tests that kill. One at a time, so that the last one stays. */
+  /**
+   * Writes the list of processes for operators and for tests that kill. One write at a time, so that the last one
+   * stays.
+   */
   let told = Promise.resolve();
   const tell = (): Promise<void> => (told = told.then(write, write));
   const write = async (): Promise<void> => {
@@ -84,7 +90,7 @@ export async function startSeparately(parameters: {
       {
         stdio: ['ignore', log.fd, log.fd, 'pipe'],
         env: {
-          // What has died is back sooner when its program need not be compiled again.
+          // A dead process restarts faster when its program need not be compiled again.
           NODE_COMPILE_CACHE: join(dataDirectory, 'compiled'),
           ...environment,
           ANNEAL_LOG_FORMAT: 'json',
@@ -161,7 +167,7 @@ export async function startSeparately(parameters: {
   return { stop };
 }
 
-/** `missing`: the broker or database that it waits for. */
+/** Readiness of a process. `missing`: the broker or database that it waits for. */
 async function readinessOf(port: number): Promise<{ ready: boolean; missing: string | undefined }> {
   try {
     const response = await fetch(`http://127.0.0.1:${port}/health/ready`, { signal: AbortSignal.timeout(3000) });

@@ -1,8 +1,9 @@
 /**
  * All of Anneal in one process, and a lab beside it.
  *
- * V1. What this starts, this stops: the services first, so that nobody talks to machines that lose power, then the lab.
- * V2. A kill at any moment leaves only what the next start takes up: the data folder and the running lab.
+ * V1. A stop ends everything that this process started: first the services, so that none talks to machines that lose
+ *     power, then the lab.
+ * V2. A kill at any moment leaves only the data folder and the running lab, from which the next start continues.
  * V3. The first signal stops in order, the second at once.
  */
 import { once } from 'node:events';
@@ -28,7 +29,7 @@ import { lockDataFolder, type Lock } from '@anneal/runtime/folder-lock.ts';
 import { choosePort } from './port.ts';
 import { startSeparately, type Replicas } from './separate.ts';
 
-// The gateway is last: the door opens when those behind it are there.
+// The gateway is last, so that it accepts requests only when the other services run.
 const services = [
   templatingService,
   schedulingService,
@@ -43,15 +44,15 @@ export interface ServeParameters {
   data: string;
   host: string;
   port: number;
-  /** Of the lab; none when absent. */
+  /** Number of machines in the lab. No lab when absent. */
   machines: number | undefined;
   bus: string | undefined;
   store: string | undefined;
-  /** How many processes of each service; all services in this one when absent. */
+  /** Number of processes per service. When absent, all services run in this process. */
   separate: Replicas | undefined;
 }
 
-/** Resolves when it was told to stop and has stopped. */
+/** Runs until a signal. Resolves when it has stopped. */
 export async function serve(parameters: ServeParameters): Promise<void> {
   const { context } = parameters;
   const { output, interrupt } = context;
@@ -106,9 +107,9 @@ async function runServices(
   const { separate } = parameters;
   const settings = {
     ANNEAL_GATEWAY_URL: url,
-    // Who may subscribe at all is on this machine then, and can reach its addresses anyway.
+    // Only clients on this machine can then subscribe, and they can reach its private addresses anyway.
     ...(isLoopback(host) && { ANNEAL_NOTIFICATION_ALLOW_PRIVATE: 'true' }),
-    // On a terminal the log would hide the lines that are for the user; a file or a pipe gets it all.
+    // On a terminal the log would hide the lines for the user. A file or a pipe gets the whole log.
     ...(process.stderr.isTTY && !separate && { ANNEAL_LOG_LEVEL: 'warn' }),
     ...environment,
     ANNEAL_DATA: dataDirectory,
@@ -165,7 +166,7 @@ async function runServices(
   }
 }
 
-/** The embedded broker and database belong to one process. */
+/** Refuses the embedded broker and database, because only one process can use them. */
 function refuseEmbedded(settings: Readonly<Record<string, string | undefined>>): void {
   const embedded = (['ANNEAL_BUS_URL', 'ANNEAL_STORE_URL'] as const).filter(
     (name) => settings[name] === undefined || settings[name].startsWith('sqlite:'),
@@ -179,7 +180,7 @@ function refuseEmbedded(settings: Readonly<Record<string, string | undefined>>):
 
 const isLoopback = (host: string): boolean => host === 'localhost' || host === '::1' || host.startsWith('127.');
 
-/** An address that a client can use; a server that listens everywhere is reached at home. */
+/** An address that a client can use. A server that listens on all addresses is reached at loopback. */
 const reachable = (host: string): string =>
   host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host.includes(':') ? `[${host}]` : host;
 
@@ -207,7 +208,7 @@ function announce(parameters: {
   output.line('  stop       Ctrl-C');
 }
 
-/** One service in this process, against the broker and the database that the settings name. */
+/** Runs one service in this process, with the broker and the database from the settings. */
 export async function serveOne(parameters: {
   context: CliContext;
   name: string;

@@ -1,6 +1,6 @@
 /**
- * Many templates in one run: a case a line in, an answer a line out, in the same order. A case that cannot be worked on
- * is answered with its errors; it never stops the others.
+ * Renders many templates in one run: one case per input line and one answer per output line, in the same order. An
+ * invalid case is answered with its errors and never stops the others.
  */
 import { AnnealError, type Mistake } from '@anneal/contracts/errors.ts';
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
@@ -15,17 +15,17 @@ export function renderLine(line: string, { strict = false }: { strict?: boolean 
     const answer = render({ ...parameters, strict });
     return 'rendered' in answer ? { id, ...answer.rendered } : { id, errors: answer.mistakes as unknown as Json };
   } catch (error) {
-    // A fault of ours in one case is no reason to leave the others without an answer.
+    // A defect in one case must not leave the other cases without an answer.
     const message = error instanceof Error ? error.message : String(error);
     return { id, errors: [{ code: 'Defect', message, path: '' }] };
   }
 }
 
-/** The id, also where the rest of the case is wrong. */
+/** Reads a case. Returns its id even when the rest is invalid. */
 function readCase(line: string): { id: Json; parameters: RenderParameters | Mistake[] } {
   let value: unknown;
   try {
-    // With what JSON.parse would lose: 1.0 is not 1, and keys have an order.
+    // Keep details that JSON.parse would lose: 1.0 is not 1, and keys have an order.
     value = parseJsonText(line);
   } catch (error) {
     return { id: null, parameters: refused(`The case is not JSON: ${(error as Error).message}`) };

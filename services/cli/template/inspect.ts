@@ -1,4 +1,4 @@
-/** What the offline commands say of a template: its parts, its graph, the order of its work. */
+/** The offline commands that describe a template: its parts, its graph, the order of its work. */
 import { writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { drawMermaid, drawSvg } from '@anneal/hot/draw.ts';

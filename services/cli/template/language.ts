@@ -1,4 +1,4 @@
-/** What the language has: its versions, its functions, and those of the expressions in `yaql`. */
+/** The template language: its versions, its functions, and the functions of `yaql` expressions. */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { type FunctionRow, functionRows } from '@anneal/hot/functions/reference.ts';
 import { nearestName } from '@anneal/hot/mistakes.ts';
@@ -100,5 +100,5 @@ export function listVersions(format: Format, { output }: CliContext): void {
   });
 }
 
-/** For editors. */
+/** Prints the JSON schema of templates, for editors. */
 export const printSchema = ({ output }: CliContext): void => output.value('json', templateSchema(knownTypes));

@@ -1,4 +1,4 @@
-/** From the words of an offline command to what the compiler takes. Everything is read here, nothing is asked of a server. */
+/** Converts the arguments of an offline command to the compiler's input. Reads all files here and calls no server. */
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { AnnealError } from '@anneal/contracts/errors.ts';
@@ -11,19 +11,21 @@ import { readBundle, readPairs } from '../command/options.ts';
 export interface OfflineOptions {
   readonly environment: readonly string[];
   readonly parameter: readonly string[];
-  /** A file with the contents of the files that the template names; else they are read from where it stands. */
+  /**
+   * A file with the contents of the files that the template names. By default they are read relative to the template.
+   */
   readonly files?: string | undefined;
   readonly attributes?: string | undefined;
   readonly stackName?: string | undefined;
-  /** What Heat passes over is a mistake. */
+  /** Reports mistakes that Heat ignores. */
   readonly strict?: boolean | undefined;
   readonly maxDepth?: number | undefined;
 }
 
-/** What every offline command says of the stack that the template would become. */
+/** The assumed stack of every offline command. */
 export const offlineStack = { stackName: 'stack', stackId: '', projectId: 'project', types: knownTypes };
 
-/** @throws AnnealError InvalidRequest, when something cannot be read. */
+/** @throws AnnealError InvalidRequest when a file or an argument cannot be read. */
 export async function loadTemplate(file: string, options: OfflineOptions, cwd: string): Promise<RenderParameters> {
   const { environment, files, attributes, stackName, strict, maxDepth } = options;
   const read = files === undefined ? await readAround(file, environment, cwd) : await readAlone(file, environment, cwd);
@@ -77,7 +79,7 @@ async function readTexts(file: string, cwd: string): Promise<Record<string, stri
   return textsOf(await readObject(file, cwd), file);
 }
 
-/** Files as clients send them: texts by name. A file that is not text is taken as the JSON it is. */
+/** Files as clients send them: texts by name. @throws AnnealError InvalidRequest for a file that is not text. */
 export function textsOf(value: JsonObject, where: string): Record<string, string> {
   for (const [name, text] of Object.entries(value)) {
     if (typeof text !== 'string') throw new AnnealError('InvalidRequest', `${where}: the file ${name} must be a text`);
@@ -85,13 +87,13 @@ export function textsOf(value: JsonObject, where: string): Record<string, string
   return value as Record<string, string>;
 }
 
-/** `name=5` is a number, `name="5"` and `name=five` are texts. */
+/** Parses parameters: `name=5` is a number, `name="5"` and `name=five` are texts. */
 function readJsonPairs(texts: readonly string[]): JsonObject {
   const pairs = Object.entries(readPairs(texts, '--parameter'));
   return Object.fromEntries(pairs.map(([name, text]) => [name, parseJson(text) ?? text]));
 }
 
-/** Undefined when it is none. */
+/** Undefined when the text is not JSON. */
 export function parseJson(text: string): Json | undefined {
   try {
     return parseJsonText(text);

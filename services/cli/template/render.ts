@@ -32,7 +32,7 @@ export async function renderTemplate(
   context.output.value(output, answer.rendered);
 }
 
-/** For programs as JSON, for people in the words that all commands share. */
+/** Prints mistakes: as JSON for programs, in the common error format for people. */
 export function refuse(mistakes: readonly Mistake[], format: string, context: CliContext): never {
   if (format !== 'json') {
     const [first] = mistakes;
@@ -40,7 +40,7 @@ export function refuse(mistakes: readonly Mistake[], format: string, context: Cl
     throw new AnnealError('InvalidTemplate', `${first?.message ?? 'The template is not valid.'}${more}`, { mistakes });
   }
   context.output.note(JSON.stringify({ errors: mistakes }, null, 2));
-  // It has been said; all that is left is the exit status.
+  // The mistakes are already printed. Only the exit status is left.
   throw new CommanderError(exitCodes.refused, 'anneal.template.refused', 'refused');
 }
 
@@ -52,7 +52,7 @@ async function renderBatch(file: string, strict: boolean, { output, cwd, interru
   }
 }
 
-/** Cut at line feeds only: readers of lines know other ends, which may stand within a text. */
+/** Splits at line feeds only. Node's line readers also split at other characters, which may occur inside a text. */
 async function* linesOf(input: AsyncIterable<string | Buffer>): AsyncGenerator<string> {
   let rest = '';
   for await (const chunk of input) {

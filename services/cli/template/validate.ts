@@ -1,6 +1,6 @@
 /**
- * `anneal template validate`: asks the server, when one can be reached, since only it knows which types are served. Without
- * one the template is checked here, and types that come with no provider of Anneal's own are warned of.
+ * `anneal template validate`: asks a reachable server, because only the server knows the types of its providers.
+ * Without a server it checks the template locally, and warns of types that no provider of Anneal serves.
  */
 import { AnnealError, type Mistake, mistakeSchema } from '@anneal/contracts/errors.ts';
 import type { Client } from '@anneal/client/connect.ts';
@@ -21,11 +21,11 @@ export interface ValidateOptions extends InspectOptions {
   readonly offline?: boolean | undefined;
 }
 
-/** In Heat's form. */
+/** Prints the result in Heat's form. */
 export async function validateTemplate(file: string, options: ValidateOptions, context: CliContext) {
   const loaded = await loadTemplate(file, options, context.cwd);
   const client = options.offline ? undefined : await reachable(context);
-  // What only this command asks for (strictness) no server knows.
+  // Validate locally for `strict`, which no server supports.
   if (!client || options.strict) {
     const validated = validate(loaded);
     if ('mistakes' in validated) return refuse(validated.mistakes, options.output, context);
@@ -42,7 +42,7 @@ export async function validateTemplate(file: string, options: ValidateOptions, c
   return shown;
 }
 
-/** Undefined: nobody said where a server is, or none answers there. */
+/** Undefined when no server is configured or none answers. */
 async function reachable(context: CliContext): Promise<Client | undefined> {
   try {
     return await context.client();
@@ -70,7 +70,7 @@ function bundleOf({ template, environments = [], files = {} }: CompileParameters
 
 const served = new Set(builtInTypes.map(({ type }) => type));
 
-/** Once for each type, at the first resource that has it. */
+/** Warns once per type that is not served, at the first resource of that type. */
 function notServed(loaded: CompileParameters): Mistake[] {
   const examined = examine(loaded);
   if ('mistakes' in examined) return [];
