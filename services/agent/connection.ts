@@ -10,12 +10,12 @@ import { z } from 'zod';
 export interface Offer {
   readonly message_id: string;
   readonly claim_id: string;
-  /** Undefined when the message is not a request that this agent understands; then `mistake` says why. */
+  /** Undefined when this agent cannot read the message as a request. Then `mistake` explains why. */
   readonly request: HostRequest | undefined;
   readonly mistake?: string;
 }
 
-/** The server answered, but not with what was asked for. */
+/** The server answered the call with an error status or an unexpected body. */
 export class RefusedError extends Error {
   override readonly name = 'RefusedError';
   readonly status: number;

@@ -4,7 +4,7 @@
  * V1 An attempt starts at most once: the wrapper first creates a symbolic link `started.<n>` to its own process id,
  *    which only one process can create. An agent that must know whether an attempt began tries to create the link
  *    itself.
- * V2 The exit status is the target of the symbolic link `status.<n>` before the wrapper is gone, unless it was killed.
+ * V2 The exit status is the target of the symbolic link `status.<n>` before the wrapper ends, unless it was killed.
  * V3 A process counts as the wrapper only while its command line names this run, because process ids are reused.
  */
 import { execFile, spawn } from 'node:child_process';

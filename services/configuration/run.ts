@@ -47,7 +47,7 @@ export async function carryOut(context: RunContext, document: ResourceDocument):
   await flushOutbox(context.service, context.collections.resources, document);
 }
 
-/** Puts the request of a run into the queue of its host, if it is not there. */
+/** Puts the request of a run into the queue of its host, unless the queue already holds it. */
 export async function offer(context: RunContext, deployment: DeploymentState): Promise<void> {
   const host = await context.collections.hosts.get(deployment.host_id);
   if (!host || !deployment.request) return;

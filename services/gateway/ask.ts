@@ -32,7 +32,7 @@ export function createAsk({
   answerTimeoutMs: number;
   compileTimeoutMs: number;
 }): Ask {
-  /** What templating is asked stays as it was sent: it seals what it compiles. */
+  /** Leaves calls of templating unchanged, because templating itself seals what it compiles. */
   const taken = <Q>(service: ServiceName, data: Q): Q =>
     service === 'templating' ? data : (secrets.fromOutside(data as Json) as Q);
   return async (service, call, { data, project, signal, compiles }) => {

@@ -3,20 +3,20 @@
  *
  * | state          | entered when                                  | left when                                          |
  * | -------------- | --------------------------------------------- | -------------------------------------------------- |
- * | enroll         | it is made known, or could not be verified    | someone says `manage`                              |
- * | verifying      | `manage`: its BMC is being asked              | the BMC answered, or did not in time               |
+ * | enroll         | it is enrolled, or could not be verified      | the operator sends `manage`                        |
+ * | verifying      | `manage`: the service calls its BMC           | the BMC answered, or did not in time               |
  * | manageable     | its BMC answers                               | `inspect`, `provide` or `clean`                    |
- * | inspecting     | `inspect`: its inventory is being read        | it is read, or could not be in time                |
+ * | inspecting     | `inspect`: the service reads its inventory    | the inventory is read, or could not be in time     |
  * | inspect failed | the inventory could not be read               | `inspect` again, or `manage`                       |
- * | available      | it may be claimed for a server                | it is claimed, or taken back by `manage`           |
+ * | available      | it may be claimed for a server                | a server claims it, or `manage`                    |
  * | deploying      | it is claimed: the service prepares and boots | it is powered on with its boot set                 |
  * | wait call-back | the machine boots and installs                | its agent asks for work, or the deadline passes    |
- * | deploy failed  | one of the two did not work                   | `deleted`; the server's failure says why           |
+ * | deploy failed  | one of these two states failed                | `deleted`; the server's failure has the reason     |
  * | active         | its agent asked for work                      | `deleted`                                          |
- * | deleting       | its server goes: credentials, then power      | it is off                                          |
+ * | deleting       | its server ends: credentials, then power      | it is off                                          |
  * | cleaning       | it boots to erase itself                      | it reported and is off, or failed                  |
- * | clean failed   | it may hold someone's data                    | `clean` again, or `manage` by someone who knows    |
- * | error          | it could not be taken from its server         | `deleted` again                                    |
+ * | clean failed   | it may hold a user's data                     | `clean` again, or `manage` after a manual check    |
+ * | error          | it could not be released from its server      | `deleted` again                                    |
  *
  * `accept` is `manage` for a node with the fault `identity mismatch`: the operator accepts the answering machine as the
  * node's. The node is verified again, and loses its server, which was on the other machine.

@@ -6,7 +6,7 @@ import { AnnealError } from '@anneal/contracts/errors.ts';
 
 export interface AttemptOptions {
   now: () => number;
-  /** What is attempted, for the message: `Logging in`. */
+  /** The attempted action, for the message: `Logging in`. */
   what: string;
   free: number;
   longestWaitMs: number;
