@@ -15,7 +15,7 @@ export interface Offer {
   readonly mistake?: string;
 }
 
-/** The server answered the call with an error status or an unexpected body. */
+/** The server refused the call: it answered with an error status. */
 export class RefusedError extends Error {
   override readonly name = 'RefusedError';
   readonly status: number;
