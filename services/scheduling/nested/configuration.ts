@@ -4,7 +4,7 @@
  */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
-import { isNested, servedType } from '@anneal/convergence/documents.ts';
+import { isNested } from '@anneal/convergence/documents.ts';
 import type { Collections } from '../collections.ts';
 import type { Evaluation } from '../evaluation.ts';
 import type { GroupState } from './kept.ts';
@@ -54,10 +54,10 @@ export function createConfigurations(
     return { properties: request?.properties ?? properties, metadata: isObject(metadata) ? metadata : {} };
   };
 
-  /** Reads a server of any stack of the project. A server has the id of its resource. */
+  /** Reads a server of any stack of the project. A server has the id of its resource, also when a template provides it. */
   const like = async (id: string, project: string): Promise<JsonObject> => {
     const server = await resources.get(id);
-    const names = server && taken[servedType(server) ?? ''];
+    const names = server && taken[server.type];
     const owner = names && (await stacks.get(server.stack_id));
     if (!names || owner?.project !== project || server.action === 'DELETE') {
       throw new AnnealError('NotFound', `The Server (${id}) could not be found.`);
