@@ -1,4 +1,4 @@
-/** `npm run check`: format, lint with the import rules, types, wire contracts, dead code, unit tests. All of them, then the verdict. */
+/** `npm run check`: lock file, format, lint with the import rules, types, wire contracts, dead code, unit tests. All of them, then the verdict. */
 import { spawnSync } from 'node:child_process';
 
 const steps: readonly { name: string; command: string; args: readonly string[]; remedy: string }[] = [

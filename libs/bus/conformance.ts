@@ -205,7 +205,7 @@ export function busConformance(name: string, harness: BusHarness): void {
       expect(await bus.deadLetters.show(letter?.id ?? '')).toEqual(letter);
     });
 
-    it('B7: whoever waits for a message learns of its death, with the id of the dead letter', async () => {
+    it('B7: the asker of a message learns of its death, with the id of the dead letter', async () => {
       const deaths: Death[] = [];
       const onDeath = async (death: Death): Promise<void> => void deaths.push(death);
       await bus.consume(q, () => Promise.reject(new AnnealError('Defect', 'broken wire')), { ...prompt, onDeath });

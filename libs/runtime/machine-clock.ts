@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import type { Collection, Store } from '@anneal/store/port.ts';
+import type { Store } from '@anneal/store/port.ts';
 import { Clock, type ClockRecord, type Reading } from './clock.ts';
 
 export interface MachineClock {
@@ -57,7 +57,7 @@ export async function openMachineClock(options: {
     boot: bootId(),
     read,
     asleep,
-    before: await last(records),
+    before: await records.get(hostname()),
     onStep({ stepMs, skewMs }) {
       log.warn(
         { step_seconds: Math.round(stepMs / 1000), skew_seconds: Math.round(skewMs / 1000) },
@@ -78,8 +78,6 @@ export async function openMachineClock(options: {
     },
   };
 }
-
-const last = (records: Collection<ClockDocument>): Promise<ClockRecord | undefined> => records.get(hostname());
 
 /** The offset from the process's monotonic clock to the machine's. */
 const sinceBoot = Number(process.hrtime.bigint() / 1000n) / 1000 - performance.now();

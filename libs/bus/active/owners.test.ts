@@ -140,7 +140,7 @@ describe('the owners of queues, each in a process of its own', () => {
     expect([one.owned.size, two.owned.size]).toEqual([2, 2]);
   });
 
-  it('P1: a document that others removed comes back, and its owner keeps what nobody took', async () => {
+  it('P1: a replica writes its removed document again, and keeps the queues that no other replica took', async () => {
     const one = await start('one');
     await until(() => expect(one.owned.size).toBe(4));
     const before = one.counts.yields;
