@@ -31,6 +31,12 @@ export const errorTable = table({
   Conflict: { status: 409, kind: 'final', remedy: 'Read the object again and repeat the request.' },
   TooLarge: { status: 413, kind: 'final', remedy: 'Send less; the limit is in the message.' },
   LimitReached: { status: 429, kind: 'retry', remedy: 'Try again later.' },
+  /** A retry cannot help: only a deletion or an operator makes room. */
+  QuotaExceeded: {
+    status: 403,
+    kind: 'final',
+    remedy: 'Delete what is no longer needed, or ask the operator to raise the setting that the message names.',
+  },
   Unavailable: {
     status: 503,
     kind: 'retry',

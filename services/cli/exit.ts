@@ -15,7 +15,13 @@ export class StackFailed extends Error {
   }
 }
 
-const refusals: ReadonlySet<ErrorCode> = new Set(['InvalidTemplate', 'InvalidRequest', 'NotSupported', 'TooLarge']);
+const refusals: ReadonlySet<ErrorCode> = new Set([
+  'InvalidTemplate',
+  'InvalidRequest',
+  'NotSupported',
+  'TooLarge',
+  'QuotaExceeded',
+]);
 
 export function exitCodeOf(error: unknown): number {
   if (error instanceof AnnealError) {

@@ -82,7 +82,7 @@ export async function createHost(
   return { host, token: tokenOf(context, host) };
 }
 
-/** @throws AnnealError LimitReached, for a host that does not exist yet. */
+/** @throws AnnealError QuotaExceeded, for a host that does not exist yet. */
 async function refuseHost(
   { collections: { hosts }, hostLimit }: HostContext,
   { id, name, project }: { id: string; name: string; project: string },
@@ -90,7 +90,7 @@ async function refuseHost(
   const there = await hosts.count({ project });
   if (there < hostLimit.most || (await hosts.get(id))) return;
   throw new AnnealError(
-    'LimitReached',
+    'QuotaExceeded',
     `Host ${name} cannot be made: the project has ${there} hosts; with 1 more it would exceed its ${hostLimit.most} (${hostLimit.setting}). Delete some hosts first.`,
   );
 }

@@ -25,7 +25,7 @@ export interface QueueLimits {
 /** Limit on the bytes of all messages of one post, as in Zaqar. */
 export const postLimit = 256 * 1024;
 
-/** @throws AnnealError LimitReached, for a queue that does not exist yet. */
+/** @throws AnnealError QuotaExceeded, for a queue that does not exist yet. */
 export async function refuseQueue(
   { queues }: Pick<Collections, 'queues'>,
   { queues: limit }: QueueLimits,
@@ -35,7 +35,7 @@ export async function refuseQueue(
   const there = await queues.count({ host_id: null, project });
   if (there < limit.most) return;
   throw new AnnealError(
-    'LimitReached',
+    'QuotaExceeded',
     `The project has ${there} queues; with 1 more it would exceed its ${limit.most} (${limit.setting}). Delete some queues first.`,
   );
 }

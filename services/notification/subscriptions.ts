@@ -65,7 +65,7 @@ export async function create(parameters: {
   matcherOf(wanted.types);
   if ((await subscriptions.count({ project: wanted.project })) >= most) {
     throw new AnnealError(
-      'LimitReached',
+      'QuotaExceeded',
       `The project has ${most} subscriptions, and no more are allowed (ANNEAL_NOTIFICATION_MAX_SUBSCRIPTIONS). Delete some first.`,
     );
   }

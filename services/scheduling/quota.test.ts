@@ -8,7 +8,7 @@ afterEach(() => harness.dispose());
 const planOf = (count: number) =>
   planWith(Array.from({ length: count }, (_, index) => resource(`r${index}`, { value: literal(index) })));
 const refusalOf = (setting: string, how: RegExp) => ({
-  code: 'LimitReached',
+  code: 'QuotaExceeded',
   message: expect.stringMatching(new RegExp(`${how.source}.*${setting}`)) as string,
 });
 
@@ -33,7 +33,7 @@ describe('the quota of stacks', () => {
     await harness.remove(made[0]!.id);
     await harness.settled(made[0]!.id);
     await harness.create('another', planOf(1));
-    await expect(harness.create('one more', planOf(1))).rejects.toMatchObject({ code: 'LimitReached' });
+    await expect(harness.create('one more', planOf(1))).rejects.toMatchObject({ code: 'QuotaExceeded' });
   });
 
   it('counts what was there before the process started', async () => {
@@ -42,7 +42,7 @@ describe('the quota of stacks', () => {
     await harness.create('first', planOf(1));
     await harness.service.stop();
     harness = await openHarness({ context, settings: { projectStacks: 1 } });
-    await expect(harness.create('second', planOf(1))).rejects.toMatchObject({ code: 'LimitReached' });
+    await expect(harness.create('second', planOf(1))).rejects.toMatchObject({ code: 'QuotaExceeded' });
   });
 });
 

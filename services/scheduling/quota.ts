@@ -80,12 +80,14 @@ export function createQuotas(parts: {
   const takeStack = createQuota({
     limit: parts.limits.stacks,
     what: 'stacks',
+    refusalOf: (most) => `You have reached the maximum stacks per tenant, ${most}. Please delete some stacks.`,
     leastMs: 0,
     count: (project) => stacks.count({ project, deleted_at: null, depth: 0 }),
   });
   const takeResources = createQuota({
     limit: parts.limits.resources,
     what: 'resources',
+    refusalOf: () => 'Maximum resources per project exceeded. Please delete some stacks.',
     leastMs: resourcesLeastMs,
     count: countResources,
   });
@@ -112,10 +114,12 @@ export function createQuotas(parts: {
 function createQuota(parts: {
   limit: QuotaLimit;
   what: string;
+  /** The beginning of the refusal: for stacks, the sentence of Heat. */
+  refusalOf: (most: number) => string;
   leastMs: number;
   count: (project: string) => Promise<number>;
 }): (project: string, wanted: number) => Promise<Taken | AnnealError> {
-  const { limit, what, leastMs, count } = parts;
+  const { limit, what, refusalOf, leastMs, count } = parts;
   const usages = new Map<string, Usage>();
 
   const countAgain = (project: string, usage: Usage): Promise<void> => {
@@ -144,8 +148,8 @@ function createQuota(parts: {
     if (age > trustedMs || (isOver() && age >= leastMs)) await countAgain(project, usage);
     if (isOver()) {
       return new AnnealError(
-        'LimitReached',
-        `The project has ${usage.counted + usage.pending} ${what}; with ${wanted} more it would exceed its ${limit.most} (${limit.setting}). Please delete some stacks.`,
+        'QuotaExceeded',
+        `${refusalOf(limit.most)} The project has ${usage.counted + usage.pending} ${what}; with ${wanted} more it would exceed its ${limit.most} (${limit.setting}).`,
       );
     }
     usage.pending += wanted;

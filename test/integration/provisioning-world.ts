@@ -48,6 +48,8 @@ export interface WorldOptions {
   readonly bootSeconds?: number;
   /** Hosts whose agents never speak. */
   readonly silent?: boolean;
+  /** The number of hosts that the project may have. */
+  readonly mostHosts?: number;
   /** The lab speaks HTTPS. */
   readonly tls?: boolean;
 }
@@ -59,6 +61,8 @@ export class World {
   readonly hosts = new Map<string, string>();
   readonly responses: ResourceResponse[] = [];
   readonly events: { type: string; data: JsonObject }[] = [];
+  refusedHosts = 0;
+  readonly mostHosts: number;
   readonly #door: Server;
   /** For the next start. */
   readonly settings: Record<string, string>;
@@ -94,7 +98,14 @@ export class World {
       log: pino({ level: 'silent' }),
       tls: options.tls ?? false,
     });
-    const world = new World({ directory, context, lab, door, settings: options.settings ?? {} });
+    const world = new World({
+      directory,
+      context,
+      lab,
+      door,
+      settings: options.settings ?? {},
+      mostHosts: options.mostHosts ?? Infinity,
+    });
     await world.#openDoors();
     await world.start();
     return world;
@@ -106,12 +117,14 @@ export class World {
     lab: Lab;
     door: Server;
     settings: Record<string, string>;
+    mostHosts: number;
   }) {
     this.directory = parts.directory;
     this.context = parts.context;
     this.lab = parts.lab;
     this.#door = parts.door;
     this.settings = parts.settings;
+    this.mostHosts = parts.mostHosts;
   }
 
   get bus(): Bus {
@@ -249,6 +262,10 @@ export class World {
       requestsQueue('configuration'),
       route([
         answer(context, hostCreate, ({ data }) => {
+          if (this.hosts.size >= this.mostHosts && !this.hosts.has(data.id)) {
+            this.refusedHosts += 1;
+            throw new AnnealError('QuotaExceeded', `The project has ${this.hosts.size} hosts.`);
+          }
           const token = this.hosts.get(data.id) ?? context.newId();
           this.hosts.set(data.id, token);
           const now = new Date().toISOString();

@@ -24,6 +24,18 @@ describe('provisioning with the lab', () => {
     world = undefined;
   });
 
+  it('fails a server at once when a quota refuses its host, and frees the node', async () => {
+    const w = await open({ machines: 1, mostHosts: 0 });
+    await w.enrolAll();
+    const id = w.context.newId();
+    await w.request('create', { id, fence: 1, properties: { flavor: 'm1.small', name: 'one-too-many' } });
+    expect(await w.answered(id, 1)).toMatchObject({ status: 'failed', error: { code: 'QuotaExceeded' } });
+    expect(w.refusedHosts).toBe(1);
+    await w.request('delete', { id, fence: 2 });
+    expect(await w.answered(id, 2)).toMatchObject({ status: 'complete', action: 'delete' });
+    await w.nodeIs('machine-1', 'available');
+  });
+
   it('takes a machine from enrolment through a server and back to available, erased and off', async () => {
     const w = await open({ machines: 1 });
     await w.enrolAll();

@@ -35,6 +35,7 @@ const byCode: Readonly<Record<string, string>> = {
   InvalidTemplate: 'StackValidationFailed',
   NotSupported: 'NotSupported',
   AlreadyExists: 'StackExists',
+  QuotaExceeded: 'RequestLimitExceeded',
 };
 
 /** The refusals of a template that Heat's clients distinguish. */
