@@ -7,7 +7,7 @@ import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { z } from 'zod';
 import { createBus } from './bus.ts';
-import { silent } from './conformance-messages.ts';
+import { silent } from './conformance/messages.ts';
 import { openEmbeddedBroker } from './embedded/open.ts';
 import type { Bus, Death } from './port.ts';
 
@@ -34,21 +34,21 @@ afterEach(() => close());
  * that a death ends that state.
  */
 const waits: Readonly<Record<string, string>> = {
-  'resource.create': 'resource: services/scheduling/death.test.ts',
-  'resource.update': 'resource: services/scheduling/death.test.ts',
-  'resource.delete': 'resource: services/scheduling/death.test.ts',
-  'resource.check': 'resource: services/scheduling/death.test.ts',
-  'resource.suspend': 'resource: services/scheduling/death.test.ts',
-  'resource.resume': 'resource: services/scheduling/death.test.ts',
-  'resource.snapshot': 'resource: services/scheduling/death.test.ts',
-  'resource.signal': 'none; the signal is announced as failed: services/scheduling/death.test.ts',
-  'resource.cancel': 'resource, as its pending request: services/scheduling/death.test.ts',
-  'resource.response': 'resource: services/scheduling/death.test.ts',
-  'request.died': 'stack: services/scheduling/death.test.ts',
-  'timer.fired': 'stack: services/scheduling/death.test.ts',
-  'stack.create': 'stack: services/scheduling/death.test.ts',
-  'boot.report': 'node: services/provisioning/boots.test.ts',
-  'host.message.refused': 'deployment: services/configuration/deployment.test.ts',
+  'resource.create': 'resource: services/scheduling/shard/death.test.ts',
+  'resource.update': 'resource: services/scheduling/shard/death.test.ts',
+  'resource.delete': 'resource: services/scheduling/shard/death.test.ts',
+  'resource.check': 'resource: services/scheduling/shard/death.test.ts',
+  'resource.suspend': 'resource: services/scheduling/shard/death.test.ts',
+  'resource.resume': 'resource: services/scheduling/shard/death.test.ts',
+  'resource.snapshot': 'resource: services/scheduling/shard/death.test.ts',
+  'resource.signal': 'none; the signal is announced as failed: services/scheduling/shard/death.test.ts',
+  'resource.cancel': 'resource, as its pending request: services/scheduling/shard/death.test.ts',
+  'resource.response': 'resource: services/scheduling/shard/death.test.ts',
+  'request.died': 'stack: services/scheduling/shard/death.test.ts',
+  'timer.fired': 'stack: services/scheduling/shard/death.test.ts',
+  'stack.create': 'stack: services/scheduling/shard/death.test.ts',
+  'boot.report': 'node: services/provisioning/boot/boots.test.ts',
+  'host.message.refused': 'deployment: services/configuration/deployments/deployment.test.ts',
   'group.adjust': 'none: the group keeps its size',
   'provider.announced': 'none: the types are those of before, and the next start announces them again',
 };

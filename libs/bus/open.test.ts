@@ -1,6 +1,6 @@
 import { openStore } from '@anneal/store/open.ts';
 import { describe, expect, it } from 'vitest';
-import { openTestBus } from './conformance-open.ts';
+import { openTestBus } from './conformance/open.ts';
 
 describe('openBus', () => {
   it.each([

@@ -1,7 +1,7 @@
 import { openStore } from '@anneal/store/open.ts';
 import type { Store } from '@anneal/store/port.ts';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { silent } from './conformance-messages.ts';
+import { silent } from './conformance/messages.ts';
 import { bringForward } from './topology.ts';
 
 describe('the version of what stands on a broker', () => {

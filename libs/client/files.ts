@@ -9,9 +9,9 @@
  * It uses the server's own reader, so a text that the server accepts never lacks its files.
  */
 import { AnnealError, type Mistake } from '@anneal/contracts/errors.ts';
-import { Mistakes } from '@anneal/hot/mistakes.ts';
-import type { Node } from '@anneal/hot/node.ts';
-import { parse } from '@anneal/hot/parse.ts';
+import { Mistakes } from '@anneal/hot/syntax/mistakes.ts';
+import type { Node } from '@anneal/python/yaml/node.ts';
+import { parse } from '@anneal/hot/syntax/parse.ts';
 import type { TemplateBundle } from './stacks.ts';
 
 export interface Reader {

@@ -3,7 +3,7 @@ import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { impossible, pairs as allPairs } from './simulation/coverage.ts';
 import { mutations } from './simulation/mutations.ts';
-import { runScenarios, scenarios } from './simulation/scenarios.ts';
+import { runScenarios, scenarios } from './simulation/scenarios/scenarios.ts';
 import { Script } from './simulation/script.ts';
 import { faultPoints } from './simulation/shell.ts';
 import { current, simulate } from './simulation/simulate.ts';

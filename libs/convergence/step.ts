@@ -69,16 +69,16 @@
  * C10 No more requests than the limit are in flight, and no more members of a rolling group than its batch change at a time.
  */
 import { AnnealError, toFailure } from '@anneal/contracts/errors.ts';
-import { takeWord } from './about-resource.ts';
-import { takeAtOnce } from './at-once.ts';
-import { retryTimer } from './backoff.ts';
-import { advance } from './graph.ts';
-import { hookTimer } from './hook.ts';
+import { takeWord } from './resources/resource-action.ts';
+import { takeAtOnce } from './resources/inline-answers.ts';
+import { retryTimer } from './resources/backoff.ts';
+import { advance } from './graph/graph.ts';
+import { hookTimer } from './hooks/hook.ts';
 import { answerIfIdle, answerParent, takesUp } from './nested.ts';
 import type { FromParent, Input, Outcome, Tools } from './protocol.ts';
-import { takeResponse } from './response.ts';
-import { endPause } from './rolling.ts';
-import { takeSignal } from './signal.ts';
+import { takeResponse } from './resources/response.ts';
+import { endPause } from './graph/rolling.ts';
+import { takeSignal } from './resources/signal.ts';
 import type { State } from './state.ts';
 import { beginTransaction, changeStack, type Transaction } from './transaction.ts';
 import {
@@ -92,7 +92,7 @@ import {
   requestRollback,
   retry,
   timeOut,
-} from './traversal.ts';
+} from './traversal/traversal.ts';
 
 const rememberedInputs = 32;
 

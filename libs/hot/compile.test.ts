@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { compile } from './compile.ts';
-import { mistakesOf, planOf, types } from './testing.ts';
+import { mistakesOf, planOf, types } from './testing/types-and-compile.ts';
 
 const about = { stackName: 's', stackId: '', projectId: 'p', types };
 const testdata = (name: string): string => readFileSync(new URL(`testdata/${name}`, import.meta.url), 'utf8');

@@ -7,17 +7,17 @@ import type { Mistake } from '@anneal/contracts/errors.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import type { Plan, PlanParameter } from '@anneal/contracts/plan.ts';
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
-import type { Environment, EnvironmentDocument } from './environment.ts';
-import { type Front, readFront } from './front.ts';
+import type { Environment, EnvironmentDocument } from './environment/environment.ts';
+import { type Front, readFront } from './compile/prepare.ts';
 import { defaultDepth } from './limits.ts';
-import { Mistakes } from './mistakes.ts';
+import { Mistakes } from './syntax/mistakes.ts';
 import { Digests } from './nested/digest.ts';
 import type { TemplateLibrary } from './nested/library.ts';
-import { toJson } from './node.ts';
-import { compileStack } from './stack.ts';
-import { StackScope } from './stack-scope.ts';
-import type { Body } from './tree.ts';
-import { withinWork, Work } from './work.ts';
+import { toJson } from '@anneal/python/yaml/node.ts';
+import { compileStack } from './compile/stack.ts';
+import { StackScope } from './compile/stack-scope.ts';
+import type { Body } from './compile/tree.ts';
+import { withinWork, Work } from './evaluate/work.ts';
 
 export interface CompileParameters {
   readonly template: string | JsonObject;

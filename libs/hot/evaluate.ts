@@ -4,14 +4,14 @@ import type { Json } from '@anneal/contracts/json.ts';
 import type { Expression } from '@anneal/contracts/plan.ts';
 import { type Scope as FunctionScope, type TemplateFunction, unnoticed, Wrong } from './functions/function.ts';
 import { functions } from './functions/table.ts';
-import { join } from './mistakes.ts';
-import { shown, toRecord } from './node.ts';
-import { mapCall, mapOfPairs, numberCall, plain } from './exact.ts';
-import { fromText } from './number.ts';
-import { holdsUnknown, type Partial, settled, type Unknown, unknown } from './unknown.ts';
-import { OutOfWork, Work } from './work.ts';
+import { join } from './syntax/mistakes.ts';
+import { shown, toRecord } from '@anneal/python/yaml/node.ts';
+import { mapCall, mapOfPairs, numberCall, plain } from '@anneal/python/values/exact.ts';
+import { fromText } from '@anneal/python/values/number.ts';
+import { holdsUnknown, type Partial, settled, type Unknown, unknown } from './evaluate/unknown.ts';
+import { OutOfWork, Work } from './evaluate/work.ts';
 
-export { type Unknown, unknown } from './unknown.ts';
+export { type Unknown, unknown } from './evaluate/unknown.ts';
 
 export interface Scope extends FunctionScope {
   /**

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { render, type RenderParameters } from './render.ts';
-import { types } from './testing.ts';
+import { types } from './testing/types-and-compile.ts';
 
 const rendered = (template: string, more: Partial<RenderParameters> = {}) =>
   render({ template, stackName: 's', stackId: '', projectId: 'p', types, ...more });

@@ -7,15 +7,15 @@ import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { Expression, PlanResource } from '@anneal/contracts/plan.ts';
 import { compileBody, type CompileParameters } from './compile.ts';
 import { evaluateParts, type Scope } from './evaluate.ts';
-import { readFront } from './front.ts';
-import { Mistakes } from './mistakes.ts';
-import { withinWork, Work } from './work.ts';
-import { isExact } from './number.ts';
-import { toRecord } from './node.ts';
-import { entriesOf } from './record.ts';
-import { resolveProperties } from './properties.ts';
-import type { Body } from './tree.ts';
-import { type Partial, unknown } from './unknown.ts';
+import { readFront } from './compile/prepare.ts';
+import { Mistakes } from './syntax/mistakes.ts';
+import { withinWork, Work } from './evaluate/work.ts';
+import { isExact } from '@anneal/python/values/number.ts';
+import { toRecord } from '@anneal/python/yaml/node.ts';
+import { entriesOf } from '@anneal/python/values/record.ts';
+import { resolveProperties } from './resources/properties.ts';
+import type { Body } from './compile/tree.ts';
+import { type Partial, unknown } from './evaluate/unknown.ts';
 
 /** Marks an unknown value at its position. The rest of a list or a map is present. */
 export const unknownMark = '$unknown';

@@ -3,12 +3,12 @@ import type { Mistake } from '@anneal/contracts/errors.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { PlanParameter } from '@anneal/contracts/plan.ts';
 import { compileBody, type CompileParameters } from './compile.ts';
-import { readFront } from './front.ts';
-import { Mistakes } from './mistakes.ts';
-import { isObject, isNull, toJson, toRecord } from './node.ts';
-import type { ParameterSchema, ParameterType } from './parameter-schema.ts';
-import { sectionNode } from './template.ts';
-import { withinWork, Work } from './work.ts';
+import { readFront } from './compile/prepare.ts';
+import { Mistakes } from './syntax/mistakes.ts';
+import { isObject, isNull, toJson, toRecord } from '@anneal/python/yaml/node.ts';
+import type { ParameterSchema, ParameterType } from './parameters/parameter-schema.ts';
+import { sectionNode } from './syntax/template.ts';
+import { withinWork, Work } from './evaluate/work.ts';
 
 export function validate({
   work = new Work(),

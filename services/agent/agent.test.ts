@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { agentOptions, scriptRequest, StandIn, temporaryFolder, until } from './fixture.ts';
+import { agentOptions, scriptRequest, StandIn, temporaryFolder, until } from './testing/fixture.ts';
 import { runFolder, workFolder } from './run-folder.ts';
 import { statusOf } from './supervise.ts';
 import { startAgent, type Agent } from './start.ts';

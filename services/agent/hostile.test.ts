@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { agentOptions, scriptRequest, StandIn, temporaryFolder, until } from './fixture.ts';
+import { agentOptions, scriptRequest, StandIn, temporaryFolder, until } from './testing/fixture.ts';
 import { runFolder } from './run-folder.ts';
 import { startAgent, type Agent } from './start.ts';
 

@@ -6,7 +6,7 @@ import type { HostRequest, UnexpectedAnswer } from '@anneal/contracts/configurat
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { ResourceAction, ResourceResponse } from '@anneal/contracts/resource.ts';
 import type { Collection, Document, Store } from '@anneal/store/port.ts';
-import type { StoredConfig } from './derive.ts';
+import type { StoredConfig } from './deployments/derive.ts';
 
 /** A message that a document must send. It is kept with the state that it reports until it is sent. */
 export interface Outgoing {

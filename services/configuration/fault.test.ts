@@ -3,7 +3,7 @@ import { AnnealError } from '@anneal/contracts/errors.ts';
 import { armFault } from '@anneal/runtime/fault.ts';
 import { createTestContext, eventually } from '@anneal/runtime/testing.ts';
 import { afterEach, describe, expect, it } from 'vitest';
-import { claimed, createRig } from './fixture.ts';
+import { claimed, createRig } from './testing/running-service.ts';
 
 const disarm: (() => void)[] = [];
 afterEach(() => disarm.splice(0).forEach((each) => each()));
@@ -23,8 +23,8 @@ function failOnce(name: string): { fired: () => boolean } {
 
 const points = ['configuration.run.recorded', 'configuration.run.ended', 'configuration.outbox.sent'];
 
-describe('a deployment whose service breaks off', () => {
-  it.each(points)('at %s is made good by the repeat of the message', async (point) => {
+describe('a deployment whose service stops half-way', () => {
+  it.each(points)('completes when the message is delivered again after a fault at %s', async (point) => {
     const rig = await createRig();
     const fault = failOnce(point);
     const host = await rig.host('web');
@@ -43,7 +43,7 @@ describe('a deployment whose service breaks off', () => {
     await rig.dispose();
   });
 
-  it.each(points.slice(1))('at %s for good is made good by the next start', async (point) => {
+  it.each(points.slice(1))('completes at the next start after a fault at %s that ended the service', async (point) => {
     const context = await createTestContext({ name: 'configuration' });
     const shared = { bus: context.bus, store: context.store, directory: context.directory };
     const first = await createRig(shared);
@@ -71,7 +71,7 @@ describe('a deployment whose service breaks off', () => {
   });
 });
 
-it('what a broker that was away did not take is told when it is back, though nobody repeats anything', async () => {
+it('publishes the events of an outage once the broker is back, without a new message', async () => {
   const context = await createTestContext({ name: 'configuration' });
   let away = false;
   const bus: Bus = {

@@ -11,11 +11,18 @@ import type { JsonObject } from '@anneal/contracts/json.ts';
 import type { ResourceAction, ResourceRequest } from '@anneal/contracts/resource.ts';
 import { DuplicateError, type Draft } from '@anneal/store/port.ts';
 import type { DeploymentState, ResourceDocument } from './collections.ts';
-import { digestOf, replacedBy } from './derive.ts';
-import { configOf } from './made-config.ts';
-import { afterThoseBefore, restingState, startRun, targetOf, type NewRunContext, type Target } from './new-run.ts';
-import { attributesOf } from './outcome.ts';
-import { carryOut, withdraw } from './run.ts';
+import { digestOf, replacedBy } from './deployments/derive.ts';
+import { configOf } from './configs/made-config.ts';
+import {
+  afterThoseBefore,
+  restingState,
+  startRun,
+  targetOf,
+  type NewRunContext,
+  type Target,
+} from './deployments/new-run.ts';
+import { attributesOf } from './deployments/outcome.ts';
+import { carryOut, withdraw } from './deployments/run.ts';
 import { respond } from './say.ts';
 
 export interface ProviderContext extends NewRunContext {

@@ -1,9 +1,9 @@
 /** Completes unfinished work at a start. Reads everything from the documents and nothing from the queues. */
-import { abandonRuns, carryOut, settleDependents } from './run.ts';
-import { armSweep } from './due.ts';
+import { abandonRuns, carryOut, settleDependents } from './deployments/run.ts';
+import { armSweep } from './deployments/due.ts';
 import { flushOutbox } from './outbox.ts';
-import { forgetHost } from './host.ts';
-import { handlePosted, type HostMessageContext } from './host-message.ts';
+import { forgetHost } from './hosts/host.ts';
+import { handlePosted, type HostMessageContext } from './hosts/message.ts';
 
 export async function recover(context: HostMessageContext): Promise<void> {
   const { collections, service } = context;

@@ -1,8 +1,8 @@
 /** A stop is quick, whatever connections clients keep open. */
 import { connect, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
-import { host, hostToken } from './stand-ins.ts';
-import { startTestGateway } from './test-gateway.ts';
+import { host, hostToken } from './testing/stand-ins.ts';
+import { startTestGateway } from './testing/test-gateway.ts';
 
 const sockets: Socket[] = [];
 afterEach(() => {

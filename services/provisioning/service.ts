@@ -20,17 +20,17 @@ import { provisioningTypes, withImages } from '@anneal/hot/types/provisioning.ts
 import { announceTypes, providerRoutes } from '@anneal/runtime/provider.ts';
 import { defineService } from '@anneal/runtime/service.ts';
 import { createTimers, type Timers } from '@anneal/store/timers.ts';
-import { Bmcs } from './bmcs.ts';
-import { Boots } from './boots.ts';
-import { deployedServer } from './deployed-server.ts';
-import { Hosts } from './hosts.ts';
-import { NodeDriver } from './node-driver.ts';
-import { NodeRecords } from './node-records.ts';
-import { createSteps } from './node-steps.ts';
-import { Nodes } from './nodes.ts';
-import { novaServer } from './nova-server.ts';
-import { PowerPoll } from './power-poll.ts';
-import { Servers, type Work } from './servers.ts';
+import { Bmcs } from './nodes/bmcs.ts';
+import { Boots } from './boot/boots.ts';
+import { deployedServer } from './servers/deployed-server.ts';
+import { Hosts } from './servers/hosts.ts';
+import { NodeDriver } from './nodes/driver.ts';
+import { NodeRecords } from './nodes/records.ts';
+import { createSteps } from './nodes/steps.ts';
+import { Nodes } from './nodes/nodes.ts';
+import { novaServer } from './servers/nova-server.ts';
+import { PowerPoll } from './nodes/power-poll.ts';
+import { Servers, type Work } from './servers/servers.ts';
 import { settings } from './settings.ts';
 
 const queue = requestsQueue('provisioning');

@@ -5,7 +5,7 @@ import { requestsQueue } from '@anneal/contracts/queues.ts';
 import { providerAnnounced, resourceResponse, type ResourceRequest } from '@anneal/contracts/resource.ts';
 import { stackEvents, stackResources, stackShow, stackUpdate } from '@anneal/contracts/scheduling.ts';
 import { createTestContext, eventually, type TestContext } from '@anneal/runtime/testing.ts';
-import { callOf, literal, openHarness, planWith, project, resource, type Harness } from './testing.ts';
+import { callOf, literal, openHarness, planWith, project, resource, type Harness } from './testing/running-service.ts';
 
 let harness: Harness;
 let context: TestContext;

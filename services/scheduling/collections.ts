@@ -2,12 +2,12 @@
 import type { ResourceDocument, StackDocument } from '@anneal/convergence/documents.ts';
 import type { ProviderAnnouncement } from '@anneal/contracts/resource.ts';
 import type { Collection, Document, Store } from '@anneal/store/port.ts';
-import type { EventRun, EventShelf } from './event-runs.ts';
+import type { EventRun, EventShelf } from './events/event-runs.ts';
 import type { GarbageDocument } from './garbage.ts';
-import type { HeldDocument } from './gate.ts';
-import type { JournalDocument } from './journal.ts';
-import type { SnapshotDocument, Snapshots } from './snapshots.ts';
-import type { ShardsDocument } from './shards.ts';
+import type { HeldDocument } from './limiter/limiter.ts';
+import type { JournalDocument } from './shard/journal.ts';
+import type { SnapshotDocument, Snapshots } from './read/snapshots.ts';
+import type { ShardsDocument } from './shard/shards.ts';
 import type { WorkDocument } from './provider/answering.ts';
 
 export interface ProviderDocument extends Document {

@@ -6,7 +6,7 @@ import { createTestContext, eventually, type TestContext } from '@anneal/runtime
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { callOf, literal, openHarness, planWith, project, resource, type Harness } from './testing.ts';
+import { callOf, literal, openHarness, planWith, project, resource, type Harness } from './testing/running-service.ts';
 
 const points = [
   'scheduling.recorded',

@@ -1,7 +1,7 @@
 import { afterEach, expect, it } from 'vitest';
 import { stackAct, stackList } from '@anneal/contracts/scheduling.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
-import { literal, openHarness, planWith, project, resource, type Harness } from './testing.ts';
+import { literal, openHarness, planWith, project, resource, type Harness } from './testing/running-service.ts';
 
 let harness: Harness;
 afterEach(() => harness.dispose());

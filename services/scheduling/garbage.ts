@@ -11,7 +11,7 @@ import type { ServiceContext } from '@anneal/runtime/service.ts';
 import type { Collection, Document } from '@anneal/store/port.ts';
 import type { Collections } from './collections.ts';
 import { fromKept } from './nested/kept.ts';
-import type { SnapshotDocument } from './snapshots.ts';
+import type { SnapshotDocument } from './read/snapshots.ts';
 
 /** A content, by its hash, that a stack stopped using. */
 export interface GarbageDocument extends Document {

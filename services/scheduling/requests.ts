@@ -25,11 +25,11 @@ import {
   stackWhy,
 } from '@anneal/contracts/scheduling.ts';
 import type { ServiceContext } from '@anneal/runtime/service.ts';
-import type { createPreview } from './preview.ts';
-import type { Providers } from './providers.ts';
-import type { Reading } from './reading.ts';
-import type { Shards } from './shards.ts';
-import type { createWhy } from './why.ts';
+import type { createPreview } from './read/preview.ts';
+import type { Providers } from './shard/providers.ts';
+import type { Reading } from './read/reading.ts';
+import type { Shards } from './shard/shards.ts';
+import type { createWhy } from './read/why.ts';
 
 export function requestsHandler(parameters: {
   context: ServiceContext;

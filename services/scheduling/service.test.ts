@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { stackEvents, stackList, stackResources, stackShow } from '@anneal/contracts/scheduling.ts';
-import { callOf, literal, openHarness, planWith, project, resource, type Harness } from './testing.ts';
+import { callOf, literal, openHarness, planWith, project, resource, type Harness } from './testing/running-service.ts';
 
 let harness: Harness;
 beforeEach(async () => {

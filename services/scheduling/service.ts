@@ -10,25 +10,25 @@ import { defineService } from '@anneal/runtime/service.ts';
 import { createWorkerPool } from '@anneal/runtime/worker-pool.ts';
 import { createTimers, type Timers } from '@anneal/store/timers.ts';
 import { openCollections } from './collections.ts';
-import { createEvaluation } from './evaluation.ts';
-import { Heavy } from './heavy.ts';
+import { createEvaluation } from './engine/evaluation.ts';
+import { Heavy } from './engine/heavy.ts';
 import { createAdjust } from './nested/adjust.ts';
 import { createChildCompiler } from './nested/compile.ts';
 import { createGarbage } from './garbage.ts';
-import { createGate } from './gate.ts';
+import { createGate } from './limiter/limiter.ts';
 import { createIntake } from './nested/intake.ts';
-import { createPlans } from './plans.ts';
-import { createPreview } from './preview.ts';
+import { createPlans } from './engine/plans.ts';
+import { createPreview } from './read/preview.ts';
 import { createWaiting } from './provider/waiting.ts';
 import { createWorker } from './provider/work.ts';
-import { createProviders, type Providers } from './providers.ts';
-import { createQuotas } from './quota.ts';
-import { createReading } from './reading.ts';
+import { createProviders, type Providers } from './shard/providers.ts';
+import { createQuotas } from './engine/quota.ts';
+import { createReading } from './read/reading.ts';
 import { requestsHandler } from './requests.ts';
 import { settings } from './settings.ts';
-import { openShard, type OpenShard } from './shard.ts';
-import { openShards } from './shards.ts';
-import { createWhy } from './why.ts';
+import { openShard, type OpenShard } from './shard/shard.ts';
+import { openShards } from './shard/shards.ts';
+import { createWhy } from './read/why.ts';
 
 export const schedulingService = defineService({
   name: 'scheduling',
@@ -65,7 +65,7 @@ export const schedulingService = defineService({
     };
     const typeOf: Providers['typeOf'] = (type) => providers.typeOf(type);
     const pool = createWorkerPool({
-      entry: new URL('evaluation-worker.ts', import.meta.url),
+      entry: new URL('./engine/evaluation-worker.ts', import.meta.url),
       data: { keys: context.secrets.keys },
       workers: 1,
       memory: { most: given.workerMemory, setting: settings.workerMemory.env },

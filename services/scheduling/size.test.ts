@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Expression } from '@anneal/contracts/plan.ts';
 import { stackResources } from '@anneal/contracts/scheduling.ts';
-import { callOf, literal, openHarness, planWith, project, resource, type Harness } from './testing.ts';
+import { callOf, literal, openHarness, planWith, project, resource, type Harness } from './testing/running-service.ts';
 
 let harness: Harness;
 beforeEach(async () => {

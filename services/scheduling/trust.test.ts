@@ -5,7 +5,7 @@ import { requestsQueue } from '@anneal/contracts/queues.ts';
 import { providerAnnounced, resourceResponse, type ResourceRequest } from '@anneal/contracts/resource.ts';
 import { stackResources, stackShow, type StackView } from '@anneal/contracts/scheduling.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { callOf, literal, openHarness, planWith, project, resource, type Harness } from './testing.ts';
+import { callOf, literal, openHarness, planWith, project, resource, type Harness } from './testing/running-service.ts';
 
 let harness: Harness;
 beforeEach(async () => {

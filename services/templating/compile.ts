@@ -4,7 +4,7 @@ import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { Plan, PlanParameter } from '@anneal/contracts/plan.ts';
 import type { CompileAnswer } from '@anneal/contracts/templating.ts';
 import { compile, type Compiled, type CompileParameters } from '@anneal/hot/compile.ts';
-import { withDigests } from '@anneal/hot/entry-digest.ts';
+import { withDigests } from '@anneal/hot/compile/entry-digest.ts';
 import { compileNested, type CompileNested } from '@anneal/hot/nested/compile-nested.ts';
 import { replaceHidden, validate } from '@anneal/hot/validate.ts';
 import type { Secrets } from '@anneal/runtime/secrets.ts';

@@ -3,7 +3,7 @@
  * exceeds the limits here is abandoned and runs again in a worker. Work is counted, so the same task always ends the
  * same way.
  */
-import { Abandoned, Work } from '@anneal/hot/work.ts';
+import { Abandoned, Work } from '@anneal/hot/evaluate/work.ts';
 import type { Sources } from './question.ts';
 import { createTasks, type Task } from './task.ts';
 import type { Json } from '@anneal/contracts/json.ts';

@@ -3,7 +3,7 @@
  */
 import type { Json } from '@anneal/contracts/json.ts';
 import type { CompileNestedQuestion, CompileQuestion } from '@anneal/contracts/templating.ts';
-import type { Work } from '@anneal/hot/work.ts';
+import type { Work } from '@anneal/hot/evaluate/work.ts';
 import { compileAndStore, compileNestedAndStore, validateTemplate } from './compile.ts';
 import { createNestedQuestions } from './nested-question.ts';
 import { readQuestion, type Rules, type Sources } from './question.ts';

@@ -2,7 +2,7 @@
 import { workerData } from 'node:worker_threads';
 import { createSecrets } from '@anneal/runtime/secrets.ts';
 import { serveJobs } from '@anneal/runtime/worker-thread.ts';
-import { Work } from '@anneal/hot/work.ts';
+import { Work } from '@anneal/hot/evaluate/work.ts';
 import { remoteBlobs } from './remote-blobs.ts';
 import { createTasks, type Task } from './task.ts';
 

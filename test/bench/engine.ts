@@ -3,7 +3,7 @@ import type { JsonObject } from '@anneal/contracts/json.ts';
 import { stackCreate, stackDelete, stackShow, stackUpdate } from '@anneal/contracts/scheduling.ts';
 import type { CompileAnswer } from '@anneal/contracts/templating.ts';
 import { compile } from '@anneal/hot/compile.ts';
-import { withDigests } from '@anneal/hot/entry-digest.ts';
+import { withDigests } from '@anneal/hot/compile/entry-digest.ts';
 import { schedulingTypes } from '@anneal/hot/types/scheduling.ts';
 import { v7 } from 'uuid';
 import type { Counts } from './counted.ts';

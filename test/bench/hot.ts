@@ -4,8 +4,8 @@
  */
 import { compile, type CompileParameters } from '@anneal/hot/compile.ts';
 import { evaluate } from '@anneal/hot/evaluate.ts';
-import { Mistakes } from '@anneal/hot/mistakes.ts';
-import { parse } from '@anneal/hot/parse.ts';
+import { Mistakes } from '@anneal/hot/syntax/mistakes.ts';
+import { parse } from '@anneal/hot/syntax/parse.ts';
 import { configurationTypes } from '@anneal/hot/types/configuration.ts';
 import { provisioningTypes } from '@anneal/hot/types/provisioning.ts';
 import { schedulingTypes } from '@anneal/hot/types/scheduling.ts';

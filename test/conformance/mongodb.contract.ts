@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { storeConformance } from '@anneal/store/conformance.ts';
-import { timersConformance } from '@anneal/store/timers-conformance.ts';
+import { storeConformance } from '@anneal/store/conformance/conformance.ts';
+import { timersConformance } from '@anneal/store/conformance/timers.ts';
 import { dropDatabase } from '@anneal/store/mongodb/drop.ts';
 import { openStore } from '@anneal/store/open.ts';
 import type { Document } from '@anneal/store/port.ts';

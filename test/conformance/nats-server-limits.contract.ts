@@ -1,6 +1,6 @@
 /** The bus on NATS servers that ask who is there, or have no room. */
-import { mint, work } from '@anneal/bus/conformance-messages.ts';
-import { openTestBus } from '@anneal/bus/conformance-open.ts';
+import { mint, work } from '@anneal/bus/conformance/messages.ts';
+import { openTestBus } from '@anneal/bus/conformance/open.ts';
 import type { Bus } from '@anneal/bus/port.ts';
 import { openStore } from '@anneal/store/open.ts';
 import type { Store } from '@anneal/store/port.ts';

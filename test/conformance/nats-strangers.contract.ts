@@ -1,7 +1,7 @@
 /** The bus on NATS JetStream when strangers meddle. */
-import { mint, silent, work } from '@anneal/bus/conformance-messages.ts';
-import { openTestBus } from '@anneal/bus/conformance-open.ts';
-import { Link } from '@anneal/bus/nats/link.ts';
+import { mint, silent, work } from '@anneal/bus/conformance/messages.ts';
+import { openTestBus } from '@anneal/bus/conformance/open.ts';
+import { Link } from '@anneal/bus/nats/connection.ts';
 import type { Bus } from '@anneal/bus/port.ts';
 import { openStore } from '@anneal/store/open.ts';
 import { randomUUID } from 'node:crypto';

@@ -1,10 +1,10 @@
 /** The bus on a real NATS server: the whole suite. */
-import { silent } from '@anneal/bus/conformance-messages.ts';
-import { opener } from '@anneal/bus/conformance-open.ts';
-import { busRestartConformance } from '@anneal/bus/conformance-restart.ts';
-import { activeConformance } from '@anneal/bus/conformance-active.ts';
-import { topologyConformance } from '@anneal/bus/conformance-topology.ts';
-import { busConformance } from '@anneal/bus/conformance.ts';
+import { silent } from '@anneal/bus/conformance/messages.ts';
+import { opener } from '@anneal/bus/conformance/open.ts';
+import { busRestartConformance } from '@anneal/bus/conformance/restart.ts';
+import { activeConformance } from '@anneal/bus/conformance/active.ts';
+import { topologyConformance } from '@anneal/bus/conformance/topology.ts';
+import { busConformance } from '@anneal/bus/conformance/conformance.ts';
 import { dropNatsPrefix } from '@anneal/bus/nats/drop.ts';
 import { openNatsBroker } from '@anneal/bus/nats/open.ts';
 import { randomUUID } from 'node:crypto';

@@ -1,10 +1,10 @@
 /** The bus on a real RabbitMQ: what every bus must do, between processes too. */
-import { happened, mint, work } from '@anneal/bus/conformance-messages.ts';
-import { opener } from '@anneal/bus/conformance-open.ts';
-import { busRestartConformance } from '@anneal/bus/conformance-restart.ts';
-import { activeConformance } from '@anneal/bus/conformance-active.ts';
-import { topologyConformance } from '@anneal/bus/conformance-topology.ts';
-import { busConformance } from '@anneal/bus/conformance.ts';
+import { happened, mint, work } from '@anneal/bus/conformance/messages.ts';
+import { opener } from '@anneal/bus/conformance/open.ts';
+import { busRestartConformance } from '@anneal/bus/conformance/restart.ts';
+import { activeConformance } from '@anneal/bus/conformance/active.ts';
+import { topologyConformance } from '@anneal/bus/conformance/topology.ts';
+import { busConformance } from '@anneal/bus/conformance/conformance.ts';
 import type { Bus, Delivery } from '@anneal/bus/port.ts';
 import { openRabbitmqBroker } from '@anneal/bus/rabbitmq/open.ts';
 import { randomUUID } from 'node:crypto';

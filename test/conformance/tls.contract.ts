@@ -1,6 +1,6 @@
 /** The bus over TLS on real servers: who the broker is, and who we are, by certificates and by passwords. */
-import { mint, work } from '@anneal/bus/conformance-messages.ts';
-import { openTestBus } from '@anneal/bus/conformance-open.ts';
+import { mint, work } from '@anneal/bus/conformance/messages.ts';
+import { openTestBus } from '@anneal/bus/conformance/open.ts';
 import type { Bus } from '@anneal/bus/port.ts';
 import { openStore } from '@anneal/store/open.ts';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';

@@ -13,7 +13,7 @@ import { configurationTypes } from '@anneal/hot/types/configuration.ts';
 import { nestedTypes, scalingTypes } from '@anneal/hot/types/nested.ts';
 import { provisioningTypes } from '@anneal/hot/types/provisioning.ts';
 import { schedulingTypes } from '@anneal/hot/types/scheduling.ts';
-import { yaqlRows } from '@anneal/hot/yaql/library.ts';
+import { yaqlRows } from '@anneal/hot/yaql/library/library.ts';
 import { notificationService } from '@anneal/notification/service.ts';
 import { provisioningService } from '@anneal/provisioning/service.ts';
 import { busMetrics } from '@anneal/runtime/instrument.ts';

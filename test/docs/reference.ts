@@ -3,7 +3,7 @@ import { errorTable } from '@anneal/contracts/errors.ts';
 import { definitionsByFile } from '@anneal/contracts/registry.ts';
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
 import type { FunctionRow } from '@anneal/hot/functions/reference.ts';
-import type { YaqlRow } from '@anneal/hot/yaql/library.ts';
+import type { YaqlRow } from '@anneal/hot/yaql/library/library.ts';
 import type { VersionRow } from '@anneal/cli/template/language.ts';
 import { stringify } from 'yaml';
 import type { SettingDefinitions } from '@anneal/runtime/settings.ts';

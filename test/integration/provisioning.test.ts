@@ -1,7 +1,7 @@
 import { armFault, disarmFaults } from '@anneal/runtime/fault.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { nodeList, nodeMaintenance, nodePower, nodeProvision, nodeRemove } from '@anneal/contracts/provisioning.ts';
-import { steps } from '@anneal/provisioning/node-states.ts';
+import { steps } from '@anneal/provisioning/nodes/states.ts';
 import { afterEach, describe, expect, it } from 'vitest';
 import { freePort } from '../backends/free-port.ts';
 import { World, type WorldOptions } from './provisioning-world.ts';

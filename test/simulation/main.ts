@@ -36,7 +36,7 @@ seed that broke a rule.
 
 if (values.mutation !== undefined) registerHooks(mutate(values.mutation));
 const { simulate, current } = await import('@anneal/convergence/simulation/simulate.ts');
-const { runScenarios, scenarios } = await import('@anneal/convergence/simulation/scenarios.ts');
+const { runScenarios, scenarios } = await import('@anneal/convergence/simulation/scenarios/scenarios.ts');
 
 const cores: Core[] = [current];
 if (values.other !== undefined) {

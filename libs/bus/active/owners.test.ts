@@ -3,8 +3,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { silent } from '../conformance-messages.ts';
-import { mayMisbehave } from '../conformance-store.ts';
+import { silent } from '../conformance/messages.ts';
+import { mayMisbehave } from '../conformance/store.ts';
 import { Members } from './members.ts';
 import { Owners } from './owners.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest';
-import { silent } from '../conformance-messages.ts';
+import { silent } from '../conformance/messages.ts';
 import { soleOwner, type Heir, type Ownership } from './owners.ts';
 import { Turn, type Candidate } from './turn.ts';
 

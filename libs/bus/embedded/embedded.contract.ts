@@ -2,8 +2,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { opener } from '../conformance-open.ts';
-import { busConformance } from '../conformance.ts';
+import { opener } from '../conformance/open.ts';
+import { busConformance } from '../conformance/conformance.ts';
 import { openEmbeddedBroker } from './open.ts';
 
 async function fresh(): Promise<{ url: string; storeUrl: string; dispose(): Promise<void> }> {

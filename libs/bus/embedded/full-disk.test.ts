@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Offer } from '../broker.ts';
-import { silent } from '../conformance-messages.ts';
+import { silent } from '../conformance/messages.ts';
 import { EmbeddedBroker } from './broker.ts';
 import { Database } from './database.ts';
 

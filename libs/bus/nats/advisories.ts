@@ -6,9 +6,9 @@
 import { AckPolicy } from '@nats-io/jetstream';
 import { nanos } from '@nats-io/transport-node';
 import type { Offer } from '../broker.ts';
-import { Consumption } from './consumption.ts';
+import { Consumption } from './consumer.ts';
 import { subjectHeader } from './delivery.ts';
-import type { ConsumptionParts } from './settlement.ts';
+import type { ConsumptionParts } from './settle.ts';
 import { nameOf, type Address } from './names.ts';
 import { ackWaitMs } from './topology.ts';
 

@@ -1,6 +1,6 @@
 /** Removes everything under the prefix of a URL: streams, consumers, messages. */
 import type { BusLog } from '../broker.ts';
-import { Link } from './link.ts';
+import { Link } from './connection.ts';
 
 export async function dropNatsPrefix({ url, log }: { url: string; log: BusLog }): Promise<void> {
   const link = await Link.open({ url, name: 'anneal/drop', id: 'drop', log });

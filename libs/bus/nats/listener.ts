@@ -2,7 +2,7 @@
 import type { Msg, Subscription } from '@nats-io/transport-node';
 import type { BrokerConsumer, Intake, Verdict } from '../broker.ts';
 import { subjectHeader } from './delivery.ts';
-import type { Link } from './link.ts';
+import type { Link } from './connection.ts';
 
 const mostWaiting = 20_000;
 

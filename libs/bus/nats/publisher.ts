@@ -10,7 +10,7 @@
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { createInbox, headers, type Msg, type MsgHdrs, type Subscription } from '@nats-io/transport-node';
 import { BrokerAway } from '../broker.ts';
-import type { Link } from './link.ts';
+import type { Link } from './connection.ts';
 
 const windowSize = 1_024;
 const deadlineMs = 15_000;

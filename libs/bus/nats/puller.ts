@@ -7,7 +7,7 @@
  * L3 After `stop` it asks for no more; messages under way still arrive, so that they can be given back.
  */
 import { createInbox, nanos, type Msg, type Subscription } from '@nats-io/transport-node';
-import type { Link } from './link.ts';
+import type { Link } from './connection.ts';
 import type { Address } from './names.ts';
 
 const expiresMs = 30_000;

@@ -3,7 +3,7 @@ import type { ConsumerInfo } from '@nats-io/jetstream';
 import type { Members } from '../active/members.ts';
 import type { Broker } from '../broker.ts';
 import type { QueueMeasure } from '../port.ts';
-import { isAbsent, type Link } from './link.ts';
+import { isAbsent, type Link } from './connection.ts';
 import { isGroupQueue, nameOf, type Address } from './names.ts';
 import type { Retries } from './retries.ts';
 import { filtersOf, type Topology } from './topology.ts';

@@ -3,7 +3,7 @@
  * deliveries. Some deliveries are no attempts (given back), and some attempts are no deliveries (an event that is
  * retried in place). So the record says how many attempts there were at which delivery.
  */
-import type { Link } from './link.ts';
+import type { Link } from './connection.ts';
 import type { Address } from './names.ts';
 import type { Publisher } from './publisher.ts';
 

@@ -11,7 +11,7 @@ import {
   type StreamConfig,
 } from '@nats-io/jetstream';
 import { nanos } from '@nats-io/transport-node';
-import { isAbsent, type Link } from './link.ts';
+import { isAbsent, type Link } from './connection.ts';
 import { isGroupQueue, type Address } from './names.ts';
 
 /** Steps from one version of this topology to the next; `../topology.ts` runs them before anything is declared. */

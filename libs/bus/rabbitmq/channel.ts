@@ -5,7 +5,7 @@
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Channel } from 'amqplib';
 import { BrokerAway } from '../broker.ts';
-import { reasonOf, type Link } from './link.ts';
+import { reasonOf, type Link } from './connection.ts';
 
 const answerMs = 15_000;
 const pollMs = 20;

@@ -5,7 +5,7 @@
 import type { Failure } from '@anneal/contracts/errors.ts';
 import type { Collection, Document, IndexValue, Store } from '@anneal/store/port.ts';
 import type { DeadLetter, DeadLetters } from '../port.ts';
-import type { HistoryEntry } from './notes.ts';
+import type { HistoryEntry } from './attempt-log.ts';
 
 interface Dead extends Document {
   readonly queue: string;

@@ -12,9 +12,9 @@ import { randomUUID } from 'node:crypto';
 import type { Channel, Options, Replies } from 'amqplib';
 import type { BusLog } from '../broker.ts';
 import { type Asker, isMissing } from './channel.ts';
-import { reasonOf, type Link } from './link.ts';
+import { reasonOf, type Link } from './connection.ts';
 import type { Names } from './names.ts';
-import type { Written } from './written.ts';
+import type { Written } from './durable-queues.ts';
 
 const firstPromptVersion = 4;
 /** A queue with a leader answers in milliseconds, and within this time on a busy broker. */

@@ -1,6 +1,6 @@
 /** The queue for answers to this process. It belongs to the process alone and is removed with its connection. */
 import type { ChannelModel } from 'amqplib';
-import type { Link, LinkUser } from './link.ts';
+import type { Link, LinkUser } from './connection.ts';
 
 const againMs = 200;
 

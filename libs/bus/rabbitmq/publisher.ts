@@ -11,7 +11,7 @@
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Channel, ChannelModel, ConfirmChannel, Options } from 'amqplib';
 import { BrokerAway } from '../broker.ts';
-import { reasonOf, type Link, type LinkUser } from './link.ts';
+import { reasonOf, type Link, type LinkUser } from './connection.ts';
 
 export interface Letter {
   readonly exchange: string;

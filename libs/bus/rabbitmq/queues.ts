@@ -2,13 +2,13 @@
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Broker } from '../broker.ts';
 import type { QueueMeasure } from '../port.ts';
-import { arrivalOf } from './arrival.ts';
+import { arrivalOf } from './delivery.ts';
 import { type Asker, isMissing } from './channel.ts';
-import type { Look } from './look.ts';
+import type { Look } from './peek.ts';
 import type { Names } from './names.ts';
 import type { Registry } from './registry.ts';
 import type { Retries } from './retries.ts';
-import type { Taker } from './taker.ts';
+import type { Taker } from './consumer.ts';
 
 interface Parts {
   readonly names: Names;

@@ -5,9 +5,9 @@
 import type { Registry } from './registry.ts';
 import type { Declarer } from './declare.ts';
 import { headers, idleMs, levelOf, type Names } from './names.ts';
-import type { HistoryEntry } from './notes.ts';
+import type { HistoryEntry } from './attempt-log.ts';
 import type { Publisher } from './publisher.ts';
-import type { Taken } from './taker.ts';
+import type { Taken } from './consumer.ts';
 
 /** All headers of a message have to fit into one frame. */
 const historyBytes = 24 * 1024;

@@ -1,8 +1,8 @@
 /** Checks a response: the resource shows exactly what its provider answered. */
 import type { ResourceResponse } from '@anneal/contracts/resource.ts';
 import { isNested, type PendingRequest, type ResourceDocument } from '../documents.ts';
-import { must } from './books.ts';
-import type { Step } from './invariants.ts';
+import { must } from './checks/ledger.ts';
+import type { Step } from './checks/invariants.ts';
 import type { World } from './world.ts';
 
 const text = (value: unknown): string => JSON.stringify(value);

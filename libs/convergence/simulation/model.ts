@@ -5,8 +5,8 @@
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { LifecycleHook, Plan, PlanResource } from '@anneal/contracts/plan.ts';
 import type { ResourceResponse } from '@anneal/contracts/resource.ts';
-import type { Tools } from '@anneal/convergence/protocol.ts';
-import { newStack as blankStack, type ResourceDocument, type StackDocument } from '@anneal/convergence/documents.ts';
+import type { Tools } from '../protocol.ts';
+import { newStack as blankStack, type ResourceDocument, type StackDocument } from '../documents.ts';
 
 export type Random = (below: number) => number;
 

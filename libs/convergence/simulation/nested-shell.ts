@@ -2,7 +2,7 @@
 import type { Effect, Input } from '../protocol.ts';
 import type { ResourceDocument, StackDocument } from '../documents.ts';
 import { responseOf } from '../nested.ts';
-import { must } from './books.ts';
+import { must } from './checks/ledger.ts';
 import { goodResponse, nestedPlan, newStack, outputOf, targetOf } from './model.ts';
 import type { World } from './world.ts';
 

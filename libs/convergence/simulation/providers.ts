@@ -1,7 +1,7 @@
 /** Simulated providers: they are slow, fail, lie, and answer twice, late or never. */
 import type { ResourceResponse } from '@anneal/contracts/resource.ts';
 import type { ResourceDocument } from '../documents.ts';
-import type { Books } from './books.ts';
+import type { Books } from './checks/ledger.ts';
 import { goodResponse, outputOf, type Random } from './model.ts';
 
 export interface Temper {

@@ -1,7 +1,7 @@
 /** The language of scenarios: one stack, the operator's actions on it, and the facts to wait for. */
 import type { Input } from '../protocol.ts';
 import type { ResourceDocument } from '../documents.ts';
-import { must } from './books.ts';
+import { must } from './checks/ledger.ts';
 import { wish } from './driver.ts';
 import { newStack, planOf, targetOf, type Wishes } from './model.ts';
 import { kind } from './providers.ts';

@@ -4,7 +4,7 @@ import type { JsonObject } from '@anneal/contracts/json.ts';
 import { loadState } from '../state.ts';
 import { step } from '../step.ts';
 import { randomAction, updateOptions, wordToNested } from './actions.ts';
-import { must } from './books.ts';
+import { must } from './checks/ledger.ts';
 import { nestedPlan, newStack, planOf, targetOf, type Wishes } from './model.ts';
 import type { Core } from './shell.ts';
 import { kind } from './providers.ts';

@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import { describe, expect, it } from 'vitest';
 import { render } from '../render.ts';
-import { types } from '../testing.ts';
+import { types } from '../testing/types-and-compile.ts';
 
 const answer = (template: JsonObject) =>
   render({

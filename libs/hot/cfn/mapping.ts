@@ -1,6 +1,6 @@
 /** `Fn::FindInMap`: looks up a value of the Mappings section by the names of the map, the key and the attribute. */
 import type { Json } from '@anneal/contracts/json.ts';
-import { type Entry, type Node, shown, toJson } from '../node.ts';
+import { type Entry, type Node, shown, toJson } from '@anneal/python/yaml/node.ts';
 
 export function findInMap(
   mappings: ReadonlyMap<string, Entry>,

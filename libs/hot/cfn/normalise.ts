@@ -3,8 +3,8 @@
  * both have. Functions that only CloudFormation has (`Fn::Select`, `Fn::FindInMap` …) keep their names.
  */
 import type { Source } from '@anneal/contracts/plan.ts';
-import { type Mistakes, nearestName } from '../mistakes.ts';
-import { type Entry, isNull, kindOfNode, type MapNode, type Node } from '../node.ts';
+import { type Mistakes, nearestName } from '../syntax/mistakes.ts';
+import { type Entry, isNull, kindOfNode, type MapNode, type Node } from '@anneal/python/yaml/node.ts';
 import { parametersOf } from './parameters.ts';
 
 export const cfnVersions: Readonly<Record<string, string>> = {

@@ -1,6 +1,6 @@
 /** Converts a parameter in CloudFormation's form to one in HOT's. */
-import { type Mistakes, nearestName } from '../mistakes.ts';
-import { type Entry, type Node } from '../node.ts';
+import { type Mistakes, nearestName } from '../syntax/mistakes.ts';
+import { type Entry, type Node } from '@anneal/python/yaml/node.ts';
 
 const types: Readonly<Record<string, string>> = {
   String: 'string',

@@ -1,10 +1,10 @@
 /** Functions on lists and maps. */
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
-import { isObject, kindOfValue, shown } from '../node.ts';
-import { isExact } from '../number.ts';
-import { pythonEqual } from '../python.ts';
-import { entriesOf, exactEntries, type ExactKey, exactRecord, keysOf, keyText } from '../record.ts';
-import type { Work } from '../work.ts';
+import { isObject, kindOfValue, shown } from '@anneal/python/yaml/node.ts';
+import { isExact } from '@anneal/python/values/number.ts';
+import { pythonEqual } from '@anneal/python/values/compare.ts';
+import { entriesOf, exactEntries, type ExactKey, exactRecord, keysOf, keyText } from '@anneal/python/values/record.ts';
+import type { Work } from '../evaluate/work.ts';
 import { EqualMap, EqualSet } from './equal.ts';
 import { isEmpty, listOf, mapOf, type TemplateFunction, unnoticed, wrong } from './function.ts';
 

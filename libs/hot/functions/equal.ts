@@ -1,8 +1,8 @@
 /** Finds values that Python calls equal, without comparing each with each. */
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
-import { isObject } from '../node.ts';
-import { numberOf } from '../number.ts';
-import { exactEntries } from '../record.ts';
+import { isObject } from '@anneal/python/yaml/node.ts';
+import { numberOf } from '@anneal/python/values/number.ts';
+import { exactEntries } from '@anneal/python/values/record.ts';
 
 /** Entries of a map by keys as Python compares them: the number 1 is not the text 1, but it equals 1.0 and true. */
 export class EqualMap {

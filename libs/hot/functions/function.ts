@@ -1,8 +1,8 @@
 /** The evaluator's interface to a function of the language. Its versions are in `reference.ts`. */
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
-import { isObject } from '../node.ts';
-import { numberOf } from '../number.ts';
-import type { Work } from '../work.ts';
+import { isObject } from '@anneal/python/yaml/node.ts';
+import { numberOf } from '@anneal/python/values/number.ts';
+import type { Work } from '../evaluate/work.ts';
 import type { Limits } from '../yaql/call.ts';
 
 export interface Scope {

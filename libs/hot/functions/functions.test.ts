@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { unknown } from '../evaluate.ts';
 import { compile } from '../compile.ts';
-import { mistakesOf, valueOf } from '../testing.ts';
+import { mistakesOf, valueOf } from '../testing/types-and-compile.ts';
 
 const cases: [string, unknown][] = [
   ["{str_replace: {template: 'a b', params: {a: b, b: c}}}", 'b c'],

@@ -1,7 +1,7 @@
 /** Functions that read values outside their arguments. */
 import type { Json } from '@anneal/contracts/json.ts';
-import { isObject, shown } from '../node.ts';
-import { isExact } from '../number.ts';
+import { isObject, shown } from '@anneal/python/yaml/node.ts';
+import { isExact } from '@anneal/python/values/number.ts';
 import { own, type TemplateFunction, unnoticed, wholeNumber, wrong } from './function.ts';
 
 const getParam: TemplateFunction = {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { Json } from '@anneal/contracts/json.ts';
 import { describe, expect, it } from 'vitest';
-import { compiled } from '../testing.ts';
+import { compiled } from '../testing/types-and-compile.ts';
 import { evaluate } from '../evaluate.ts';
 
 /** The result of each function in a version. A row without `is` is refused. */

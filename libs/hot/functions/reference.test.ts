@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '@anneal/contracts/json.ts';
-import { planOf } from '../testing.ts';
+import { planOf } from '../testing/types-and-compile.ts';
 import { evaluate } from '../evaluate.ts';
-import { yaqlRows } from '../yaql/library.ts';
+import { yaqlRows } from '../yaql/library/library.ts';
 import { exampleScope, functionRows } from './reference.ts';
 import { functions } from './table.ts';
 

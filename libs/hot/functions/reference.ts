@@ -4,7 +4,7 @@
  * from it.
  */
 import type { Json } from '@anneal/contracts/json.ts';
-import type { Version } from '../version.ts';
+import type { Version } from '../syntax/version.ts';
 
 export interface FunctionRow {
   readonly name: string;

@@ -1,7 +1,7 @@
 /** Functions that the first versions took over from CloudFormation. Later versions refuse them by name. */
 import type { Json } from '@anneal/contracts/json.ts';
-import { parseJsonText } from '../json-text.ts';
-import { isObject, kindOfValue, shown, toRecord } from '../node.ts';
+import { parseJsonText } from '@anneal/python/values/json-text.ts';
+import { isObject, kindOfValue, shown, toRecord } from '@anneal/python/yaml/node.ts';
 import { replaceText } from './text.ts';
 import { listOf, type TemplateFunction, unnoticed, wholeNumber, wrong } from './function.ts';
 

@@ -5,7 +5,7 @@ import { lookups } from './lookup.ts';
 import { functionRows } from './reference.ts';
 import { selectFunctions } from './select.ts';
 import { textFunctions } from './text.ts';
-import type { Version } from '../version.ts';
+import type { Version } from '../syntax/version.ts';
 import { yaql } from './yaql.ts';
 
 export const functions: ReadonlyMap<string, TemplateFunction> = new Map(

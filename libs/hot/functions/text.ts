@@ -1,11 +1,11 @@
 /** Functions that build and split text. */
 import { createHash, getHashes } from 'node:crypto';
 import type { Json } from '@anneal/contracts/json.ts';
-import { isObject, kindOfValue, shown } from '../node.ts';
-import { isExact } from '../number.ts';
-import { compareText, isSortable, jsonText, lengthOf, pythonText } from '../python.ts';
-import { entriesOf, exactKeys } from '../record.ts';
-import type { Work } from '../work.ts';
+import { isObject, kindOfValue, shown } from '@anneal/python/yaml/node.ts';
+import { isExact } from '@anneal/python/values/number.ts';
+import { compareText, isSortable, jsonText, lengthOf, pythonText } from '@anneal/python/values/compare.ts';
+import { entriesOf, exactKeys } from '@anneal/python/values/record.ts';
+import type { Work } from '../evaluate/work.ts';
 import {
   isEmpty,
   listOf,

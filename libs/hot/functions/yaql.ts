@@ -1,5 +1,5 @@
 /** `yaql`: evaluates a YAQL expression on data. The engine is in `../yaql/`. */
-import { isObject } from '../node.ts';
+import { isObject } from '@anneal/python/yaml/node.ts';
 import { evaluateYaql, heatLimits, parseYaql, type Tree, YaqlFault } from '../yaql/yaql.ts';
 import { mapOf, type TemplateFunction, wrong } from './function.ts';
 

@@ -1,8 +1,8 @@
 /** Values that `get_attr` reads from a group: of all members at once, of one of them, or of the group itself. */
 import type { Json } from '@anneal/contracts/json.ts';
-import { pythonText } from '../python.ts';
-import { type Partial, unknown } from '../unknown.ts';
-import { walk } from '../walk.ts';
+import { pythonText } from '@anneal/python/values/compare.ts';
+import { type Partial, unknown } from '../evaluate/unknown.ts';
+import { walk } from '../evaluate/walk.ts';
 import { groupKind, memberAttribute } from './kind.ts';
 
 export interface Members {

@@ -2,8 +2,8 @@
  * Marks the maps that are calls in the template of a group's members. The values of the members are already evaluated
  * and may come from a parameter, a script or a host, so one that looks like a call (`{get_file: …}`) is data.
  */
-import type { MapNode, Node } from '../node.ts';
-import { sectionNode, type Template } from '../template.ts';
+import type { MapNode, Node } from '@anneal/python/yaml/node.ts';
+import { sectionNode, type Template } from '../syntax/template.ts';
 
 /** Adds the calls to the template: its outputs, which Anneal writes, and reads of the named parameters. */
 export function withMemberCalls(read: Template, parameters: ReadonlySet<string>): Template {

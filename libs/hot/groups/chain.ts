@@ -1,6 +1,6 @@
 /** ResourceChain: one member for each type in a list, each created after the one before it. */
 import type { JsonObject } from '@anneal/contracts/json.ts';
-import { isObject } from '../node.ts';
+import { isObject } from '@anneal/python/yaml/node.ts';
 import type { Member } from './member.ts';
 
 /** `window`: number of members of a concurrent chain that may be created at a time. */

@@ -1,6 +1,6 @@
 /** SoftwareDeploymentGroup and StructuredDeploymentGroup: the same deployment on every server of a map. */
 import type { JsonObject } from '@anneal/contracts/json.ts';
-import { isObject, toRecord } from '../node.ts';
+import { isObject, toRecord } from '@anneal/python/yaml/node.ts';
 
 const singular: Readonly<Record<string, string>> = {
   'OS::Heat::SoftwareDeploymentGroup': 'OS::Heat::SoftwareDeployment',

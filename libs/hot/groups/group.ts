@@ -3,7 +3,7 @@ import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import { chainMembers } from './chain.ts';
 import { deploymentDefinition, deploymentNames } from './deployments.ts';
 import { groupKind } from './kind.ts';
-import { Work } from '../work.ts';
+import { Work } from '../evaluate/work.ts';
 import type { Member } from './member.ts';
 import { memberNames, nextSkipped, numberedDefinition } from './numbered.ts';
 import { firstSize, instanceDefinition, scalingDefinition } from './scaling.ts';

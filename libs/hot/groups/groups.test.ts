@@ -1,7 +1,7 @@
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import { describe, expect, it } from 'vitest';
-import { pythonText } from '../python.ts';
-import { type Partial, unknown } from '../unknown.ts';
+import { pythonText } from '@anneal/python/values/compare.ts';
+import { type Partial, unknown } from '../evaluate/unknown.ts';
 import { type Members, readGroup } from './attribute.ts';
 import { batchesOf, nextMembers } from './change.ts';
 import { firstMembers } from './group.ts';

@@ -3,8 +3,8 @@
  * an output for each attribute that the template around it reads.
  */
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
-import { toRecord } from '../node.ts';
-import { pythonText } from '../python.ts';
+import { toRecord } from '@anneal/python/yaml/node.ts';
+import { pythonText } from '@anneal/python/values/compare.ts';
 import { groupKind, memberAttribute } from './kind.ts';
 
 export interface Member {

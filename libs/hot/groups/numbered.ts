@@ -5,8 +5,8 @@
  * G2. Without removal policies the highest numbers are removed first, and new members get the lowest free numbers.
  */
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
-import { isObject, toRecord } from '../node.ts';
-import { pythonText } from '../python.ts';
+import { isObject, toRecord } from '@anneal/python/yaml/node.ts';
+import { pythonText } from '@anneal/python/values/compare.ts';
 import { nextMembers } from './change.ts';
 import type { Member } from './member.ts';
 

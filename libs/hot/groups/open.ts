@@ -1,7 +1,7 @@
 /** Groups with unknown values: a reserved parameter name represents them in the members. */
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
-import { isObject, toRecord } from '../node.ts';
-import { type Partial, unknown } from '../unknown.ts';
+import { isObject, toRecord } from '@anneal/python/yaml/node.ts';
+import { type Partial, unknown } from '../evaluate/unknown.ts';
 import { groupKind } from './kind.ts';
 
 /** Represents an unknown value in the members. A template that declares a parameter of this name cannot read it. */

@@ -3,7 +3,7 @@
  * resource written in the group, or an instance of a launch configuration.
  */
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
-import { isObject, toRecord } from '../node.ts';
+import { isObject, toRecord } from '@anneal/python/yaml/node.ts';
 import type { GroupKind } from './kind.ts';
 
 /** Type of the members of instance groups. The registry of the group maps it to an AWS server. */

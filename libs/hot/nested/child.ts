@@ -2,12 +2,12 @@
 import type { Mistake } from '@anneal/contracts/errors.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import type { PlanParameter } from '@anneal/contracts/plan.ts';
-import type { Environment } from '../environment.ts';
-import type { ParameterSchema } from '../parameter-schema.ts';
-import type { StackIdentity } from '../pseudo.ts';
-import type { NestedScope } from '../stack-scope.ts';
-import type { Template } from '../template.ts';
-import type { Body, StackInput } from '../tree.ts';
+import type { Environment } from '../environment/environment.ts';
+import type { ParameterSchema } from '../parameters/parameter-schema.ts';
+import type { StackIdentity } from '../parameters/pseudo.ts';
+import type { NestedScope } from '../compile/stack-scope.ts';
+import type { Template } from '../syntax/template.ts';
+import type { Body, StackInput } from '../compile/tree.ts';
 
 export interface Child {
   /** File that messages name for its mistakes. */

@@ -4,12 +4,12 @@ import type { Json } from '@anneal/contracts/json.ts';
 import type { Expression, Plan, PlanNested, PlanResource } from '@anneal/contracts/plan.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { evaluate, type Scope, unknown } from '../evaluate.ts';
-import { bare } from '../entry-digest.ts';
+import { bare } from '../compile/entry-digest.ts';
 import { groupKind } from '../groups/kind.ts';
-import { toRecord } from '../node.ts';
-import { resolveProperties } from '../properties.ts';
-import type { ResolvedTypes, StackInput } from '../tree.ts';
-import { holdsUnknown, type Partial } from '../unknown.ts';
+import { toRecord } from '@anneal/python/yaml/node.ts';
+import { resolveProperties } from '../resources/properties.ts';
+import type { ResolvedTypes, StackInput } from '../compile/tree.ts';
+import { holdsUnknown, type Partial } from '../evaluate/unknown.ts';
 
 /** Types whose properties hold the template of the stack. */
 const stackTypes: ReadonlySet<string> = new Set(['OS::Heat::Stack', 'AWS::CloudFormation::Stack']);

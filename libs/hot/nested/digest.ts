@@ -9,12 +9,12 @@
 import { createHash } from 'node:crypto';
 import type { Json } from '@anneal/contracts/json.ts';
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
-import type { Environment } from '../environment.ts';
-import { Mistakes } from '../mistakes.ts';
-import { isObject, type Node, toJson } from '../node.ts';
-import type { Registry } from '../registry.ts';
-import { readTemplate, type Template } from '../template.ts';
-import type { Work } from '../work.ts';
+import type { Environment } from '../environment/environment.ts';
+import { Mistakes } from '../syntax/mistakes.ts';
+import { isObject, type Node, toJson } from '@anneal/python/yaml/node.ts';
+import type { Registry } from '../environment/registry.ts';
+import { readTemplate, type Template } from '../syntax/template.ts';
+import type { Work } from '../evaluate/work.ts';
 import type { TemplateLibrary } from './library.ts';
 
 export interface Reached {

@@ -8,11 +8,11 @@ import type { Expression, PlanParameter, PlanResource } from '@anneal/contracts/
 import { evaluateParts } from '../evaluate.ts';
 import { groupKind } from '../groups/kind.ts';
 import { tooDeep } from '../limits.ts';
-import { join, type MistakeDraft, Mistakes } from '../mistakes.ts';
-import { levelsOf } from '../order.ts';
-import { StackScope } from '../stack-scope.ts';
-import type { Body, NestedStack, ResolvedTypes, StackInput } from '../tree.ts';
-import { settled, unknown } from '../unknown.ts';
+import { join, type MistakeDraft, Mistakes } from '../syntax/mistakes.ts';
+import { levelsOf } from '../compile/order.ts';
+import { StackScope } from '../compile/stack-scope.ts';
+import type { Body, NestedStack, ResolvedTypes, StackInput } from '../compile/tree.ts';
+import { settled, unknown } from '../evaluate/unknown.ts';
 import type { Child } from './child.ts';
 import { groupChild } from './group.ts';
 import { templateChild } from './template.ts';

@@ -4,8 +4,8 @@
  * becomes a hidden parameter.
  */
 import type { Expression, Plan, PlanParameter, PlanResource } from '@anneal/contracts/plan.ts';
-import { toRecord } from '../node.ts';
-import type { FacadeParts } from '../stack-scope.ts';
+import { toRecord } from '@anneal/python/yaml/node.ts';
+import type { FacadeParts } from '../compile/stack-scope.ts';
 
 type Part = keyof FacadeParts;
 

@@ -11,15 +11,15 @@ import { memberTemplate } from '../groups/member.ts';
 import { isUndecided, opened, openName } from '../groups/open.ts';
 import { scaledResource, scaledResourceTarget } from '../groups/scaling.ts';
 import { bySetting } from '../limits.ts';
-import { join, type Mistakes } from '../mistakes.ts';
-import { isObject, type Node, toRecord } from '../node.ts';
-import { resolveProperties } from '../properties.ts';
-import { pseudoParameters } from '../pseudo.ts';
-import { referencesOf } from '../references.ts';
-import type { NestedScope } from '../stack-scope.ts';
-import { readTemplate } from '../template.ts';
-import type { Body, StackInput } from '../tree.ts';
-import { type Partial, unknown } from '../unknown.ts';
+import { join, type Mistakes } from '../syntax/mistakes.ts';
+import { isObject, type Node, toRecord } from '@anneal/python/yaml/node.ts';
+import { resolveProperties } from '../resources/properties.ts';
+import { pseudoParameters } from '../parameters/pseudo.ts';
+import { referencesOf } from '../resources/references.ts';
+import type { NestedScope } from '../compile/stack-scope.ts';
+import { readTemplate } from '../syntax/template.ts';
+import type { Body, StackInput } from '../compile/tree.ts';
+import { type Partial, unknown } from '../evaluate/unknown.ts';
 import { type Child, childIdentity } from './child.ts';
 
 /** Heat's name for a template that is in no file. */

@@ -2,12 +2,12 @@
 import type { Mistake } from '@anneal/contracts/errors.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import type { PropertySchema, ResourceType } from '@anneal/contracts/resource-type.ts';
-import type { Environment } from '../environment.ts';
-import { Mistakes } from '../mistakes.ts';
-import { isNull } from '../node.ts';
-import { type ParameterSchema, type ParameterType, readParameterSchemas } from '../parameter-schema.ts';
-import type { Work } from '../work.ts';
-import { readTemplate, sectionEntries, sectionNode, type Template } from '../template.ts';
+import type { Environment } from '../environment/environment.ts';
+import { Mistakes } from '../syntax/mistakes.ts';
+import { isNull } from '@anneal/python/yaml/node.ts';
+import { type ParameterSchema, type ParameterType, readParameterSchemas } from '../parameters/parameter-schema.ts';
+import type { Work } from '../evaluate/work.ts';
+import { readTemplate, sectionEntries, sectionNode, type Template } from '../syntax/template.ts';
 
 export interface NestedTemplate {
   readonly file: string;

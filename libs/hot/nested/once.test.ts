@@ -1,9 +1,9 @@
 import { describe, expect, it, vi } from 'vitest';
-import { compose } from '../yaml/compose.ts';
-import { compiled } from '../testing.ts';
+import { compose } from '@anneal/python/yaml/compose.ts';
+import { compiled } from '../testing/types-and-compile.ts';
 
 // Counts calls to the real `compose`.
-vi.mock(import('../yaml/compose.ts'), async (original) => {
+vi.mock(import('@anneal/python/yaml/compose.ts'), async (original) => {
   const real = await original();
   return { ...real, compose: vi.fn(real.compose) };
 });

@@ -1,8 +1,8 @@
 /** Passes the properties of a template resource to the parameters of its nested stack. */
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
-import { isObject, kindOfValue, toRecord } from '../node.ts';
-import { pythonText } from '../python.ts';
+import { isObject, kindOfValue, toRecord } from '@anneal/python/yaml/node.ts';
+import { pythonText } from '@anneal/python/values/compare.ts';
 
 export type Passed = { readonly parameters: JsonObject } | { readonly problem: string; readonly property: string };
 

@@ -1,7 +1,7 @@
 /** Types whose resources are nested stacks, and the types that belong to scaling groups. */
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
 import { nestedKind } from '../nested/describe.ts';
-import { awsTypes } from './aws.ts';
+import { awsTypes } from './openstack/aws.ts';
 import { groupTypes } from './group.ts';
 import { oneOf } from './schema.ts';
 import { softwareConfigTypes } from './software-config.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { mistakesOf, types } from '../testing.ts';
+import { mistakesOf, types } from '../testing/types-and-compile.ts';
 import { withImages } from './provisioning.ts';
 
 const announced = withImages(types, ['debian-12', 'cirros']);

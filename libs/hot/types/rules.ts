@@ -1,9 +1,9 @@
 /** Rules of a type beyond the schemas of its properties: relations between properties. Messages are Heat's. */
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import { wrongSizes } from '../groups/scaling.ts';
-import { isObject } from '../node.ts';
-import { numberOf } from '../number.ts';
-import { holdsUnknown, type Partial, type PartialMap, unknown } from '../unknown.ts';
+import { isObject } from '@anneal/python/yaml/node.ts';
+import { numberOf } from '@anneal/python/values/number.ts';
+import { holdsUnknown, type Partial, type PartialMap, unknown } from '../evaluate/unknown.ts';
 
 interface Ruled {
   /** Values with defaults. An unknown value violates no rule. */

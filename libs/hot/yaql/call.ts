@@ -2,7 +2,7 @@
  * Finds the function for a name and its arguments, and calls it. Several functions may share a name; the kinds of their
  * arguments select one.
  */
-import type { Work } from '../work.ts';
+import type { Work } from '../evaluate/work.ts';
 import { fault } from './fault.ts';
 import type { Names } from './names.ts';
 import { fits, isLazy, mayFit, narrower, type Parameter, type Signature } from './signature.ts';

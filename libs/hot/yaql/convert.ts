@@ -1,9 +1,9 @@
 /** Converts JSON to the values of expressions and back. */
 import type { Json } from '@anneal/contracts/json.ts';
-import { exactNumber, isExact } from '../number.ts';
-import { isObject, toRecord } from '../node.ts';
-import { entriesOf } from '../record.ts';
-import { toText } from './library-text.ts';
+import { exactNumber, isExact } from '@anneal/python/values/number.ts';
+import { isObject, toRecord } from '@anneal/python/yaml/node.ts';
+import { entriesOf } from '@anneal/python/values/record.ts';
+import { toText } from './library/text.ts';
 import type { Machine } from './call.ts';
 import { fault } from './fault.ts';
 import { Dict, isListing, iterate, type Listing, SetValue, type Value, View } from './value.ts';

@@ -1,6 +1,6 @@
 import type { Json } from '@anneal/contracts/json.ts';
 import { describe, expect, it } from 'vitest';
-import { valueOf } from '../testing.ts';
+import { valueOf } from '../testing/types-and-compile.ts';
 
 const run = (expression: string, data: Json = {}): unknown => valueOf(JSON.stringify({ yaql: { expression, data } }));
 

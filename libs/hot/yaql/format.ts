@@ -2,11 +2,11 @@
  * Python's `str.format` without access to objects: a field names an argument, by number or by name, and nothing inside
  * it. Widths and precisions are bounded, and their output is paid for.
  */
-import { pythonQuoted } from '../python.ts';
+import { pythonQuoted } from '@anneal/python/values/compare.ts';
 import type { Machine } from './call.ts';
 import { characters } from './define.ts';
 import { fault } from './fault.ts';
-import { Moment, Span } from './moment.ts';
+import { Moment, Span } from './library/moment.ts';
 import { representation, type Value } from './value.ts';
 
 const widest = 10_000;

@@ -2,8 +2,8 @@
  * Signatures of functions, written as text: `string:string, separator:string?=null, *rest:any`. A `?` after the type
  * accepts null; a value after `=` is the default.
  */
-import { Moment, Span } from './moment.ts';
-import { Pattern } from '../pattern/pattern.ts';
+import { Moment, Span } from './library/moment.ts';
+import { Pattern } from '@anneal/python/pattern/pattern.ts';
 import type { Tree } from './syntax.ts';
 import { asSet, Dict, isListing, Once, Ordering, Rule, SetValue, type Value } from './value.ts';
 import { Names } from './names.ts';

@@ -2,10 +2,10 @@
  * The values of expressions, as in Python: integers (bigint here) are not floats (number here); 1, 1.0 and true are the
  * same key of a map; and the result of a function like `where` can be read only once.
  */
-import { Pattern } from '../pattern/pattern.ts';
-import { floatText } from '../python.ts';
+import { Pattern } from '@anneal/python/pattern/pattern.ts';
+import { floatText } from '@anneal/python/values/compare.ts';
 import { fault } from './fault.ts';
-import { Moment, Span } from './moment.ts';
+import { Moment, Span } from './library/moment.ts';
 import type { Names } from './names.ts';
 
 export type Value =

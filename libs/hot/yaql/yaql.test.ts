@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { array, assert, constantFrom, property } from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { plain } from '../exact.ts';
-import { Work } from '../work.ts';
+import { plain } from '@anneal/python/values/exact.ts';
+import { Work } from '../evaluate/work.ts';
 import { evaluateYaql, heatLimits, parseYaql, YaqlFault } from './yaql.ts';
 import type { Json } from '@anneal/contracts/json.ts';
 

@@ -3,16 +3,16 @@
  * every element read counts as a step, and steps (like all other work), elements, memory and depth are limited.
  */
 import type { Json } from '@anneal/contracts/json.ts';
-import { PatternTooSlow } from '../pattern/pattern.ts';
+import { PatternTooSlow } from '@anneal/python/pattern/pattern.ts';
 import { call as callFunction, type CallOptions, type Limits, type Machine } from './call.ts';
 import { fromJson, toJson } from './convert.ts';
 import { fault } from './fault.ts';
-import { functions } from './library.ts';
-import { partOf } from './library-time.ts';
-import { Moment, Span } from './moment.ts';
+import { functions } from './library/library.ts';
+import { partOf } from './library/time.ts';
+import { Moment, Span } from './library/moment.ts';
 import { Names } from './names.ts';
 import type { Tree } from './syntax.ts';
-import { OutOfWork, Work } from '../work.ts';
+import { OutOfWork, Work } from '../evaluate/work.ts';
 import { Dict, isListing, iterate, kindOf, Once, Rule, SetValue, truth, type Value, View } from './value.ts';
 
 export { parseYaql, type Tree } from './syntax.ts';

@@ -2,10 +2,10 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { storeConformance, type StoreHarness } from '../conformance.ts';
+import { storeConformance, type StoreHarness } from '../conformance/conformance.ts';
 import { openStore } from '../open.ts';
 import type { Document } from '../port.ts';
-import { timersConformance } from '../timers-conformance.ts';
+import { timersConformance } from '../conformance/timers.ts';
 
 interface Thing extends Document {
   readonly colour: string | null;

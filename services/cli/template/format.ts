@@ -2,7 +2,7 @@
 import { writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import { formatText } from '@anneal/hot/format.ts';
+import { formatText } from '@anneal/hot/tooling/format.ts';
 import type { CliContext } from '../context.ts';
 import { readText } from './load.ts';
 

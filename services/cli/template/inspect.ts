@@ -1,8 +1,8 @@
 /** The offline commands that describe a template: its parts, its graph, the order of its work. */
 import { writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { drawMermaid, drawSvg } from '@anneal/hot/draw.ts';
-import { examine, type Examined } from '@anneal/hot/examine.ts';
+import { drawMermaid, drawSvg } from '@anneal/hot/tooling/draw.ts';
+import { examine, type Examined } from '@anneal/hot/tooling/inspect.ts';
 import type { CliContext } from '../context.ts';
 import type { Format } from '../output.ts';
 import { printWarnings } from '../print/warning.ts';

@@ -6,9 +6,9 @@ import { AnnealError, type Mistake, mistakeSchema } from '@anneal/contracts/erro
 import type { Client } from '@anneal/client/connect.ts';
 import { validate } from '@anneal/hot/validate.ts';
 import { builtInTypes } from '@anneal/hot/types/served.ts';
-import { examine } from '@anneal/hot/examine.ts';
+import { examine } from '@anneal/hot/tooling/inspect.ts';
 import type { CompileParameters } from '@anneal/hot/compile.ts';
-import type { Body } from '@anneal/hot/tree.ts';
+import type { Body } from '@anneal/hot/compile/tree.ts';
 import { z } from 'zod';
 import type { CliContext } from '../context.ts';
 import { printWarnings } from '../print/warning.ts';

@@ -7,8 +7,8 @@ import { eventLog } from '@anneal/contracts/notification.ts';
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { host, hostToken } from '../stand-ins.ts';
-import { project, startTestGateway, type TestGateway } from '../test-gateway.ts';
+import { host, hostToken } from '../testing/stand-ins.ts';
+import { project, startTestGateway, type TestGateway } from '../testing/test-gateway.ts';
 
 let gateway: TestGateway;
 let notification: Consumer;

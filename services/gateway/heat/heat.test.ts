@@ -1,7 +1,7 @@
 /** The fields that unmodified Heat clients rely on, as recorded from a real Heat. */
 import { eventually } from '@anneal/runtime/testing.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { project, startTestGateway, type Answer, type TestGateway } from '../test-gateway.ts';
+import { project, startTestGateway, type Answer, type TestGateway } from '../testing/test-gateway.ts';
 
 let gateway: TestGateway;
 let root: string;

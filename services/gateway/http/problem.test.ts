@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { project, startTestGateway, type TestGateway } from '../test-gateway.ts';
+import { project, startTestGateway, type TestGateway } from '../testing/test-gateway.ts';
 
 const limit = 2048;
 let gateway: TestGateway;

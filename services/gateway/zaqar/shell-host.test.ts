@@ -7,8 +7,8 @@ import { join } from 'node:path';
 import type { HostRequest, HostResponse } from '@anneal/contracts/configuration.ts';
 import type { Json } from '@anneal/contracts/json.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { host, hostToken } from '../stand-ins.ts';
-import { startTestGateway, type TestGateway } from '../test-gateway.ts';
+import { host, hostToken } from '../testing/stand-ins.ts';
+import { startTestGateway, type TestGateway } from '../testing/test-gateway.ts';
 import { toResponse } from './response-form.ts';
 import { quote, renderShellHost } from './shell-host.ts';
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { host, hostToken } from '../stand-ins.ts';
-import { startTestGateway, type TestGateway } from '../test-gateway.ts';
+import { host, hostToken } from '../testing/stand-ins.ts';
+import { startTestGateway, type TestGateway } from '../testing/test-gateway.ts';
 
 let gateway: TestGateway;
 beforeAll(async () => {

@@ -1,5 +1,5 @@
 /** The boot progress of a machine, as its BMC reports it. Pure. */
-import type { Power } from '../node-document.ts';
+import type { Power } from '../nodes/document.ts';
 import { powerIn } from './system.ts';
 
 type Body = Readonly<Record<string, unknown>>;

@@ -2,8 +2,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
-import { contradiction, identityIn, wordsFor, type Identity } from '../identity.ts';
-import type { Power } from '../node-document.ts';
+import { contradiction, identityIn, wordsFor, type Identity } from '../nodes/identity.ts';
+import type { Power } from '../nodes/document.ts';
 import { overridesToDisk, overrideTo } from './boot-override.ts';
 import { linkIn, reasonOf, type RedfishHttp } from './http.ts';
 import { readInventory } from './inventory.ts';

@@ -1,5 +1,5 @@
 /** Checks that an answer describes a machine that can be driven. Pure. */
-import type { Power } from '../node-document.ts';
+import type { Power } from '../nodes/document.ts';
 import type { Answer } from './transport.ts';
 
 type Body = Readonly<Record<string, unknown>>;

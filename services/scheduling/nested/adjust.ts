@@ -13,7 +13,7 @@ import type { Input } from '@anneal/convergence/protocol.ts';
 import type { State } from '@anneal/convergence/state.ts';
 import type { ServiceContext } from '@anneal/runtime/service.ts';
 import type { z } from 'zod';
-import type { Plans } from '../plans.ts';
+import type { Plans } from '../engine/plans.ts';
 import { treeOf, type ChildCompiler } from './compile.ts';
 import { cooldownEnd } from './cooldown.ts';
 import { fromKept, toKept } from './kept.ts';

@@ -3,7 +3,7 @@ import { newStack, targetOf } from '@anneal/convergence/simulation/model.ts';
 import type { ResourceDocument } from '@anneal/convergence/documents.ts';
 import { emptyPlan } from '@anneal/convergence/state.ts';
 import { createSecrets } from '@anneal/runtime/secrets.ts';
-import { createEvaluation } from '../evaluation.ts';
+import { createEvaluation } from '../engine/evaluation.ts';
 import { type Answer, responseTo } from './answer.ts';
 
 const secrets = createSecrets([new Uint8Array(32)]);

@@ -9,10 +9,10 @@ import { representative, type ResourceDocument, type StackDocument } from '@anne
 import { type Members, readGroup } from '@anneal/hot/groups/attribute.ts';
 import { groupKind } from '@anneal/hot/groups/kind.ts';
 import { readInside } from '@anneal/hot/nested/inside.ts';
-import { type Partial, unknown } from '@anneal/hot/unknown.ts';
-import { walk } from '@anneal/hot/walk.ts';
+import { type Partial, unknown } from '@anneal/hot/evaluate/unknown.ts';
+import { walk } from '@anneal/hot/evaluate/walk.ts';
 import type { Secrets } from '@anneal/runtime/secrets.ts';
-import type { Evaluation } from '../evaluation.ts';
+import type { Evaluation } from '../engine/evaluation.ts';
 import { fromKept, type Kept } from './kept.ts';
 import { readsKey, type Read } from './reads.ts';
 

@@ -8,9 +8,9 @@ import { type ResourceDocument, type StackDocument, type Target } from '@anneal/
 import { groupKind } from '@anneal/hot/groups/kind.ts';
 import type { ServiceContext } from '@anneal/runtime/service.ts';
 import type { Collections } from '../collections.ts';
-import type { Evaluation } from '../evaluation.ts';
-import { derivedId } from '../ids.ts';
-import { targetOf } from '../target.ts';
+import type { Evaluation } from '../engine/evaluation.ts';
+import { derivedId } from '../shard/ids.ts';
+import { targetOf } from '../shard/target.ts';
 import { createConfigurations } from './configuration.ts';
 import type { GroupState, Kept } from './kept.ts';
 import { membersOf } from './members.ts';

@@ -6,7 +6,7 @@ import { AnnealError } from '@anneal/contracts/errors.ts';
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import { isNested } from '@anneal/convergence/documents.ts';
 import type { Collections } from '../collections.ts';
-import type { Evaluation } from '../evaluation.ts';
+import type { Evaluation } from '../engine/evaluation.ts';
 import type { GroupState } from './kept.ts';
 
 type Configuration = GroupState['configuration'];

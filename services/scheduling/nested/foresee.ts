@@ -1,10 +1,10 @@
 /** Predicts the inputs of a nested stack before the resources around it are created or changed. Pure. */
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import type { PlanResource } from '@anneal/contracts/plan.ts';
-import type { PreviewRow } from '@anneal/convergence/preview.ts';
+import type { PreviewRow } from '@anneal/convergence/preview/preview.ts';
 import { groupKind } from '@anneal/hot/groups/kind.ts';
 import { holdsOpened, isOpened, isUndecided, openName } from '@anneal/hot/groups/open.ts';
-import { referencesOf } from '@anneal/hot/references.ts';
+import { referencesOf } from '@anneal/hot/resources/references.ts';
 
 export interface NestedForeseen {
   readonly properties: JsonObject;

@@ -29,10 +29,10 @@ import { newStack, type ParentLink, type StackDocument } from '@anneal/convergen
 import { emptyPlan, type State } from '@anneal/convergence/state.ts';
 import type { ServiceContext } from '@anneal/runtime/service.ts';
 import { DuplicateError } from '@anneal/store/port.ts';
-import { liveName } from '../live-name.ts';
+import { liveName } from '../shard/live-name.ts';
 import type { Collections } from '../collections.ts';
-import type { Plans } from '../plans.ts';
-import type { Quotas } from '../quota.ts';
+import type { Plans } from '../engine/plans.ts';
+import type { Quotas } from '../engine/quota.ts';
 import { treeOf, type ChildCompiler } from './compile.ts';
 import { noCooldown } from './cooldown.ts';
 import { deadlineOf, minutesOf } from './deadline.ts';

@@ -9,7 +9,7 @@
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { type Json, jsonBytes, type JsonObject, sameJson } from '@anneal/contracts/json.ts';
 import type { PlanRolling } from '@anneal/contracts/plan.ts';
-import type { SizeLimit } from '@anneal/convergence/size.ts';
+import type { SizeLimit } from '@anneal/convergence/resources/size.ts';
 import { batchesOf } from '@anneal/hot/groups/change.ts';
 import { chainMembers } from '@anneal/hot/groups/chain.ts';
 import { deploymentDefinition, deploymentNames } from '@anneal/hot/groups/deployments.ts';

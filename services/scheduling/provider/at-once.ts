@@ -6,7 +6,7 @@
 import type { ResourceResponse } from '@anneal/contracts/resource.ts';
 import { type ResourceDocument, servedType, type StackDocument } from '@anneal/convergence/documents.ts';
 import type { Secrets } from '@anneal/runtime/secrets.ts';
-import { requestData } from '../request-envelope.ts';
+import { requestData } from '../shard/request-envelope.ts';
 import { responseTo } from './answering.ts';
 import { behaviourOf, takeOver } from './behaviours.ts';
 

@@ -4,7 +4,7 @@ import { createTestContext, eventually } from '@anneal/runtime/testing.ts';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { literal, openHarness, planWith, project, resource } from '../testing.ts';
+import { literal, openHarness, planWith, project, resource } from '../testing/running-service.ts';
 import { coerceValue } from './coerce.ts';
 import { randomString } from './random-string.ts';
 

@@ -8,7 +8,7 @@ import type { StackDocument } from '@anneal/convergence/documents.ts';
 import type { ServiceContext } from '@anneal/runtime/service.ts';
 import { grantOf, signalEndpoint, signedSignalUrl } from '@anneal/runtime/signal-grant.ts';
 import type { Collection } from '@anneal/store/port.ts';
-import { liveName } from '../live-name.ts';
+import { liveName } from '../shard/live-name.ts';
 import { type Answering, responseTo } from './answering.ts';
 import type { Result } from './behaviours.ts';
 

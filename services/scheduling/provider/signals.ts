@@ -1,7 +1,7 @@
 /** The signals of a wait condition handle, and their meaning for its conditions. Pure. */
 import type { Failure } from '@anneal/contracts/errors.ts';
 import { isObject, type Json } from '@anneal/contracts/json.ts';
-import { jsonText } from '@anneal/hot/python.ts';
+import { jsonText } from '@anneal/python/values/compare.ts';
 
 export interface Signal {
   readonly status: 'SUCCESS' | 'FAILURE';

@@ -4,7 +4,7 @@ import type { Expression } from '@anneal/contracts/plan.ts';
 import { readSignalToken, grantOfUrl } from '@anneal/runtime/signal-grant.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { callOf, literal, openHarness, planWith, project, resource, type Harness } from '../testing.ts';
+import { callOf, literal, openHarness, planWith, project, resource, type Harness } from '../testing/running-service.ts';
 
 let harness: Harness;
 beforeEach(async () => {

@@ -9,7 +9,7 @@
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import { jsonBytes, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import type { ResourceAction, ResourceRequest } from '@anneal/contracts/resource.ts';
-import type { SizeLimit } from '@anneal/convergence/size.ts';
+import type { SizeLimit } from '@anneal/convergence/resources/size.ts';
 import { faultPoint } from '@anneal/runtime/fault.ts';
 import type { ServiceContext } from '@anneal/runtime/service.ts';
 import { grantOf, grantOfUrl, signalEndpoint, signalToken, signedSignalUrl } from '@anneal/runtime/signal-grant.ts';

@@ -9,7 +9,7 @@ import type { Envelope } from '@anneal/contracts/envelope.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import type { ResourceAction, ResourceRequest, ResourceResponse } from '@anneal/contracts/resource.ts';
 import type { StackDocument } from '@anneal/convergence/documents.ts';
-import type { SizeLimit } from '@anneal/convergence/size.ts';
+import type { SizeLimit } from '@anneal/convergence/resources/size.ts';
 import { faultPoint } from '@anneal/runtime/fault.ts';
 import type { ServiceContext } from '@anneal/runtime/service.ts';
 import type { Collection } from '@anneal/store/port.ts';

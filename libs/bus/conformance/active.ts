@@ -1,0 +1,286 @@
+/**
+ * The conformance of a bus that several processes share: a single active consumer per queue, and queues spread evenly.
+ */
+import { openStore } from '@anneal/store/open.ts';
+import type { Document } from '@anneal/store/port.ts';
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { BusHarness, OpenedBus } from './conformance.ts';
+import type { StoreTrouble } from './store.ts';
+import { happened, mint, sum, work } from './messages.ts';
+import type { Bus, Consumer, Delivery } from '../port.ts';
+import { answer, route } from '../route.ts';
+
+const soon = { timeout: 20_000, interval: 20 };
+const takeOverMs = 10_000;
+/** Far below the time after which a broker redelivers the messages of a silent consumer. */
+const questionMs = 4_000;
+const numbers = (from: number, to: number): number[] => Array.from({ length: to - from }, (_, n) => from + n);
+const queues = numbers(0, 8).map((n) => `test.shard.${n}`);
+const nOf = ({ message }: Delivery): number => (message.data as { n: number }).n;
+const todo = (n: number) => mint(work, { data: { n } });
+
+interface Process {
+  readonly bus: Bus;
+  readonly store: StoreTrouble;
+  /** The queues of which it is the active consumer. */
+  readonly active: Set<string>;
+  readonly consumers: Consumer[];
+  /** How often it became the active consumer of a queue, or ceased to be. */
+  readonly changes: () => number;
+}
+
+export function activeConformance(name: string, harness: BusHarness): void {
+  describe(`the one active consumer on ${name}`, () => {
+    let place: Awaited<ReturnType<BusHarness['fresh']>>;
+    let opened: Bus[];
+    let holders: ChildProcess[];
+    beforeEach(async () => {
+      place = await harness.fresh();
+      opened = [];
+      holders = [];
+    });
+    afterEach(async () => {
+      for (const holder of holders) holder.kill('SIGKILL');
+      await Promise.all(opened.map((bus) => bus.close()));
+      await place.dispose();
+    });
+
+    const openWith = async (storeUrl = place.storeUrl): Promise<OpenedBus> => {
+      const made = await harness.open({ url: place.url, storeUrl });
+      opened.push(made.bus);
+      return made;
+    };
+    const open = async (storeUrl?: string): Promise<Bus> => (await openWith(storeUrl)).bus;
+    const start = async (handlerOf: (bus: Bus) => (delivery: Delivery) => Promise<void>): Promise<Process> => {
+      const { bus, store } = await openWith();
+      const active = new Set<string>();
+      let changes = 0;
+      const consumers = await Promise.all(
+        queues.map((queue) =>
+          bus.consume(queue, handlerOf(bus), {
+            singleActive: true,
+            onActive(on) {
+              changes += 1;
+              if (on) active.add(queue);
+              else active.delete(queue);
+            },
+          }),
+        ),
+      );
+      return { bus, store, active, consumers, changes: () => changes };
+    };
+    const answering = (bus: Bus) =>
+      route([answer({ bus, mint }, sum, ({ data }) => Promise.resolve({ sum: data.a + data.b }))]);
+    const spread = (processes: readonly Process[], sizes: readonly number[]): Promise<void> =>
+      vi.waitFor(() => {
+        const active = processes.map((each) => [...each.active]);
+        expect(active.map(({ length }) => length).toSorted((a, b) => a - b)).toEqual(sizes);
+        expect(active.flat().sort()).toEqual(queues);
+      }, soon);
+    const emptied = (bus: Bus): Promise<void> =>
+      vi.waitFor(async () => {
+        for (const queue of queues) expect(await bus.queues.measure(queue)).toMatchObject({ depth: 0, inFlight: 0 });
+      }, soon);
+    const hold = async (held: readonly string[]) => {
+      const holder = spawn(
+        process.execPath,
+        [new URL('./holder.ts', import.meta.url).pathname, place.url, place.storeUrl, ...held],
+        { stdio: ['ignore', 'pipe', 'inherit'] },
+      );
+      holders.push(holder);
+      let said: { active: string[]; taken: string[] } = { active: [], taken: [] };
+      createInterface({ input: holder.stdout }).on('line', (line) => (said = JSON.parse(line) as typeof said));
+      return { holder, active: () => said.active, taken: () => said.taken };
+    };
+
+    it('queues are spread evenly over two and three processes, and back, and each message is handled once', async () => {
+      const seen: string[] = [];
+      const record = () => async (delivery: Delivery) => void seen.push(`${delivery.queue} ${nOf(delivery)}`);
+      const one = await start(record);
+      await spread([one], [8]);
+      const two = await start(record);
+      await spread([one, two], [4, 4]);
+      const three = await start(record);
+      await spread([one, two, three], [2, 3, 3]);
+      for (const queue of queues) await one.bus.send({ queue, messages: [todo(1), todo(2)] });
+      await emptied(one.bus);
+      await two.bus.close();
+      await spread([one, three], [4, 4]);
+      await one.bus.close();
+      await spread([three], [8]);
+      expect(seen.toSorted()).toEqual(queues.flatMap((queue) => [`${queue} 1`, `${queue} 2`]));
+    });
+
+    it('questions are answered all the time while processes come and go', async () => {
+      const asker = await open();
+      const one = await start(answering);
+      await spread([one], [8]);
+      const enough = new AbortController();
+      const asked = Promise.all(
+        queues.map(async (queue) => {
+          for (let a = 0; !enough.signal.aborted; a += 1) {
+            const message = mint(sum, { data: { a, b: 1 } });
+            expect(await asker.request({ queue, call: sum, message, timeoutMs: questionMs })).toEqual({ sum: a + 1 });
+          }
+        }),
+      );
+      asked.catch(() => undefined);
+      const two = await start(answering);
+      await spread([one, two], [4, 4]);
+      const three = await start(answering);
+      await spread([one, two, three], [2, 3, 3]);
+      await Promise.all(one.consumers.map((consumer) => consumer.stop()));
+      await spread([two, three], [4, 4]);
+      await one.bus.close();
+      await two.bus.close();
+      await spread([three], [8]);
+      enough.abort();
+      await asked;
+    });
+
+    it('what a handler does not finish in time is given to the next, uncounted', async () => {
+      const seen: string[] = [];
+      const stuck = await start(() => () => new Promise(() => undefined));
+      await spread([stuck], [8]);
+      for (const queue of queues) await stuck.bus.send({ queue, messages: [todo(1), todo(2)] });
+      await vi.waitFor(async () => {
+        for (const queue of queues) expect(await stuck.bus.queues.measure(queue)).toMatchObject({ inFlight: 2 });
+      }, soon);
+      const next = await start(() => async (delivery) => {
+        seen.push(`${delivery.queue} ${nOf(delivery)} ${delivery.attempt}`);
+      });
+      await spread([stuck, next], [4, 4]);
+      await vi.waitFor(() => {
+        expect(seen.toSorted()).toEqual([...next.active].sort().flatMap((queue) => [`${queue} 1 1`, `${queue} 2 1`]));
+      }, soon);
+    });
+
+    it('the queues of a killed process are taken over within ten seconds, with what it had in hand', async () => {
+      const held = queues.slice(0, 4);
+      const victim = await hold(held);
+      await vi.waitFor(() => expect(victim.active().toSorted()).toEqual(held), soon);
+      const seen: string[] = [];
+      const next = await start(() => async (delivery) => {
+        seen.push(`${delivery.queue} ${nOf(delivery)} ${delivery.attempt}`);
+      });
+      // Queues that both want are shared evenly.
+      await vi.waitFor(() => expect([next.active.size, victim.active().length]).toEqual([6, 2]), soon);
+      const victims = victim.active().toSorted();
+      for (const queue of victims) await next.bus.send({ queue, messages: [todo(1), todo(2)] });
+      await vi.waitFor(() => expect(victim.taken().toSorted()).toEqual(victims), soon);
+      const killedAt = performance.now();
+      victim.holder.kill('SIGKILL');
+      await once(victim.holder, 'exit');
+      await spread([next], [8]);
+      await vi.waitFor(() => {
+        expect(seen.toSorted()).toEqual(victims.flatMap((queue) => [`${queue} 1 2`, `${queue} 2 1`]));
+      }, soon);
+      expect(performance.now() - killedAt).toBeLessThan(takeOverMs);
+    });
+
+    it('a process that hangs loses its queues, and when it goes on it takes part again', async () => {
+      const victim = await hold(queues);
+      await vi.waitFor(() => expect(victim.active().toSorted()).toEqual(queues), soon);
+      const next = await start(() => () => Promise.resolve());
+      await vi.waitFor(() => expect([next.active.size, victim.active().length]).toEqual([4, 4]), soon);
+      victim.holder.kill('SIGSTOP');
+      await spread([next], [8]);
+      victim.holder.kill('SIGCONT');
+      await vi.waitFor(() => expect([next.active.size, victim.active().length]).toEqual([4, 4]), soon);
+      expect(victim.active().filter((queue) => next.active.has(queue))).toEqual([]);
+    });
+
+    it.each([3_000, 6_000])(
+      'a store that answers %i ms late makes work slow; it neither stops it nor moves a queue',
+      { timeout: 240_000 },
+      async (lateMs) => {
+        const seen: string[] = [];
+        const record = () => async (delivery: Delivery) => void seen.push(`${delivery.queue} ${nOf(delivery)}`);
+        const [one, two] = [await start(record), await start(record)];
+        await spread([one, two], [4, 4]);
+        const before = [one, two].map((each) => each.changes());
+        for (const each of [one, two]) each.store.lateMs = lateMs;
+        // The versions of their documents show how often they were renewed, to an observer whose store is not late.
+        const observer = await openStore({ url: place.storeUrl });
+        const members = await observer.collection<Document>({ name: 'bus_members', indexes: [] });
+        const versions = async (): Promise<Map<string, number>> =>
+          new Map((await members.find({ where: { id: { gt: '' } } })).map(({ id, version }) => [id, version]));
+        for (let n = 0; n < 3; n += 1) {
+          const from = await versions();
+          for (const queue of queues) void one.bus.send({ queue, messages: [todo(n)] });
+          await vi.waitFor(
+            async () => {
+              const now = await versions();
+              expect(now.size).toBe(2);
+              for (const [id, version] of now) expect(version).toBeGreaterThan(from.get(id) ?? 0);
+              expect(seen.filter((each) => each.endsWith(` ${n}`)).toSorted()).toEqual(queues.map((q) => `${q} ${n}`));
+            },
+            { timeout: 60_000, interval: 20 },
+          );
+        }
+        expect([one, two].map((each) => each.changes())).toEqual(before);
+        for (const each of [one, two]) each.store.lateMs = 0;
+        await observer.close();
+      },
+    );
+
+    it('two that believe they own a queue lose nothing, and leave nothing behind', async () => {
+      const [one, two] = [await open(), await open(`${place.storeUrl}-of-another`)];
+      const active: string[] = [];
+      const seen = new Set<number>();
+      for (const [bus, who] of [[one, 'one'] as const, [two, 'two'] as const]) {
+        await bus.consume('test.q', async (delivery) => void seen.add(nOf(delivery)), {
+          singleActive: true,
+          onActive: (on) => void (on && active.push(who)),
+        });
+      }
+      await vi.waitFor(() => expect(active.toSorted()).toEqual(['one', 'two']), soon);
+      for (let n = 0; n < 500; n += 50) await one.send({ queue: 'test.q', messages: numbers(n, n + 50).map(todo) });
+      await vi.waitFor(() => expect(seen.size).toBe(500), soon);
+      await two.close();
+      await one.send({ queue: 'test.q', messages: numbers(500, 600).map(todo) });
+      await vi.waitFor(() => expect(seen.size).toBe(600), soon);
+      await vi.waitFor(
+        async () => expect(await one.queues.measure('test.q')).toMatchObject({ depth: 0, inFlight: 0 }),
+        soon,
+      );
+      expect(await one.deadLetters.list({ limit: 1 })).toEqual([]);
+    });
+
+    it('one that finds another in the record of its queue stops, and takes it back when that one is not there', async () => {
+      const active: boolean[] = [];
+      const bus = await open();
+      await bus.consume('test.q', () => Promise.resolve(), {
+        singleActive: true,
+        onActive: (on) => void active.push(on),
+      });
+      await vi.waitFor(() => expect(active).toEqual([true]), soon);
+      const store = await openStore({ url: place.storeUrl });
+      const owners = await store.collection<{ id: string; version: number; owner: string }>({
+        name: 'bus_owners',
+        indexes: [],
+      });
+      await owners.bulk([{ kind: 'put', document: { id: 'test.q', owner: 'nobody' } }]);
+      await vi.waitFor(() => expect(active).toEqual([true, false, true]), soon);
+      await store.close();
+    });
+
+    it('a group has one active member, and the next goes on where it stopped', async () => {
+      const [one, two] = [await open(), await open()];
+      const seen: number[] = [];
+      const record = async (delivery: Delivery): Promise<void> => void seen.push(nOf(delivery));
+      const publish = (n: number): Promise<void> => one.publish([mint(happened, { data: { n }, subject: 's' })]);
+      const first = await one.subscribe(['test.#'], record, { group: 'test' });
+      await two.subscribe(['test.#'], record, { group: 'test' });
+      for (const n of numbers(0, 20)) await publish(n);
+      await vi.waitFor(() => expect(seen).toHaveLength(20), soon);
+      const stopped = first.stop();
+      for (const n of numbers(20, 40)) await publish(n);
+      await stopped;
+      await vi.waitFor(() => expect(seen).toEqual(numbers(0, 40)), soon);
+    });
+  });
+}

@@ -1,0 +1,134 @@
+/** Dead letters: a separate stream that keeps them with the reason until an operator replays or purges them. */
+import type { Failure } from '@anneal/contracts/errors.ts';
+import type { StoredMsg } from '@nats-io/jetstream';
+import type { DeadLetter, DeadLetters } from '../port.ts';
+import { type Link } from './connection.ts';
+import type { Publisher } from './publisher.ts';
+import type { HistoryEntry } from './retries.ts';
+import { subjectHeader } from './delivery.ts';
+import type { Topology } from './topology.ts';
+
+export interface Letter {
+  readonly queue: string;
+  readonly diedAt: string;
+  readonly attempts: number;
+  readonly failure: Failure;
+  readonly history: readonly HistoryEntry[];
+}
+
+const letterHeader = 'Anneal-Letter';
+/** Headers count towards the largest message size, so a failure with a hundred mistakes is cut to keep the letter. */
+const letterBytes = 64 * 1024;
+
+export class Graveyard implements DeadLetters {
+  readonly #link: Link;
+  readonly #publisher: Publisher;
+  readonly #topology: Topology;
+  readonly #newId: () => string;
+
+  constructor(parameters: { link: Link; publisher: Publisher; topology: Topology; newId: () => string }) {
+    this.#link = parameters.link;
+    this.#publisher = parameters.publisher;
+    this.#topology = parameters.topology;
+    this.#newId = parameters.newId;
+  }
+
+  /** Durable on return; two calls with the same origin make one letter. */
+  async bury(parameters: {
+    /** Absent for a new id. */
+    id?: string;
+    letter: Letter;
+    bytes: Uint8Array;
+    subject: string | undefined;
+    origin: string;
+  }): Promise<void> {
+    const { letter, bytes, subject, origin, id = this.#newId() } = parameters;
+    await this.#publisher.publish({
+      subject: this.#link.names.dead(letter.queue, id),
+      bytes,
+      headers: {
+        [letterHeader]: Buffer.from(JSON.stringify(bounded(letter))).toString('base64'),
+        ...(subject !== undefined && subject !== '' && { [subjectHeader]: subject }),
+      },
+      id: `dead:${origin}`,
+    });
+  }
+
+  async list({ queue, limit, after }: { queue?: string; limit: number; after?: string }): Promise<DeadLetter[]> {
+    return this.#link.asked('The dead letters cannot be read', async () => {
+      const { names } = this.#link;
+      const filter = names.dead(queue, '*');
+      const from = after === undefined || after === '' ? undefined : await this.#find(after);
+      const letters: DeadLetter[] = [];
+      let seq = (from?.seq ?? 0) + 1;
+      while (letters.length < limit) {
+        const message = await this.#link.next(names.stream.dead, filter, seq);
+        if (!message) break;
+        letters.push(letterOf(message));
+        seq = message.seq + 1;
+      }
+      return letters;
+    });
+  }
+
+  async show(id: string): Promise<DeadLetter | undefined> {
+    const found = await this.#link.asked('The dead letters cannot be read', () => this.#find(id));
+    return found && letterOf(found);
+  }
+
+  async replay(id: string): Promise<boolean> {
+    return this.#link.asked('The dead letter cannot be replayed', async () => {
+      const found = await this.#find(id);
+      if (!found) return false;
+      const address = this.#link.names.address(readLetter(found).queue);
+      await this.#topology.ensure(address);
+      const subject = found.header.get(subjectHeader);
+      // Sent before it is removed: a kill between the two leaves it twice, but never loses it.
+      await this.#publisher.publish({
+        subject: address.subject,
+        bytes: found.data,
+        ...(subject !== '' && { headers: { [subjectHeader]: subject } }),
+        id: `replay:${id}`,
+      });
+      await this.#link.forget(this.#link.names.stream.dead, found.seq);
+      return true;
+    });
+  }
+
+  async purge({ queue, id }: { queue?: string; id?: string }): Promise<number> {
+    return this.#link.asked('The dead letters cannot be purged', async () => {
+      const { names, jsm } = this.#link;
+      const { purged } = await jsm.streams.purge(names.stream.dead, { filter: names.dead(queue, id ?? '*') });
+      return purged;
+    });
+  }
+
+  async #find(id: string): Promise<StoredMsg | undefined> {
+    if (id === '') return undefined;
+    const { names } = this.#link;
+    return this.#link.last(names.stream.dead, names.dead(undefined, id));
+  }
+}
+
+function bounded(letter: Letter): Letter {
+  if (JSON.stringify(letter).length <= letterBytes) return letter;
+  const { code, message } = letter.failure;
+  return { ...letter, failure: { code, message: message.slice(0, 8_192) }, history: letter.history.slice(-8) };
+}
+
+const readLetter = (message: StoredMsg): Letter =>
+  JSON.parse(Buffer.from(message.header.get(letterHeader), 'base64').toString()) as Letter;
+
+function letterOf(message: StoredMsg): DeadLetter {
+  // The id is the last word of the subject; ids have no dots.
+  const id = message.subject.slice(message.subject.lastIndexOf('.') + 1);
+  return { id, ...readLetter(message), bytes: readable(message.data) };
+}
+
+function readable(bytes: Uint8Array): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    return `base64:${Buffer.from(bytes).toString('base64')}`;
+  }
+}

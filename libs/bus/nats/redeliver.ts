@@ -1,0 +1,40 @@
+/**
+ * Refuses the messages that dead consumers had in hand, first and in order, so that the broker need not miss them.
+ * These refusals have no delay. They cannot spin, because they are made once, before the first pull.
+ */
+import { ackSubject } from './delivery.ts';
+import type { Link } from './connection.ts';
+import type { Address } from './names.ts';
+import type { Retries } from './retries.ts';
+import { filtersOf, type Topology } from './topology.ts';
+
+const mostRescued = 5_000;
+const refusedMs = 2_000;
+
+export async function rescue(
+  { link, topology, retries }: { link: Link; topology: Topology; retries: Retries },
+  address: Address,
+): Promise<void> {
+  const { queue, stream, durable } = address;
+  const info = await topology.info(address);
+  if (!info || info.num_ack_pending === 0) return;
+  const waiting = await retries.waiting(address);
+  const found = new Set<number>();
+  for (const filter of filtersOf(info)) {
+    let seq = info.ack_floor.stream_seq + 1;
+    while (seq <= info.delivered.stream_seq && found.size < mostRescued) {
+      const message = await link.next(stream, filter, seq);
+      if (!message || message.seq > info.delivered.stream_seq) break;
+      if (!waiting.has(message.seq)) found.add(message.seq);
+      seq = message.seq + 1;
+    }
+  }
+  const consumerSeq = info.delivered.consumer_seq;
+  const again = [...found].sort((a, b) => a - b);
+  await Promise.all(
+    again.map((seq) =>
+      link.nc.request(ackSubject({ stream, durable, seq, consumerSeq }), '-NAK', { timeout: refusedMs }),
+    ),
+  );
+  link.log.info({ queue, messages: again.length }, 'Offering again what the dead had in hand.');
+}

@@ -1,0 +1,139 @@
+/**
+ * Settles a message in hand: acknowledge, refuse for a while, record, or store as a dead letter. It knows nothing of
+ * places and lanes (`consumer.ts`).
+ *
+ * D1 A dead letter is durable before its message is acknowledged.
+ * D2 A message that goes back untried, or is retried, is recorded before it is refused.
+ */
+import type { Msg } from '@nats-io/transport-node';
+import type { Verdict } from '../broker.ts';
+import { subjectHeader, type DeliveryFacts } from './delivery.ts';
+import type { Graveyard } from './dead-letters.ts';
+import type { Link } from './connection.ts';
+import type { Address } from './names.ts';
+import { historyBefore, type KeptRecord, type Retries } from './retries.ts';
+import type { Topology } from './topology.ts';
+
+const againMs = 500;
+const confirmedMs = 2_000;
+
+/** The shared parts of the consumers of a process. */
+export interface ConsumptionParts {
+  readonly link: Link;
+  readonly topology: Topology;
+  readonly retries: Retries;
+  readonly graveyard: Graveyard;
+  readonly now: () => Date;
+}
+
+export interface InHand {
+  readonly facts: DeliveryFacts;
+  readonly message: Msg;
+  attempt: number;
+  record: Promise<KeptRecord | undefined>;
+}
+
+export class Settlement {
+  readonly #parts: ConsumptionParts;
+  readonly #address: Address;
+
+  constructor(parts: ConsumptionParts, address: Address) {
+    this.#parts = parts;
+    this.#address = address;
+  }
+
+  /** Only a message that has a record needs another, because the broker itself counts first attempts. */
+  begun(held: InHand): void {
+    const { attempt } = held;
+    held.record = held.record.then((before) =>
+      before ? this.#keep(held, { attempts: attempt, due: 0, before }) : undefined,
+    );
+  }
+
+  async untried(held: InHand): Promise<void> {
+    await this.#keep(held, { attempts: held.attempt - 1, due: 0, before: await held.record });
+  }
+
+  /** Returns the time of the next attempt, and its record. */
+  async failed(held: InHand, verdict: Verdict & { kind: 'retry' }): Promise<{ due: number; kept: InHand['record'] }> {
+    const at = this.#parts.now();
+    const before = await held.record;
+    const due = at.getTime() + Math.max(1, verdict.delayMs);
+    const history = this.#history(held, before, { at, error: verdict.error });
+    return { due, kept: this.#keep(held, { attempts: held.attempt, due, before, history }) };
+  }
+
+  /** Tries until it succeeds. Returns false when the message is no longer ours. */
+  async bury(held: InHand, verdict: Verdict & { kind: 'dead' }, isOurs: () => boolean): Promise<boolean> {
+    const { link, graveyard, now } = this.#parts;
+    const { queue, stream, durable } = this.#address;
+    const at = now();
+    const history = this.#history(held, await held.record, { at, error: verdict.error });
+    const { failure } = verdict;
+    while (isOurs() && !link.closed) {
+      try {
+        await graveyard.bury({
+          id: verdict.id,
+          letter: { queue, diedAt: at.toISOString(), attempts: held.attempt, failure, history },
+          bytes: held.message.data,
+          subject: held.message.headers?.get(subjectHeader),
+          origin: `${stream}:${durable}:${held.facts.seq}:${held.facts.storedAtMs}`,
+        });
+        return true;
+      } catch (error) {
+        link.log.warn({ err: error, queue }, 'A dead letter cannot be kept; tried again.');
+        await new Promise((resolve) => setTimeout(resolve, againMs));
+      }
+    }
+    return false;
+  }
+
+  /**
+   * With `confirmed`, the server confirms the acknowledgement. A message without an acknowledgement is delivered again.
+   */
+  async done(held: InHand, { confirmed }: { confirmed: boolean }): Promise<void> {
+    const { link, retries } = this.#parts;
+    const { ack } = held.facts;
+    void held.record.then((record) => record && retries.drop(record));
+    if (confirmed) {
+      await link.nc.request(ack, '+ACK', { timeout: confirmedMs }).catch(() => undefined);
+      return;
+    }
+    link.nc.publish(ack, '+ACK');
+    await this.#written();
+  }
+
+  /** Never at once, because a failure that comes back in the same instant would spin. */
+  async refuse(held: InHand, delayMs: number): Promise<void> {
+    this.#parts.link.nc.publish(held.facts.ack, `-NAK {"delay": ${Math.round(Math.max(1, delayMs) * 1e6)}}`);
+    await this.#written();
+  }
+
+  async #written(): Promise<void> {
+    try {
+      await this.#parts.link.written();
+    } catch {
+      // The connection is lost: the message is delivered again.
+    }
+  }
+
+  #history(held: InHand, before: KeptRecord | undefined, last: { at: Date; error: string }): KeptRecord['history'] {
+    return [...historyBefore(held.attempt, before, last.at), { at: last.at.toISOString(), error: last.error }];
+  }
+
+  /** A failed write costs one entry of the history; the broker's own count continues. */
+  async #keep(
+    held: InHand,
+    options: { attempts: number; due: number; before: KeptRecord | undefined; history?: KeptRecord['history'] },
+  ): Promise<KeptRecord | undefined> {
+    const { attempts, due, before } = options;
+    const history = options.history ?? before?.history ?? [];
+    const { deliveries, seq } = held.facts;
+    try {
+      return await this.#parts.retries.keep(this.#address, seq, { deliveries, attempts, history }, { due, before });
+    } catch (error) {
+      this.#parts.link.log.warn({ err: error, queue: this.#address.queue }, 'The history of a retry was not written.');
+      return before;
+    }
+  }
+}

@@ -1,0 +1,164 @@
+/**
+ * A connection that reconnects by itself.
+ *
+ * K1 Between `up` and `down` there is one connection. A listener opens channels on `up` and drops them on `down`.
+ * K2 A failed connection is retried for ever, over all servers in turn; only the first attempt has a limit.
+ */
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import { connect, type ChannelModel } from 'amqplib';
+import type { BusLog } from '../broker.ts';
+import { isUnproved } from '../certificate.ts';
+import { corkWrites } from './write-coalescing.ts';
+import type { Endpoint } from './url.ts';
+
+export interface LinkUser {
+  up(model: ChannelModel): void;
+  down(): void;
+  /** The broker takes no messages (with the reason), or takes them again. */
+  blocked?(reason: string | undefined): void;
+}
+
+const firstWaitMs = 50;
+const longestWaitMs = 2000;
+/** For a broker that was just started. A process waits longer by opening again. */
+const patienceMs = 2_000;
+
+export class Link {
+  model: ChannelModel | undefined;
+  /** The reason why the broker takes no messages at the moment. */
+  blocked: string | undefined;
+  readonly #endpoint: Endpoint;
+  readonly #name: string;
+  readonly #log: BusLog;
+  readonly #users = new Set<LinkUser>();
+  #turn = 0;
+  #lastError = 'not connected yet';
+  #closed = false;
+  #wake: (() => void) | undefined;
+
+  private constructor(parameters: { endpoint: Endpoint; name: string; log: BusLog }) {
+    this.#endpoint = parameters.endpoint;
+    this.#name = parameters.name;
+    this.#log = parameters.log;
+  }
+
+  /** @throws AnnealError Unavailable when no server can be reached, Unauthorized when it refuses the credentials. */
+  static async open(parameters: { endpoint: Endpoint; name: string; log: BusLog }): Promise<Link> {
+    const link = new Link(parameters);
+    const deadline = performance.now() + patienceMs;
+    for (let waitMs = firstWaitMs; ; waitMs = Math.min(longestWaitMs, waitMs * 2)) {
+      try {
+        await link.#connect();
+        return link;
+      } catch (cause) {
+        const { shown } = parameters.endpoint;
+        const reason = reasonOf(cause);
+        if (/ACCESS[_-]REFUSED|403/.test(reason)) {
+          throw new AnnealError('Unauthorized', `${shown} refuses the credentials or the virtual host: ${reason}.`, {
+            cause,
+            details: { remedy: 'Correct the user, the password or the virtual host in ANNEAL_BUS_URL.' },
+          });
+        }
+        if (isUnproved(cause)) {
+          throw new AnnealError('Unauthorized', `${shown} cannot prove by its certificate who it is: ${reason}.`, {
+            cause,
+            details: { remedy: 'Name the authority that signed its certificate: ca=FILE in ANNEAL_BUS_URL.' },
+          });
+        }
+        if (performance.now() + waitMs > deadline) {
+          throw new AnnealError('Unavailable', `${shown} cannot be reached: ${reason}.`, { cause });
+        }
+        await new Promise((resolve) => void setTimeout(resolve, waitMs));
+      }
+    }
+  }
+
+  /** Calls `up` at once when the connection is open. */
+  use(user: LinkUser): void {
+    this.#users.add(user);
+    if (this.model) user.up(this.model);
+  }
+
+  leave(user: LinkUser): void {
+    this.#users.delete(user);
+  }
+
+  /** The reason why nothing can be sent, or undefined. */
+  get trouble(): string | undefined {
+    if (!this.model) return `The connection to ${this.#endpoint.shown} is lost: ${this.#lastError}`;
+    return this.blocked === undefined ? undefined : `The broker takes no messages: ${this.blocked}`;
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#wake?.();
+    const { model } = this;
+    this.model = undefined;
+    await model?.close().catch(() => undefined);
+  }
+
+  async #connect(): Promise<void> {
+    const { servers, socket } = this.#endpoint;
+    const server = servers[this.#turn % servers.length];
+    this.#turn += 1;
+    const model = await connect(server ?? {}, { ...socket, clientProperties: { connection_name: this.#name } });
+    if (this.#closed) {
+      await model.close().catch(() => undefined);
+      return;
+    }
+    corkWrites(model.connection);
+    this.model = model;
+    this.blocked = undefined;
+    // The driver reports a closing twice: the error has the reason, the close is the end.
+    model.on('error', (error) => (this.#lastError = reasonOf(error)));
+    model.on('close', (error) => {
+      if (error) this.#lastError = reasonOf(error);
+      if (this.model === model) this.#lost();
+    });
+    model.on('blocked', (reason) => this.#block(reason));
+    model.on('unblocked', () => this.#block(undefined));
+    for (const user of this.#users) user.up(model);
+  }
+
+  #block(reason: string | undefined): void {
+    this.blocked = reason;
+    if (reason === undefined) this.#log.info({ connection: this.#name }, 'The broker takes messages again.');
+    else this.#log.warn({ connection: this.#name, reason }, 'The broker takes no messages; what is sent waits.');
+    for (const user of this.#users) user.blocked?.(reason);
+  }
+
+  #lost(): void {
+    this.model = undefined;
+    this.blocked = undefined;
+    for (const user of this.#users) user.down();
+    if (this.#closed) return;
+    this.#log.warn(
+      { connection: this.#name, reason: this.#lastError },
+      'The connection to the broker is lost; work in hand is given up, and it is tried again until it is back.',
+    );
+    void this.#comeBack();
+  }
+
+  async #comeBack(): Promise<void> {
+    for (let waitMs = firstWaitMs; !this.#closed; waitMs = Math.min(longestWaitMs, waitMs * 2)) {
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+        setTimeout(resolve, waitMs / 2 + (Math.random() * waitMs) / 2);
+      });
+      if (this.#closed) return;
+      try {
+        await this.#connect();
+        this.#log.info({ connection: this.#name }, 'The connection to the broker is back.');
+        return;
+      } catch (error) {
+        this.#lastError = reasonOf(error);
+      }
+    }
+  }
+}
+
+/** A refused connection to several addresses has its reasons inside, and no message itself. */
+export function reasonOf(error: unknown): string {
+  if (error instanceof AggregateError && error.message === '') return error.errors.map(reasonOf).join('; ');
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,81 @@
+/** Reads a delivery of the broker: the number of its attempt, and the history of those before. Pure. */
+import type { Message } from 'amqplib';
+import { headers } from './names.ts';
+import type { HistoryEntry, Note } from './attempt-log.ts';
+
+export interface Arrival {
+  readonly message: Message;
+  /** Names its note. Undefined for a message that a foreign program sent without an id. */
+  readonly key: string | undefined;
+  /** The same for all attempts of a message, and for the duplicates that a killed broker made. */
+  readonly grave: string | undefined;
+  /** How often the broker delivered it before, as far as the broker reports it. */
+  readonly takenBefore: number;
+  readonly subject: string | undefined;
+  readonly sentAt: number | undefined;
+  readonly expiresAt: number | undefined;
+}
+
+export interface Standing {
+  readonly attempt: number;
+  /** History of the earlier attempts. */
+  readonly history: readonly HistoryEntry[];
+}
+
+const historyKept = 50;
+
+export function arrivalOf(queue: string, message: Message): Arrival {
+  const { headers: given, messageId } = message.properties;
+  const keyOf = (id: unknown): string | undefined =>
+    typeof id === 'string' && id !== '' ? `${queue}|${id}` : undefined;
+  return {
+    message,
+    key: keyOf(messageId),
+    grave: keyOf(given?.[headers.origin] ?? messageId),
+    // RabbitMQ 4 counts acquisitions apart from failures; 3 has one count; classic queues only mark a redelivery.
+    takenBefore:
+      numberOf(given?.['x-acquired-count']) ??
+      numberOf(given?.['x-delivery-count']) ??
+      (message.fields.redelivered ? 1 : 0),
+    subject: textOf(given?.[headers.subject]),
+    sentAt: numberOf(given?.[headers.sentAt]),
+    expiresAt: numberOf(given?.[headers.expiresAt]),
+  };
+}
+
+/** The history includes attempts that were not recorded because their process died in them. */
+export function standingOf(
+  arrival: Arrival,
+  note: Pick<Note, 'attempts' | 'taken' | 'history'> | undefined,
+  now: () => Date,
+): Standing {
+  const given = arrival.message.properties.headers;
+  const ended = note
+    ? note.attempts + Math.max(0, arrival.takenBefore - note.taken)
+    : (numberOf(given?.[headers.attempts]) ?? 0) + arrival.takenBefore;
+  const history = [...(note?.history ?? historyOf(textOf(given?.[headers.history])))];
+  while (history.length < Math.min(ended, historyKept)) {
+    history.push({
+      at: now().toISOString(),
+      error: 'The consumer ended, or lost its connection, during this attempt.',
+    });
+  }
+  return { attempt: ended + 1, history };
+}
+
+export const withEntry = (history: readonly HistoryEntry[], entry: HistoryEntry): HistoryEntry[] =>
+  [...history, entry].slice(-historyKept);
+
+const numberOf = (value: unknown): number | undefined =>
+  typeof value === 'number' && Number.isFinite(value) ? value : undefined;
+const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
+
+function historyOf(text: string | undefined): HistoryEntry[] {
+  if (text === undefined) return [];
+  try {
+    const entries: unknown = JSON.parse(text);
+    return Array.isArray(entries) ? (entries as HistoryEntry[]) : [];
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,67 @@
+/**
+ * Reads the first messages of a queue without consumers. The protocol can only take messages, so they are taken and
+ * given back, in their order. The notes prevent that from counting as attempts. A consumer that starts at this moment
+ * may get later messages first.
+ */
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import type { Channel, GetMessage } from 'amqplib';
+import { arrivalOf, standingOf } from './delivery.ts';
+import type { Link } from './connection.ts';
+import type { Names } from './names.ts';
+import type { Notes } from './attempt-log.ts';
+
+export type Look = (queue: string, limit: number) => Promise<readonly GetMessage[]>;
+
+const patienceMs = 1000;
+
+export function createLook(parts: { link: Link; names: Names; notes: Notes; now: () => Date }): Look {
+  const { link, names, notes, now } = parts;
+
+  const open = async (): Promise<Channel> => {
+    const channel = await link.model?.createChannel();
+    if (!channel) throw new AnnealError('Unavailable', `${link.trouble ?? 'The broker is gone'}.`);
+    channel.on('error', () => undefined);
+    return channel;
+  };
+
+  const note = async (name: string, found: readonly GetMessage[]): Promise<void> => {
+    const at = now().toISOString();
+    const looked = await Promise.all(
+      found.map(async (message) => {
+        const arrival = arrivalOf(name, message);
+        const { key, takenBefore } = arrival;
+        if (key === undefined) return [];
+        const standing = standingOf(arrival, takenBefore > 0 ? await notes.read(key) : undefined, now);
+        const { attempt, history } = standing;
+        return [{ id: key, attempts: attempt - 1, taken: takenBefore + 1, history, at }];
+      }),
+    );
+    await notes.write(looked.flat());
+  };
+
+  return async (queue, limit) => {
+    const name = names.queue(queue);
+    const channel = await open();
+    const found: GetMessage[] = [];
+    try {
+      while (found.length < limit) {
+        const message = await channel.get(name);
+        if (message === false) break;
+        found.push(message);
+      }
+      await note(name, found);
+      return found;
+    } finally {
+      const last = found.at(-1);
+      if (last) {
+        const patience = performance.now() + patienceMs;
+        channel.nack(last, true, true);
+        // A look counts as a consumer until it has given the messages back.
+        while ((await channel.checkQueue(name)).consumerCount > 0 && performance.now() < patience) {
+          await new Promise((resolve) => void setTimeout(resolve, 2));
+        }
+      }
+      await channel.close().catch(() => undefined);
+    }
+  };
+}

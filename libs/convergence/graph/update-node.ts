@@ -1,0 +1,249 @@
+/**
+ * Update of a plan entry whose requirements are met.
+ *
+ * | incarnations of the name                             | action                                                 |
+ * | ---------------------------------------------------- | ------------------------------------------------------ |
+ * | one, applied from the same entry; inputs unchanged   | nothing: done, without evaluating it                   |
+ * | one, skipped by an operator for this plan            | nothing: done                                          |
+ * | one with a request pending                           | awaited; a nested stack is sent the newer request now  |
+ * | one that waits at a hook                             | awaited                                                |
+ * | none                                                 | made; on ADOPT taken over; with external_id checked    |
+ * | some; the one with the smallest change is chosen:    | (healthy and equal, then update, then replacement)     |
+ * | - not made yet                                       | made                                                   |
+ * | - equal                                              | nothing: done; other incarnations are cleaned up       |
+ * | - differs where the type allows it                   | updated in place                                       |
+ * | - differs elsewhere, or its provider requires it     | replaced; the original stays while anything uses it    |
+ * | - equal, and every update renews it                  | replaced once per update; a nested stack is updated    |
+ * | - ... and the plan says `delete_first`               | all of that name is deleted first, then it is made     |
+ * | - failed to be made, or a check: unhealthy           | replaced; of a nested stack: updated                   |
+ * | - failed to be updated                               | updated with all that was tried, or replaced: the type |
+ * In a rolling group, each of these waits for its batch. An action in `restricted_actions` fails and changes nothing.
+ */
+import { sameJson } from '@anneal/contracts/json.ts';
+import type { PlanResource } from '@anneal/contracts/plan.ts';
+import { adoptOne, visitExternal } from '../resources/adopt.ts';
+import { conditionOf } from '../resources/health.ts';
+import { failLeaf, refuseLeaf } from '../traversal/failure.ts';
+import { doom, markDone, waitsForPlace } from './node.ts';
+import { holdAt } from '../hooks/wait.ts';
+import { create, currentRequires, send, type Resolved } from '../resources/incarnation.ts';
+import { candidatesOf, canBecome, choose, isDue, type Choice } from '../resources/pick-incarnation.ts';
+import type { Comparison, Resolution } from '../protocol.ts';
+import { joinsBatch, waitsForBatch } from './rolling.ts';
+import { isNested, type ResourceDocument } from '../documents.ts';
+import { tooLargeToApply } from '../resources/size.ts';
+import type { Graph } from '../state.ts';
+import { announceResource, changeResource, type Transaction } from '../transaction.ts';
+
+export function visitUpdate(transaction: Transaction, name: string): void {
+  const { state } = transaction;
+  const graph = state.graph as Graph;
+  const planned = Object.hasOwn(state.plan.resources, name) ? state.plan.resources[name] : undefined;
+  if (!planned || graph.current.has(name) || (graph.waiting.get(name) ?? 0) > 0) return;
+  const untouched = untouchedOf(transaction, planned);
+  if (untouched) {
+    markDone(transaction, name, untouched.id);
+    return;
+  }
+  const candidates = candidatesOf(transaction, name);
+  const skipped = candidates.find((candidate) => candidate.skipped === state.stack.target.plan);
+  if (skipped) {
+    settle(transaction, skipped, planned);
+    return;
+  }
+  const [only] = candidates;
+  if (candidates.length === 1 && only?.request && !isNested(only)) return;
+  if (candidates.some(({ hook }) => hook !== null)) return;
+  if (waitsForBatch(transaction, name, candidates.length > 0)) return;
+
+  const resolved = resolve(transaction, planned, candidates[0]);
+  if (!resolved.ok) {
+    const failed = candidates.find(({ request }) => !request) ?? create(transaction, planned, {}, only?.id ?? null);
+    failLeaf(transaction, failed.id, {
+      // Keep the action of an earlier failure: it shows whether the resource was made, and whether it is healthy.
+      action: failed.status === 'FAILED' ? failed.action : failed.action === 'INIT' ? 'CREATE' : 'UPDATE',
+      failure: resolved.failure,
+    });
+    return;
+  }
+  // External objects are never changed. A replaced external incarnation may still exist, and is not used again.
+  const ours = candidates.filter(({ external, type }) => !external || type !== planned.type);
+  if (resolved.external_id !== undefined || (only && ours.length === 0)) {
+    visitExternal(transaction, { planned, resolved, candidates, settle });
+    return;
+  }
+  const choice = choose(transaction, ours, planned, resolved);
+  if (choice) bring(transaction, choice, planned, resolved);
+  else if (joinsBatch(transaction, name, false)) make(transaction, planned, resolved);
+}
+
+/** Evaluates the properties of a plan entry; fails when they exceed the size limits. */
+function resolve(
+  { state, tools }: Transaction,
+  planned: PlanResource,
+  before: ResourceDocument | undefined,
+): Resolution {
+  const { current } = state.graph as Graph;
+  const resolved = tools.resolve({
+    plan: state.plan,
+    resource: planned,
+    stack: state.stack,
+    peer: (peer) => state.resources.get(current.get(peer) ?? ''),
+  });
+  if (!resolved.ok || !tools.sizes) return resolved;
+  const room = { limits: tools.sizes, stackBytes: state.bytes };
+  const failure = tooLargeToApply(resolved, { ...room, name: planned.name, before });
+  return failure ? { ok: false, failure } : resolved;
+}
+
+/** Makes the first incarnation of a plan entry. */
+function make(transaction: Transaction, planned: PlanResource, resolved: Resolved): void {
+  if (transaction.state.stack.action === 'ADOPT') {
+    adoptOne(transaction, planned, resolved);
+    return;
+  }
+  if (waitsForPlace(transaction, planned)) return;
+  const resource = create(transaction, planned, resolved, null);
+  if (!holdAt(transaction, resource, 'pre-create')) send(transaction, resource, 'create', resolved, []);
+}
+
+/** Reconciles the chosen incarnation with the plan. */
+function bring(transaction: Transaction, choice: Choice, planned: PlanResource, resolved: Resolved): void {
+  const { state, tools } = transaction;
+  const { resource, comparison } = choice;
+  const { name } = planned;
+  if (resource.action === 'INIT' && canBecome(resource, planned)) {
+    if (resource.request || !joinsBatch(transaction, name, false)) return;
+    if (waitsForPlace(transaction, planned, resource.id)) return;
+    if (!holdAt(transaction, resource, 'pre-create')) {
+      send(transaction, resource, 'create', resolved, []);
+    }
+    return;
+  }
+  const overtakes = resource.request !== null;
+  if (overtakes && (!isNested(resource) || isAsked(transaction, resource, comparison))) return;
+  // A resource that this traversal made or changed is neither held nor observed again by it.
+  const fresh = resource.traversal === state.stack.traversal;
+  if (!resource.request && !fresh && holdAt(transaction, resource, 'pre-update', planned)) return;
+  if (looksFirst(transaction, resource)) {
+    send(transaction, resource, 'check', { properties: resource.properties }, []);
+    return;
+  }
+  const { broken, replaced } = conditionOf(resource, comparison, tools);
+  const observed = state.stack.observe && isNested(resource) && !fresh;
+  if (!replaced && !broken && comparison.verdict === 'same' && !observed && !overtakes) {
+    settle(transaction, resource, planned, resolved);
+    return;
+  }
+  const restricted = replaced ? 'replace' : 'update';
+  if (planned.restricted_actions?.includes(restricted)) {
+    const message = `${restricted} is restricted for resource.`;
+    refuseLeaf(transaction, resource, { code: 'ResourceActionRestricted', message });
+    return;
+  }
+  if (!joinsBatch(transaction, name, !replaced)) return;
+  if (replaced) {
+    if (waitsForPlace(transaction, planned)) return;
+    // Create before delete: the original stays, and is cleaned up once its dependents have moved.
+    const replacement = create(transaction, planned, resolved, resource.id);
+    changeResource(transaction, resource.id, { replaced_by: replacement.id });
+    send(transaction, replacement, 'create', resolved, []);
+    return;
+  }
+  if (!resource.request && holdAt(transaction, resource, 'updating', planned)) return;
+  // The effects of a failed update are unknown: send all properties that it touched again.
+  const tried =
+    resource.attempted &&
+    tools.compare({
+      type: resource.type,
+      isTemplate: resource.nested === 'template',
+      before: resource.properties,
+      after: resource.attempted,
+    });
+  const changed = [...changedOf(comparison), ...(tried ? changedOf(tried) : [])];
+  send(transaction, resource, 'update', resolved, [...new Set(changed)]);
+}
+
+/** Whether a request of this traversal, or one with the same properties, is pending at a nested stack. */
+const isAsked = ({ state }: Transaction, { request }: ResourceDocument, { verdict }: Comparison): boolean =>
+  request?.traversal === state.stack.traversal ||
+  (verdict === 'same' && (request?.action === 'create' || request?.action === 'update'));
+
+const changedOf = (comparison: Comparison): readonly string[] =>
+  comparison.verdict === 'same' ? [] : comparison.changed;
+
+/** Whether to check the real object before the comparison; once per traversal. */
+function looksFirst({ state, tools }: Transaction, resource: ResourceDocument): boolean {
+  if (!state.stack.observe || resource.status !== 'COMPLETE' || resource.action === 'INIT' || isNested(resource))
+    return false;
+  return resource.traversal !== state.stack.traversal && tools.serves(resource, 'check');
+}
+
+/**
+ * Returns the only incarnation, if it was applied from the same plan entry and none of its inputs has changed since
+ * then: it needs no evaluation.
+ */
+function untouchedOf({ state }: Transaction, planned: PlanResource): ResourceDocument | undefined {
+  const ids = state.byName.get(planned.name);
+  if (planned.digest === undefined || ids?.size !== 1 || state.stack.observe) return undefined;
+  const [id = ''] = ids;
+  const resource = state.resources.get(id);
+  if (!resource || resource.digest !== planned.digest || resource.status !== 'COMPLETE') return undefined;
+  if (resource.action === 'DELETE' || resource.action === 'INIT' || resource.request || resource.hook) return undefined;
+  if (resource.must_replace || resource.attempted !== null || resource.skipped !== null) return undefined;
+  if (resource.replaced_by !== null || planned.hooks || planned.external_id) return undefined;
+  if (isDue(state, resource, planned)) return undefined;
+  if ((planned.nested?.digest ?? null) !== resource.source) return undefined;
+  const current = (state.graph as Graph).current;
+  let index = 0;
+  for (const name of planned.requires) {
+    const peer = current.get(name);
+    if (peer === undefined) continue;
+    if (resource.requires[index++] !== peer) return undefined;
+    if ((state.resources.get(peer)?.shown_at ?? Infinity) > resource.seen_at) return undefined;
+  }
+  return index === resource.requires.length ? resource : undefined;
+}
+
+/** Marks a node as done with this resource, because it matches the plan or was skipped. */
+function settle(
+  transaction: Transaction,
+  resource: ResourceDocument,
+  planned: PlanResource,
+  resolved?: Resolved,
+): void {
+  const { state } = transaction;
+  const wanted = currentRequires(transaction, planned);
+  // A skipped resource still uses its earlier requirements, and is deleted before them.
+  const requires = resource.skipped === null ? wanted : [...new Set([...resource.requires, ...wanted])];
+  const patch: { -readonly [K in keyof ResourceDocument]?: ResourceDocument[K] } = {};
+  if (!sameJson([...requires], [...resource.requires])) patch.requires = requires;
+  if (resource.type !== planned.type) patch.type = planned.type;
+  if (resource.written_type !== planned.written_type) patch.written_type = planned.written_type;
+  if (resource.replaced_by !== null) patch.replaced_by = null;
+  if (resource.must_replace) patch.must_replace = false;
+  if (resource.status === 'FAILED')
+    Object.assign(patch, { status: 'COMPLETE', failure: null, reason: 'state changed' });
+  const policy = planned.deletion_policy ?? 'Delete';
+  if (resource.deletion_policy !== policy) patch.deletion_policy = policy;
+  if (resource.description !== (planned.description ?? '')) patch.description = planned.description ?? '';
+  if (resolved) {
+    const { metadata } = resolved;
+    if (metadata !== undefined && !sameJson(metadata, resource.metadata)) patch.metadata = metadata;
+    const digest = planned.digest ?? null;
+    if (resource.digest !== digest) patch.digest = digest;
+    if (requires.some((id) => (state.resources.get(id)?.shown_at ?? 0) > resource.seen_at)) {
+      patch.seen_at = state.stack.clock;
+    }
+  }
+  if (!sameJson([...(planned.hooks ?? [])], [...resource.hooks])) patch.hooks = planned.hooks ?? [];
+  if (JSON.stringify(planned.lifecycle_hooks ?? []) !== JSON.stringify(resource.lifecycle_hooks)) {
+    patch.lifecycle_hooks = planned.lifecycle_hooks ?? [];
+  }
+  const settled = Object.keys(patch).length > 0 ? changeResource(transaction, resource.id, patch) : resource;
+  if (settled.status !== resource.status) announceResource(transaction, settled);
+
+  markDone(transaction, planned.name, resource.id);
+  const others = state.byName.get(planned.name);
+  if (others && others.size > 1) for (const id of others) if (id !== resource.id) doom(state, id);
+}

@@ -1,0 +1,109 @@
+import { describe, expect, it } from 'vitest';
+import { Driver, wish } from '../simulation/driver.ts';
+import { planOf } from '../simulation/model.ts';
+
+const hookOf = (stack: Driver) => {
+  const { hook } = stack.find('a');
+  if (!hook) throw new Error('a does not wait');
+  return hook;
+};
+const launching = (result: 'continue' | 'abandon', more: { global_timeout?: number } = {}) => {
+  const stack = new Driver();
+  const lifecycle = [{ transition: 'launching', heartbeat_timeout: 10, default_result: result, ...more } as const];
+  stack.create({ a: wish({ lifecycle }), b: wish({ requires: ['a'] }) });
+  stack.answer('a');
+  return stack;
+};
+
+describe('a lifecycle hook', () => {
+  it('takes the result it is given: to abandon fails the resource, and its stack', () => {
+    const stack = launching('continue');
+    const { token } = hookOf(stack);
+    stack.word('a', { kind: 'complete hook', hook: 'launching', token, result: 'abandon' });
+    expect(stack.status).toBe('CREATE_FAILED');
+    expect(stack.find('a')).toMatchObject({ action: 'CREATE', status: 'FAILED', hook: null });
+  });
+
+  it('takes its default when its time is over, and not before', () => {
+    for (const [result, status] of [
+      ['continue', 'CREATE_IN_PROGRESS'],
+      ['abandon', 'CREATE_FAILED'],
+    ] as const) {
+      const stack = launching(result);
+      const timer = `hook:${stack.find('a').id}:${hookOf(stack).token}`;
+      stack.now = 9000;
+      stack.timer(timer);
+      expect(stack.find('a').hook).not.toBeNull();
+      stack.now = 10_000;
+      stack.timer(`hook:${stack.find('a').id}:an older token`);
+      expect(stack.find('a').hook).not.toBeNull();
+      expect(stack.timer(timer)).toEqual(result === 'continue' ? ['create b'] : []);
+      expect(stack.status).toBe(status);
+    }
+  });
+
+  it('is answered by its name and its token only', () => {
+    const stack = launching('continue');
+    const { token } = hookOf(stack);
+    for (const wrong of [
+      { hook: 'launching', token: 'another' },
+      { hook: 'updating', token },
+    ]) {
+      const action = { kind: 'complete hook', result: 'continue', ...wrong } as const;
+      const { refusals } = stack.step({ kind: 'resource', id: stack.id('word'), resource: 'a', action });
+      expect([...refusals.values()]).toMatchObject([{ code: 'Conflict' }]);
+    }
+    expect(stack.find('a').hook).not.toBeNull();
+  });
+
+  it('is not put off beyond its last moment, by its own time or by heartbeats', () => {
+    const stack = launching('continue', { global_timeout: 5 });
+    const last = new Date(5000).toISOString();
+    expect(hookOf(stack)).toMatchObject({ deadline: last, last });
+    stack.now = 4000;
+    stack.word('a', { kind: 'heartbeat', hook: 'launching', token: hookOf(stack).token });
+    expect(hookOf(stack).deadline).toBe(last);
+  });
+
+  it('of what is terminated ends in its deletion, whatever was answered', () => {
+    const stack = new Driver();
+    const lifecycle = [{ transition: 'terminating', heartbeat_timeout: 10, default_result: 'continue' } as const];
+    stack.finish(stack.create({ a: wish({ lifecycle }) }));
+    expect(stack.remove()).toEqual([]);
+    const { token } = hookOf(stack);
+    const said = { kind: 'complete hook', hook: 'terminating', token, result: 'abandon' } as const;
+    expect(stack.word('a', said)).toEqual(['delete a']);
+  });
+});
+
+describe('a hook', () => {
+  it('belongs to its action: what is made by an update does not wait at the hooks of a creation', () => {
+    const stack = new Driver();
+    stack.finish(stack.create({ a: wish() }));
+    expect(stack.update({ a: wish(), b: wish({ hooks: ['pre-create', 'post-create'] }) })).toEqual(['create b']);
+    stack.answer('b');
+    expect(stack.status).toBe('UPDATE_COMPLETE');
+  });
+
+  it('before updates is asked in a rollback, too', () => {
+    const stack = new Driver({}, { replaceFailed: false });
+    const hooks = ['pre-update'];
+    stack.finish(stack.create({ a: wish({ hooks }) }));
+    stack.update({ a: wish({ hooks, value: 2 }) });
+    stack.word('a', { kind: 'clear hook', hook: 'pre-update' });
+    stack.fail('a');
+    expect(stack.take({ kind: 'rollback', id: 'back', cancel: false })).toEqual([]);
+    expect(hookOf(stack).name).toBe('pre-update');
+  });
+
+  it('says in events when it begins to wait, and when that ends otherwise', () => {
+    const stack = new Driver();
+    const told = (changes: ReturnType<Driver['step']>['changes']) =>
+      changes.events.flatMap(({ hook, reason }) => (hook ? [`${hook.state} ${hook.name}: ${reason}`] : []));
+    const wishes = { a: wish({ hooks: ['pre-create'] }), b: wish() };
+    const { changes } = stack.step({ kind: 'create', id: 'create', plan: planOf(wishes) });
+    expect(told(changes)).toEqual(['waiting pre-create: CREATE paused until Hook pre-create is cleared']);
+    const ended = stack.step({ kind: 'delete', id: 'delete' }).changes;
+    expect(told(ended)).toEqual(['cleared pre-create: Failure occurred while waiting.']);
+  });
+});

@@ -1,0 +1,85 @@
+/** The end of a wait at a hook: a client completes it, or its deadline passes. The hooks themselves: `wait.ts`. */
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import { failLeaf } from '../traversal/failure.ts';
+import { revisit } from '../graph/node.ts';
+import type { ResourceDocument, Waiting } from '../documents.ts';
+import { changeResource, changeStack, type Transaction } from '../transaction.ts';
+import { announce, holdAt, isPlain, markPassed, setTimer } from './wait.ts';
+
+/** Clears a hook for a client. @throws AnnealError when the resource does not wait at it. */
+export function clearHook(transaction: Transaction, resource: ResourceDocument, name: string): void {
+  if (!isPlain(name)) throw new AnnealError('InvalidRequest', `Invalid hook type "${name}" for ${resource.name}`);
+  if (resource.hook?.name !== name) {
+    throw new AnnealError('InvalidRequest', `The "${name}" hook is not defined on ${resource.name}`);
+  }
+  pass(transaction, resource, resource.hook, `Hook ${name} is cleared`);
+}
+
+export function completeHook(
+  transaction: Transaction,
+  resource: ResourceDocument,
+  given: { hook: string; token: string; result: 'continue' | 'abandon' },
+): void {
+  const hook = lifecycleOf(resource, given);
+  finishWait(transaction, resource, hook, given.result, `Lifecycle hook ${hook.name}: ${given.result}`);
+}
+
+export function heartbeat(
+  transaction: Transaction,
+  resource: ResourceDocument,
+  given: { hook: string; token: string },
+): void {
+  const hook = lifecycleOf(resource, given);
+  const declared = resource.lifecycle_hooks.find(({ transition }) => transition === hook.name);
+  const step = (declared?.heartbeat_timeout ?? 0) * 1000;
+  const at = Math.min(transaction.tools.now + step, Date.parse(hook.last ?? hook.since));
+  const moved = { ...hook, deadline: new Date(at).toISOString() };
+  setTimer(transaction, changeResource(transaction, resource.id, { hook: moved }), moved);
+}
+
+function lifecycleOf(resource: ResourceDocument, given: { hook: string; token: string }): Waiting {
+  const { hook } = resource;
+  if (hook?.kind === 'lifecycle' && hook.name === given.hook && hook.token === given.token) return hook;
+  throw new AnnealError('Conflict', `${resource.name} does not wait for ${given.hook} with this token.`);
+}
+
+/** Handles the timer of a wait. Heartbeats may have moved the deadline since the timer was set. */
+export function hookTimer(transaction: Transaction, resource: ResourceDocument, token: string): void {
+  const { hook } = resource;
+  if (!hook || hook.token !== token || hook.deadline === null) return;
+  if (Date.parse(hook.deadline) > transaction.tools.now) {
+    setTimer(transaction, resource, hook);
+    // Makes the step record the new timer: the clock of the process that fired the old one may have been ahead.
+    changeStack(transaction, {});
+    return;
+  }
+  const result = hook.default ?? 'abandon';
+  finishWait(transaction, resource, hook, result, `Lifecycle hook ${hook.name} timed out: ${result}`);
+}
+
+function finishWait(
+  transaction: Transaction,
+  resource: ResourceDocument,
+  hook: Waiting,
+  result: 'continue' | 'abandon',
+  reason: string,
+): void {
+  pass(transaction, resource, hook, reason);
+  // The resource counts as created only now.
+  if (hook.name === 'launching' && result === 'continue') {
+    const launched = transaction.state.resources.get(resource.id);
+    if (launched) holdAt(transaction, launched, 'post-create');
+  }
+  // The deletion continues, whatever the result was.
+  if (result === 'continue' || hook.name === 'terminating') return;
+  failLeaf(transaction, resource.id, {
+    action: hook.name === 'updating' ? 'UPDATE' : 'CREATE',
+    failure: { code: 'ResourceFailed', message: `${reason}.` },
+  });
+}
+
+function pass(transaction: Transaction, resource: ResourceDocument, hook: Waiting, reason: string): void {
+  const passed = markPassed(transaction, resource, hook.name);
+  announce(transaction, passed, hook, 'cleared', reason);
+  revisit(transaction, passed);
+}

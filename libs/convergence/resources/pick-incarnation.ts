@@ -1,0 +1,82 @@
+/** Picks the incarnation to reconcile with the plan, and reports how it differs. */
+import type { PlanResource } from '@anneal/contracts/plan.ts';
+import type { Resolved } from './incarnation.ts';
+import type { Comparison } from '../protocol.ts';
+import { isNested, type ResourceDocument, type Typed } from '../documents.ts';
+import type { State } from '../state.ts';
+import type { Transaction } from '../transaction.ts';
+
+export interface Choice {
+  readonly resource: ResourceDocument;
+  readonly comparison: Comparison;
+}
+
+/** Incarnations of a name that the plan could use. One whose deletion has begun is never used again. */
+export function candidatesOf({ state }: Transaction, name: string): ResourceDocument[] {
+  const candidates: ResourceDocument[] = [];
+  for (const id of state.byName.get(name) ?? []) {
+    const resource = state.resources.get(id);
+    if (resource && resource.action !== 'DELETE') candidates.push(resource);
+  }
+  return candidates;
+}
+
+/**
+ * Chooses the incarnation that needs the smallest change. An original whose replacement is under way is used again when
+ * it already matches the plan.
+ */
+export function choose(
+  transaction: Transaction,
+  candidates: readonly ResourceDocument[],
+  planned: PlanResource,
+  resolved: Resolved,
+): Choice | undefined {
+  const choices = candidates.map((resource): Choice & { rank: number } => {
+    const comparison = compareTo(transaction, resource, planned, resolved);
+    const rank =
+      resource.request && !isNested(resource)
+        ? 3
+        : resource.status === 'FAILED'
+          ? 0
+          : { same: 4, update: 2, replace: 1 }[comparison.verdict];
+    return { resource, comparison, rank };
+  });
+  return choices.sort((a, b) => b.rank - a.rank || b.resource.created_at.localeCompare(a.resource.created_at))[0];
+}
+
+/** Compares a resource with the plan; a nested stack by its pending request, because a newer one may overtake that. */
+function compareTo(
+  { state, tools }: Transaction,
+  resource: ResourceDocument,
+  planned: PlanResource,
+  resolved: Resolved,
+): Comparison {
+  const source = planned.nested?.digest ?? null;
+  if (!canBecome(resource, planned)) return { verdict: 'replace', changed: [] };
+  const told = resource.request && isNested(resource) ? resource.request : resource;
+  const changed = Object.keys(resolved.properties);
+  // A nested stack whose creation failed exists all the same, with nothing applied yet: update it in place.
+  if (isNested(resource) && changed.length > 0 && Object.keys(told.properties).length === 0) {
+    return { verdict: 'update', changed };
+  }
+  const comparison = tools.compare({
+    type: planned.type,
+    isTemplate: planned.nested?.kind === 'template',
+    before: told.properties,
+    after: resolved.properties,
+  });
+  if (comparison.verdict !== 'same') return comparison;
+  const due = isDue(state, resource, planned);
+  if (due && !isNested(resource)) return { verdict: 'replace', changed: [] };
+  return due || told.source !== source ? { verdict: 'update', changed: [] } : comparison;
+}
+
+/** Whether an incarnation can be updated to the plan in place. One template may replace another, as in Heat. */
+export function canBecome({ type, nested }: Typed, planned: PlanResource): boolean {
+  const kind = planned.nested?.kind ?? null;
+  return kind === nested && (type === planned.type || kind === 'template');
+}
+
+/** Whether every update renews the resource, and this update has not done so yet. */
+export const isDue = ({ stack }: State, { revision }: ResourceDocument, { renewed }: PlanResource): boolean =>
+  renewed === true && revision !== stack.target.revision;

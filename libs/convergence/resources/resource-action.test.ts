@@ -1,0 +1,82 @@
+import { describe, expect, it } from 'vitest';
+import { Driver, wish } from '../simulation/driver.ts';
+
+const mark = (unhealthy: boolean, reason = '') => ({ kind: 'mark', unhealthy, reason }) as const;
+const created = (): Driver => {
+  const stack = new Driver({}, { replaceFailed: true });
+  stack.finish(stack.create({ a: wish(), b: wish({ requires: ['a'] }) }));
+  return stack;
+};
+const refusalOf = (stack: Driver, resource: string, action: ReturnType<typeof mark>) =>
+  [...stack.step({ kind: 'resource', id: stack.id('mark'), resource, action }).refusals.values()][0];
+
+describe('marking a resource', () => {
+  it('unhealthy fails its check with the reason, and the next update replaces it', () => {
+    const stack = created();
+    stack.word('a', mark(true, 'disk is full'));
+    expect(stack.find('a')).toMatchObject({
+      action: 'CHECK',
+      status: 'FAILED',
+      reason: 'disk is full',
+      failure: { code: 'Unhealthy', message: 'disk is full' },
+    });
+    expect(stack.update({ a: wish(), b: wish({ requires: ['a'] }) })).toEqual(['create a']);
+  });
+
+  it('unhealthy has a reason of its own when none is given', () => {
+    const stack = created();
+    stack.word('a', mark(true));
+    expect(stack.find('a').reason).toBe('marked unhealthy');
+  });
+
+  it('healthy takes the mark back, and the next update changes nothing', () => {
+    const stack = created();
+    stack.word('a', mark(true));
+    stack.word('a', mark(false, 'replaced the disk'));
+    expect(stack.find('a')).toMatchObject({
+      action: 'CHECK',
+      status: 'COMPLETE',
+      reason: 'replaced the disk',
+      failure: null,
+    });
+    expect(stack.update({ a: wish(), b: wish({ requires: ['a'] }) })).toEqual([]);
+  });
+
+  it('unhealthy follows a mark that was taken back', () => {
+    const stack = created();
+    stack.word('a', mark(true));
+    stack.word('a', mark(false));
+    stack.word('a', mark(true, 'again'));
+    expect(stack.find('a')).toMatchObject({ action: 'CHECK', status: 'FAILED', reason: 'again' });
+  });
+
+  it('changes nothing when it is marked so already', () => {
+    const stack = created();
+    const { version } = stack.find('a');
+    stack.word('a', mark(false));
+    expect(stack.find('a').version).toBe(version);
+    stack.word('a', mark(true, 'first'));
+    stack.word('a', mark(true, 'second'));
+    expect(stack.find('a').reason).toBe('first');
+  });
+
+  it('leaves a failed creation as it is: the next update replaces it in any case', () => {
+    const stack = new Driver();
+    stack.create({ a: wish() });
+    stack.fail('a');
+    stack.word('a', mark(true, 'again'));
+    expect(stack.find('a')).toMatchObject({ action: 'CREATE', status: 'FAILED' });
+  });
+
+  it('is refused while the stack is in progress, also for a resource that is complete', () => {
+    const stack = created();
+    stack.update({ a: wish(), b: wish({ requires: ['a'], value: 2 }) });
+    expect(refusalOf(stack, 'b', mark(true))).toMatchObject({ code: 'Conflict' });
+    expect(refusalOf(stack, 'a', mark(true))).toBeDefined();
+    expect(stack.find('a')).toMatchObject({ action: 'CREATE', status: 'COMPLETE' });
+  });
+
+  it('is refused for a resource that does not exist', () => {
+    expect(refusalOf(created(), 'nope', mark(true))).toMatchObject({ code: 'NotFound' });
+  });
+});

@@ -1,0 +1,53 @@
+/** Checks of deletions: their order, the snapshot before them, and that none is repeated. */
+import type { ResourceDocument } from '../../documents.ts';
+import type { State } from '../../state.ts';
+import { must } from './ledger.ts';
+import type { World } from '../world.ts';
+
+/** Checks that a request suits its type; requests of type `Instant` are answered within the step and never sent. */
+export function checkServed({ id, type, nested, request }: ResourceDocument): void {
+  if (!request || nested !== null) return;
+  must(type !== 'Instant', `${id} costs nothing, and is asked by a message`);
+  const basic = request.action === 'create' || request.action === 'update' || request.action === 'delete';
+  must(basic || type === 'Test', `${id} is asked to ${request.action}, which ${type} does not serve`);
+}
+
+export function checkDeletion(world: World, state: State, { id, name, request, nested }: ResourceDocument): void {
+  if (request?.action !== 'delete') return;
+  const { stack, plan } = state;
+  const { stored } = world.shellOf(stack.id);
+  const before = stored.resources.get(id);
+  if (!before) return;
+  must(before.action !== 'DELETE' || before.status !== 'COMPLETE', `${id} is deleted, and is to be once more`);
+  if (!stack.abandoned) {
+    const kept = before.skipped !== null && before.action === 'DELETE' && before.status === 'FAILED';
+    must(!kept, `${id} was to be left as it is, and is deleted`);
+    // A waiting resource, or one whose update is refused and rolled back, may fail in this same step: nothing to save.
+    const failed = before.hook !== null || (stack.action === 'ROLLBACK' && stored.stack.traversal !== stack.traversal);
+    const whole = before.status === 'COMPLETE' && !failed && before.action !== 'INIT' && before.action !== 'SNAPSHOT';
+    const saved = before.deletion_policy !== 'Snapshot' || before.type !== 'Test' || nested !== null;
+    must(saved || !whole, `${id} is deleted without the snapshot that was wanted`);
+  }
+  // A retry after a conflict: the deletion was decided when all new resources were complete; later changes do not
+  // count.
+  if (before.request?.action === 'delete' && before.request.fence === request.fence) return;
+  const goesBack = stack.on_failure !== 'keep' && stack.parent === null;
+  if (!goesBack || (stack.action !== 'UPDATE' && stack.action !== 'RESTORE')) return;
+  if (plan.resources[name]?.replacement === 'delete_first') return;
+  for (const [wanted, planned] of Object.entries(plan.resources)) {
+    const stands = [...state.resources.values()].some((one) => {
+      if (one.name !== wanted || one.status !== 'COMPLETE' || one.hook || one.action === 'DELETE') return false;
+      const value = planned.properties['value'];
+      return (
+        one.external || one.skipped !== null || (value?.kind === 'literal' && one.properties['value'] === value.value)
+      );
+    });
+    must(stands, `${id} is deleted, and ${wanted} may still fail`);
+  }
+}
+
+/** Checks that a snapshot begins, and ends once. */
+export function checkSnapshot(before: string | undefined, now: string): void {
+  must(before !== undefined || now === 'IN_PROGRESS', `a snapshot is ${now}, and was never begun`);
+  must(before === undefined || before === 'IN_PROGRESS' || before === now || now === 'IN_PROGRESS', 'it ended twice');
+}

@@ -1,0 +1,102 @@
+/** Checks of a stack document: the deadline and failures of its traversal, and the target of a rollback. */
+import { isVisit } from '../../documents.ts';
+import { must } from './ledger.ts';
+import type { Step } from './invariants.ts';
+import type { World } from '../world.ts';
+
+const minute = 60_000;
+const defaultMinutes = 60;
+
+export function checkStack(world: World, { before, state, inputs, outcome }: Step): void {
+  const { stack } = state;
+  const { events } = outcome.changes;
+  const live = stack.phase === 'converging';
+  if (live && stack.traversal !== before.traversal) {
+    const minutes = stack.timeout_minutes ?? defaultMinutes;
+    const own = new Date(world.clock.now + minutes * minute).toISOString();
+    const given = inputs.some((input) => 'parent' in input) ? stack.parent?.deadline : undefined;
+    must(stack.deadline === (given ?? own), `it has until ${stack.deadline}`);
+  }
+  must(live || stack.phase === 'draining' || stack.deadline === null, 'C5: nothing runs, and its deadline does');
+  if (stack.phase === 'idle') {
+    const nothing = stack.batch === null && stack.snapshot === null && !stack.observe && state.graph === undefined;
+    must(nothing, 'idle, and something is left of the traversal');
+  }
+  const told = events.flatMap((event) => (event.resource_id === undefined ? [event.action] : []));
+  let suspended = before.suspended;
+  for (const action of told) suspended = action === 'SUSPEND' || (action === 'SNAPSHOT' && suspended);
+  must(stack.suspended === suspended, `${stack.action}: it is ${suspended ? '' : 'not '}suspended, and says otherwise`);
+  checkWayBack({ before, state, inputs, outcome });
+  must(!stack.observe || stack.action === 'UPDATE' || stack.action === 'RESTORE', `${stack.action} looks at reality`);
+  must(!stack.abandoned || stack.action === 'DELETE', `${stack.action} abandons`);
+  const reached = events.some(({ resource_id, status }) => resource_id === undefined && status === 'COMPLETE');
+  const kept = JSON.stringify(before.complete) === JSON.stringify(stack.complete);
+  must(kept || reached, 'what to go back to changed before something was reached');
+  for (const input of inputs) {
+    if (input.kind !== 'update' || outcome.refusals.has(input.id) || !stack.recent.includes(input.id)) continue;
+    if (inputs.length > 1 || before.recent.includes(input.id)) continue;
+    must(stack.updated_at === new Date(world.clock.now).toISOString(), 'it was updated, and does not say when');
+    for (const field of ['timeout_minutes', 'on_failure', 'tags', 'group'] as const) {
+      const wanted = input[field] === undefined ? before[field] : input[field];
+      must(JSON.stringify(stack[field]) === JSON.stringify(wanted), `an update does not reach ${field}`);
+    }
+  }
+  const [input] = inputs;
+  if (input?.kind === 'retry' && before.phase === 'paused' && live)
+    must(stack.observe === before.observe, 'tried again, and it does not look at reality');
+  checkFailures(world, { before, state, inputs, outcome });
+}
+
+const towardsPlan: readonly string[] = ['CREATE', 'UPDATE', 'ADOPT', 'RESTORE'];
+
+/** Checks what follows a failure, and how the events report it. */
+function checkWayBack({ before, state: { stack }, inputs, outcome: { changes } }: Step): void {
+  const own = changes.events.filter(({ resource_id }) => resource_id === undefined);
+  own.forEach((event, index) => {
+    const previous = own[index - 1];
+    const begins = event.action === 'ROLLBACK' && event.status === 'IN_PROGRESS';
+    if (!begins || previous?.status !== 'FAILED') return;
+    must(towardsPlan.includes(previous.action), `a failed ${previous.action} goes back by itself`);
+    const told = stack.inherited > 0 || previous.failure === undefined || stack.action !== 'ROLLBACK';
+    must(told || own.length > index + 2, 'a rollback does not tell why');
+  });
+  const reached = own.at(-1)?.status === 'COMPLETE' ? stack.action : undefined;
+  if (reached === 'ROLLBACK' || (reached && isVisit(reached))) {
+    const kept = JSON.stringify(before.complete) === JSON.stringify(stack.complete);
+    must(kept || own.length > 2 || inputs.length > 1, `${reached} changes what to go back to`);
+  }
+  must(stack.action !== 'ROLLBACK' || stack.adopt === null, 'a rollback takes over');
+  const back = stack.on_failure === 'rollback' && stack.parent === null && towardsPlan.includes(stack.action);
+  const drains = stack.phase === 'draining' && stack.status === 'IN_PROGRESS';
+  must(!back || !drains, 'it is to go back, and waits for what runs');
+  const first = stack.failures[stack.inherited];
+  if (stack.phase !== 'idle' || stack.status !== 'FAILED' || !first || !stack.reason.startsWith('Resource ')) return;
+  if (stack.action === 'CHECK') return;
+  must(stack.reason.includes(`: resources.${first.resource.split('.')[0]}`), `it failed otherwise: ${stack.reason}`);
+  const said = own.at(-1)?.failure;
+  must(own.length === 0 || JSON.stringify(said) === JSON.stringify(first.failure), 'the event tells another failure');
+}
+
+/** Checks that the stack reports its failures by path, and none that did not happen in this traversal. */
+function checkFailures(world: World, { before, state: { stack, resources }, outcome }: Step): void {
+  const names = world.failed.get(stack.id) ?? new Set();
+  world.failed.set(stack.id, names);
+  let at = before.traversal;
+  for (const { resource_id, resource_name, status, action, traversal: newer } of outcome.changes.events) {
+    if (resource_id !== undefined && status === 'FAILED') names.add(resource_name);
+    // A rollback also reports the failures that caused it.
+    if (newer === undefined || newer === at) continue;
+    at = newer;
+    if (action !== 'ROLLBACK') names.clear();
+  }
+  const { failures, inherited, traversal, phase } = stack;
+  must(inherited <= failures.length, 'more failures are those of before than there are');
+  const own = failures.slice(inherited).map(({ resource }) => resource.split('.')[0] ?? '');
+  for (const name of own) must(names.has(name), `${name} is among the failures, and no event called it failed`);
+  if (phase !== 'converging' && phase !== 'draining') return;
+  for (const { name, status, traversal: last, skipped, action } of resources.values()) {
+    const failed = status === 'FAILED' && last === traversal && skipped === null && action !== 'DELETE';
+    const told = failed && phase === 'draining' && stack.status === 'IN_PROGRESS';
+    must(!told || own.length > 0, `${name} failed, and the stack does not say so`);
+  }
+}

@@ -1,0 +1,80 @@
+/** How a traversal begins. Which actions begin one, and when: `traversal.ts`. */
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import type { Plan } from '@anneal/contracts/plan.ts';
+import type { StackAction, StackDocument } from '../documents.ts';
+import { emptyPlan } from '../state.ts';
+import type { Scaled } from '../protocol.ts';
+import { addEffect, announceStack, changeStack, newId, type Transaction } from '../transaction.ts';
+import { dropWaits } from '../hooks/wait.ts';
+
+const defaultTimeoutMinutes = 60;
+
+/** Begins a traversal; it overtakes a running one. */
+export function begin(
+  transaction: Transaction,
+  action: StackAction,
+  plan: Plan,
+  more: Partial<StackDocument> = {},
+  told: { scaled?: Scaled | undefined } = {},
+): void {
+  const { state, tools } = transaction;
+  const minutes = state.stack.timeout_minutes ?? defaultTimeoutMinutes;
+  const own = new Date(tools.now + minutes * 60_000).toISOString();
+  // An action that the nested stack starts by itself does not share the deadline of the last request of its parent.
+  const deadline = (transaction.isAsked ? state.stack.parent?.deadline : undefined) ?? own;
+  const { snapshot } = state.stack;
+  cancelTimers(transaction, { deadline: !leavesBehind(transaction, deadline) });
+  dropWaits(transaction);
+  if (snapshot) {
+    addEffect(transaction, { kind: 'snapshot', snapshot, status: 'FAILED', reason: 'A newer action overtook it.' });
+  }
+  state.plan = plan;
+  state.graph = undefined;
+  const stack = changeStack(transaction, {
+    action,
+    status: 'IN_PROGRESS',
+    reason: `Stack ${action} started`,
+    phase: 'converging',
+    traversal: newId(transaction),
+    deadline,
+    failures: [],
+    inherited: 0,
+    batch: null,
+    abandoned: false,
+    observe: false,
+    suspended: action === 'SUSPEND' || (action === 'SNAPSHOT' && state.stack.suspended),
+    snapshot: null,
+    ...more,
+  });
+  announceStack(transaction, told);
+  addEffect(transaction, { kind: 'timer', timer: 'deadline', at: deadline, traversal: stack.traversal });
+}
+
+/** Whether a request in flight has an earlier deadline than the new traversal: then the old timer must stay. */
+const leavesBehind = ({ state }: Transaction, deadline: string): boolean =>
+  [...state.inFlight].some((id) => (state.resources.get(id)?.request?.deadline ?? deadline) < deadline);
+
+/** Begins an ordinary traversal to the last complete target; to an empty plan when there is none. */
+export function beginRollback(transaction: Transaction, how: { keepFailures?: boolean } = {}): void {
+  const { state } = transaction;
+  const { complete, failures } = state.stack;
+  if (complete && !state.complete)
+    throw new AnnealError('Defect', 'The plan of what was last complete was not loaded.');
+  if (complete) changeStack(transaction, { target: complete });
+  // The old failures explain the rollback; new failures are added after them.
+  const kept = how.keepFailures ? failures : [];
+  begin(transaction, 'ROLLBACK', state.complete ?? emptyPlan(), {
+    updated_at: transaction.now,
+    adopt: null,
+    failures: kept,
+    inherited: kept.length,
+  });
+}
+
+export function cancelTimers(transaction: Transaction, { deadline }: { deadline: boolean } = { deadline: true }): void {
+  const { action, traversal, phase } = transaction.state.stack;
+  if (phase === 'idle' || traversal === '') return;
+  if (deadline) addEffect(transaction, { kind: 'cancel timer', timer: 'deadline', traversal });
+  if (action === 'DELETE') addEffect(transaction, { kind: 'cancel timer', timer: 'grace', traversal });
+  if (transaction.state.stack.batch?.until) addEffect(transaction, { kind: 'cancel timer', timer: 'batch', traversal });
+}

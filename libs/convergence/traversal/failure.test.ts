@@ -1,0 +1,66 @@
+import { describe, expect, it } from 'vitest';
+import { Driver, wish } from '../simulation/driver.ts';
+
+describe('an action that is said again', () => {
+  it('goes back once more, when a rollback failed', () => {
+    const stack = new Driver({}, { replaceFailed: false });
+    stack.finish(stack.create({ a: wish() }));
+    stack.update({ a: wish({ value: 2 }) });
+    stack.fail('a');
+    stack.take({ kind: 'rollback', id: 'back', cancel: false });
+    stack.fail('a');
+    expect(stack.status).toBe('ROLLBACK_FAILED');
+    stack.finish(stack.take({ kind: 'retry', id: 'again' }));
+    expect(stack.status).toBe('ROLLBACK_COMPLETE');
+    expect(stack.find('a').properties['value']).toBe(1);
+  });
+
+  it('abandons still, when it was to abandon and did not end', () => {
+    const stack = new Driver();
+    stack.finish(stack.create({ n: wish({ type: 'Nested' }), a: wish() }));
+    stack.remove(true);
+    stack.fail('n');
+    expect(stack.status).toBe('DELETE_FAILED');
+    expect(stack.take({ kind: 'retry', id: 'again' })).toEqual(['delete n']);
+    expect(stack.state.stack.abandoned).toBe(true);
+  });
+
+  it('looks at reality still, when it was to and paused', () => {
+    const stack = new Driver({ on_failure: 'pause' }, { replaceFailed: false });
+    const wishes = { a: wish(), b: wish({ requires: ['a'] }) };
+    stack.finish(stack.create(wishes));
+    const other = { ...wishes, a: wish({ value: 2 }) };
+    expect(stack.update(other, { observe: true })).toEqual(['check a']);
+    stack.answer('a');
+    stack.fail('a');
+    expect(stack.state.stack.phase).toBe('paused');
+    stack.take({ kind: 'retry', id: 'again' });
+    expect(stack.answer('a')).toEqual(['check b']);
+  });
+});
+
+describe('what failed', () => {
+  it('is told by its path, with numbers as Heat writes them, and a check names all of it', () => {
+    const stack = new Driver();
+    stack.finish(stack.create({ n: wish({ type: 'Nested' }), a: wish() }));
+    stack.take({ kind: 'visit', id: 'check', action: 'CHECK' });
+    const failure = { code: 'ResourceFailed', message: 'no' };
+    stack.answer('n', { status: 'failed', failures: [{ resource: '0.resources.x', type: 'Test', failure }] });
+    stack.fail('a');
+    expect(stack.state.stack.reason).toBe(
+      'Resource CHECK failed: ResourceFailed: resources.n.resources[0].resources.x: no; ResourceFailed: resources.a: no',
+    );
+  });
+
+  it('is kept in bounds, however much it is', () => {
+    const stack = new Driver();
+    stack.create({ n: wish({ type: 'Nested' }) });
+    const failure = { code: 'ResourceFailed', message: 'm'.repeat(50_000) };
+    const failures = Array.from({ length: 200 }, (_, index) => ({ resource: `r${index}`, type: 'Test', failure }));
+    stack.answer('n', { status: 'failed', failures });
+    const { stack: document } = stack.state;
+    expect(document.failures.length).toBeLessThan(101);
+    expect(document.reason.length).toBeLessThan(4097);
+    expect(document.failures[0]?.failure.message.length).toBeLessThan(20_000);
+  });
+});

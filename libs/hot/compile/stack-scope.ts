@@ -1,0 +1,98 @@
+/** The values known while one stack is evaluated: its parameters, the given attributes, its nested stacks. */
+import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+import type { PlanParameter } from '@anneal/contracts/plan.ts';
+import type { Scope } from '../evaluate.ts';
+import { isObject, toRecord } from '@anneal/python/yaml/node.ts';
+import { type Partial, settled, unknown } from '../evaluate/unknown.ts';
+import { walk } from '../evaluate/walk.ts';
+import { Work } from '../evaluate/work.ts';
+
+/** Key among the attributes of a resource for the value that `get_resource` returns. */
+export const idKey = '__id__';
+/** Key among the attributes of a template resource for the attributes of the resources inside. */
+export const resourcesKey = '__resources__';
+
+/** Values of a nested stack that the stack around it can read. */
+export interface NestedScope {
+  read(attribute: string, path: readonly Json[]): Partial;
+  /** The reference that the nested stack itself defines. */
+  reference?(): Partial;
+}
+
+/** The parts that `resource_facade` reads, of the resource that the nested stack implements. */
+export type FacadeParts = Readonly<Record<'metadata' | 'deletion_policy' | 'update_policy', Json | undefined>>;
+
+export class StackScope implements Scope {
+  readonly templateVersion: string;
+  readonly strict: boolean;
+  readonly work: Work;
+  readonly #values: Readonly<Record<string, PlanParameter>>;
+  readonly #given: JsonObject;
+  readonly #nested = new Map<string, NestedScope>();
+
+  /** Only in a nested stack. The root implements no resource, so `resource_facade` is a mistake there. */
+  readonly facade?: (part: keyof FacadeParts) => Json | undefined;
+
+  constructor(options: {
+    version: string;
+    values: Readonly<Record<string, PlanParameter>>;
+    given?: JsonObject;
+    facade?: FacadeParts;
+    strict?: boolean | undefined;
+    /** The work of the stack around it. */
+    work?: Work;
+  }) {
+    const { facade } = options;
+    if (facade) this.facade = (part) => facade[part];
+    this.templateVersion = options.version;
+    this.strict = options.strict === true;
+    this.work = options.work ?? new Work();
+    this.#values = options.values;
+    this.#given = options.given ?? {};
+  }
+
+  addNested(name: string, nested: NestedScope): void {
+    this.#nested.set(name, nested);
+  }
+
+  /** The attributes given for the resources inside a template resource. */
+  givenInside(name: string): JsonObject {
+    const inside = this.#of(name)?.[resourcesKey];
+    return isObject(inside) ? inside : {};
+  }
+
+  parameter(name: string): Json | undefined {
+    return Object.hasOwn(this.#values, name) ? this.#values[name]?.value : undefined;
+  }
+
+  reference(name: string): Json | undefined {
+    const given = this.#of(name)?.[idKey];
+    if (given !== undefined) return given;
+    const said = this.#nested.get(name)?.reference?.();
+    const value = said === undefined ? undefined : settled(said);
+    return value === unknown || value === null ? undefined : value;
+  }
+
+  attribute(name: string): JsonObject | undefined {
+    const given = this.#of(name);
+    return given && toRecord(Object.entries(given).filter(([key]) => key !== idKey && key !== resourcesKey));
+  }
+
+  read(resource: string, attribute: string, path: readonly Json[]): Partial | undefined {
+    const given = this.#of(resource);
+    if (given && Object.hasOwn(given, attribute)) return undefined;
+    const nested = this.#nested.get(resource);
+    return nested ? nested.read(attribute, path) : unknown;
+  }
+
+  /** Reads as {@link read} does, from inside. Given attributes take precedence; other values may be unknown. */
+  readInside(resource: string, attribute: string, path: readonly Json[]): Partial {
+    const read = this.read(resource, attribute, path);
+    return read === undefined ? walk(this.attribute(resource)?.[attribute] ?? null, path) : read;
+  }
+
+  #of(name: string): JsonObject | undefined {
+    const given = Object.hasOwn(this.#given, name) ? this.#given[name] : undefined;
+    return isObject(given) ? given : undefined;
+  }
+}

@@ -1,0 +1,84 @@
+import { describe, expect, it } from 'vitest';
+import { render } from '../render.ts';
+import { types } from '../testing/types-and-compile.ts';
+
+const parameters = `
+parameters:
+  text: {type: string, default: d}
+  list: {type: comma_delimited_list, default: x}
+  map: {type: json, default: {z: 1}}
+  flag: {type: boolean, default: true}
+`;
+const template = `heat_template_version: rocky\n${parameters}`;
+const answer = (environments: readonly object[], more: { template?: string; files?: Record<string, string> } = {}) => {
+  const texts = environments.map((environment) => JSON.stringify(environment));
+  return render({ template, environments: texts, stackName: 's', stackId: '', projectId: 'p', types, ...more });
+};
+
+describe('environments', () => {
+  it('are merged in order: a later value overwrites, unless a strategy says otherwise', () => {
+    const first = (strategy: string) => ({
+      parameters: { text: 'a', list: 'a', map: { a: { b: [1] } } },
+      parameter_merge_strategies: { default: strategy },
+    });
+    // The strategies of the first file also apply to later files that set none.
+    const second = { parameters: { text: 'b', list: 'b', map: { a: { b: [2] }, c: 3 } } };
+    const values = (strategy: string) => answer([first(strategy), second]);
+    expect(values('overwrite')).toMatchObject({ rendered: { parameters: { text: 'b', list: ['b'] } } });
+    expect(values('merge')).toMatchObject({
+      rendered: { parameters: { text: 'ab', list: ['a', 'b'], map: { a: { b: [2] }, c: 3 } } },
+    });
+    expect(values('deep_merge')).toMatchObject({ rendered: { parameters: { map: { a: { b: [1, 2] }, c: 3 } } } });
+  });
+
+  it('are refused with event sinks, which nothing would serve, and taken with an empty list of them', () => {
+    const sink = { type: 'zaqar-queue', target: 'q', ttl: 120 };
+    expect(answer([{ event_sinks: [sink] }])).toMatchObject({
+      mistakes: [{ code: 'UnsupportedEventSink', path: 'event_sinks' }],
+    });
+    expect(answer([{ event_sinks: [] }])).toHaveProperty('rendered');
+  });
+
+  it('may not name different strategies for one parameter, nor merge booleans', () => {
+    const one = { parameters: { flag: 'a' }, parameter_merge_strategies: { flag: 'merge' } };
+    const other = { parameters: { flag: 'b' }, parameter_merge_strategies: { flag: 'overwrite' } };
+    expect(answer([one, other])).toMatchObject({ mistakes: [{ code: 'ConflictingMergeStrategy' }, {}] });
+    expect(answer([one, one])).toMatchObject({
+      mistakes: [{ message: "Invalid merge strategy 'merge' for parameter 'flag'." }, {}],
+    });
+  });
+
+  it('map types by the rules of the registry', () => {
+    const named = 'heat_template_version: rocky\nresources: {v: {type: My::Value, properties: {value: 1}}}\n';
+    const served = (registry: object) => {
+      const result = answer([{ resource_registry: registry }], { template: named });
+      if (!('rendered' in result)) return result.mistakes[0]?.code;
+      return (result.rendered.resources['v'] as { resolved_type: string }).resolved_type;
+    };
+    expect(served({ 'My::*': 'OS::Heat::*' })).toBe('OS::Heat::Value');
+    expect(served({ 'My::Value': 'A', A: 'OS::Heat::Value' })).toBe('OS::Heat::Value');
+    // The plain order of the keys decides; a star sorts before every letter.
+    expect(served({ 'My::Value': 'OS::Heat::Value', 'My::V*': 'OS::Heat::None' })).toBe('OS::Heat::None');
+    expect(served({ 'My::Value': 'OS::Heat::Value', resources: { v: { 'My::Value': 'OS::Heat::None' } } })).toBe(
+      'OS::Heat::None',
+    );
+    expect(served({ 'My::V*': 'Nowhere', 'My::Value': 'OS::Heat::Value' })).toBe('OS::Heat::Value');
+    expect(served({ 'My::Value': 'OS::Heat::Value', 'My::*': null })).toBe('UnknownType');
+    expect(served({ 'My::Value': 'B', B: 'My::Value' })).toBe('Cycle');
+    expect(served({ '*': 'OS::Heat::None' })).toBe('OS::Heat::None');
+  });
+
+  it('name hooks and actions that exist', () => {
+    const registry = { resources: { 'web*': { hooks: 'pre-crate', restricted_actions: ['replace', 'delete'] } } };
+    expect(answer([{ resource_registry: registry }])).toMatchObject({
+      mistakes: [
+        { code: 'InvalidRegistry', nearest: 'pre-create' },
+        { code: 'InvalidRegistry', found: 'delete' },
+      ],
+    });
+    const replacement = { resources: { 'web*': { replacement: 'delete-first' } } };
+    expect(answer([{ resource_registry: replacement }])).toMatchObject({
+      mistakes: [{ code: 'InvalidRegistry', nearest: 'delete_first' }],
+    });
+  });
+});

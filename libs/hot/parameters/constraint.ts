@@ -1,0 +1,124 @@
+/** Constraints of parameters and properties: one rule each, with Heat's message for a violation. */
+import type { Json } from '@anneal/contracts/json.ts';
+import type { Constraint } from '@anneal/contracts/resource-type.ts';
+import { checkCustom } from './custom-constraint.ts';
+import { isExact } from '@anneal/python/values/number.ts';
+import { Pattern, PatternTooSlow } from '@anneal/python/pattern/pattern.ts';
+import { OutOfWork, Work } from '../evaluate/work.ts';
+import { numberText, pythonEqual, pythonText } from '@anneal/python/values/compare.ts';
+
+interface Bounds {
+  readonly min?: number | undefined;
+  readonly max?: number | undefined;
+}
+
+/** Returns one message per constraint that the value violates. The description of a constraint replaces its message. */
+export function checkConstraints(
+  value: Json,
+  constraints: readonly Constraint[],
+  { skipCustom = false, work = new Work() }: Checking = {},
+): string[] {
+  return constraints.flatMap((constraint) => {
+    try {
+      const breach = findBreach(value, constraint, { skipCustom, work });
+      return breach === undefined ? [] : [constraint.description ?? breach];
+    } catch (error) {
+      if (error instanceof OutOfWork) return [`checking it ${error.message}`];
+      throw error;
+    }
+  });
+}
+
+export interface Checking {
+  readonly skipCustom?: boolean | undefined;
+  /** Work that checking may use: that of the whole stack. */
+  readonly work?: Work | undefined;
+}
+
+function findBreach(given: Json, constraint: Constraint, { skipCustom, work }: Required<Checking>): string | undefined {
+  const isNumeric =
+    isExact(given) || (typeof given === 'boolean' && (constraint.range ?? constraint.modulo) !== undefined);
+  const value = isNumeric ? Number(given) : given;
+  const {
+    length,
+    range,
+    modulo,
+    allowed_values: allowed,
+    allowed_pattern: pattern,
+    custom_constraint: custom,
+  } = constraint;
+  if (length) {
+    const size = sizeOf(value);
+    if (size !== undefined && outside(size, length)) return `length (${size}) is out of range (${boundsText(length)})`;
+  }
+  if (range && typeof value === 'number' && outside(value, range)) {
+    return `${numberText(value)} is out of range (${boundsText(range)})`;
+  }
+  if (modulo && typeof value === 'number' && remainder(value, modulo.step) !== modulo.offset) {
+    return `${numberText(value)} is not a multiple of ${modulo.step} with an offset of ${modulo.offset}`;
+  }
+  if (allowed) work?.spend((Array.isArray(value) ? value.length : 1) * allowed.length);
+  if (allowed && !isAllowed(value, allowed)) {
+    return `${JSON.stringify(value)} is not an allowed value [${allowed.map((item) => JSON.stringify(item)).join(', ')}]`;
+  }
+  if (pattern !== undefined && typeof value === 'string' && !matches(value, pattern, work)) {
+    return `"${value}" does not match pattern "${pattern}"`;
+  }
+  if (custom !== undefined && !skipCustom) return checkCustom(custom, value);
+  return undefined;
+}
+
+const outside = (value: number, { min, max }: Bounds): boolean =>
+  (min !== undefined && value < min) || (max !== undefined && value > max);
+const boundsText = ({ min, max }: Bounds): string => `min: ${min ?? 'None'}, max: ${max ?? 'None'}`;
+
+/** Python's sign rule: the remainder has the sign of the step. */
+const remainder = (value: number, step: number): number => (((value % step) + step) % step) + 0;
+
+function sizeOf(value: Json): number | undefined {
+  if (typeof value === 'string') return Array.from(value).length;
+  if (typeof value !== 'object' || value === null) return undefined;
+  return Object.keys(value).length;
+}
+
+function isAllowed(value: Json, allowed: readonly Json[]): boolean {
+  if (Array.isArray(value)) return value.every((item) => allowed.some((other) => pythonEqual(item, other)));
+  // Both sides are converted to the type of the value first, so that a boolean true matches the text 'True'.
+  return allowed.some((other) => alike(value, other));
+}
+
+function alike(value: Json, other: Json): boolean {
+  if (typeof value === 'string')
+    return value === pythonText(other) || (typeof other === 'boolean' && value.toLowerCase() === String(other));
+  if (typeof value === 'number' && typeof other === 'string') return other.trim() !== '' && Number(other) === value;
+  if (typeof value === 'boolean' && typeof other === 'string') return other.toLowerCase() === String(value);
+  return pythonEqual(value, other);
+}
+
+/** Cache of compiled patterns, because a type is checked for every resource of that type. */
+const compiledPatterns = new Map<string, Pattern>();
+/** Larger patterns are not cached: a short pattern can be large once its repetitions are expanded. */
+const longestKept = 1000;
+
+/** Compiles a pattern with Python's syntax. @throws SyntaxError, OutOfWork */
+export function compilePattern(pattern: string, work = new Work()): Pattern {
+  const known = compiledPatterns.get(pattern);
+  if (known) return known;
+  work.characters(pattern.length);
+  const made = new Pattern(pattern);
+  work.spend(made.size / 2);
+  if (made.size > longestKept) return made;
+  if (compiledPatterns.size >= 1000) compiledPatterns.clear();
+  compiledPatterns.set(pattern, made);
+  return made;
+}
+
+/** A text does not match when matching it takes too long. */
+function matches(value: string, pattern: string, work: Work | undefined): boolean {
+  try {
+    return compilePattern(pattern, work).covers(value, work);
+  } catch (error) {
+    if (error instanceof PatternTooSlow || error instanceof SyntaxError) return false;
+    throw error;
+  }
+}

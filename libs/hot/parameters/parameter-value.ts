@@ -1,0 +1,128 @@
+/** Converts values of parameters to their type, then checks the constraints. */
+import type { Json } from '@anneal/contracts/json.ts';
+import type { PlanParameter } from '@anneal/contracts/plan.ts';
+import type { Constraint } from '@anneal/contracts/resource-type.ts';
+import { checkConstraints } from './constraint.ts';
+import { parseJsonText } from '@anneal/python/values/json-text.ts';
+import { exactNumber, isExact, numberOf } from '@anneal/python/values/number.ts';
+import { kindOfValue, type Node, shown, toExact } from '@anneal/python/yaml/node.ts';
+import { pythonEqual, pythonText } from '@anneal/python/values/compare.ts';
+import type { Work } from '../evaluate/work.ts';
+import { entriesOf, toRecord } from '@anneal/python/values/record.ts';
+
+export type ParameterType = PlanParameter['type'];
+
+export type Converted = { readonly value: Json } | { readonly problem: string };
+
+/** Converts a value of a document. A number that becomes text keeps the form in which it was written. */
+export function convertNode(type: ParameterType, node: Node): Converted {
+  return convertValue(type, toExact(node));
+}
+
+export function convertValue(type: ParameterType, value: Json): Converted {
+  switch (type) {
+    case 'string':
+      return { value: pythonText(value) };
+    case 'number':
+      return toNumber(value);
+    case 'boolean':
+      return toBoolean(value);
+    case 'comma_delimited_list':
+      if (Array.isArray(value)) return { value: value.map(pythonText) };
+      if (typeof value === 'string') return { value: value === '' ? [] : value.split(',') };
+      return { problem: `Value must be a comma-delimited list string: ${shown(value)} is ${kindOfValue(value)}` };
+    case 'json':
+      return toJsonValue(value);
+  }
+}
+
+/** Parses as Python's int() does, then as its float(): no hexadecimal, surrounding spaces allowed. */
+function toNumber(value: Json): Converted {
+  if (numberOf(value) !== undefined) return { value };
+  // Keep a boolean: in Python it is a number.
+  if (typeof value === 'boolean') return { value };
+  const text = typeof value === 'string' ? value.trim().replace(/(?<=\d)_(?=\d)/g, '') : '';
+  if (/^[-+]?\d+$/.test(text) && text.length < 400) return { value: exactNumber(BigInt(text.replace(/^\+/, ''))) };
+  if (/^[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?$/.test(text)) return { value: exactNumber(Number(text)) };
+  const endless = /^([-+]?)(?:(inf)(?:inity)?|nan)$/i.exec(text);
+  if (endless) return { value: exactNumber(endless[2] ? (endless[1] === '-' ? -Infinity : Infinity) : Number.NaN) };
+  return { problem: `could not convert ${shown(value)} to a number` };
+}
+
+const truths = ['1', 't', 'true', 'on', 'y', 'yes'];
+const untruths = ['0', 'f', 'false', 'off', 'n', 'no'];
+
+function toBoolean(value: Json): Converted {
+  if (typeof value === 'boolean') return { value };
+  const word = pythonText(value).trim().toLowerCase();
+  if (truths.includes(word)) return { value: true };
+  if (untruths.includes(word)) return { value: false };
+  const acceptable = [...untruths, ...truths].sort().map((item) => `'${item}'`);
+  return { problem: `Unrecognized value '${shown(value)}', acceptable values are: ${acceptable.join(', ')}` };
+}
+
+function toJsonValue(value: Json): Converted {
+  if (typeof value !== 'string') return { value: withTextKeys(value) };
+  if (value === '') return { value };
+  try {
+    return { value: parseJsonText(value) };
+  } catch (error) {
+    return { problem: `Value must be valid JSON: ${(error as Error).message}` };
+  }
+}
+
+/** Turns every key into text, as passing the value through JSON does. */
+function withTextKeys(value: Json): Json {
+  if (typeof value !== 'object' || value === null || isExact(value)) return value;
+  if (Array.isArray(value)) return value.map(withTextKeys);
+  return toRecord(entriesOf(value).map(([key, item]) => [key, withTextKeys(item)] as const));
+}
+
+export interface Checked {
+  readonly type: ParameterType;
+  /** A string as given; other types after conversion. A default in the schema is always as given. */
+  readonly value: Json;
+  readonly constraints: readonly Constraint[];
+  readonly skipCustom?: boolean;
+  /** Work that checking may use: that of the whole stack. */
+  readonly work: Work;
+}
+
+/** Returns the constraints that a value violates. As in Python, a number has no length and matches no pattern. */
+export function breaches({ type, value, constraints, skipCustom = false, work }: Checked): string[] {
+  return constraints.flatMap((constraint) => {
+    const { length, range, modulo, allowed_values: allowed, allowed_pattern: pattern } = constraint;
+    if (length && numberOf(value) !== undefined) return [`${shown(value)} has no length`];
+    if (length && (value === null || typeof value === 'boolean')) return [`${shown(value)} has no length`];
+    if (pattern !== undefined && typeof value !== 'string') return [`expected string, got ${kindOfValue(value)}`];
+    if (range || modulo) {
+      const number = toNumber(value);
+      return 'problem' in number ? [number.problem] : checkConstraints(numeric(number.value), [constraint], { work });
+    }
+    if (!allowed) return checkConstraints(value, [constraint], { skipCustom, work });
+    work.spend((Array.isArray(value) ? value.length : 1) * allowed.length);
+    return isAllowed(type, value, allowed) ? [] : breachOf(constraint, value, allowed);
+  });
+}
+
+const numeric = (value: Json): Json => (typeof value === 'boolean' ? Number(value) : value);
+
+const breachOf = ({ description }: Constraint, value: Json, allowed: readonly Json[]): string[] => [
+  description ??
+    `${JSON.stringify(value)} is not an allowed value [${allowed.map((item) => JSON.stringify(item)).join(', ')}]`,
+];
+
+/**
+ * Compares each item of a list as is. Other values are compared after converting both sides to the parameter's type.
+ */
+function isAllowed(type: ParameterType, value: Json, allowed: readonly Json[]): boolean {
+  if (Array.isArray(value)) return value.every((item) => allowed.some((other) => pythonEqual(item, other)));
+  const convert = (item: Json): Json | undefined => {
+    if (type === 'comma_delimited_list' || type === 'json') return item;
+    const converted = convertValue(type, item);
+    return 'value' in converted ? converted.value : undefined;
+  };
+  const [own, ...others] = [value, ...allowed].map(convert);
+  if (own === undefined || others.includes(undefined)) return false;
+  return others.some((other) => other !== undefined && pythonEqual(own, other));
+}

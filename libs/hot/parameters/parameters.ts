@@ -1,0 +1,119 @@
+/** Computes the value of every parameter from the template's schemas and the given values. */
+import type { Json } from '@anneal/contracts/json.ts';
+import type { PlanParameter, Source } from '@anneal/contracts/plan.ts';
+import type { Environment } from '../environment/environment.ts';
+import { join, listed, type Mistakes, nearestName } from '../syntax/mistakes.ts';
+import { isNull, type Node, shown, toExact, toRecord } from '@anneal/python/yaml/node.ts';
+import type { ParameterSchema } from './parameter-schema.ts';
+import { breaches, convertNode } from './parameter-value.ts';
+import { pythonEqual } from '@anneal/python/values/compare.ts';
+import type { Work } from '../evaluate/work.ts';
+
+export interface ParameterValues {
+  readonly values: Record<string, PlanParameter>;
+}
+
+export interface ResolveParameters {
+  readonly schemas: ReadonlyMap<string, ParameterSchema>;
+  readonly environment: Environment;
+  readonly pseudo: Readonly<Record<string, string>>;
+  readonly previous: Readonly<Record<string, PlanParameter>> | undefined;
+  /** True when a template is validated by itself: values may be missing. */
+  readonly missingAllowed: boolean;
+  readonly mistakes: Mistakes;
+  readonly work: Work;
+}
+
+export function resolveParameters(options: ResolveParameters): ParameterValues {
+  const { schemas, environment, pseudo, previous, mistakes } = options;
+  refuseUnknown(options);
+  const values = new Map<string, PlanParameter>(
+    Object.entries(pseudo).map(([name, value]) => [name, { type: 'string', value, hidden: false }]),
+  );
+  const changed: string[] = [];
+  for (const [name, schema] of schemas) {
+    if (Object.hasOwn(pseudo, name)) continue;
+    const value = valueOf(schema, options);
+    if (value === undefined) continue;
+    values.set(name, {
+      type: schema.type,
+      value,
+      hidden: schema.hidden,
+      ...(schema.immutable && { immutable: true }),
+      ...(schema.description !== undefined && { description: schema.description }),
+    });
+    const before = previous && Object.hasOwn(previous, name) ? previous[name] : undefined;
+    if (schema.immutable && before && !pythonEqual(before.value, value)) changed.push(name);
+  }
+  if (changed.length > 0) {
+    const message = `The following parameters are immutable and may not be updated: ${changed.sort().join(', ')}`;
+    const [first = ''] = changed;
+    const at = environment.parameters.get(first)?.at ?? schemas.get(first)?.at;
+    mistakes.add({ code: 'ImmutableParameter', message, path: join('parameters', first), at });
+  }
+  return { values: toRecord(values) };
+}
+
+function refuseUnknown({ schemas, environment, mistakes }: ResolveParameters): void {
+  for (const [name, entry] of environment.parameters) {
+    if (schemas.has(name)) continue;
+    const nearest = nearestName(name, schemas.keys());
+    const message = `The Parameter (${name}) was not defined in template.`;
+    const expected = listed(schemas.keys());
+    mistakes.add({
+      code: 'UnknownParameter',
+      message,
+      path: join('parameters', name),
+      at: entry.at,
+      expected,
+      found: name,
+      nearest,
+    });
+  }
+}
+
+function valueOf(schema: ParameterSchema, options: ResolveParameters): Json | undefined {
+  const { environment, mistakes, work } = options;
+  const { name, type, constraints } = schema;
+  const path = join('parameters', name);
+  const usable = (node: Node | undefined): node is Node => node !== undefined && !isNull(node);
+  const given = [environment.parameters.get(name)?.value, environment.defaults.get(name)?.value].find(usable);
+
+  const refuse = (problem: string, at: Source | undefined, fallback?: Json): void => {
+    // The value of a hidden parameter must not appear in a message.
+    const fits = fallback === undefined ? problem : `Invalid default ${shown(fallback)} (${problem})`;
+    mistakes.add({
+      code: 'InvalidParameter',
+      message: `Parameter '${name}' is invalid: ${schema.hidden ? 'its value does not fit its type or constraints' : fits}`,
+      path: fallback === undefined ? path : join(path, 'default'),
+      at,
+      expected: type,
+    });
+  };
+  const check = (node: Node, at: Source | undefined): Json | undefined => {
+    const converted = convertNode(type, node);
+    if ('problem' in converted) refuse(converted.problem, at);
+    else {
+      const value = type === 'string' ? toExact(node) : converted.value;
+      for (const problem of breaches({ type, value, constraints, work })) refuse(problem, at);
+    }
+    return 'value' in converted ? converted.value : undefined;
+  };
+  const count = mistakes.count;
+  if (schema.default) {
+    // Use the default as written, even when another value is given.
+    const list = type === 'comma_delimited_list' ? convertNode(type, schema.default) : undefined;
+    const written = toExact(schema.default);
+    const value = list && 'value' in list ? (written === '' ? [''] : list.value) : written;
+    const at = schema.default.at ?? schema.at;
+    if (list && 'problem' in list) refuse(list.problem, at, value);
+    for (const problem of breaches({ type, value, constraints, skipCustom: true, work })) refuse(problem, at, value);
+  }
+  if (given) return check(given, given.at ?? schema.at);
+  if (schema.default) return mistakes.count > count ? undefined : check(schema.default, schema.default.at ?? schema.at);
+  if (!options.missingAllowed) {
+    const message = `The Parameter (${name}) was not provided.`;
+    mistakes.add({ code: 'MissingParameter', message, path, at: schema.at, expected: `a value of type ${type}` });
+  }
+  return undefined;
+}

@@ -1,0 +1,299 @@
+/** Properties of a resource: fills in defaults, converts and checks values as Heat does, and compares versions. */
+import { AnnealError, type Mistake } from '@anneal/contracts/errors.ts';
+import { type Json, type JsonObject, sameJson } from '@anneal/contracts/json.ts';
+import type { PlanResource } from '@anneal/contracts/plan.ts';
+import type { PropertySchema, ResourceType } from '@anneal/contracts/resource-type.ts';
+import { checkConstraints } from '../parameters/constraint.ts';
+import { evaluateParts, type Scope } from '../evaluate.ts';
+import { join, nearestName } from '../syntax/mistakes.ts';
+import { plain } from '@anneal/python/values/exact.ts';
+import { wholeNumber } from '../functions/function.ts';
+import { isExact, isFloat, numberOf } from '@anneal/python/values/number.ts';
+import { isObject, kindOfValue, shown, toRecord } from '@anneal/python/yaml/node.ts';
+import { convertValue } from '../parameters/parameter-value.ts';
+import { jsonText } from '@anneal/python/values/compare.ts';
+import { brokenRules, schemaFor } from './type-rule.ts';
+import type { Work } from '../evaluate/work.ts';
+import { referencesOf } from './references.ts';
+import { holdsUnknown, type Partial, unknown } from '../evaluate/unknown.ts';
+
+export interface PropertyMistake extends Mistake {
+  /** Path below the property, for callers that can find its position in the text. */
+  readonly steps: readonly (string | number)[];
+}
+
+export interface Resolved {
+  /** The known properties, with defaults. */
+  readonly properties: JsonObject;
+  readonly mistakes: PropertyMistake[];
+  /** Names of properties with an unknown part; `properties` leaves them out. */
+  readonly unknown: string[];
+  /** All properties, with the unknown marker for each unknown part. */
+  readonly all: Readonly<Record<string, Partial>>;
+}
+
+export interface ResolveProperties {
+  readonly resource: PlanResource;
+  readonly type: ResourceType;
+  readonly scope: Scope;
+  /** Parameters whose values must not appear in messages. */
+  readonly hidden?: ReadonlySet<string>;
+  /** A template resource accepts text for a list or a map, because template parameters do. */
+  readonly isTemplate?: boolean;
+  /** Inside maps whose keys are known, shows absent keys as null, as Heat does. */
+  readonly absentAsNull?: boolean;
+  /** The resources of the same stack, and whether each exists. */
+  readonly siblings?: ReadonlyMap<string, boolean>;
+  /** The section of the resource that holds the properties, for messages. */
+  readonly section?: 'properties' | 'update_policy';
+}
+
+export function resolveProperties(parameters: ResolveProperties): Resolved {
+  const resolved = resolveAll(parameters);
+  const { resource, hidden } = parameters;
+  if (!hidden || hidden.size === 0) return resolved;
+  const mistakes = resolved.mistakes.map((mistake): PropertyMistake => {
+    const [name] = mistake.steps;
+    const expression = typeof name === 'string' ? resource.properties[name] : undefined;
+    const secret = expression && [...referencesOf(expression).parameters].some((parameter) => hidden.has(parameter));
+    if (!secret) return mistake;
+    const { found: _, ...rest } = mistake;
+    return { ...rest, message: `Property error: ${mistake.path}: the value of a hidden parameter does not fit` };
+  });
+  return { ...resolved, mistakes };
+}
+
+function resolveAll(parameters: ResolveProperties): Resolved {
+  const { resource, type, scope, section = 'properties', absentAsNull = false } = parameters;
+  const base = `resources.${resource.name}.${section}`;
+  const given = new Map<string, Partial>();
+  const mistakes: PropertyMistake[] = [];
+  for (const [name, expression] of Object.entries(resource.properties)) {
+    try {
+      given.set(name, evaluateParts(expression, scope, join(base, name)));
+    } catch (error) {
+      if (!(error instanceof AnnealError)) throw error;
+      for (const mistake of error.mistakes ?? []) mistakes.push({ ...mistake, steps: [name] });
+      // Leave the value open, so that one mistake is not reported twice.
+      given.set(name, unknown);
+    }
+  }
+  if (type.open_properties) return finish(Array.from(given), mistakes);
+  const context: Context = {
+    base,
+    mistakes,
+    isTemplate: parameters.isTemplate === true,
+    absentAsNull,
+    work: scope.work,
+  };
+  for (const [name, value] of given) if (value === unknown) checkReferenced({ name, context, ...parameters });
+  const schema = schemaFor(type, given);
+  const read = readMap({ context, given, schema, steps: [], path: base });
+  if (mistakes.length === 0 && section === 'properties') {
+    for (const problem of brokenRules(type.type, toRecord(read), parameters.siblings)) {
+      mistakes.push({
+        code: 'ConstraintBroken',
+        message: `resources.${resource.name}: ${problem}`,
+        path: base,
+        steps: [],
+      });
+    }
+  }
+  // A schema chosen by another property (`schemaFor`) only checks the value; the value stays as written.
+  const asWritten = read.map(([name, value]): [string, Partial] =>
+    schema[name] === type.properties[name] ? [name, value] : [name, given.get(name) ?? value],
+  );
+  return finish(asWritten, mistakes);
+}
+
+/** Until a resource exists, its reference is its name. So the name must fit the schema too. */
+function checkReferenced({
+  name,
+  context,
+  resource,
+  type,
+}: ResolveProperties & { name: string; context: Context }): void {
+  const schema = Object.hasOwn(type.properties, name) ? type.properties[name] : undefined;
+  const expression = resource.properties[name];
+  const isReference = expression?.kind === 'call' && expression.function === 'get_resource';
+  const target = isReference && expression.arguments.kind === 'literal' ? expression.arguments.value : undefined;
+  // A target that the template does not have is reported elsewhere.
+  if (schema && typeof target === 'string' && resource.requires.includes(target))
+    convert({ context, steps: [name], path: join(context.base, name) }, target, schema);
+}
+
+function finish(read: [string, Partial][], mistakes: PropertyMistake[]): Resolved {
+  const entries = read.map(([name, value]): [string, Partial] => [name, plain(value)]);
+  const open = entries.filter(([, value]) => holdsUnknown(value)).map(([name]) => name);
+  const known = entries.filter(([, value]) => !holdsUnknown(value)) as [string, Json][];
+  return { properties: toRecord(known), mistakes, unknown: open, all: toRecord(read) };
+}
+
+interface Context {
+  readonly base: string;
+  readonly mistakes: PropertyMistake[];
+  readonly isTemplate: boolean;
+  readonly absentAsNull: boolean;
+  readonly work: Work | undefined;
+}
+interface Place {
+  readonly context: Context;
+  readonly steps: readonly (string | number)[];
+  readonly path: string;
+}
+
+function refuse(
+  { context, steps, path }: Place,
+  code: string,
+  message: string,
+  more: { expected?: string; found?: string; nearest?: string } = {},
+): void {
+  context.mistakes.push({ code, message: `Property error: ${path}: ${message}`, path, steps, ...more });
+}
+
+function readMap(
+  parameters: Place & { given: ReadonlyMap<string, Partial>; schema: Readonly<Record<string, PropertySchema>> },
+): [string, Partial][] {
+  const { given, schema, steps, path, context } = parameters;
+  for (const name of given.keys()) {
+    if (Object.hasOwn(schema, name)) continue;
+    const nearest = nearestName(name, Object.keys(schema));
+    const place = { context, steps: [...steps, name], path: join(path, name) };
+    refuse(place, 'UnknownProperty', `Unknown Property ${name}`, {
+      expected: Object.keys(schema).join(', '),
+      found: name,
+      ...(nearest !== undefined && { nearest }),
+    });
+  }
+  return Object.entries(schema).flatMap(([name, property]): [string, Partial][] => {
+    const value = given.get(name);
+    if (value === undefined) {
+      if (property.default !== undefined) return [[name, property.default]];
+      if (property.required) {
+        refuse(parameters, 'MissingProperty', `Property ${name} not assigned`, {
+          expected: `${name} (${property.type})`,
+        });
+      }
+      return context.absentAsNull && steps.length > 0 ? [[name, null]] : [];
+    }
+    const place = { context, steps: [...steps, name], path: join(path, name) };
+    return [[name, readValue(place, value, property)]];
+  });
+}
+
+const zeros = { String: '', Integer: 0, Number: 0, Boolean: false, Map: {}, List: [], Any: null } as const;
+
+function readValue(place: Place, given: Partial, schema: PropertySchema): Partial {
+  if (given === unknown) return unknown;
+  // An explicit null counts as given: it reads as the default, or as the zero value of the type.
+  const value = given === null ? (schema.default ?? (structuredClone(zeros[schema.type]) as Json)) : given;
+  if (value === null) return null;
+  const converted = convert(place, value, schema);
+  if (converted === undefined) return unknown;
+  if (schema.constraints && !holdsUnknown(converted)) {
+    const checked = Array.isArray(given) && given.includes(null) ? given : converted;
+    for (const breach of checkConstraints(checked as Json, schema.constraints, { work: place.context.work })) {
+      const names = schema.constraints.flatMap(({ allowed_values: allowed = [] }) => allowed.map(String));
+      const nearest = typeof converted === 'string' ? nearestName(converted, names) : undefined;
+      refuse(place, 'ConstraintBroken', breach, {
+        found: shown(converted as Json),
+        ...(nearest !== undefined && { nearest }),
+      });
+    }
+  }
+  return converted;
+}
+
+/** Returns undefined after reporting a mistake. */
+function convert(place: Place, value: Exclude<Partial, symbol | null>, schema: PropertySchema): Partial | undefined {
+  const bad = (message: string): undefined => {
+    refuse(place, 'WrongPropertyType', message, {
+      expected: schema.type,
+      found: holdsUnknown(value) ? 'a value that is worked out' : kindOfValue(value as Json),
+    });
+    return undefined;
+  };
+  switch (schema.type) {
+    case 'Any':
+      return value;
+    case 'String':
+      return convertString(value, bad);
+    case 'Integer':
+      return convertInteger(value, bad);
+    case 'Number':
+      return convertNumber(value, bad);
+    case 'Boolean':
+      if (typeof value === 'boolean') return value;
+      if (typeof value === 'string' && /^(?:true|false)$/i.test(value)) return value.toLowerCase() === 'true';
+      return bad(`"${text(value)}" is not a valid boolean`);
+    case 'Map': {
+      if (place.context.isTemplate && typeof value === 'string') return value;
+      if (place.context.isTemplate && Array.isArray(value))
+        return holdsUnknown(value) ? unknown : jsonText(value as Json);
+      if (!isPartialMap(value)) return bad(`"${text(value)}" is not a map`);
+      const given = new Map(Object.entries(value));
+      return schema.schema ? toRecord(readMap({ ...place, given, schema: schema.schema })) : value;
+    }
+    case 'List': {
+      if (place.context.isTemplate && typeof value === 'string') return value === '' ? [] : value.split(',');
+      if (!Array.isArray(value)) return bad(`"${text(value)}" is not a list`);
+      const item = schema.schema?.['*'];
+      if (!item) return value;
+      return value.map((entry, index) =>
+        readValue({ ...place, steps: [...place.steps, index], path: join(place.path, index) }, entry, item),
+      );
+    }
+  }
+}
+
+type Bad = (message: string) => undefined;
+const text = (value: Partial): string => (holdsUnknown(value) ? '…' : shown(value as Json));
+const isPartialMap = (value: Partial): value is { [key: string]: Partial } => isObject(value);
+
+function convertString(value: Partial, bad: Bad): string | undefined {
+  if (typeof value === 'string') return value;
+  if (typeof value === 'boolean') return value ? 'True' : 'False';
+  if (typeof value === 'number' && Number.isInteger(value)) return String(value);
+  // An integer that JSON cannot carry keeps its digits. A float is refused even when it is whole.
+  if (isExact(value) && !/[.en]/.test(value.text)) return value.text;
+  return bad(`Value must be a string; got ${text(value)}`);
+}
+
+function convertInteger(value: Partial, bad: Bad): Json | undefined {
+  if (typeof value === 'boolean') return Number(value);
+  const number = numberOf(value);
+  // An integer with more digits than a double keeps them.
+  if (number !== undefined) return isExact(value) && !isFloat(value) ? (value as Json) : Math.trunc(number);
+  const whole = typeof value === 'string' ? wholeNumber(value) : undefined;
+  return whole ?? bad(`Value '${text(value)}' is not an integer`);
+}
+
+/** Keeps a boolean, because in Python it is a number. */
+function convertNumber(value: Partial, bad: Bad): Json | undefined {
+  const isScalar = typeof value === 'string' || typeof value === 'boolean' || numberOf(value) !== undefined;
+  const converted = isScalar ? convertValue('number', value as Json) : undefined;
+  return converted && 'value' in converted ? converted.value : bad(`Value '${text(value)}' is not a number`);
+}
+
+/** Reports which resolved properties differ, and which of those cannot change without replacing the object. */
+export function compareProperties({
+  type,
+  before,
+  after,
+}: {
+  type: ResourceType;
+  before: JsonObject;
+  after: JsonObject;
+}): {
+  changed: string[];
+  replace: string[];
+} {
+  const names = [...new Set([...Object.keys(before), ...Object.keys(after)])].sort();
+  const changed = names.filter((name) => !sameJson(own(before, name), own(after, name)));
+  const replace = type.open_properties
+    ? []
+    : changed.filter((name) => !(Object.hasOwn(type.properties, name) && type.properties[name]?.update_allowed));
+  return { changed, replace };
+}
+
+const own = (map: JsonObject, name: string): Json | undefined => (Object.hasOwn(map, name) ? map[name] : undefined);

@@ -1,0 +1,80 @@
+/**
+ * Parses text to nodes: JSON if the text is valid JSON, else YAML 1.1 as Heat's reader takes it. Nodes have positions,
+ * so that mistakes can name them. It never throws.
+ */
+import type { Json } from '@anneal/contracts/json.ts';
+import type { Source } from '@anneal/contracts/plan.ts';
+import { readJsonText } from '@anneal/python/values/json-text.ts';
+import type { Mistakes } from './mistakes.ts';
+import { type Entry, type Node, nullNode } from '@anneal/python/yaml/node.ts';
+import { isExact } from '@anneal/python/values/number.ts';
+import { exactEntries, keyText } from '@anneal/python/values/record.ts';
+import { compose, deepest } from '@anneal/python/yaml/compose.ts';
+import { lineTable } from '@anneal/python/yaml/lines.ts';
+import { YamlError } from '@anneal/python/yaml/token.ts';
+
+export interface ParseParameters {
+  readonly text: string;
+  /** File named in mistakes; undefined for the root template. */
+  readonly file: string | undefined;
+  readonly mistakes: Mistakes;
+}
+
+/** Returns undefined when there is nothing to compile; then it has reported at least one mistake. */
+export function parse({ text, file, mistakes }: ParseParameters): Node | undefined {
+  const placeOf = lineTable(text);
+  const at = (offset: number): Source => ({ ...(file !== undefined && { file }), ...placeOf(offset) });
+  const json = readJson(text, at);
+  if (json) return json;
+  try {
+    return compose(text, at).node ?? nullNode(at(0));
+  } catch (error) {
+    if (!(error instanceof YamlError)) throw error;
+    mistakes.add({
+      code: 'InvalidYaml',
+      message: `Error parsing template ${file ?? '[root stack]'} ${error.message}`,
+      path: '',
+      at: at(error.offset),
+      found: error.message,
+    });
+    return undefined;
+  }
+}
+
+function readJson(text: string, at: (offset: number) => Source): Node | undefined {
+  if (!/^\s*[[{]/.test(text)) return undefined;
+  try {
+    return readJsonText(text, { at, deepest });
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}
+
+/** Converts a document that is already an object to the same nodes, without positions. */
+export function fromJson({ value, mistakes }: { value: Json; mistakes: Mistakes }): Node | undefined {
+  const convert = (item: Json, depth: number): Node => {
+    if (depth > deepest) throw new TooDeep();
+    if (Array.isArray(item))
+      return { kind: 'list', items: item.map((part) => convert(part, depth + 1)), at: undefined };
+    if (isExact(item)) return { kind: 'scalar', value: Number(item), written: item.text, at: undefined };
+    if (typeof item === 'object' && item !== null) {
+      const entries = exactEntries(item).map(([key, part]): [string, Entry] => {
+        const entry = { at: undefined, value: convert(part, depth + 1) };
+        return [keyText(key), typeof key === 'string' ? entry : { ...entry, key }];
+      });
+      return { kind: 'map', entries: new Map(entries), at: undefined };
+    }
+    return { kind: 'scalar', value: item ?? null, at: undefined };
+  };
+  try {
+    return convert(value, 0);
+  } catch (error) {
+    if (!(error instanceof TooDeep)) throw error;
+    const message = `Error parsing template: nested deeper than ${deepest} levels`;
+    mistakes.add({ code: 'InvalidYaml', message, path: '', at: undefined });
+    return undefined;
+  }
+}
+
+class TooDeep extends Error {}

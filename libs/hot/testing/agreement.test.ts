@@ -1,0 +1,167 @@
+/**
+ * Render, validate, plan and create use the same compiler, so they must agree about every template. These are the
+ * templates of the whole repository: in files, in the documentation and in the texts of other tests.
+ */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Mistake } from '@anneal/contracts/errors.ts';
+import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+import { describe, expect, it } from 'vitest';
+import { compile, type CompileParameters } from '../compile.ts';
+import { examine } from '../tooling/inspect.ts';
+import { render } from '../render.ts';
+import { knownTypes } from '../types/known.ts';
+import { validate } from '../validate.ts';
+
+const root = join(import.meta.dirname, '../../..');
+
+function* filesBelow(folder: string): Generator<string> {
+  for (const entry of readdirSync(folder, { withFileTypes: true })) {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) {
+      if (entry.name !== 'node_modules' && !entry.name.startsWith('.')) yield* filesBelow(path);
+    } else if (/\.(?:ya?ml|template|md|test\.ts|ts)$/.test(entry.name)) yield path;
+  }
+}
+
+/** Finds literal templates. A template that a test assembles is left to that test. */
+function templatesIn(path: string): string[] {
+  const text = readFileSync(path, 'utf8');
+  if (/\.(?:ya?ml|template)$/.test(path)) return /^heat_template_version:/m.test(text) ? [text] : [];
+  const [start, end] = path.endsWith('.md') ? ['```yaml\\n', '\\n```'] : ['`\\n?', '`'];
+  const pattern = new RegExp(`${start}(heat_template_version:[^\`]*?)${end}`, 'g');
+  return [...text.matchAll(pattern)].flatMap(([, template = '']) => (template.includes('${') ? [] : [template]));
+}
+
+/** File whose templates use all the work that is allowed. */
+const slow = 'services/templating/service.test.ts';
+
+const cases = [...filesBelow(root)].flatMap((path) =>
+  (path.endsWith(slow) ? [] : templatesIn(path)).map(
+    (template, index) => [`${path.slice(root.length + 1)} #${index}`, template] as const,
+  ),
+);
+
+/** A value for each parameter without one. */
+function parametersFor(template: string): JsonObject {
+  const values: Readonly<Record<string, Json>> = { Number: 1, Boolean: true, Json: {}, CommaDelimitedList: [] };
+  const validated = validate({ ...given, template });
+  const parameters = 'answer' in validated ? (validated.answer['Parameters'] as JsonObject) : {};
+  return Object.fromEntries(
+    Object.entries(parameters).flatMap(([name, schema]): [string, Json][] => {
+      const { Type: type, Default: fallback, AllowedValues: allowed } = schema as JsonObject;
+      const value = Array.isArray(allowed) ? allowed[0] : values[type as string];
+      return fallback === undefined ? [[name, value ?? 'text']] : [];
+    }),
+  );
+}
+
+const given = { stackName: 's', stackId: '', projectId: 'p', types: knownTypes };
+
+/** Ignores missing parameter values, which only prevent creation. */
+function said(result: { readonly mistakes: readonly Mistake[] } | object): string[] {
+  if (!('mistakes' in result)) return ['valid'];
+  const others = result.mistakes.filter(({ code }) => code !== 'MissingParameter');
+  return others.map(({ path, message }) => `${path}: ${message}`).sort();
+}
+
+function verdicts(parameters: CompileParameters): Record<string, string[]> {
+  return {
+    create: said(compile(parameters)),
+    validate: said(validate(parameters)),
+    plan: said(examine(parameters)),
+    render: said(render(parameters)),
+  };
+}
+
+describe('every template in the tree', () => {
+  it('is found', () => {
+    expect(cases.length).toBeGreaterThan(50);
+  });
+
+  it.each(cases)('%s: create, validate, plan and render say the same', (_name, template) => {
+    const { create, ...others } = verdicts({ ...given, template, parameters: parametersFor(template) });
+    expect(others).toEqual({ validate: create, plan: create, render: create });
+  });
+});
+
+describe('what only Heat accepts', () => {
+  const child = `
+heat_template_version: 2018-08-31
+parameters:
+  D: {type: json}
+  F: {type: json, default: {}}
+conditions:
+  c: {not: {equals: [{get_param: [D, h]}, 1]}}
+  d: {equals: [{get_params: F}, 1]}
+  unused: {equals: [{get_param: NotDeclared}, true]}
+resources:
+  w: {type: OS::Heat::Value, properties: {value: {if: [c, [a], []]}}}
+  x: {type: OS::Heat::Value, condition: d, properties: {value: x}}
+  y: {type: OS::Heat::Value, properties: {value: [{if: [c, a, b]}, z]}}
+`;
+  const around = (properties: string) => `
+heat_template_version: 2018-08-31
+resources:
+  v: {type: OS::Heat::Value, properties: {type: json, value: {h: 1}}}
+  n: {type: child.yaml, properties: ${properties}}
+`;
+  const alike = (template: string, more: Partial<CompileParameters>) => verdicts({ ...given, template, ...more });
+
+  it.each(['{D: {get_attr: [v, value]}}', '{D: {h: 2}}'])('is accepted by all, given %s', (properties) => {
+    const all = alike(around(properties), { files: { 'child.yaml': child } });
+    expect(all).toEqual({ create: ['valid'], validate: ['valid'], plan: ['valid'], render: ['valid'] });
+  });
+
+  it('is refused by all, once the condition is used', () => {
+    const used = child.replace('condition: d', 'condition: {not: unused}');
+    const all = alike(around('{D: {}}'), { files: { 'child.yaml': used } });
+    const [first] = all['create'] ?? [];
+    expect(first).toContain('The Parameter (NotDeclared) was not provided.');
+    expect(Object.values(all)).toEqual(Array.from({ length: 4 }, () => [first]));
+  });
+
+  it('is warned of, with its place', () => {
+    const compiled = compile({ ...given, template: child, parameters: { D: {} } });
+    expect('warnings' in compiled && compiled.warnings).toMatchObject([
+      { code: 'UnknownFunction', found: 'get_params', nearest: 'get_param', line: 8 },
+      { code: 'UnknownParameter', found: 'NotDeclared', line: 9 },
+    ]);
+    const nested = compile({ ...given, template: around('{D: {}}'), files: { 'child.yaml': child } });
+    expect('warnings' in nested && nested.warnings).toMatchObject([
+      { path: expect.stringContaining('resources.n<child.yaml>.conditions.d') as string },
+      { message: expect.stringContaining('Nothing uses the condition "unused"') as string },
+    ]);
+  });
+
+  it('is refused by who asks for strictness', () => {
+    const strict = compile({ ...given, template: child, parameters: { D: {} }, strict: true });
+    const codes = 'mistakes' in strict ? strict.mistakes.map(({ code }) => code) : [];
+    expect(codes).toEqual(expect.arrayContaining(['UnknownFunction', 'UnknownParameter']));
+  });
+});
+
+describe('the nesting depth', () => {
+  const level = (inner: string) => `
+heat_template_version: 2018-08-31
+resources:
+  n: {type: ${inner}}
+`;
+  const files = Object.fromEntries(
+    Array.from({ length: 8 }, (_, number) => [
+      `${number}.yaml`,
+      number === 7 ? level('OS::Heat::None') : level(`${number + 1}.yaml`),
+    ]),
+  );
+
+  /** Nesting that starts at file N has 8 - N levels. */
+  it.each([
+    [undefined, 3],
+    [7, 1],
+  ])('of %s (5 is the default) is kept by all, and the refusal names the setting', (maxDepth, first) => {
+    const from = (number: number) => verdicts({ ...given, template: level(`${number}.yaml`), files, maxDepth });
+    expect(from(first)['create']).toEqual(['valid']);
+    const message = `Recursion depth exceeds ${maxDepth ?? 5} (the limit is ANNEAL_TEMPLATING_MAX_DEPTH).`;
+    for (const words of Object.values(from(first - 1))) expect(words.join()).toContain(message);
+  });
+});

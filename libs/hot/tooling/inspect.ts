@@ -1,0 +1,29 @@
+/** Examines a template without a server: parameters may lack values, and nested stacks are compiled. */
+import type { Mistake } from '@anneal/contracts/errors.ts';
+import { compileBody, type CompileParameters } from '../compile.ts';
+import { readFront } from '../compile/prepare.ts';
+import { Mistakes } from '../syntax/mistakes.ts';
+import { withinWork, Work } from '../evaluate/work.ts';
+import { type Outline, outline } from './outline.ts';
+import type { Body } from '../compile/tree.ts';
+
+export interface Examined {
+  readonly body: Body;
+  readonly outline: Outline;
+  readonly warnings: Mistake[];
+}
+
+export function examine({
+  work = new Work(),
+  ...given
+}: CompileParameters): Examined | { readonly mistakes: Mistake[] } {
+  const options = { ...given, work };
+  const mistakes = new Mistakes();
+  const body = withinWork(mistakes, () => {
+    const front = readFront({ ...options, mistakes, missingAllowed: true });
+    return front && compileBody({ ...options, front, mistakes });
+  });
+  return body && !mistakes.any
+    ? { body, outline: outline(body.plan), warnings: mistakes.warnings() }
+    : { mistakes: mistakes.all() };
+}

@@ -1,0 +1,94 @@
+/** Workflows: schemas, so that templates that name them can be checked offline. */
+import type { ResourceType } from '@anneal/contracts/resource-type.ts';
+import { boolean, checked, integer, list, listOf, map, mapOf, oneOf, resourceType, string } from '../schema.ts';
+
+const workflowRun = mapOf({
+  workflow: string({ required: true, constraints: checked('mistral.workflow') }),
+  params: map({ default: {} }),
+});
+
+export const mistralTypes: ResourceType[] = [
+  resourceType(
+    'OS::Mistral::CronTrigger',
+    {
+      name: string(),
+      pattern: string({ constraints: checked('cron_expression') }),
+      workflow: mapOf(
+        { name: string({ required: true, constraints: checked('mistral.workflow') }), input: map() },
+        { required: true },
+      ),
+      first_time: string(),
+      count: integer(),
+    },
+    { next_execution_time: 'String', remaining_executions: 'Integer' },
+  ),
+  resourceType(
+    'OS::Mistral::ExternalResource',
+    {
+      actions: mapOf(
+        { CREATE: workflowRun, UPDATE: workflowRun, SUSPEND: workflowRun, RESUME: workflowRun, DELETE: workflowRun },
+        { required: true },
+      ),
+      input: map({ default: {}, update_allowed: true }),
+      description: string({ default: 'Heat managed' }),
+      replace_on_change_inputs: list({ default: [] }),
+      always_update: boolean({ default: false }),
+    },
+    { output: 'Map' },
+  ),
+  resourceType(
+    'OS::Mistral::Workflow',
+    {
+      name: string(),
+      type: string({ required: true, update_allowed: true, constraints: oneOf('direct', 'reverse') }),
+      use_request_body_as_input: boolean({ update_allowed: true }),
+      tags: list({ update_allowed: true }),
+      description: string({ update_allowed: true }),
+      input: map({ update_allowed: true }),
+      output: map({ update_allowed: true }),
+      params: map({ update_allowed: true }),
+      task_defaults: mapOf(
+        {
+          on_success: list(),
+          on_error: list(),
+          on_complete: list(),
+          requires: list(),
+          retry: map(),
+          wait_before: integer(),
+          wait_after: integer(),
+          pause_before: boolean(),
+          timeout: integer(),
+          concurrency: integer(),
+        },
+        { update_allowed: true },
+      ),
+      tasks: listOf(
+        mapOf({
+          name: string({ required: true }),
+          description: string(),
+          input: map(),
+          action: string(),
+          workflow: string({ constraints: checked('mistral.workflow') }),
+          publish: map(),
+          on_success: list(),
+          on_error: list(),
+          on_complete: list(),
+          policies: map(),
+          requires: list(),
+          retry: map(),
+          wait_before: integer(),
+          wait_after: integer(),
+          pause_before: boolean(),
+          timeout: integer(),
+          with_items: string(),
+          keep_result: boolean(),
+          concurrency: integer(),
+          target: string(),
+          join: string(),
+        }),
+        { required: true, update_allowed: true, constraints: [{ length: { min: 1 } }] },
+      ),
+    },
+    { data: 'Map', alarm_url: 'String', executions: 'List' },
+  ),
+];

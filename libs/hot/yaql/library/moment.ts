@@ -1,0 +1,140 @@
+/**
+ * Points in time and lengths of time, in whole microseconds. A moment keeps the offset that it was written with, and
+ * its parts are in local time at that offset. Two moments are equal when they are the same instant.
+ */
+import { fault } from '../fault.ts';
+
+export const second = 1_000_000n;
+export const hour = 3600n * second;
+export const day = 24n * hour;
+
+/** Python supports only the years 1 to 9999. */
+const first = -62_135_596_800_000_000n;
+const last = 253_402_300_799_999_999n;
+const longest = 999_999_999n;
+
+export interface Parts {
+  readonly year: number;
+  readonly month: number;
+  readonly day: number;
+  readonly hour: number;
+  readonly minute: number;
+  readonly second: number;
+  readonly microsecond: number;
+}
+
+export class Span {
+  readonly micros: bigint;
+
+  constructor(micros: bigint) {
+    const days = micros / day - (micros % day < 0n ? 1n : 0n);
+    if (days > longest || days < -longest) fault('The timespan is too long');
+    this.micros = micros;
+  }
+
+  /** Rounds to a whole microsecond, halves to the even one. */
+  static of(micros: number): Span {
+    if (!Number.isFinite(micros)) return fault('The timespan is too long');
+    return new Span(BigInt(halfEven(micros)));
+  }
+
+  /** Text as Python writes it: `1 day, 2:03:04.000005`. */
+  toString(): string {
+    let days = this.micros / day;
+    if (this.micros % day < 0n) days -= 1n;
+    const rest = this.micros - days * day;
+    const [hours, minutes, seconds] = [rest / hour, (rest / (60n * second)) % 60n, (rest / second) % 60n];
+    const fraction = rest % second;
+    const clock = `${hours}:${two(minutes)}:${two(seconds)}${fraction > 0n ? `.${String(fraction).padStart(6, '0')}` : ''}`;
+    return days === 0n ? clock : `${days} day${days === 1n || days === -1n ? '' : 's'}, ${clock}`;
+  }
+}
+
+export class Moment {
+  /** Microseconds since 1970 in local time at the offset. */
+  readonly wall: bigint;
+  readonly offset: bigint;
+
+  constructor(wall: bigint, offset: bigint) {
+    if (wall < first || wall > last) fault('The date is outside the years 1 to 9999');
+    if (offset <= -day || offset >= day) fault('The offset of a date must be less than a day');
+    this.wall = wall;
+    this.offset = offset;
+  }
+
+  static of(parts: Parts, offset: bigint): Moment {
+    const { year, month, day: date, hour: hours, minute, second: seconds, microsecond } = parts;
+    const within = (value: number, least: number, most: number, name: string): void => {
+      if (value < least || value > most) fault(`${name} must be in ${least}..${most}`);
+    };
+    within(year, 1, 9999, 'year');
+    within(month, 1, 12, 'month');
+    within(date, 1, daysIn(year, month), 'day');
+    within(hours, 0, 23, 'hour');
+    within(minute, 0, 59, 'minute');
+    within(seconds, 0, 59, 'second');
+    within(microsecond, 0, 999_999, 'microsecond');
+    const at = new Date(0);
+    at.setUTCFullYear(year, month - 1, date);
+    at.setUTCHours(hours, minute, seconds);
+    return new Moment(BigInt(at.getTime()) * 1000n + BigInt(microsecond), offset);
+  }
+
+  get instant(): bigint {
+    return this.wall - this.offset;
+  }
+
+  get parts(): Parts {
+    const millis = this.wall / 1000n - (this.wall % 1000n < 0n ? 1n : 0n);
+    const at = new Date(Number(millis));
+    return {
+      year: at.getUTCFullYear(),
+      month: at.getUTCMonth() + 1,
+      day: at.getUTCDate(),
+      hour: at.getUTCHours(),
+      minute: at.getUTCMinutes(),
+      second: at.getUTCSeconds(),
+      microsecond: at.getUTCMilliseconds() * 1000 + Number(this.wall - millis * 1000n),
+    };
+  }
+
+  /** 0 is Monday. */
+  get weekday(): number {
+    const { year, month, day: date } = this.parts;
+    return weekdayOf(year, month, date);
+  }
+
+  /** Text as Python writes it: `2015-09-29 00:00:00+00:00`. */
+  toString(): string {
+    const { year, month, day: date, hour: hours, minute, second: seconds, microsecond } = this.parts;
+    const fraction = microsecond > 0 ? `.${String(microsecond).padStart(6, '0')}` : '';
+    return `${String(year).padStart(4, '0')}-${two(month)}-${two(date)} ${two(hours)}:${two(minute)}:${two(seconds)}${fraction}${zoneText(this.offset, ':')}`;
+  }
+}
+
+export const two = (value: number | bigint): string => String(value).padStart(2, '0');
+
+export function zoneText(offset: bigint, between: '' | ':'): string {
+  const size = offset < 0n ? -offset : offset;
+  const [seconds, micros] = [(size / second) % 60n, size % second];
+  const more = `${seconds > 0n || micros > 0n ? between + two(seconds) : ''}${micros > 0n ? `.${String(micros).padStart(6, '0')}` : ''}`;
+  return `${offset < 0n ? '-' : '+'}${two(size / hour)}${between}${two((size / (60n * second)) % 60n)}${more}`;
+}
+
+export function daysIn(year: number, month: number): number {
+  const at = new Date(0);
+  at.setUTCFullYear(year, month, 0);
+  return at.getUTCDate();
+}
+
+export function weekdayOf(year: number, month: number, date: number): number {
+  const at = new Date(0);
+  at.setUTCFullYear(year, month - 1, date);
+  return (at.getUTCDay() + 6) % 7;
+}
+
+function halfEven(value: number): number {
+  const floor = Math.floor(value);
+  const rest = value - floor;
+  return rest > 0.5 || (rest === 0.5 && floor % 2 !== 0) ? floor + 1 : floor;
+}

@@ -1,0 +1,80 @@
+/** A document as read: every value with its position, so that every mistake can name one. */
+import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+import type { Source } from '@anneal/contracts/plan.ts';
+import { isExact, written } from '../values/number.ts';
+import { type ExactKey, exactRecord, toRecord } from '../values/record.ts';
+
+export { toRecord } from '../values/record.ts';
+
+/** `at` is undefined when the document has no text (an object in a request). */
+export type Node = ScalarNode | ListNode | MapNode;
+
+export interface ScalarNode {
+  readonly kind: 'scalar';
+  readonly value: null | boolean | number | string;
+  /** The number as written, when JSON cannot hold it: `1.0`, or more digits than a double has. */
+  readonly written?: string | undefined;
+  readonly at: Source | undefined;
+}
+export interface ListNode {
+  readonly kind: 'list';
+  readonly items: readonly Node[];
+  readonly at: Source | undefined;
+}
+export interface MapNode {
+  readonly kind: 'map';
+  readonly entries: ReadonlyMap<string, Entry>;
+  readonly at: Source | undefined;
+}
+export interface Entry {
+  /** Position of the key. */
+  readonly at: Source | undefined;
+  /** The key itself, when it is not text. The map of entries has it as text. */
+  readonly key?: ExactKey;
+  readonly value: Node;
+}
+
+export const nullNode = (at: Source | undefined): ScalarNode => ({ kind: 'scalar', value: null, at });
+
+export function isNull(node: Node): boolean {
+  return node.kind === 'scalar' && node.value === null;
+}
+
+export function toJson(node: Node): Json {
+  if (node.kind === 'scalar') return node.value;
+  if (node.kind === 'list') return node.items.map(toJson);
+  return toRecord(Array.from(node.entries, ([key, { value }]) => [key, toJson(value)]));
+}
+
+/** Converts as {@link toJson} does, but numbers keep their Python text and keys keep their types. */
+export function toExact(node: Node): Json {
+  if (node.kind === 'list') return node.items.map(toExact);
+  if (node.kind === 'map') {
+    return exactRecord(
+      Array.from(node.entries, ([name, { key, value }]) => [key === undefined ? name : key, toExact(value)]),
+    );
+  }
+  return node.written !== undefined && typeof node.value === 'number' ? written(node.value, node.written) : node.value;
+}
+
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !isExact(value);
+}
+
+/** Names the kind of a value for template authors. */
+export function kindOfValue(value: Json): string {
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'a list';
+  if (isExact(value)) return 'a number';
+  if (typeof value === 'object') return 'a map';
+  return { string: 'a string', number: 'a number', boolean: 'a boolean' }[typeof value as 'string'];
+}
+export function kindOfNode(node: Node): string {
+  return node.kind === 'scalar' ? kindOfValue(node.value) : node.kind === 'list' ? 'a list' : 'a map';
+}
+
+/** A value shortened for a message. */
+export function shown(value: Json): string {
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  return text.length > 120 ? `${text.slice(0, 117)}…` : text;
+}

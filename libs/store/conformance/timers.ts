@@ -1,0 +1,159 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { openStore } from '../open.ts';
+import type { StoreHarness } from './conformance.ts';
+import type { Store } from '../port.ts';
+import { createTimers, type Timer, type TimerOptions, type Timers } from '../timers.ts';
+
+/** Only a failing test waits that long. */
+const soon = (check: () => unknown) => vi.waitFor(check, { timeout: 20_000 });
+
+/** The guarantees of timers on any store; the contract of each store runs it. */
+export function timersConformance(name: string, harness: StoreHarness): void {
+  describe(`timers on ${name}`, () => {
+    let dispose: () => Promise<void>;
+    let store: Store;
+    let clock: number;
+    const running: Timers[] = [];
+    const start = async (options: Partial<TimerOptions> & Pick<TimerOptions, 'fire'>): Promise<Timers> => {
+      const timers = await createTimers({
+        store,
+        collection: 'test_timers',
+        now: () => clock,
+        onError: () => undefined,
+        pollMs: 20,
+        ...options,
+      });
+      running.push(timers);
+      return timers;
+    };
+    const recorder = () => {
+      const fired: Timer[] = [];
+      return { fired, fire: async (timer: Timer) => void fired.push(timer) };
+    };
+    const left = async (): Promise<number> =>
+      (await store.collection({ name: 'test_timers', indexes: [{ fields: ['readyAt'] }] })).count({});
+
+    beforeEach(async () => {
+      clock = 1_000_000;
+      const fresh = await harness.fresh();
+      dispose = () => fresh.dispose();
+      store = await openStore({ url: fresh.url });
+    });
+    afterEach(async () => {
+      await Promise.all(running.splice(0).map((timers) => timers.stop()));
+      await store.close();
+      await dispose();
+    });
+
+    it('T1: a timer fires at its time, not before, once, and is gone', async () => {
+      const { fired, fire } = recorder();
+      const timers = await start({ fire });
+      await timers.set([
+        { id: 'a', dueAt: clock + 500, data: { n: 1 } },
+        { id: 'past', dueAt: 0, data: null },
+      ]);
+      await soon(() => expect(fired.map(({ id }) => id)).toEqual(['past']));
+      clock += 499;
+      await soon(async () => expect(await left()).toBe(1));
+      clock += 1;
+      await soon(() => expect(fired.at(-1)).toEqual({ id: 'a', dueAt: 1_000_500, data: { n: 1 } }));
+      await soon(async () => expect(await left()).toBe(0));
+      expect(fired).toHaveLength(2);
+    });
+
+    it('T1: by the real clock it fires promptly, long before the next poll', async () => {
+      const { promise, resolve } = Promise.withResolvers<number>();
+      const timers = await start({
+        now: () => Date.now(),
+        pollMs: 60_000,
+        fire: async ({ dueAt }) => resolve(Date.now() - dueAt),
+      });
+      await timers.set([{ id: 'a', dueAt: Date.now() + 60, data: null }]);
+      const late = await promise;
+      expect(late).toBeGreaterThanOrEqual(0);
+      expect(late).toBeLessThan(30_000);
+    });
+
+    it('T1: what throws is told of and fires again later', async () => {
+      const errors: unknown[] = [];
+      let attempts = 0;
+      const timers = await start({
+        onError: (error) => errors.push(error),
+        fire: async () => {
+          attempts += 1;
+          if (attempts === 1) throw new Error('not yet');
+        },
+      });
+      await timers.set([{ id: 'a', dueAt: clock, data: null }]);
+      await soon(() => expect(errors).toHaveLength(1));
+      await soon(() => {
+        clock += 1000;
+        expect(attempts).toBe(2);
+      });
+      await soon(async () => expect(await left()).toBe(0));
+    });
+
+    it('T1: a timer set before a crash fires after it', async () => {
+      const first = await start({ fire: async () => undefined });
+      await first.set([{ id: 'a', dueAt: clock + 1000, data: 'kept' }]);
+      await first.stop();
+      clock += 5000;
+      const { fired, fire } = recorder();
+      await start({ fire });
+      await soon(() => expect(fired).toEqual([{ id: 'a', dueAt: 1_001_000, data: 'kept' }]));
+    });
+
+    it('T2: setting moves it, cancelling removes it', async () => {
+      const { fired, fire } = recorder();
+      const timers = await start({ fire });
+      await timers.set([
+        { id: 'a', dueAt: clock + 100, data: 1 },
+        { id: 'b', dueAt: clock + 100, data: 1 },
+        { id: 'c', dueAt: clock + 100, data: 1 },
+      ]);
+      await timers.set([{ id: 'a', dueAt: clock + 900, data: 2 }]);
+      await timers.cancel(['b']);
+      clock += 100;
+      await soon(() => expect(fired.map(({ id }) => id)).toEqual(['c']));
+      clock += 800;
+      await soon(() => expect(fired.at(-1)).toMatchObject({ id: 'a', data: 2 }));
+      expect(fired).toHaveLength(2);
+    });
+
+    it('T2: a timer that its own handler sets again stays set', async () => {
+      const fired: number[] = [];
+      const timers: Timers = await start({
+        fire: async ({ dueAt }) => {
+          fired.push(dueAt);
+          if (fired.length < 3) await timers.set([{ id: 'a', dueAt: dueAt + 100, data: null }]);
+        },
+      });
+      await timers.set([{ id: 'a', dueAt: clock, data: null }]);
+      await soon(() => {
+        clock += 50;
+        expect(fired).toEqual([1_000_000, 1_000_100, 1_000_200]);
+      });
+    });
+
+    it('T3: of two replicas one fires each; what a dead one held fires again when its lease ends', async () => {
+      const { fired, fire } = recorder();
+      const stuck = Promise.withResolvers<void>();
+      const first = await start({ fire: () => stuck.promise, leaseMs: 1000 });
+      await first.set([{ id: 'a', dueAt: clock, data: null }]);
+      await soon(async () => {
+        const held = await store.collection({ name: 'test_timers', indexes: [{ fields: ['readyAt'] }] });
+        expect(await held.get('a')).toMatchObject({ readyAt: clock + 1000 });
+      });
+      await start({ fire, leaseMs: 1000 });
+      clock += 999;
+      await soon(async () => expect(await left()).toBe(1));
+      expect(fired).toEqual([]);
+      clock += 1;
+      await soon(() => expect(fired).toHaveLength(1));
+      stuck.resolve();
+      const many = Array.from({ length: 300 }, (_, n) => ({ id: `m${n}`, dueAt: clock, data: n }));
+      await first.set(many);
+      await soon(async () => expect(await left()).toBe(0));
+    });
+  });
+}

@@ -1,0 +1,452 @@
+import { randomUUID } from 'node:crypto';
+import {
+  configList,
+  configShow,
+  deploymentList,
+  deploymentShow,
+  hostDelete,
+  queueMessages,
+} from '@anneal/contracts/configuration.ts';
+import type { JsonObject } from '@anneal/contracts/json.ts';
+import { createTestContext } from '@anneal/runtime/testing.ts';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { claimed, createRig, project, type Rig } from '../testing/running-service.ts';
+
+let rig: Rig;
+beforeEach(async () => {
+  rig = await createRig();
+});
+afterEach(() => rig.dispose());
+
+const ordered = (hostId: string, more: Record<string, unknown> = {}) => ({
+  type: 'OS::Heat::OrderedConfig',
+  properties: { hosted_on: hostId, script: '#!/bin/sh\necho hi\n', actions: ['CREATE', 'UPDATE'], ...more } as never,
+});
+
+describe('a deployment', () => {
+  it('goes through the queue of its host, and its outputs become attributes', async () => {
+    const host = await rig.host('web');
+    const { resource } = await rig.request('create', { ...ordered(host.id), name: 'configA' });
+    const { request, claim_id } = await claimed(rig, host.id);
+    expect(request).toMatchObject({ group: 'script', action: 'CREATE', deployment_id: resource.id, name: 'configA' });
+    expect(claim_id).toBeTruthy();
+    await rig.post(host.id, { id: request.id, progress: 'started', at: new Date().toISOString() });
+    await rig.post(host.id, { id: request.id, status_code: 0, stdout: 'hi\n', outputs: { port: '80' } });
+    const answer = await rig.final(resource.id);
+    expect(answer).toMatchObject({
+      status: 'complete',
+      physical_id: resource.id,
+      attributes: { deploy_stdout: 'hi\n', deploy_status_code: 0, port: '80' },
+    });
+    for (const step of ['queued', 'started', 'completed']) await rig.event(`deployment.${step}`, resource.id);
+    await rig.event('host.up', host.id);
+    expect(await rig.claim(host.id)).toBeUndefined();
+    const view = await rig.ask(deploymentShow, { project, deployment: resource.id });
+    expect(view).toMatchObject({ status: 'COMPLETE', status_code: 0, host_name: 'web' });
+    const { configs } = await rig.ask(configList, { project });
+    expect(configs).toMatchObject([{ id: resource.id, name: 'configA', group: 'script' }]);
+    const config = await rig.ask(configShow, { project, config: resource.id });
+    expect(config.config).toBe('#!/bin/sh\necho hi\n');
+    expect(config.inputs).toContainEqual({ name: 'deploy_action', type: 'String', value: 'CREATE' });
+    await expect(rig.ask(configShow, { project, config: 'none' })).rejects.toMatchObject({ code: 'NotFound' });
+  });
+
+  it('that fails names host, config, exit status and the script’s standard error', async () => {
+    const host = await rig.host('web');
+    const { resource } = await rig.request('create', { ...ordered(host.id), name: 'configA' });
+    const { request } = await claimed(rig, host.id);
+    await rig.post(host.id, { id: request.id, status_code: 1, stderr: 'no such disk\n' });
+    const answer = await rig.final(resource.id);
+    expect(answer.status).toBe('failed');
+    expect(answer.error).toMatchObject({
+      code: 'DeploymentFailed',
+      message: expect.stringContaining(
+        'Deployment to server failed: deploy_status_code : Deployment exited with non-zero status code: 1',
+      ),
+      details: { host: 'web', host_id: host.id, deployment: 'configA', status_code: 1, stderr: 'no such disk\n' },
+    });
+    const event = await rig.event('deployment.failed', resource.id);
+    expect(event.data).toMatchObject({ failure: { code: 'DeploymentFailed' } });
+  });
+
+  it('P2: asked for twice is run once and answered twice', async () => {
+    const host = await rig.host('web');
+    const id = randomUUID();
+    await rig.request('create', { ...ordered(host.id), id });
+    await rig.request('create', { ...ordered(host.id), id });
+    const { request } = await claimed(rig, host.id);
+    await rig.post(host.id, { id: request.id, status_code: 0 });
+    await rig.final(id);
+    expect(await rig.claim(host.id)).toBeUndefined();
+    const before = rig.responses.length;
+    await rig.request('create', { ...ordered(host.id), id });
+    await expect.poll(() => rig.responses.length).toBe(before + 1);
+    expect(rig.responses.at(-1)).toMatchObject({ status: 'complete' });
+    expect(await rig.claim(host.id)).toBeUndefined();
+  });
+});
+
+describe('what a host answers', () => {
+  const begin = async () => {
+    const host = await rig.host('web');
+    const { resource } = await rig.request('create', ordered(host.id));
+    const { request } = await claimed(rig, host.id);
+    return { host, resource, request };
+  };
+
+  it('R3: twice counts once; an unknown id changes nothing and stays readable', async () => {
+    const { host, resource, request } = await begin();
+    await rig.post(host.id, { id: request.id, status_code: 0, stdout: 'first' });
+    await rig.post(host.id, { id: request.id, status_code: 1, stdout: 'second' });
+    await rig.post(host.id, { id: randomUUID(), status_code: 0 });
+    expect(await rig.final(resource.id)).toMatchObject({ status: 'complete', attributes: { deploy_stdout: 'first' } });
+    const { messages } = await rig.ask(queueMessages, {
+      project,
+      queue: `host.${host.id}.responses`,
+      include_claimed: true,
+      echo: true,
+      client_id: '',
+    });
+    expect(messages).toHaveLength(3);
+    expect(rig.responses.filter((each) => each.status !== 'in progress')).toHaveLength(1);
+  });
+
+  it('in heat-agents’ form is taken, with an id and without', async () => {
+    const { host, resource } = await begin();
+    await rig.post(host.id, { deploy_stdout: 'out', deploy_stderr: '', deploy_status_code: '0', result: 'x' });
+    expect(await rig.final(resource.id)).toMatchObject({
+      status: 'complete',
+      attributes: { deploy_stdout: 'out', deploy_status_code: 0, result: 'x' },
+    });
+  });
+
+  it('M3: wrongly is refused with every mistake, and kept as a dead letter with its bytes', async () => {
+    const { host } = await begin();
+    const refused = rig.post(host.id, { id: 7, status_code: 'no' });
+    await expect(refused).rejects.toMatchObject({
+      code: 'InvalidRequest',
+      mistakes: [{ path: 'messages[0].body.id' }, { path: 'messages[0].body.status_code' }],
+    });
+    const letters = () => rig.context.bus.deadLetters.list({ limit: 10 });
+    await expect.poll(async () => (await letters()).length).toBe(1);
+    const [letter] = await letters();
+    expect(letter?.failure.message).toContain('body.status_code');
+    expect(letter?.bytes).toContain('"status_code":"no"');
+  });
+
+  it('wrongly fails the deployment that it names, with the dead letter', async () => {
+    const { host, resource, request } = await begin();
+    await expect(rig.post(host.id, { id: request.id, status_code: 'no' })).rejects.toMatchObject({
+      code: 'InvalidRequest',
+    });
+    const answer = await rig.final(resource.id);
+    const [letter] = await rig.context.bus.deadLetters.list({ limit: 10 });
+    expect(answer).toMatchObject({ status: 'failed', error: { details: { dead_letter: letter?.id } } });
+  });
+});
+
+describe('a deadline', () => {
+  it('of a host that never asked says so', async () => {
+    const host = await rig.host('web');
+    const { resource } = await rig.request('create', { ...ordered(host.id), seconds: 0.3 });
+    const answer = await rig.final(resource.id);
+    expect(answer.error).toMatchObject({ code: 'HostSilent', details: { host: 'web', host_status: 'expected' } });
+    expect(answer.error?.message).toContain('never asked for work');
+    expect(await rig.claim(host.id)).toBeUndefined();
+  });
+
+  it('of a script that was started and went silent says so, by the timeout of its options', async () => {
+    const host = await rig.host('web');
+    const { resource } = await rig.request('create', ordered(host.id, { options: { timeout: 0.5 } }));
+    const { request } = await claimed(rig, host.id);
+    // The clock of the host is wrong by ten years.
+    await rig.post(host.id, { id: request.id, progress: 'started', at: '2036-01-01T00:00:00.000Z' });
+    const answer = await rig.final(resource.id);
+    expect(answer.error).toMatchObject({ code: 'DeadlineExceeded' });
+    expect(answer.error?.message).toMatch(/it ran longer than 0.5 s .* has not answered/);
+    expect(await rig.claim(host.id)).toBeUndefined();
+  });
+
+  it('of a request that was taken, and whose start was never reported, says so', async () => {
+    const host = await rig.host('web');
+    const { resource } = await rig.request('create', ordered(host.id, { options: { timeout: 0.5 } }));
+    await claimed(rig, host.id);
+    const answer = await rig.final(resource.id);
+    expect(answer.error?.message).toMatch(/host web took the request at .* and never started it/);
+  });
+
+  it('of a request that a host leaves in its queue says so, by the queue_timeout of its options', async () => {
+    const host = await rig.host('web');
+    await rig.claim(host.id);
+    const { resource } = await rig.request('create', ordered(host.id, { options: { queue_timeout: 0.3 } }));
+    const answer = await rig.final(resource.id);
+    expect(answer.error).toMatchObject({ code: 'DeadlineExceeded', details: { host_status: 'up' } });
+    expect(answer.error?.message).toContain('has not taken the request within 0.3 s (options.queue_timeout)');
+  });
+
+  it('counts neither the run nor the wait of a request while another one is before it', async () => {
+    const host = await rig.host('web');
+    const options = { timeout: 0.3, queue_timeout: 0.3 };
+    const long = await rig.request('create', { ...ordered(host.id), name: 'long' });
+    const { request } = await claimed(rig, host.id);
+    const behind = await rig.request('create', { ...ordered(host.id, { options }), name: 'behind' });
+    const other = await rig.host('db');
+    const canary = await rig.request('create', { ...ordered(other.id, { options }), name: 'canary' });
+    // The same limits end a deployment that stays at the head of its own queue.
+    await rig.final(canary.resource.id);
+    expect(await rig.ask(deploymentShow, { project, deployment: behind.resource.id })).toMatchObject({
+      status: 'IN_PROGRESS',
+    });
+    await rig.post(host.id, { id: request.id, status_code: 0 });
+    await rig.final(long.resource.id);
+    expect((await rig.final(behind.resource.id)).error?.message).toContain('has not taken the request within 0.3 s');
+  });
+
+  it('that is no number of seconds is refused by its name', async () => {
+    const host = await rig.host('web');
+    const { resource } = await rig.request(
+      'create',
+      ordered(host.id, { options: { timeout: 'soon', queue_timeout: -1 } }),
+    );
+    expect((await rig.final(resource.id)).error).toMatchObject({
+      code: 'InvalidRequest',
+      mistakes: [
+        { path: 'resources.dep.properties.options.timeout' },
+        { path: 'resources.dep.properties.options.queue_timeout' },
+      ],
+    });
+  });
+});
+
+describe('depends_on', () => {
+  const pair = async () => {
+    const host = await rig.host('web');
+    const other = await rig.host('db');
+    const a = await rig.request('create', { ...ordered(host.id), name: 'a' });
+    await rig.event('deployment.queued', a.resource.id);
+    const b = await rig.request('create', { ...ordered(other.id, { depends_on: a.resource.id }), name: 'b' });
+    return { host, other, a: a.resource.id, b: b.resource.id };
+  };
+
+  it('holds a config back until the one before is done, on another host too', async () => {
+    const { host, other, b } = await pair();
+    await rig.event('deployment.queued', b);
+    expect(await rig.claim(other.id)).toBeUndefined();
+    const { request } = await claimed(rig, host.id);
+    await rig.post(host.id, { id: request.id, status_code: 0 });
+    const next = await claimed(rig, other.id);
+    await rig.post(other.id, { id: next.request.id, status_code: 0 });
+    expect(await rig.final(b)).toMatchObject({ status: 'complete' });
+  });
+
+  it('skips a config whose predecessor failed, and those that come after it', async () => {
+    const { host, other, a, b } = await pair();
+    const { request } = await claimed(rig, host.id);
+    await rig.post(host.id, { id: request.id, status_code: 2, stderr: 'broken' });
+    await rig.final(a);
+    expect((await rig.final(b)).error).toMatchObject({ code: 'DeploymentSkipped', details: { depends_on: a } });
+    const c = await rig.request('create', { ...ordered(other.id, { depends_on: [b] }), name: 'c' });
+    expect((await rig.final(c.resource.id)).error).toMatchObject({ code: 'DeploymentSkipped' });
+    await rig.event('deployment.skipped', b);
+    await rig.event('deployment.skipped', c.resource.id);
+    expect(await rig.claim(other.id)).toBeUndefined();
+  });
+});
+
+describe('a component', () => {
+  const component = (version: string) => ({
+    type: 'OS::Heat::SoftwareComponent',
+    name: 'component',
+    properties: {
+      configs: [
+        { actions: ['CREATE', 'UPDATE'], config: `echo up ${version}`, tool: 'script' },
+        { actions: ['DELETE'], config: 'echo down', tool: 'script' },
+      ],
+      inputs: [
+        { name: 'PORT', type: 'Number', default: 80 },
+        { name: 'VERSION', type: 'String', replace_on_change: true },
+      ],
+      outputs: [{ name: 'address', type: 'String' }],
+    },
+  });
+  const deploymentOf = (config: string, server: string, input_values: Record<string, string>) => ({
+    type: 'OS::Heat::SoftwareDeployment',
+    properties: { config, server, input_values, actions: ['CREATE', 'UPDATE'] } as never,
+  });
+
+  it('runs the entry of each action, with its inputs; an unchanged update runs nothing', async () => {
+    const host = await rig.host('web');
+    const config = (await rig.request('create', component('1'))).resource.id;
+    expect(await rig.final(config)).toMatchObject({ status: 'complete', physical_id: config });
+    const wanted = deploymentOf(config, host.id, { VERSION: '1', extra: 'x' });
+    const { id } = (await rig.request('create', wanted)).resource;
+    const create = await claimed(rig, host.id);
+    expect(create.request).toMatchObject({ group: 'script', config: 'echo up 1', action: 'CREATE' });
+    expect(Object.fromEntries(create.request.inputs.map((input) => [input.name, input.value]))).toMatchObject({
+      PORT: 80,
+      VERSION: '1',
+      extra: 'x',
+      deploy_action: 'CREATE',
+      deploy_server_id: host.id,
+      deploy_resource_name: 'dep',
+    });
+    await rig.post(host.id, { id: create.request.id, status_code: 0, outputs: { address: 'a:1', undeclared: 'y' } });
+    const created = await rig.final(id);
+    expect(created.attributes).toMatchObject({ address: 'a:1' });
+    expect(created.attributes).not.toHaveProperty('undeclared');
+
+    await rig.request('update', { ...wanted, id, fence: 2 });
+    expect(await rig.final(id, 2)).toMatchObject({ status: 'complete', attributes: { address: 'a:1' } });
+    expect(await rig.claim(host.id)).toBeUndefined();
+
+    await rig.request('update', { ...deploymentOf(config, host.id, { VERSION: '1', extra: 'z' }), id, fence: 3 });
+    const update = await claimed(rig, host.id);
+    expect(update.request).toMatchObject({ action: 'UPDATE', config: 'echo up 1' });
+    await rig.post(host.id, { id: update.request.id, status_code: 0 });
+    expect(await rig.final(id, 3)).toMatchObject({ status: 'complete', attributes: { address: null } });
+
+    await rig.request('update', { ...deploymentOf(config, host.id, { VERSION: '2' }), id, fence: 4 });
+    expect(await rig.final(id, 4)).toMatchObject({ status: 'failed', replace: true });
+
+    await rig.request('delete', { ...wanted, id, fence: 5 });
+    const remove = await claimed(rig, host.id);
+    expect(remove.request).toMatchObject({ action: 'DELETE', config: 'echo down' });
+    await rig.post(host.id, { id: remove.request.id, status_code: 0 });
+    expect(await rig.final(id, 5)).toMatchObject({ status: 'complete', action: 'delete' });
+    expect((await rig.ask(deploymentList, { project, host: 'web' })).deployments).toEqual([]);
+  });
+
+  it('P2: a request that comes after a later one is dropped', async () => {
+    const id = randomUUID();
+    await rig.request('delete', { ...component('1'), id, fence: 2 });
+    await rig.final(id, 2);
+    await rig.request('create', { ...component('1'), id, fence: 1 });
+    const other = (await rig.request('create', component('1'))).resource.id;
+    await rig.final(other);
+    expect(rig.responses.filter((each) => each.resource_id === id)).toHaveLength(1);
+  });
+
+  it('on a host that is deleted fails what waits there, and has nothing to delete any more', async () => {
+    const host = await rig.host('web');
+    const config = (await rig.request('create', component('1'))).resource.id;
+    await rig.final(config);
+    const { id } = (await rig.request('create', deploymentOf(config, host.id, { VERSION: '1' }))).resource;
+    await claimed(rig, host.id);
+    await rig.ask(hostDelete, { id: host.id });
+    expect((await rig.final(id)).error?.message).toContain('was deleted before it answered');
+    await rig.request('delete', { ...deploymentOf(config, host.id, { VERSION: '1' }), id, fence: 2 });
+    expect(await rig.final(id, 2)).toMatchObject({ status: 'complete' });
+  });
+});
+
+describe('a secret', () => {
+  it('is open to its host, masked in views and sealed in the store', async () => {
+    const host = await rig.host('web');
+    const sealed = rig.context.secrets.seal('hunter2');
+    const { resource } = await rig.request('create', ordered(host.id, { input_values: { password: sealed } }));
+    const { request } = await claimed(rig, host.id);
+    expect(request.inputs).toContainEqual({ name: 'password', type: 'String', value: 'hunter2' });
+    const view = await rig.ask(deploymentShow, { project, deployment: resource.id });
+    expect(view.input_values.password).toBe('******');
+    expect(JSON.stringify(view)).not.toContain('hunter2');
+  });
+});
+
+describe('a start', () => {
+  it('R2: after a crash goes on with what was in progress, runs nothing twice and loses nothing', async () => {
+    const context = await createTestContext({ name: 'configuration' });
+    const shared = { bus: context.bus, store: context.store, directory: context.directory };
+    const first = await createRig(shared);
+    const host = await first.host('web');
+    const a = await first.request('create', { ...ordered(host.id), name: 'a' });
+    const before = await claimed(first, host.id);
+    await first.stop();
+    // The queue is lost, but the documents hold its requests.
+    const messages = await context.store.collection({
+      name: 'configuration_messages',
+      indexes: [{ fields: ['queue', 'sequence'], unique: true }],
+    });
+    await messages.remove(before.request.id);
+    const second = await createRig(shared);
+    const again = await claimed(second, host.id);
+    // The remaining time is calculated each time the request is handed out.
+    const { deadline: _deadline, timeout: _timeout, ...same } = before.request;
+    expect(again.request).toMatchObject(same);
+    await second.post(host.id, { id: again.request.id, status_code: 0 });
+    expect(await second.final(a.resource.id)).toMatchObject({ status: 'complete' });
+    await second.stop();
+    const third = await createRig(shared);
+    expect(await third.claim(host.id)).toBeUndefined();
+    await third.stop();
+    await context.dispose();
+  });
+});
+
+describe('configs that are made of their properties', () => {
+  const made = async (type: string, properties: JsonObject): Promise<string> => {
+    const { resource } = await rig.request('create', { type, properties });
+    await rig.final(resource.id);
+    return resource.id;
+  };
+
+  it('are filled with the values of a structured deployment', async () => {
+    const host = await rig.host('web');
+    const config = await made('OS::Heat::StructuredConfig', {
+      group: 'json-file',
+      inputs: [{ name: 'port', type: 'Number', default: 80 }],
+      config: { '/etc/x.json': { port: { get_input: 'port' }, who: { get_input: 'who' } } },
+    });
+    await rig.request('create', {
+      type: 'OS::Heat::StructuredDeployment',
+      properties: { config, server: host.id, input_values: { who: 'me' }, actions: ['CREATE', 'UPDATE'] },
+    });
+    const { request } = await claimed(rig, host.id);
+    expect(request).toMatchObject({ group: 'json-file', config: { '/etc/x.json': { port: 80, who: 'me' } } });
+  });
+
+  it('are refused by a strict deployment that lacks a value', async () => {
+    const host = await rig.host('web');
+    const config = await made('OS::Heat::StructuredConfig', { config: { a: { get_input: 'b' } } });
+    const { resource } = await rig.request('create', {
+      type: 'OS::Heat::StructuredDeployment',
+      properties: { config, server: host.id, input_values_validate: 'STRICT' },
+    });
+    expect(await rig.final(resource.id)).toMatchObject({
+      status: 'failed',
+      error: { message: 'The Parameter (b) was not provided.' },
+    });
+  });
+
+  it('are one message for cloud-init, from texts and from configs, sealed when a part is secret', async () => {
+    const cloud = await made('OS::Heat::CloudConfig', {
+      cloud_config: { users: [{ name: 'x' }], password: rig.context.secrets.seal('s3cret') },
+    });
+    const { resource } = await rig.request('create', {
+      type: 'OS::Heat::MultipartMime',
+      properties: { parts: [{ config: cloud }, { config: '#!/bin/sh', subtype: 'x-shellscript' }] },
+    });
+    const { attributes } = await rig.final(resource.id);
+    expect(JSON.stringify(attributes)).not.toContain('s3cret');
+    const text = rig.context.secrets.open(attributes?.['config'] ?? null);
+    expect(text).toContain('#cloud-config\npassword: s3cret\nusers:\n- name: x\n');
+    expect(text).toContain('text/x-shellscript');
+  });
+});
+
+describe('suspending', () => {
+  it('runs what the config has for it, and nothing where it has nothing', async () => {
+    const host = await rig.host('web');
+    const suspending = ordered(host.id, { actions: ['CREATE', 'SUSPEND'] });
+    const { resource } = await rig.request('create', suspending);
+    const first = await claimed(rig, host.id);
+    await rig.post(host.id, { id: first.request.id, status_code: 0 });
+    await rig.final(resource.id);
+    await rig.request('suspend', { ...suspending, id: resource.id, fence: 2 });
+    const second = await claimed(rig, host.id);
+    expect(second.request).toMatchObject({ action: 'SUSPEND', deployment_id: resource.id });
+    await rig.post(host.id, { id: second.request.id, status_code: 0 });
+    expect(await rig.final(resource.id, 2)).toMatchObject({ action: 'suspend', status: 'complete' });
+    await rig.request('resume', { ...suspending, id: resource.id, fence: 3 });
+    expect(await rig.final(resource.id, 3)).toMatchObject({ action: 'resume', status: 'complete' });
+  });
+});

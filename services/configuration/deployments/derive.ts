@@ -1,0 +1,172 @@
+/**
+ * Derives the request to a host from a config and the values of a deployment. Pure.
+ *
+ * The rules are Heat's: declared inputs with the given value or their default, then the values that no input declares,
+ * then the `deploy_*` inputs, which describe the script's stack, host and action.
+ */
+import { createHash } from 'node:crypto';
+import type { HostRequest } from '@anneal/contracts/configuration.ts';
+import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
+import { pythonYaml } from '@anneal/python/text/yaml-writer.ts';
+
+export interface ConfigInput {
+  readonly name: string;
+  readonly type: string;
+  readonly default: Json;
+  readonly replace_on_change: boolean;
+}
+export interface ConfigOutput {
+  readonly name: string;
+  readonly type: string;
+  readonly error_output: boolean;
+}
+export interface StoredConfig {
+  readonly group: string;
+  /** Text for most tools; of group `component`: `{ configs: [{ actions, config, tool }] }`. */
+  readonly config: Json;
+  readonly inputs: readonly ConfigInput[];
+  readonly outputs: readonly ConfigOutput[];
+  /** True when no outputs are declared. Then every value that the host reports becomes an output. */
+  readonly open_outputs: boolean;
+  readonly options: JsonObject;
+}
+export type HostAction = HostRequest['action'];
+
+const text = (value: Json | undefined, fallback: string): string => (typeof value === 'string' ? value : fallback);
+export const items = (value: Json | undefined): JsonObject[] => (Array.isArray(value) ? value.filter(isObject) : []);
+export const strings = (value: Json | undefined): string[] =>
+  (Array.isArray(value) ? value : value === undefined || value === null ? [] : [value]).filter(
+    (item): item is string => typeof item === 'string' && item !== '',
+  );
+
+const readInputs = (value: Json | undefined): ConfigInput[] =>
+  items(value).map((input) => ({
+    name: text(input.name, ''),
+    type: text(input.type, 'String'),
+    default: input.default ?? null,
+    replace_on_change: input.replace_on_change === true,
+  }));
+const readOutputs = (value: Json | undefined): ConfigOutput[] =>
+  items(value).map((output) => ({
+    name: text(output.name, ''),
+    type: text(output.type, 'String'),
+    error_output: output.error_output === true,
+  }));
+
+/** The config that the properties of a type of config, or of an OrderedConfig, describe. */
+export function readConfig(type: string, properties: JsonObject): StoredConfig {
+  const common = {
+    inputs: readInputs(properties.inputs),
+    outputs: readOutputs(properties.outputs),
+    options: isObject(properties.options) ? properties.options : {},
+  };
+  const given = properties.config ?? '';
+  switch (type) {
+    case 'OS::Heat::SoftwareComponent':
+      return { ...common, open_outputs: false, group: 'component', config: { configs: properties.configs ?? [] } };
+    case 'OS::Heat::OrderedConfig': {
+      const script = properties.script ?? null;
+      return {
+        ...common,
+        open_outputs: common.outputs.length === 0,
+        group: script === null ? text(properties.group, 'script') : 'script',
+        config: script ?? given,
+      };
+    }
+    case 'OS::Heat::CloudConfig':
+      return { ...common, open_outputs: false, group: 'Heat::Ungrouped', config: cloudConfig(properties.cloud_config) };
+    default:
+      return { ...common, open_outputs: false, group: text(properties.group, 'Heat::Ungrouped'), config: given };
+  }
+}
+
+const cloudConfig = (map: Json | undefined): string => `#cloud-config\n${pythonYaml(map ?? {})}`;
+
+export const emptyConfig: StoredConfig = {
+  group: 'Heat::Ungrouped',
+  config: '',
+  inputs: [],
+  outputs: [],
+  open_outputs: false,
+  options: {},
+};
+
+/** The part of a config that runs for an action. Undefined when the config has nothing to do in it. */
+export function selectForAction(
+  config: StoredConfig,
+  action: HostAction,
+  actions: readonly string[],
+): { group: string; config: Json } | undefined {
+  // Each entry of a component lists its own actions.
+  if (config.group === 'component' && isObject(config.config)) {
+    const entry = items(config.config.configs).find((candidate) => strings(candidate.actions).includes(action));
+    return entry && { group: text(entry.tool, 'script'), config: entry.config ?? '' };
+  }
+  if (!actions.includes(action)) return undefined;
+  return { group: config.group, config: config.config };
+}
+
+export function deriveInputs(options: {
+  config: StoredConfig;
+  values: JsonObject;
+  /** True for a sealed value. It counts as text, because only its owner can tell more. */
+  isSealed: (value: Json) => boolean;
+  context: { host_id: string; action: HostAction; stack: { id: string; name: string }; resource_name: string };
+}): HostRequest['inputs'] {
+  const { config, values, isSealed, context } = options;
+  const declared = new Set(config.inputs.map((input) => input.name));
+  return [
+    ...config.inputs.map((input) => ({
+      name: input.name,
+      type: input.type,
+      value: values[input.name] ?? input.default,
+    })),
+    ...Object.entries(values)
+      .filter(([name]) => !declared.has(name))
+      .map(([name, value]) => ({
+        name,
+        type: typeof value === 'string' || isSealed(value) ? 'String' : 'Json',
+        value,
+      })),
+    ...Object.entries({
+      deploy_server_id: context.host_id,
+      deploy_action: context.action,
+      deploy_stack_id: `${context.stack.name}/${context.stack.id}`,
+      deploy_resource_name: context.resource_name,
+      deploy_signal_transport: 'ZAQAR_SIGNAL',
+    }).map(([name, value]) => ({ name, type: 'String', value })),
+  ];
+}
+
+/** Digest of a config and its values. Equal digests mean that a new run would repeat the last one. */
+export function digestOf(config: StoredConfig, values: JsonObject): string {
+  const inputs = config.inputs.map((input) => [input.name, values[input.name] ?? input.default]);
+  const extra = Object.entries(values).filter(([name]) => !config.inputs.some((input) => input.name === name));
+  const parts = [config.group, config.config, inputs, extra.toSorted(byName), config.outputs, config.options];
+  return createHash('sha256')
+    .update(stableText(parts as Json))
+    .digest('hex');
+}
+
+const byName = (a: readonly [string, unknown], b: readonly [string, unknown]): number =>
+  a[0] < b[0] ? -1 : a[0] > b[0] ? 1 : 0;
+
+/** JSON with sorted keys, so that the order of a mapping's keys does not matter. */
+function stableText(value: Json): string {
+  return JSON.stringify(value, (_key, item: Json) =>
+    isObject(item) ? Object.fromEntries(Object.entries(item).toSorted(byName)) : item,
+  );
+}
+
+/** The inputs marked `replace_on_change` whose value differs. */
+export function replacedBy(
+  before: { config: StoredConfig; values: JsonObject },
+  after: { config: StoredConfig; values: JsonObject },
+): string[] {
+  const valueIn = (side: typeof before, name: string): Json =>
+    side.values[name] ?? side.config.inputs.find((input) => input.name === name)?.default ?? null;
+  return after.config.inputs
+    .filter((input) => input.replace_on_change)
+    .map((input) => input.name)
+    .filter((name) => stableText(valueIn(before, name)) !== stableText(valueIn(after, name)));
+}

@@ -1,0 +1,64 @@
+/** Actions of the durable timers of this service. */
+import { isObject, type Json } from '@anneal/contracts/json.ts';
+import type { Timer } from '@anneal/store/timers.ts';
+import { checkSilence } from '../hosts/host.ts';
+import type { HostMessageContext } from '../hosts/message.ts';
+import { isClaimed, sweepMessages } from '../queues/queue.ts';
+import { claimTimer } from '../queues/hand-out.ts';
+import { hostQueue } from '../queues/names.ts';
+import { expireRun } from './expire.ts';
+
+const sweepEveryMs = 30_000;
+/** How long a removed resource is remembered, so that a late request is recognised as late. */
+const rememberRemovedMs = 24 * 3_600_000;
+export const sweepTimer = 'sweep';
+
+const textOf = (data: Json, key: string): string => {
+  const value = isObject(data) ? data[key] : undefined;
+  return typeof value === 'string' ? value : '';
+};
+
+export async function fire(context: HostMessageContext, timer: Timer): Promise<void> {
+  const [kind] = timer.id.split(':');
+  switch (kind) {
+    case 'deadline':
+      return expireRun(context, textOf(timer.data, 'run'));
+    case 'silence':
+      return checkSilence(context, textOf(timer.data, 'host'));
+    case 'claim':
+      return checkClaim(context, textOf(timer.data, 'message'), textOf(timer.data, 'host'));
+    case sweepTimer:
+      return sweep(context);
+    default:
+      context.service.log.error({ timer: timer.id }, 'a timer that this version does not know; it is dropped');
+  }
+}
+
+/** Moves the timer of a renewed claim to its new end. Wakes the waiting clients when the claim has expired. */
+async function checkClaim(context: HostMessageContext, messageId: string, hostId: string): Promise<void> {
+  const [message, host] = await Promise.all([
+    context.collections.messages.get(messageId),
+    context.collections.hosts.get(hostId),
+  ]);
+  if (!message || !host || message.claim_id === null) return;
+  if (isClaimed(message, context.queues.now())) {
+    const dueAt = message.claim_expires_at;
+    await context.timers().set([{ id: claimTimer(messageId), dueAt, data: { message: messageId, host: hostId } }]);
+    return;
+  }
+  context.service.log.info({ host: hostId, message: messageId }, 'a claim ran out; its request is offered again');
+  await context.queues.wake(hostQueue(host, 'requests'));
+}
+
+async function sweep(context: HostMessageContext): Promise<void> {
+  await sweepMessages(context.queues);
+  const { resources } = context.collections;
+  const before = context.queues.now() - rememberRemovedMs;
+  const old = await resources.find({ where: { removed_at: { gt: 0, lt: before } }, limit: 1000 });
+  await resources.bulk(old.map(({ id, version }) => ({ kind: 'remove', id, version })));
+  await armSweep(context);
+}
+
+export async function armSweep(context: HostMessageContext): Promise<void> {
+  await context.timers().set([{ id: sweepTimer, dueAt: context.queues.now() + sweepEveryMs, data: null }]);
+}

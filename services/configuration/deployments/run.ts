@@ -1,0 +1,320 @@
+/**
+ * Runs: one config on one host, from the request in the queue of the host to its answer.
+ *
+ * States of a deployment: IN_PROGRESS from the moment its request is recorded (it waits for the deployments it depends
+ * on, then in the queue of its host, then runs; `time-limit.ts` has the limit of each phase); COMPLETE, FAILED or
+ * SKIPPED when it has ended. Only a new request for the resource, which creates a new run, leaves one of these three.
+ *
+ * R1 A run has an id of its own, derived from resource and fence; only the answer to the latest run has an effect.
+ * R2 The document changes first. Queue, timer, responses and events follow from it, and are completed after a crash.
+ * R3 A run ends at most once: by its answer, its deadline, the deletion of its host, or a deployment that it depends
+ *    on.
+ */
+import type { HostProgress, HostResponse } from '@anneal/contracts/configuration.ts';
+import { AnnealError, toFailure, type Failure } from '@anneal/contracts/errors.ts';
+import type { Json } from '@anneal/contracts/json.ts';
+import { faultPoint } from '@anneal/runtime/fault.ts';
+import type { ServiceContext } from '@anneal/runtime/service.ts';
+import type { Draft } from '@anneal/store/port.ts';
+import type { Collections, DeploymentState, HostDocument, ResourceDocument } from '../collections.ts';
+import { attributesOf, outcomeOf } from './outcome.ts';
+import { flushOutbox } from '../outbox.ts';
+import { dropMessage, firstMessage, isClaimed, putMessages, type QueueContext } from '../queues/queue.ts';
+import { hostQueue } from '../queues/names.ts';
+import { deadlineTimer, limitAnswer, limitWait, timerOf, type RunTimerContext } from './run-timer.ts';
+import { respond, tell } from '../say.ts';
+import { judge, noteUnexpected } from '../hosts/unexpected.ts';
+import { answerDueAt } from './time-limit.ts';
+
+export interface RunContext extends RunTimerContext {
+  readonly service: ServiceContext;
+  readonly collections: Collections;
+  readonly queues: QueueContext;
+}
+
+/** How long a message outlives the deadline, so that the deadline ends the run and not the expiry of the message. */
+const messageGraceSeconds = 120;
+
+/** Brings queue, timer and messages in line with the document. Harmless to repeat. */
+export async function carryOut(context: RunContext, document: ResourceDocument): Promise<void> {
+  const { deployment, run_id } = document;
+  if (deployment?.status === 'IN_PROGRESS' && run_id !== null) {
+    const deadline = Date.parse(deployment.deadline ?? '');
+    await context.timers().set([timerOf(run_id, deadline)]);
+    await faultPoint('configuration.run.recorded');
+    if (deployment.waiting_for.length === 0) await offer(context, deployment);
+  }
+  await flushOutbox(context.service, context.collections.resources, document);
+}
+
+/** Puts the request of a run into the queue of its host, unless the queue already holds it. */
+export async function offer(context: RunContext, deployment: DeploymentState): Promise<void> {
+  const host = await context.collections.hosts.get(deployment.host_id);
+  if (!host || !deployment.request) return;
+  const queue = hostQueue(host, 'requests');
+  const latest = Date.parse(deployment.request.deadline);
+  const seconds = Math.max(1, Math.ceil((latest - context.queues.now()) / 1000));
+  const [message] = await putMessages(context.queues, {
+    queue,
+    client_id: 'anneal',
+    messages: [
+      {
+        id: deployment.request.id,
+        body: deployment.request as unknown as Json,
+        ttl: seconds + messageGraceSeconds,
+      },
+    ],
+  });
+  if (message && deployment.started_at === null) {
+    const [answer] = limitAnswer(message);
+    if (answer) await context.timers().set([answer]);
+    else if ((await firstMessage(context.queues, queue))?.id === message.id) {
+      await limitWait(context, message, context.queues.now());
+    }
+  }
+  await context.queues.wake(queue);
+}
+
+/**
+ * Removes a superseded or ended run from the queue of its host. A running script is not stopped, because that could
+ * leave the host half configured. The next request waits until the script ends, at its own limit at the latest.
+ */
+export async function withdraw(
+  context: RunContext,
+  options: { run_id: string; host_id: string; even_claimed: boolean },
+): Promise<void> {
+  const { run_id, host_id, even_claimed } = options;
+  await context.timers().cancel([deadlineTimer(run_id)]);
+  const [host, message] = await Promise.all([
+    context.collections.hosts.get(host_id),
+    context.collections.messages.get(run_id),
+  ]);
+  if (!host || !message) return;
+  if (!even_claimed && isClaimed(message, context.queues.now())) return;
+  await dropMessage(context.queues, hostQueue(host, 'requests'), run_id);
+}
+
+export async function byRun(context: RunContext, runId: string): Promise<ResourceDocument | undefined> {
+  const [document] = await context.collections.resources.find({ where: { run_id: runId }, limit: 1 });
+  return document;
+}
+
+export interface Ending {
+  readonly status: 'COMPLETE' | 'FAILED' | 'SKIPPED';
+  readonly reason: string;
+  readonly failure: Failure | null;
+  readonly change?: Partial<DeploymentState>;
+}
+
+/** Ends a run, once. False when it had ended before, or was superseded. */
+export async function end(
+  context: RunContext,
+  runId: string,
+  decide: (deployment: DeploymentState, document: ResourceDocument) => Ending | undefined | Promise<Ending | undefined>,
+): Promise<boolean> {
+  for (;;) {
+    const document = await byRun(context, runId);
+    const before = document?.deployment;
+    if (!document || before?.status !== 'IN_PROGRESS') {
+      // A repeat: complete the steps that the first attempt may have missed.
+      if (document?.unsent) await flushOutbox(context.service, context.collections.resources, document);
+      if (document) await settleDependents(context, document);
+      return false;
+    }
+    const ending = await decide(before, document);
+    if (!ending) return false;
+    const saved = await context.collections.resources.replace(
+      endedDocument(context, document, before, ending),
+      document.version,
+    );
+    if (!saved) continue;
+    await faultPoint('configuration.run.ended');
+    await Promise.all([
+      flushOutbox(context.service, context.collections.resources, saved),
+      withdraw(context, { run_id: runId, host_id: before.host_id, even_claimed: true }),
+    ]);
+    await settleDependents(context, saved);
+    return true;
+  }
+}
+
+const stepOf = { COMPLETE: 'completed', FAILED: 'failed', SKIPPED: 'skipped' } as const;
+
+function endedDocument(
+  context: RunContext,
+  document: ResourceDocument,
+  before: DeploymentState,
+  ending: Ending,
+): Draft<ResourceDocument> {
+  const now = context.service.now().toISOString();
+  const deployment: DeploymentState = {
+    ...before,
+    ...ending.change,
+    status: ending.status,
+    reason: ending.reason,
+    failure: ending.failure,
+    applied: ending.status === 'COMPLETE' ? before.digest : before.applied,
+    finished_at: ending.change?.finished_at ?? now,
+    waiting_for: [],
+  };
+  const ended = tell(
+    context,
+    {
+      ...document,
+      deployment,
+      status: ending.status,
+      removed_at: document.action === 'delete' && ending.status === 'COMPLETE' ? Date.parse(now) : document.removed_at,
+    },
+    stepOf[ending.status],
+    document.version + 1,
+  );
+  // If the engine does not wait for the host, the request was answered when it was queued.
+  if (document.response) return ended;
+  const attributes = attributesOf(deployment);
+  return ending.failure
+    ? respond(context, ended, { status: 'failed', error: ending.failure, attributes })
+    : respond(context, ended, { status: 'complete', attributes });
+}
+
+/** Ends a run with the answer of its host. A late, repeated or unknown answer changes nothing. */
+export async function answerRun(context: RunContext, host: HostDocument, response: HostResponse): Promise<boolean> {
+  const ended = await end(context, response.id, (deployment, document) => {
+    if (deployment.host_id !== host.id) return undefined;
+    const outcome = outcomeOf(deployment, response);
+    return {
+      status: outcome.status,
+      reason: outcome.reason,
+      failure: outcome.failure,
+      change: {
+        output_values: outcome.output_values,
+        status_code: response.status_code,
+        stdout: response.stdout,
+        stderr: response.stderr,
+        started_at: response.started_at ?? deployment.started_at ?? document.deployment?.queued_at ?? null,
+        ...(response.finished_at !== undefined && { finished_at: response.finished_at }),
+      },
+    };
+  });
+  // Also remove the request of an obsolete run from the head of the queue, because the host is done with it.
+  if (!ended) {
+    const document = await byRun(context, response.id);
+    const found = await judge(context, host, { id: response.id, response, document });
+    if (found) await noteUnexpected(context, host, { id: response.id, found });
+    await dropOwn(context, host, response.id);
+  }
+  return ended;
+}
+
+/** Removes a request that the host has finished from its own queue. Never touches the queue of another host. */
+async function dropOwn(context: RunContext, host: HostDocument, id: string): Promise<void> {
+  const queue = hostQueue(host, 'requests');
+  const message = await context.collections.messages.get(id);
+  if (message?.queue === queue.id) await dropMessage(context.queues, queue, id);
+}
+
+export async function noteProgress(context: RunContext, host: HostDocument, progress: HostProgress): Promise<void> {
+  for (;;) {
+    const document = await byRun(context, progress.id);
+    const deployment = document?.deployment;
+    if (deployment?.status !== 'IN_PROGRESS' || deployment.host_id !== host.id) {
+      const found = await judge(context, host, { id: progress.id, document });
+      if (found) await noteUnexpected(context, host, { id: progress.id, found });
+      return;
+    }
+    if (progress.progress !== 'started') return;
+    if (!document || deployment.started_at !== null) return;
+    const now = context.queues.now();
+    const latest = Date.parse(deployment.deadline ?? '');
+    // The clock of the host may be wrong, so the limit counts from now.
+    const dueAt = deployment.request ? answerDueAt(deployment.request, now, latest) : latest;
+    const running: DeploymentState = {
+      ...deployment,
+      started_at: progress.at ?? new Date(now).toISOString(),
+      deadline: new Date(dueAt).toISOString(),
+      reason: `Runs on ${host.name}`,
+    };
+    const started = tell(context, { ...document, deployment: running }, 'started', document.version + 1);
+    const saved = await context.collections.resources.replace(
+      document.response
+        ? started
+        : respond(context, started, { status: 'in progress', message: `${deployment.name} runs on ${host.name}` }),
+      document.version,
+    );
+    if (!saved) continue;
+    await context.timers().set([timerOf(progress.id, dueAt)]);
+    await flushOutbox(context.service, context.collections.resources, saved);
+    return;
+  }
+}
+
+/**
+ * Ends the runs of a host that is being deleted, because no answer will come. A DELETE completes: nothing is left to
+ * undo.
+ */
+export async function abandonRuns(context: RunContext, host: HostDocument): Promise<void> {
+  const waiting = await context.collections.resources.find({ where: { host_id: host.id, status: 'IN_PROGRESS' } });
+  for (const { run_id } of waiting) {
+    if (run_id === null) continue;
+    await end(context, run_id, (deployment) => {
+      if (deployment.action === 'DELETE') {
+        return { status: 'COMPLETE', reason: 'The host is gone.', failure: null };
+      }
+      const error = new AnnealError(
+        'DeploymentFailed',
+        `Deployment to server failed: host ${host.name} was deleted before it answered.`,
+        { details: { host: host.name, host_id: host.id, deployment: deployment.name, action: deployment.action } },
+      );
+      return { status: 'FAILED', reason: error.message, failure: toFailure(error) };
+    });
+  }
+}
+
+/** Offers or skips the deployments in the same stack that depend on the deployment that has just ended. */
+export async function settleDependents(context: RunContext, ended: ResourceDocument): Promise<void> {
+  const { status } = ended;
+  if (status === null || status === 'IN_PROGRESS') return;
+  const others = await context.collections.resources.find({
+    where: { stack_id: ended.stack_id, status: 'IN_PROGRESS' },
+  });
+  for (const other of others) {
+    if (!other.deployment?.waiting_for.includes(ended.id) || other.run_id === null) continue;
+    if (status === 'COMPLETE') await waitNoMore(context, other.id, ended.id);
+    else await end(context, other.run_id, (deployment) => skipping(deployment, ended));
+  }
+}
+
+export function skipping(
+  deployment: Pick<DeploymentState, 'name' | 'host_id' | 'host_name'>,
+  cause: ResourceDocument,
+): Ending {
+  const error = new AnnealError(
+    'DeploymentSkipped',
+    `${deployment.name} was not run: ${cause.deployment?.name ?? cause.name}, which it depends on, ${
+      cause.status === 'SKIPPED' ? 'was skipped' : 'failed'
+    }: ${cause.deployment?.reason ?? ''}`,
+    {
+      details: {
+        host: deployment.host_name,
+        host_id: deployment.host_id,
+        deployment: deployment.name,
+        depends_on: cause.id,
+      },
+    },
+  );
+  return { status: 'SKIPPED', reason: error.message, failure: toFailure(error) };
+}
+
+async function waitNoMore(context: RunContext, id: string, done: string): Promise<void> {
+  for (;;) {
+    const document = await context.collections.resources.get(id);
+    if (!document?.deployment?.waiting_for.includes(done)) return;
+    const waiting_for = document.deployment.waiting_for.filter((other) => other !== done);
+    const saved = await context.collections.resources.replace(
+      { ...document, deployment: { ...document.deployment, waiting_for } },
+      document.version,
+    );
+    if (!saved) continue;
+    await carryOut(context, saved);
+    return;
+  }
+}

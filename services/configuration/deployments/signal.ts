@@ -1,0 +1,51 @@
+/** External signals to a deployment, by which heat-agents answer through the stack API. */
+import type { Envelope } from '@anneal/contracts/envelope.ts';
+import { AnnealError, toFailure } from '@anneal/contracts/errors.ts';
+import { resourceResponse, type ResourceResponse, type resourceSignalSchema } from '@anneal/contracts/resource.ts';
+import type { z } from 'zod';
+import { readHostMessage } from '../hosts/response-body.ts';
+import { answerRun, type RunContext } from './run.ts';
+
+type Signal = Envelope<z.infer<typeof resourceSignalSchema>>;
+
+export async function handleSignal(context: RunContext, message: Signal): Promise<void> {
+  const outcome = await take(context, message);
+  const { replyto, data } = message;
+  if (replyto === undefined) return;
+  const answered: ResourceResponse = {
+    resource_id: data.resource.id,
+    stack_id: data.stack.id,
+    action: 'signal',
+    fence: data.fence,
+    ...outcome,
+  };
+  await context.service.bus.send({
+    queue: replyto,
+    messages: [
+      context.service.mint(resourceResponse, {
+        id: `${message.id}:signal:${answered.status}`,
+        subject: data.stack.id,
+        cause: message,
+        data: answered,
+      }),
+    ],
+  });
+}
+
+async function take(context: RunContext, { data }: Signal): Promise<Pick<ResourceResponse, 'status' | 'error'>> {
+  const document = await context.collections.resources.get(data.resource.id);
+  const { deployment, run_id } = document ?? {};
+  // As in Heat, a signal to a deployment that is not in progress is accepted and changes nothing.
+  if (deployment?.status !== 'IN_PROGRESS' || run_id == null) return { status: 'complete' };
+  const read = readHostMessage(data.signal);
+  if (!read.ok || (read.message.kind !== 'response' && read.message.kind !== 'anonymous response')) {
+    const mistakes = read.ok ? [] : read.mistakes;
+    const error = new AnnealError('InvalidRequest', `The signal to ${data.resource.name} is not an answer of a host.`, {
+      mistakes,
+    });
+    return { status: 'failed', error: toFailure(error) };
+  }
+  const host = await context.collections.hosts.get(deployment.host_id);
+  if (host) await answerRun(context, host, { ...read.message.response, id: run_id });
+  return { status: 'complete' };
+}

@@ -1,0 +1,87 @@
+/** Views of deployments. Secrets are masked. */
+import type { DeploymentView } from '@anneal/contracts/configuration.ts';
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import type { Condition } from '@anneal/contracts/scheduling.ts';
+import type { Secrets } from '@anneal/runtime/secrets.ts';
+import type { Collections, DeploymentState, ResourceDocument } from '../collections.ts';
+import { findHost } from '../queues/names.ts';
+
+export function viewDeployment(secrets: Secrets, document: ResourceDocument, state: DeploymentState): DeploymentView {
+  return {
+    id: document.id,
+    name: state.name,
+    project: document.project,
+    stack_id: document.stack_id,
+    resource_name: document.name,
+    host_id: state.host_id,
+    host_name: state.host_name,
+    group: state.group,
+    action: state.action,
+    status: state.status,
+    reason: state.reason,
+    config: secrets.mask(state.request?.config ?? state.config.config),
+    input_values: secrets.mask(
+      state.request
+        ? Object.fromEntries(state.request.inputs.map((input) => [input.name, input.value]))
+        : state.input_values,
+    ),
+    output_values: secrets.mask(state.output_values),
+    status_code: state.status_code,
+    stdout: state.stdout,
+    stderr: state.stderr,
+    created_at: state.created_at,
+    queued_at: state.queued_at,
+    started_at: state.started_at,
+    finished_at: state.finished_at,
+    deadline: state.deadline,
+    failure: state.failure,
+    version: document.version,
+    conditions: [readiness(state)],
+  };
+}
+
+function readiness(state: DeploymentState): Condition {
+  const [status, reason] = {
+    IN_PROGRESS: ['Unknown', state.started_at === null ? 'Waiting' : 'Running'] as const,
+    COMPLETE: ['True', 'Applied'] as const,
+    FAILED: ['False', 'Failed'] as const,
+    SKIPPED: ['False', 'Skipped'] as const,
+  }[state.status];
+  const since = state.finished_at ?? state.started_at ?? state.queued_at ?? state.created_at;
+  return { type: 'Ready', status, reason, message: state.reason, since };
+}
+
+export async function listDeployments(
+  { collections, secrets }: { collections: Collections; secrets: Secrets },
+  { project, host, stack_id }: { project: string; host?: string | undefined; stack_id?: string | undefined },
+): Promise<DeploymentView[]> {
+  const hostId = host === undefined ? undefined : ((await findHost(collections, { project, host }))?.id ?? host);
+  const kind = 'deployment';
+  const found = await collections.resources.find({
+    where:
+      hostId !== undefined
+        ? { project, kind, host_id: hostId }
+        : stack_id !== undefined
+          ? { project, kind, stack_id }
+          : { project, kind },
+  });
+  return found
+    .flatMap((document) =>
+      document.deployment && document.removed_at === null && (stack_id === undefined || document.stack_id === stack_id)
+        ? [viewDeployment(secrets, document, document.deployment)]
+        : [],
+    )
+    .toSorted((a, b) => (a.created_at < b.created_at ? -1 : 1));
+}
+
+/** @throws AnnealError NotFound */
+export async function showDeployment(
+  { collections, secrets }: { collections: Collections; secrets: Secrets },
+  { project, deployment }: { project: string; deployment: string },
+): Promise<DeploymentView> {
+  const document = await collections.resources.get(deployment);
+  if (!document?.deployment || document.project !== project) {
+    throw new AnnealError('NotFound', `There is no deployment ${deployment} in this project.`);
+  }
+  return viewDeployment(secrets, document, document.deployment);
+}

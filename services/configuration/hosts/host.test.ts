@@ -1,0 +1,87 @@
+import { randomUUID } from 'node:crypto';
+import * as contract from '@anneal/contracts/configuration.ts';
+import { afterEach, describe, expect, it } from 'vitest';
+import { createRig, project, type Rig } from '../testing/running-service.ts';
+
+let rig: Rig;
+afterEach(() => rig.dispose());
+
+describe('a host', () => {
+  it('H1: made twice has one token, which says whose it is, and is kept unreadable', async () => {
+    rig = await createRig();
+    const question = { id: randomUUID(), name: 'web', project };
+    const first = await rig.ask(contract.hostCreate, question);
+    const second = await rig.ask(contract.hostCreate, question);
+    expect(second.token).toBe(first.token);
+    expect(first.host.status).toBe('expected');
+    expect(await rig.ask(contract.hostAuthenticate, { token: first.token })).toEqual({
+      host_id: question.id,
+      name: 'web',
+      project,
+      requests_queue: `host.${question.id}.requests`,
+      responses_queue: `host.${question.id}.responses`,
+    });
+    await expect(rig.ask(contract.hostAuthenticate, { token: 'guess' })).rejects.toMatchObject({
+      code: 'Unauthorized',
+    });
+    const renewed = await rig.ask(contract.hostTokenRenew, { project, host: 'web' });
+    await expect(rig.ask(contract.hostAuthenticate, { token: first.token })).rejects.toMatchObject({
+      code: 'Unauthorized',
+    });
+    expect((await rig.ask(contract.hostAuthenticate, { token: renewed.token })).host_id).toBe(question.id);
+  });
+
+  it('is up at its first question for work, silent without a word, and up again at the next', async () => {
+    rig = await createRig({ environment: { ANNEAL_CONFIGURATION_SILENT_SECONDS: '1' } });
+    const { id } = await rig.host('web');
+    expect(await rig.claim(id)).toBeUndefined();
+    const up = await rig.event('host.up', id);
+    const { version } = await rig.ask(contract.hostShow, { host: id });
+    expect(version).toBeGreaterThanOrEqual((up.data as { version: number }).version);
+    await rig.event('host.silent', id);
+    expect((await rig.ask(contract.hostShow, { host: id })).status).toBe('silent');
+    await rig.claim(id);
+    await expect.poll(() => rig.events.filter((each) => each.type === 'host.up' && each.subject === id).length).toBe(2);
+    expect(await rig.ask(contract.hostShow, { host: id })).toMatchObject({
+      status: 'up',
+      conditions: [
+        { type: 'Ready', status: 'True' },
+        { type: 'Stalled', status: 'False' },
+      ],
+    });
+  });
+
+  it('that greets is up with the facts of its greeting: who waits for it needs its addresses', async () => {
+    rig = await createRig();
+    const { id } = await rig.host('web');
+    const facts = { address: '192.0.2.7' };
+    const messages = [{ body: { hello: true, facts }, ttl: 60 }];
+    await rig.ask(contract.queuePost, { project, queue: `host.${id}.responses`, client_id: 'c', messages });
+    expect((await rig.event('host.up', id)).data).toMatchObject({ facts });
+  });
+
+  it('is not taken for up because an operator looks into its queue', async () => {
+    rig = await createRig();
+    const { id } = await rig.host('web');
+    const queue = `host.${id}.requests`;
+    const look = { project, queue, include_claimed: true, echo: true, client_id: '' };
+    expect((await rig.ask(contract.queueMessages, look)).messages).toEqual([]);
+    expect((await rig.ask(contract.hostShow, { host: id })).status).toBe('expected');
+    await rig.ask(contract.queueMessages, { ...look, include_claimed: false });
+    await rig.ask(contract.queueMessages, { ...look, include_claimed: false, host_id: 'another' });
+    expect((await rig.ask(contract.hostShow, { host: id })).status).toBe('expected');
+    await rig.ask(contract.queueMessages, { ...look, include_claimed: false, host_id: id });
+    expect((await rig.ask(contract.hostShow, { host: id })).status).toBe('up');
+  });
+
+  it('deleted is gone with its queues; deleting it again is harmless', async () => {
+    rig = await createRig();
+    const { id, token } = await rig.host('web');
+    await rig.ask(contract.hostDelete, { id });
+    await rig.event('host.deleted', id);
+    await rig.ask(contract.hostDelete, { id });
+    await expect(rig.ask(contract.hostAuthenticate, { token })).rejects.toMatchObject({ code: 'Unauthorized' });
+    expect((await rig.ask(contract.queueList, { project })).queues).toEqual([]);
+    expect((await rig.ask(contract.hostList, { project })).hosts).toEqual([]);
+  });
+});

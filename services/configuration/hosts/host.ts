@@ -1,0 +1,280 @@
+/**
+ * Hosts: creation with queues and token, contact, silence and deletion.
+ *
+ * States: `expected` from creation until the first contact of its agent; `up` from then on; `silent` after no contact
+ * for the time in the settings, and `up` again at the next contact; `deleting` until its parts and it are removed.
+ *
+ * H1 A repeated creation returns the same token.
+ * H2 A change of status and the event that reports it are written together.
+ * H3 A durable timer that compares `last_seen_at` detects silence. A contact does not move the timer.
+ */
+import { createHash, randomBytes } from 'node:crypto';
+import type { HostView } from '@anneal/contracts/configuration.ts';
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import { hostEvent } from '@anneal/contracts/events.ts';
+import type { JsonObject } from '@anneal/contracts/json.ts';
+import { hostRequestsQueue, hostResponsesQueue } from '@anneal/contracts/queues.ts';
+import type { Condition } from '@anneal/contracts/scheduling.ts';
+import type { ServiceContext } from '@anneal/runtime/service.ts';
+import { DuplicateError, type Draft } from '@anneal/store/port.ts';
+import type { Timers } from '@anneal/store/timers.ts';
+import type { Collections, HostDocument, Outgoing } from '../collections.ts';
+import { flushOutbox } from '../outbox.ts';
+import { makeQueue, removeQueue, type QueueContext } from '../queues/queue.ts';
+import { hostQueue } from '../queues/names.ts';
+
+export interface HostContext {
+  readonly service: ServiceContext;
+  readonly collections: Collections;
+  readonly queues: QueueContext;
+  readonly timers: () => Timers;
+  readonly silentAfterMs: number;
+  /** Start of this service. Silence counts from here at the earliest, because no host could reach a stopped service. */
+  readonly startedAt: number;
+  /** The limit of hosts per project. */
+  readonly hostLimit: { readonly most: number; readonly setting: string };
+}
+
+/** Minimum interval between updates of `last_seen_at`. */
+const contactStepMs = 5_000;
+
+const hashOf = (token: string): string => createHash('sha256').update(token).digest('hex');
+const silenceTimer = (id: string): string => `silence:${id}`;
+
+export async function createHost(
+  context: HostContext,
+  { id, name, project }: { id: string; name: string; project: string },
+): Promise<{ host: HostDocument; token: string }> {
+  const { collections, service } = context;
+  const token = randomBytes(32).toString('base64url');
+  const created_at = service.now().toISOString();
+  let host: HostDocument;
+  await refuseHost(context, { id, name, project });
+  try {
+    host = await collections.hosts.insert({
+      id,
+      project,
+      name,
+      status: 'expected',
+      status_since: created_at,
+      token_hash: hashOf(token),
+      token_sealed: service.secrets.seal(token),
+      facts: {},
+      created_at,
+      first_seen_at: null,
+      last_seen_at: null,
+      outbox: [],
+      unsent: false,
+    });
+  } catch (error) {
+    const known = error instanceof DuplicateError ? await collections.hosts.get(id) : undefined;
+    if (!known) throw error;
+    if (known.project !== project) {
+      throw new AnnealError('AlreadyExists', `Host ${id} exists in another project.`);
+    }
+    host = known;
+  }
+  // Also create them on a repeat, because the first call may have died before the queues existed.
+  await Promise.all([
+    makeQueue(context.queues, hostQueue(host, 'requests'), {}),
+    makeQueue(context.queues, hostQueue(host, 'responses'), {}),
+  ]);
+  return { host, token: tokenOf(context, host) };
+}
+
+/** @throws AnnealError QuotaExceeded, for a host that does not exist yet. */
+async function refuseHost(
+  { collections: { hosts }, hostLimit }: HostContext,
+  { id, name, project }: { id: string; name: string; project: string },
+): Promise<void> {
+  const there = await hosts.count({ project });
+  if (there < hostLimit.most || (await hosts.get(id))) return;
+  throw new AnnealError(
+    'QuotaExceeded',
+    `Host ${name} cannot be made: the project has ${there} hosts; with 1 more it would exceed its ${hostLimit.most} (${hostLimit.setting}). Delete some hosts first.`,
+  );
+}
+
+export const tokenOf = (context: HostContext, host: HostDocument): string =>
+  context.service.secrets.open(host.token_sealed) as unknown as string;
+
+export async function renewToken(
+  context: HostContext,
+  host: HostDocument,
+): Promise<{ host: HostDocument; token: string }> {
+  const token = randomBytes(32).toString('base64url');
+  const renewed = await change(context, host.id, (current) => ({
+    ...current,
+    token_hash: hashOf(token),
+    token_sealed: context.service.secrets.seal(token),
+  }));
+  if (!renewed) throw new AnnealError('NotFound', `Host ${host.id} was deleted meanwhile.`);
+  return { host: renewed, token };
+}
+
+/** @throws AnnealError Unauthorized */
+export async function authenticateHost(context: HostContext, token: string): Promise<HostDocument> {
+  const [host] = await context.collections.hosts.find({ where: { token_hash: hashOf(token) }, limit: 1 });
+  if (!host || host.status === 'deleting') {
+    throw new AnnealError('Unauthorized', 'This is not the token of a host that exists.');
+  }
+  return host;
+}
+
+/** Records a contact: the host asked for work or sent a message. */
+export async function hearOf(context: HostContext, host: HostDocument, facts?: JsonObject): Promise<void> {
+  const now = context.service.now();
+  const last = host.last_seen_at === null ? 0 : Date.parse(host.last_seen_at);
+  if (host.status === 'up' && facts === undefined && now.getTime() - last < contactStepMs) return;
+  const saved = await change(context, host.id, (current) => {
+    if (current.status === 'deleting') return undefined;
+    const seen: Draft<HostDocument> = {
+      ...current,
+      facts: facts ? { ...current.facts, ...facts } : current.facts,
+      first_seen_at: current.first_seen_at ?? now.toISOString(),
+      last_seen_at: now.toISOString(),
+    };
+    return current.status === 'up'
+      ? seen
+      : announce(context, { ...seen, status: 'up', status_since: now.toISOString() }, current.version + 1, 'up');
+  });
+  if (!saved?.unsent) return;
+  await context
+    .timers()
+    .set([{ id: silenceTimer(host.id), dueAt: now.getTime() + context.silentAfterMs, data: { host: host.id } }]);
+  await flushOutbox(context.service, context.collections.hosts, saved);
+}
+
+/** Runs when the silence timer of a host comes due. */
+export async function checkSilence(context: HostContext, id: string): Promise<void> {
+  const host = await context.collections.hosts.get(id);
+  if (host?.status !== 'up') return;
+  const now = context.service.now();
+  const due = Math.max(Date.parse(host.last_seen_at ?? host.created_at), context.startedAt) + context.silentAfterMs;
+  if (due > now.getTime()) {
+    await context.timers().set([{ id: silenceTimer(id), dueAt: due, data: { host: id } }]);
+    return;
+  }
+  const saved = await context.collections.hosts.replace(
+    announce(context, { ...host, status: 'silent', status_since: now.toISOString() }, host.version + 1, 'silent'),
+    host.version,
+  );
+  // The host made contact meanwhile, so check again.
+  if (!saved) return checkSilence(context, id);
+  context.service.log.warn(
+    { host: id, name: host.name, last_seen_at: host.last_seen_at },
+    'host is silent: its deployments wait until it speaks again or their deadline; look at its console',
+  );
+  await flushOutbox(context.service, context.collections.hosts, saved);
+}
+
+/** Marks a host as `deleting`. Succeeds when the host is already absent. */
+export async function deleteHost(context: HostContext, id: string): Promise<HostDocument | undefined> {
+  const host = await change(context, id, (current) =>
+    current.status === 'deleting'
+      ? undefined
+      : { ...current, status: 'deleting', status_since: context.service.now().toISOString() },
+  );
+  return host ?? (await context.collections.hosts.get(id));
+}
+
+/** Completes a deletion. A restart repeats it after a crash. */
+export async function forgetHost(context: HostContext, host: HostDocument): Promise<void> {
+  await context.timers().cancel([silenceTimer(host.id)]);
+  await removeQueue(context.queues, hostQueue(host, 'requests'));
+  await removeQueue(context.queues, hostQueue(host, 'responses'));
+  await context.service.bus.publish([
+    context.service.mint(hostEvent.deleted, {
+      id: `host.deleted:${host.id}`,
+      subject: host.id,
+      project: host.project,
+      data: eventData(host, host.version + 1),
+    }),
+  ]);
+  await context.collections.hosts.remove(host.id);
+}
+
+export async function viewHost(context: HostContext, host: HostDocument): Promise<HostView> {
+  const requests = hostQueue(host, 'requests');
+  const pending = await context.collections.messages.count({ queue: requests.id });
+  return {
+    id: host.id,
+    name: host.name,
+    project: host.project,
+    status: host.status,
+    requests_queue: hostRequestsQueue(host.id),
+    responses_queue: hostResponsesQueue(host.id),
+    facts: host.facts,
+    created_at: host.created_at,
+    first_seen_at: host.first_seen_at,
+    last_seen_at: host.last_seen_at,
+    pending,
+    unexpected_answers: [...(host.unexpected ?? [])],
+    unexpected_total: host.unexpected_total ?? 0,
+    version: host.version,
+    conditions: conditionsOf(host, pending),
+  };
+}
+
+function conditionsOf(host: HostDocument, pending: number): Condition[] {
+  const since = host.status_since;
+  const said = {
+    expected: ['NeverSeen', 'Its agent has not asked for work yet.'],
+    up: ['AgentAsks', 'Its agent asks for work.'],
+    silent: ['AgentSilent', `Its agent was last heard of at ${host.last_seen_at}.`],
+    deleting: ['Deleting', 'It is being deleted.'],
+  }[host.status];
+  const [reason = '', message = ''] = said;
+  const stalled = host.status === 'silent' && pending > 0;
+  return [
+    { type: 'Ready', status: host.status === 'up' ? 'True' : 'False', reason, message, since },
+    {
+      type: 'Stalled',
+      status: stalled ? 'True' : 'False',
+      reason: stalled ? 'AgentSilent' : 'NotStalled',
+      message: stalled ? `${pending} requests wait in ${hostRequestsQueue(host.id)} and nobody takes them.` : '',
+      since,
+    },
+  ];
+}
+
+function announce(
+  { service }: HostContext,
+  host: Draft<HostDocument>,
+  version: number,
+  what: 'up' | 'silent',
+): Draft<HostDocument> {
+  const outgoing: Outgoing = {
+    queue: null,
+    message: service.mint(hostEvent[what], {
+      id: `host.${what}:${host.id}:${version}`,
+      subject: host.id,
+      project: host.project,
+      data: eventData(host, version),
+    }),
+  };
+  return { ...host, outbox: [...host.outbox, outgoing], unsent: true };
+}
+
+const eventData = (host: Draft<HostDocument>, version: number) => ({
+  host_id: host.id,
+  name: host.name,
+  status: host.status,
+  facts: host.facts,
+  version,
+});
+
+/** Retries a change until no concurrent write interferes. Undefined when the host is gone or `next` changes nothing. */
+async function change(
+  { collections }: HostContext,
+  id: string,
+  next: (current: HostDocument) => Draft<HostDocument> | undefined,
+): Promise<HostDocument | undefined> {
+  for (;;) {
+    const current = await collections.hosts.get(id);
+    const draft = current && next(current);
+    if (!current || !draft) return undefined;
+    const replaced = await collections.hosts.replace(draft, current.version);
+    if (replaced) return replaced;
+  }
+}

@@ -1,0 +1,130 @@
+/**
+ * Messages from hosts: stored in the host's responses queue first, then processed.
+ *
+ * M1 A message that was accepted and not processed because of a crash is processed at the next start.
+ * M2 Processing twice has the effect of processing once: each kind is idempotent by the id that it carries.
+ * M3 A message in none of the accepted forms is refused to its sender and kept as a dead letter.
+ */
+import type { Death } from '@anneal/bus/port.ts';
+import { hostMessageRefused, type HostRequest } from '@anneal/contracts/configuration.ts';
+import { AnnealError, type Mistake } from '@anneal/contracts/errors.ts';
+import { isObject, type Json } from '@anneal/contracts/json.ts';
+import { responsesQueue } from '@anneal/contracts/queues.ts';
+import type { HostDocument, MessageDocument } from '../collections.ts';
+import { hearOf, type HostContext } from './host.ts';
+import { messagesInOrder } from '../queues/queue.ts';
+import { hostQueue } from '../queues/names.ts';
+import { readHostMessage, type HostMessage } from './response-body.ts';
+import { answerRun, end, noteProgress, type RunContext } from '../deployments/run.ts';
+
+export type HostMessageContext = RunContext & HostContext & { readonly responseKeepSeconds: number };
+
+/** @throws AnnealError InvalidRequest that names each mistake in each message. All messages become dead letters. */
+export async function refuseInvalid(
+  context: HostMessageContext,
+  host: HostDocument,
+  posted: readonly { id: string; body: Json }[],
+): Promise<void> {
+  const mistakes: Mistake[] = [];
+  const refused: (typeof posted)[number][] = [];
+  for (const [index, message] of posted.entries()) {
+    const read = readHostMessage(message.body);
+    if (read.ok) continue;
+    refused.push(message);
+    mistakes.push(...read.mistakes.map((each) => ({ ...each, path: `messages[${index}].${each.path}` })));
+  }
+  if (refused.length === 0) return;
+  const queue = hostQueue(host, 'responses').name;
+  await context.service.bus.send({
+    queue: responsesQueue('configuration'),
+    messages: refused.map(({ id, body }) =>
+      context.service.mint(hostMessageRefused, {
+        id: `refused:${id}`,
+        subject: host.id,
+        project: host.project,
+        data: { host_id: host.id, host_name: host.name, queue, message_id: id, body },
+      }),
+    ),
+  });
+  throw new AnnealError(
+    'InvalidRequest',
+    `Not taken into ${queue}: ${mistakes.map(({ path, message }) => `${path}: ${message}`).join('; ')}`,
+    { mistakes },
+  );
+}
+
+/**
+ * Receives refused messages and makes them dead letters with their bytes. A replay after a fix of this service
+ * succeeds.
+ */
+export async function handleRefused(
+  context: HostMessageContext,
+  refused: { host_id: string; host_name: string; queue: string; body: Json },
+): Promise<void> {
+  const read = readHostMessage(refused.body);
+  if (!read.ok) {
+    const why = read.mistakes.map(({ path, message }) => `${path}: ${message}`).join('; ');
+    throw new AnnealError('InvalidMessage', `Host ${refused.host_name} posted to ${refused.queue}: ${why}`, {
+      mistakes: read.mistakes,
+      details: { host: refused.host_name, host_id: refused.host_id, queue: refused.queue },
+    });
+  }
+  const host = await context.collections.hosts.get(refused.host_id);
+  if (host) await act(context, host, read.message);
+}
+
+/**
+ * Fails the deployment that an unusable message names, because otherwise it would wait for an answer until its limit.
+ */
+export async function failNamed(context: HostMessageContext, { message, failure }: Death): Promise<void> {
+  const refused = isObject(message?.data) ? message.data : {};
+  const { host_id: hostId, body } = refused;
+  const host = typeof hostId === 'string' ? await context.collections.hosts.get(hostId) : undefined;
+  const id = isObject(body) && !('hello' in body) && !('progress' in body) ? body['id'] : undefined;
+  if (!host || typeof id !== 'string') return;
+  await end(context, id, (deployment) =>
+    deployment.host_id === host.id ? { status: 'FAILED', reason: failure.message, failure } : undefined,
+  );
+}
+
+/** Processes the unhandled messages of a host in order. */
+export async function handlePosted(
+  context: HostMessageContext,
+  host: HostDocument,
+  posted: readonly MessageDocument[],
+): Promise<void> {
+  for (const message of posted) {
+    if (message.handled !== false) continue;
+    const read = readHostMessage(message.body);
+    if (read.ok) await act(context, host, read.message);
+    const { messages } = context.collections;
+    await messages.replace({ ...message, handled: true }, message.version);
+  }
+}
+
+async function act(context: HostMessageContext, host: HostDocument, message: HostMessage): Promise<void> {
+  switch (message.kind) {
+    case 'hello':
+      return hearOf(context, host, message.hello.facts);
+    case 'progress':
+      return noteProgress(context, host, message.progress);
+    case 'response':
+      if (message.response.facts) await hearOf(context, host, message.response.facts);
+      await answerRun(context, host, message.response);
+      return;
+    case 'anonymous response': {
+      const id = await outstanding(context, host);
+      if (id !== undefined) await answerRun(context, host, { ...message.response, id });
+    }
+  }
+}
+
+/** The request that an answer without an id belongs to: the head of the host's queue. */
+async function outstanding(context: HostMessageContext, host: HostDocument): Promise<string | undefined> {
+  for await (const head of messagesInOrder(context.queues, hostQueue(host, 'requests'), { pageSize: 1 })) {
+    return (head.body as unknown as HostRequest).id;
+  }
+  // An agent that pops its requests leaves an empty queue. Then the answer belongs to the only run in progress.
+  const running = await context.collections.resources.find({ where: { host_id: host.id, status: 'IN_PROGRESS' } });
+  return running.length === 1 ? (running[0]?.run_id ?? undefined) : undefined;
+}

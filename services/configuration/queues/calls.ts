@@ -1,0 +1,216 @@
+/** Handlers of the queue calls. They apply the special rules of host queues. */
+import { createHash } from 'node:crypto';
+import { answer, type Route } from '@anneal/bus/route.ts';
+import * as contract from '@anneal/contracts/configuration.ts';
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import { checkMetadata } from './dead-letter-queue.ts';
+import { claimMessages, liveClaim, releaseClaim, renewClaim } from './claim.ts';
+import { hearOf } from '../hosts/host.ts';
+import { handlePosted, refuseInvalid, type HostMessageContext } from '../hosts/message.ts';
+import { handOut, noteLook, poppedForm, watchTaken, type HandOutContext } from './hand-out.ts';
+import {
+  hidesSecrets,
+  listMessages,
+  makeQueue,
+  popMessages,
+  purgeMessages,
+  putMessages,
+  removeMessages,
+  removeQueue,
+  shown,
+  viewQueue,
+  type NewMessage,
+} from './queue.ts';
+import { postLimit, refuseQueue } from './limits.ts';
+import { resolveQueue, type QueueUse, type ResolvedQueue } from './names.ts';
+import { deleteRequests, isReplaced, popRequest, purgeRequests, type SetAsideContext } from './set-aside.ts';
+
+/** A UUID derived from its parts, so that a repeated call gets the same one. */
+const derivedId = (...parts: readonly (string | number)[]): string => {
+  const hex = createHash('sha256').update(parts.join(':')).digest('hex');
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
+};
+
+export function queueRoutes(context: HostMessageContext & SetAsideContext & HandOutContext): Route[] {
+  const { service, queues, collections } = context;
+  const resolve = (question: { project: string; queue: string }, use: QueueUse): Promise<ResolvedQueue> =>
+    resolveQueue(collections, { ...question, use });
+  /** Records a contact: a client that claims from a host's request queue counts as that host's agent. */
+  const contact = async (queue: ResolvedQueue): Promise<void> => {
+    if (queue.host && queue.role === 'requests') await hearOf(context, queue.host);
+  };
+
+  return [
+    answer(service, contract.queueCreate, async ({ data }) => {
+      const queue = named(await resolve(data, 'read'));
+      if (data.metadata) checkMetadata(queue, data.metadata);
+      if (!queue.host) await refuseQueue(collections, queues.limits, queue);
+      const { created, queue: known } = await makeQueue(queues, queue, data.metadata ?? {});
+      if (!created && data.metadata) await replaceMetadata(context, known.id, data.metadata);
+      return { created };
+    }),
+    answer(service, contract.queueShow, async ({ data }) => {
+      const queue = await resolve(data, 'read');
+      const view = await viewQueue(queues, queue);
+      if (view) return view;
+      throw new AnnealError('NotFound', `Queue ${data.queue} does not exist for project ${data.project}`);
+    }),
+    answer(service, contract.queueList, async ({ data }) => {
+      const found = await collections.queues.find({
+        where: { project: data.project, ...(data.marker !== undefined && { name: { gt: data.marker } }) },
+        orderBy: ['name'],
+        limit: data.limit ?? 1000,
+      });
+      const views = await Promise.all(
+        found.map((document) => viewQueue(queues, { ...document, host: null, role: null })),
+      );
+      return { queues: views.filter((view) => view !== undefined) };
+    }),
+    answer(service, contract.queueDelete, async ({ data }) => {
+      const queue = await resolve(data, 'read');
+      if (queue.host) {
+        throw new AnnealError('Forbidden', `${queue.name} belongs to host ${queue.host.name}; it goes with the host.`);
+      }
+      await removeQueue(queues, queue);
+      return {};
+    }),
+    answer(service, contract.queuePost, async ({ id, data }) => {
+      const size = Buffer.byteLength(JSON.stringify(data.messages));
+      if (size > postLimit) {
+        throw new AnnealError(
+          'TooLarge',
+          `Message collection size is too large. Max size ${postLimit}, it has ${size}.`,
+        );
+      }
+      const queue = named(await resolve(data, 'write'));
+      const messages = data.messages.map((message, index) => ({ ...message, id: derivedId('post', id, index) }));
+      await post(context, queue, data.client_id, messages);
+      return { ids: messages.map((message) => message.id) };
+    }),
+    answer(service, contract.queueMessages, async ({ data }) => {
+      const queue = await resolve(data, 'read');
+      // Reading removes no message. A read by the host itself counts as a contact and starts its time limit.
+      if (data.host_id !== undefined && data.host_id === queue.host?.id) {
+        await contact(queue);
+        if (queue.role === 'requests') await noteLook(context, queue);
+      }
+      return listMessages(queues, { ...data, queue, limit: data.limit ?? 10 });
+    }),
+    answer(service, contract.queueMessageDelete, async ({ id, data }) => {
+      const queue = await resolve(data, 'read');
+      if (data.pop !== undefined) {
+        await contact(queue);
+        if (queue.role !== 'requests') return { messages: await popMessages(queues, queue, data.pop) };
+        const taken = await popRequest(context, queue, derivedId('pop', id));
+        if (!taken) return { messages: [] };
+        await watchTaken(context, queue, taken);
+        return { messages: [await poppedForm(context, { queue, message: taken, host_id: data.host_id })] };
+      }
+      if (queue.role === 'requests') {
+        const kept = data.purge
+          ? await purgeRequests(context, queue)
+          : await deleteRequests(context, { queue, ids: data.ids ?? [], claim_id: data.claim_id });
+        if (kept) await watchTaken(context, queue, kept);
+      } else if (data.purge) await purgeMessages(queues, queue);
+      else await removeMessages(queues, { queue, ids: data.ids ?? [], claim_id: data.claim_id });
+      return { messages: [] };
+    }),
+    answer(service, contract.queueClaim, async ({ id, data }) => {
+      const queue = await resolve(data, 'read');
+      await contact(queue);
+      const claim_id = derivedId('claim', id);
+      const { ttl, grace } = data;
+      const client_id = data.client_id ?? null;
+      const claimed = await claimMessages(queues, {
+        queue,
+        claim_id,
+        client_id,
+        ttl,
+        grace,
+        limit: data.limit ?? 10,
+        isReplaced: (message) => isReplaced(context, message),
+      });
+      const [first] = claimed;
+      if (!first) return { claim_id: null, messages: [] };
+      if (queue.role === 'requests') await watchTaken(context, queue, first);
+      return { claim_id, messages: claimed.map((message) => handOut(queues, queue, message)) };
+    }),
+    answer(service, contract.queueClaimShow, async ({ data }) => {
+      const queue = await resolve(data, 'read');
+      const held = await liveClaim(queues, queue, data.claim_id);
+      const [first] = held;
+      return {
+        claim_id: data.claim_id,
+        age: first ? Math.floor((queues.now() - first.claimed_at) / 1000) : 0,
+        ttl: first?.claim_ttl ?? 0,
+        messages: held.map((message) => shown(queues, message, { isHidden: hidesSecrets(queue, data.host_id) })),
+      };
+    }),
+    answer(service, contract.queueClaimRenew, async ({ data }) => {
+      const queue = await resolve(data, 'read');
+      await contact(queue);
+      await renewClaim(queues, { ...data, queue });
+      return {};
+    }),
+    answer(service, contract.queueClaimRelease, async ({ data }) => {
+      const queue = await resolve(data, 'read');
+      await releaseClaim(queues, queue, data.claim_id);
+      return {};
+    }),
+  ];
+}
+
+async function post(
+  context: HostMessageContext,
+  queue: ResolvedQueue,
+  client_id: string,
+  messages: readonly NewMessage[],
+): Promise<void> {
+  if (queue.role === 'requests') refuseForeign(queue, messages);
+  if (!queue.host || queue.role !== 'responses') {
+    const limits = queue.host ? undefined : context.queues.limits;
+    await putMessages(context.queues, { queue, client_id, messages, limits });
+    await context.queues.wake(queue);
+    return;
+  }
+  await refuseInvalid(context, queue.host, messages);
+  const kept = messages.map((message) => ({ ...message, ttl: Math.max(message.ttl, context.responseKeepSeconds) }));
+  const posted = await putMessages(context.queues, { queue, client_id, messages: kept });
+  // Process a hello first, because the `up` event of a host carries its facts.
+  await handlePosted(context, queue.host, posted);
+  await hearOf(context, queue.host);
+  await context.queues.wake(queue);
+}
+
+/** Refuses messages that an agent cannot read, because such a message would block the queue behind it. */
+function refuseForeign(queue: ResolvedQueue, messages: readonly NewMessage[]): void {
+  const mistakes = messages.flatMap(({ body }, index) => {
+    const parsed = contract.hostRequestSchema.safeParse(body);
+    if (parsed.success) return [];
+    return parsed.error.issues.map((issue) => ({
+      code: 'InvalidBody',
+      path: ['messages', index, 'body', ...issue.path].join('.'),
+      message: issue.message,
+    }));
+  });
+  if (mistakes.length === 0) return;
+  const lines = mistakes.map(({ path, message }) => `${path}: ${message}`).join('; ');
+  throw new AnnealError('InvalidRequest', `Not taken into ${queue.name}: ${lines}`, { mistakes });
+}
+
+/** Refuses a name with a dot that is not a host's queue. Only hosts' queues have dots, so it is a typing error. */
+function named(queue: ResolvedQueue): ResolvedQueue {
+  if (queue.host || !queue.name.includes('.')) return queue;
+  throw new AnnealError(
+    'InvalidRequest',
+    `There is no host for the queue ${queue.name}, and other names have letters, digits, "_" and "-" only.`,
+  );
+}
+
+async function replaceMetadata(context: HostMessageContext, id: string, metadata: contract.QueueView['metadata']) {
+  const { queues } = context.collections;
+  for (;;) {
+    const known = await queues.get(id);
+    if (!known || (await queues.replace({ ...known, metadata }, known.version))) return;
+  }
+}

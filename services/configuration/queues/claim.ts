@@ -1,0 +1,156 @@
+/**
+ * Claims: leases of messages for a limited time.
+ *
+ * C1 When two clients claim the same message, one gets it: the message is replaced only in the version that was read.
+ * C2 A host's queue offers only its head, and nothing while the head is claimed.
+ * C3 An expired claim frees its messages without further action, because every read compares it with the clock.
+ * C4 A client that holds the head of a host's queue and claims again has lost its answer or was restarted. It gets the
+ *    message again under a new claim at once, instead of waiting for its own claim to expire.
+ * C5 A request that was claimed, and replaced by a newer one before its claim expired, is not offered again.
+ */
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import type { MessageDocument } from '../collections.ts';
+import { claimBounds, moveToDeadLetters } from './dead-letter-queue.ts';
+import { dropMessage, firstMessage, isClaimed, messagesInOrder, type QueueContext } from './queue.ts';
+import type { ResolvedQueue } from './names.ts';
+
+export interface ClaimRequest {
+  readonly queue: ResolvedQueue;
+  readonly claim_id: string;
+  readonly client_id: string | null;
+  /** Seconds. */
+  readonly ttl: number;
+  /** Seconds by which messages outlive the claim. */
+  readonly grace: number;
+  readonly limit: number;
+  /** True when the first message of a host's queue was claimed before, is free again and belongs to a replaced run. */
+  readonly isReplaced?: (message: MessageDocument) => Promise<boolean>;
+}
+
+export function claimMessages(context: QueueContext, request: ClaimRequest): Promise<MessageDocument[]> {
+  const { queue, claim_id, limit } = request;
+  return context.lock(`claim ${queue.id}`, async () => {
+    // The call may repeat one whose answer was lost.
+    const before = await messagesOf(context, queue, claim_id);
+    if (before.length > 0) return before;
+    return queue.role === 'requests' ? claimHead(context, request) : claimFree(context, request, limit);
+  });
+}
+
+async function claimHead(context: QueueContext, request: ClaimRequest): Promise<MessageDocument[]> {
+  for (;;) {
+    const head = await firstMessage(context, request.queue);
+    if (!head) return [];
+    const again = request.client_id !== null && head.claim_client === request.client_id;
+    if (isClaimed(head, context.now()) && !again) return [];
+    if (head.claim_count > 0 && !again && (await request.isReplaced?.(head))) {
+      await dropMessage(context, request.queue, head.id); // C5
+      continue;
+    }
+    const claimed = await take(context, head, request);
+    if (claimed) return [claimed];
+  }
+}
+
+async function claimFree(context: QueueContext, request: ClaimRequest, limit: number): Promise<MessageDocument[]> {
+  const taken: MessageDocument[] = [];
+  const bounds = claimBounds((await context.collections.queues.get(request.queue.id))?.metadata ?? {});
+  for await (const message of messagesInOrder(context, request.queue)) {
+    if (isClaimed(message, context.now())) continue;
+    if (bounds && message.claim_count >= bounds.most) {
+      await moveToDeadLetters(context, { from: request.queue, message, ...bounds });
+      continue;
+    }
+    const claimed = await take(context, message, request);
+    if (claimed) taken.push(claimed);
+    if (taken.length >= limit) break;
+  }
+  return taken;
+}
+
+function take(
+  context: QueueContext,
+  message: MessageDocument,
+  { claim_id, client_id, ttl, grace }: ClaimRequest,
+): Promise<MessageDocument | undefined> {
+  const now = context.now();
+  return context.collections.messages.replace(
+    {
+      ...message,
+      claim_id,
+      claim_client: client_id,
+      claimed_at: now,
+      claim_ttl: ttl,
+      claim_expires_at: now + ttl * 1000,
+      claim_count: message.claim_count + 1,
+      taken_at: message.taken_at ?? now,
+      expires_at: Math.max(message.expires_at, now + (ttl + grace) * 1000),
+    },
+    message.version,
+  );
+}
+
+/** The messages that a live claim holds. Empty when the claim was released or has expired. */
+export async function messagesOf(
+  context: QueueContext,
+  queue: ResolvedQueue,
+  claim_id: string,
+): Promise<MessageDocument[]> {
+  const found = await context.collections.messages.find({
+    where: { queue: queue.id, claim_id },
+    orderBy: ['sequence'],
+  });
+  const now = context.now();
+  return found.filter((message) => isClaimed(message, now));
+}
+
+/** @throws AnnealError NotFound when the claim was released or has expired. */
+export async function liveClaim(
+  context: QueueContext,
+  queue: ResolvedQueue,
+  claim_id: string,
+): Promise<MessageDocument[]> {
+  const held = await messagesOf(context, queue, claim_id);
+  if (held.length > 0) return held;
+  throw new AnnealError(
+    'NotFound',
+    `Claim ${claim_id} does not exist in queue ${queue.name} for project ${queue.project}`,
+  );
+}
+
+/** @throws AnnealError NotFound */
+export async function renewClaim(
+  context: QueueContext,
+  options: { queue: ResolvedQueue; claim_id: string; ttl: number; grace?: number | undefined },
+): Promise<void> {
+  const { queue, claim_id, ttl, grace = 60 } = options;
+  const held = await liveClaim(context, queue, claim_id);
+  const now = context.now();
+  await context.collections.messages.bulk(
+    held.map((message) => ({
+      kind: 'replace',
+      version: message.version,
+      document: {
+        ...message,
+        claimed_at: now,
+        claim_ttl: ttl,
+        claim_expires_at: now + ttl * 1000,
+        expires_at: Math.max(message.expires_at, now + (ttl + grace) * 1000),
+      },
+    })),
+  );
+}
+
+/** Releases a claim. Releasing an unknown claim is harmless. */
+export async function releaseClaim(context: QueueContext, queue: ResolvedQueue, claim_id: string): Promise<void> {
+  const held = await messagesOf(context, queue, claim_id);
+  if (held.length === 0) return;
+  await context.collections.messages.bulk(
+    held.map((message) => ({
+      kind: 'replace',
+      version: message.version,
+      document: { ...message, claim_id: null, claim_client: null, claim_expires_at: 0 },
+    })),
+  );
+  await context.wake(queue);
+}

@@ -1,0 +1,102 @@
+import * as contract from '@anneal/contracts/configuration.ts';
+import type { Json } from '@anneal/contracts/json.ts';
+import { hostRequestsQueue } from '@anneal/contracts/queues.ts';
+import { randomUUID } from 'node:crypto';
+import { afterEach, describe, expect, it } from 'vitest';
+import { createRig, project, type Rig } from '../testing/running-service.ts';
+
+let rig: Rig;
+afterEach(() => rig.dispose());
+
+const post = (queue: string, ...bodies: Json[]) =>
+  rig.ask(contract.queuePost, {
+    project,
+    queue,
+    client_id: 'me',
+    messages: bodies.map((body) => ({ body, ttl: 300 })),
+  });
+const pop = (queue: string, count: number) => rig.ask(contract.queueMessageDelete, { project, queue, pop: count });
+const total = async (queue: string) => (await rig.ask(contract.queueShow, { project, queue })).total;
+const refusal = (words: string, code = 'LimitReached') => ({ code, message: expect.stringContaining(words) as string });
+
+describe('the limits of queues', () => {
+  it('refuse a queue too many, by create and by post; those of hosts do not count', async () => {
+    rig = await createRig({ environment: { ANNEAL_CONFIGURATION_PROJECT_QUEUES: '2' } });
+    await rig.host('h');
+    await rig.ask(contract.queueCreate, { project, queue: 'a' });
+    await post('b', 1);
+    const refused = refusal(
+      'has 2 queues; with 1 more it would exceed its 2 (ANNEAL_CONFIGURATION_PROJECT_QUEUES)',
+      'QuotaExceeded',
+    );
+    await expect(rig.ask(contract.queueCreate, { project, queue: 'c' })).rejects.toMatchObject(refused);
+    await expect(post('c', 1)).rejects.toMatchObject(refused);
+    await post('b', 2);
+    await rig.ask(contract.queueCreate, { project, queue: 'a' });
+    await rig.ask(contract.queueDelete, { project, queue: 'a' });
+    await post('c', 1);
+  });
+
+  it('refuse messages too many as a whole, and take them once there is room', async () => {
+    rig = await createRig({ environment: { ANNEAL_CONFIGURATION_QUEUE_MESSAGES: '5' } });
+    await post('a', 1, 2, 3);
+    await expect(post('a', 4, 5, 6)).rejects.toMatchObject(
+      refusal('Queue a has 3 messages; with 3 more it would exceed its 5 (ANNEAL_CONFIGURATION_QUEUE_MESSAGES)'),
+    );
+    expect(await total('a')).toBe(3);
+    await post('a', 4, 5);
+    await expect(post('a', 6)).rejects.toMatchObject(refusal('has 5 messages'));
+    await pop('a', 1);
+    await post('a', 6);
+    await expect(post('a', 7)).rejects.toMatchObject(refusal('has 5 messages'));
+  });
+
+  it('count what is there, not what was deleted behind the oldest message', async () => {
+    rig = await createRig({ environment: { ANNEAL_CONFIGURATION_QUEUE_MESSAGES: '3' } });
+    await post('a', 'stays');
+    for (let index = 0; index < 5; index += 1) {
+      const { ids } = await post('a', index);
+      await rig.ask(contract.queueMessageDelete, { project, queue: 'a', ids });
+    }
+    expect(await total('a')).toBe(1);
+  });
+
+  it('refuse bytes too many, and take them once the oldest message is gone', async () => {
+    rig = await createRig({ environment: { ANNEAL_CONFIGURATION_QUEUE_BYTES: '600000' } });
+    const large = 'x'.repeat(200_000);
+    await post('a', large);
+    await post('a', large);
+    await expect(post('a', large)).rejects.toMatchObject(
+      refusal('has 400004 bytes; with 200002 more it would exceed its 600000 (ANNEAL_CONFIGURATION_QUEUE_BYTES)'),
+    );
+    await pop('a', 1);
+    await post('a', large);
+    await expect(post('a', large)).rejects.toMatchObject(refusal('has 400004 bytes'));
+  });
+
+  it('never refuse a config of a host', async () => {
+    rig = await createRig({
+      environment: { ANNEAL_CONFIGURATION_QUEUE_MESSAGES: '1', ANNEAL_CONFIGURATION_QUEUE_BYTES: '10' },
+    });
+    const { id } = await rig.host('h');
+    for (let index = 0; index < 3; index += 1)
+      await rig.request('create', {
+        type: 'OS::Heat::OrderedConfig',
+        properties: { hosted_on: id, script: 'echo hi', actions: ['CREATE'] },
+        id: randomUUID(),
+      });
+    await expect.poll(() => total(hostRequestsQueue(id)), { timeout: 20_000 }).toBe(3);
+  });
+});
+
+it('refuses a host too many, and answers a repeat', async () => {
+  rig = await createRig({ environment: { ANNEAL_CONFIGURATION_PROJECT_HOSTS: '1' } });
+  const { id } = await rig.host('h');
+  await expect(rig.host('i')).rejects.toMatchObject(
+    refusal(
+      'the project has 1 hosts; with 1 more it would exceed its 1 (ANNEAL_CONFIGURATION_PROJECT_HOSTS)',
+      'QuotaExceeded',
+    ),
+  );
+  await expect(rig.ask(contract.hostCreate, { id, name: 'h', project })).resolves.toMatchObject({ host: { id } });
+});

@@ -1,0 +1,68 @@
+/**
+ * Limits on users' queues. The queues of hosts have no such limits, because a refused config would be lost.
+ *
+ * Bytes are counted from the oldest message on: each message stores how many bytes its queue had received before it,
+ * and the queue stores how many it has received. The count never decreases, so it cannot drift. When newer messages are
+ * deleted before the oldest one, their bytes become free when the oldest one is removed.
+ */
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import type { Collections, MessageDocument, QueueDocument } from '../collections.ts';
+
+interface Limit {
+  readonly most: number;
+  /** The name of the setting. */
+  readonly setting: string;
+}
+
+export interface QueueLimits {
+  /** Limit per project. The queues of hosts do not count. */
+  readonly queues: Limit;
+  /** Limit per queue. */
+  readonly messages: Limit;
+  readonly bytes: Limit;
+}
+
+/** Limit on the bytes of all messages of one post, as in Zaqar. */
+export const postLimit = 256 * 1024;
+
+/** @throws AnnealError QuotaExceeded, for a queue that does not exist yet. */
+export async function refuseQueue(
+  { queues }: Pick<Collections, 'queues'>,
+  { queues: limit }: QueueLimits,
+  { id, project }: { id: string; project: string },
+): Promise<void> {
+  if (await queues.get(id)) return;
+  const there = await queues.count({ host_id: null, project });
+  if (there < limit.most) return;
+  throw new AnnealError(
+    'QuotaExceeded',
+    `The project has ${there} queues; with 1 more it would exceed its ${limit.most} (${limit.setting}). Delete some queues first.`,
+  );
+}
+
+/** @throws AnnealError LimitReached */
+export async function refuseMessages(
+  { messages }: Pick<Collections, 'messages'>,
+  limits: QueueLimits,
+  about: { queue: QueueDocument; oldest: MessageDocument | undefined; added: { messages: number; bytes: number } },
+): Promise<void> {
+  const { queue, oldest, added } = about;
+  if (!oldest) return;
+  const refuse = (there: number, what: 'messages' | 'bytes'): never => {
+    const { most, setting } = limits[what];
+    throw new AnnealError(
+      'LimitReached',
+      `Queue ${queue.name} has ${there} ${what}; with ${added[what]} more it would exceed its ${most} (${setting}). Take or delete messages first.`,
+    );
+  };
+  // The distance between the oldest and the next sequence number bounds the count, so most posts need not count.
+  const atMost = queue.next - oldest.sequence;
+  const bytes = (queue.bytes ?? 0) - (oldest.bytes_before ?? 0);
+  const isNear = atMost + added.messages > limits.messages.most || bytes + added.bytes > limits.bytes.most;
+  if (!isNear) return;
+  const count = await messages.count({ queue: queue.id });
+  if (count + added.messages > limits.messages.most) refuse(count, 'messages');
+  // No message is larger than a post.
+  const atMostBytes = Math.min(bytes, count * postLimit);
+  if (atMostBytes + added.bytes > limits.bytes.most) refuse(atMostBytes, 'bytes');
+}

@@ -1,0 +1,63 @@
+/**
+ * Resolves the name of a queue. A host's queues have their full name, `<hostname>.requests` or `.responses`, and the
+ * bare hostname, which means the requests queue for reading and the responses queue for writing.
+ */
+import { hostRequestsQueue, hostResponsesQueue } from '@anneal/contracts/queues.ts';
+import type { Collections, HostDocument } from '../collections.ts';
+
+export type QueueUse = 'read' | 'write';
+
+export interface ResolvedQueue {
+  /** The id of its document. */
+  readonly id: string;
+  readonly project: string;
+  readonly name: string;
+  readonly host: HostDocument | null;
+  readonly role: 'requests' | 'responses' | null;
+}
+
+export const queueId = (project: string, name: string): string => `${project}/${name}`;
+
+export const hostQueue = (host: HostDocument, role: 'requests' | 'responses'): ResolvedQueue => {
+  const name = role === 'requests' ? hostRequestsQueue(host.id) : hostResponsesQueue(host.id);
+  return { id: queueId(host.project, name), project: host.project, name, host, role };
+};
+
+const fullName = /^host\.(.+)\.(requests|responses)$/;
+const shortName = /^(.+)\.(requests|responses)$/;
+
+export async function resolveQueue(
+  { hosts }: Pick<Collections, 'hosts'>,
+  { project, queue, use }: { project: string; queue: string; use: QueueUse },
+): Promise<ResolvedQueue> {
+  const full = fullName.exec(queue);
+  if (full?.[1] !== undefined) {
+    const host = await hosts.get(full[1]);
+    if (host?.project === project) return hostQueue(host, full[2] as 'requests' | 'responses');
+  }
+  const short = shortName.exec(queue);
+  if (short?.[1] !== undefined) {
+    const host = await findHost({ hosts }, { project, host: short[1] });
+    if (host) return hostQueue(host, short[2] as 'requests' | 'responses');
+  }
+  const host = await findHost({ hosts }, { project, host: queue });
+  if (host) return hostQueue(host, use === 'read' ? 'requests' : 'responses');
+  return { id: queueId(project, queue), project, name: queue, host: null, role: null };
+}
+
+/** Finds a host by id, or the newest host with that name. */
+export async function findHost(
+  { hosts }: Pick<Collections, 'hosts'>,
+  { project, host }: { project?: string | undefined; host: string },
+): Promise<HostDocument | undefined> {
+  const byId = await hosts.get(host);
+  if (byId && (project === undefined || byId.project === project)) return byId;
+  if (project === undefined) return undefined;
+  const [newest] = await hosts.find({
+    where: { project, name: host },
+    orderBy: ['created_at'],
+    descending: true,
+    limit: 1,
+  });
+  return newest;
+}

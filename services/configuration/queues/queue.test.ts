@@ -1,0 +1,241 @@
+import { randomUUID } from 'node:crypto';
+import * as contract from '@anneal/contracts/configuration.ts';
+import type { Json } from '@anneal/contracts/json.ts';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createRig, project, type Rig } from '../testing/running-service.ts';
+
+let rig: Rig;
+beforeEach(async () => {
+  rig = await createRig();
+});
+afterEach(() => rig.dispose());
+
+const queue = 'q1';
+const post = (bodies: Json[], more: { queue?: string; client_id?: string; ttl?: number } = {}) =>
+  rig.ask(contract.queuePost, {
+    project,
+    queue: more.queue ?? queue,
+    client_id: more.client_id ?? 'me',
+    messages: bodies.map((body) => ({ body, ttl: more.ttl ?? 300 })),
+  });
+const list = (more: Record<string, unknown> = {}) =>
+  rig.ask(contract.queueMessages, {
+    project,
+    queue,
+    include_claimed: false,
+    echo: true,
+    client_id: 'me',
+    ...more,
+  });
+const claim = (more: Record<string, unknown> = {}) =>
+  rig.ask(contract.queueClaim, { project, queue, ttl: 60, grace: 60, ...more });
+const bodies = (answer: { messages: { body: Json }[] }): Json[] => answer.messages.map((message) => message.body);
+
+describe('a queue', () => {
+  it('comes into being at the first post and gives messages in their order', async () => {
+    await expect(rig.ask(contract.queueShow, { project, queue })).rejects.toMatchObject({ code: 'NotFound' });
+    await post([1, 2]);
+    await post([3]);
+    expect(bodies(await list())).toEqual([1, 2, 3]);
+    expect(await rig.ask(contract.queueShow, { project, queue })).toMatchObject({ total: 3, claimed: 0, free: 3 });
+  });
+
+  it('Q1: keeps the order of many posts at once, and loses none', async () => {
+    await Promise.all(Array.from({ length: 30 }, (_, index) => post([index])));
+    const found = bodies(await list({ limit: 100 }));
+    expect(found.toSorted((a, b) => Number(a) - Number(b))).toEqual(Array.from({ length: 30 }, (_, index) => index));
+  });
+
+  it('is read page by page; an empty page keeps its marker', async () => {
+    await post([1, 2, 3]);
+    const first = await list({ limit: 2 });
+    expect(bodies(first)).toEqual([1, 2]);
+    const second = await list({ limit: 2, marker: first.marker });
+    expect(bodies(second)).toEqual([3]);
+    const third = await list({ marker: second.marker });
+    expect(bodies(third)).toEqual([]);
+    expect(third.marker).toBe(second.marker);
+    await expect(list({ marker: 'nonsense' })).rejects.toMatchObject({ code: 'InvalidRequest' });
+  });
+
+  it('is read on from the id of a message; behind one that is gone there is nothing', async () => {
+    await post([1, 2, 3]);
+    const { messages } = await list();
+    expect(bodies(await list({ marker: messages[0]?.id }))).toEqual([2, 3]);
+    await rig.ask(contract.queueMessageDelete, { project, queue, ids: [messages[1]?.id ?? ''] });
+    expect(await list({ marker: messages[1]?.id })).toMatchObject({ messages: [] });
+  });
+
+  it('moves a message that was claimed too often to its dead-letter queue', async () => {
+    const metadata = { _max_claim_count: 2, _dead_letter_queue: 'DLQ', _dead_letter_queue_messages_ttl: 90 };
+    await rig.ask(contract.queueCreate, { project, queue, metadata });
+    await post([{ n: 1 }]);
+    for (let turn = 0; turn < 2; turn += 1) {
+      const { claim_id } = await claim();
+      await rig.ask(contract.queueClaimRelease, { project, queue, claim_id: claim_id ?? '' });
+    }
+    expect((await claim()).messages).toEqual([]);
+    expect((await list({ queue: 'DLQ' })).messages).toMatchObject([{ body: { n: 1 }, ttl: 90 }]);
+    expect(bodies(await list({ include_claimed: true }))).toEqual([]);
+  });
+
+  it('refuses metadata that name no queue or no number, and any for a host', async () => {
+    const { id } = await rig.host('web');
+    const create = (name: string, metadata: Record<string, Json>) =>
+      rig.ask(contract.queueCreate, { project, queue: name, metadata });
+    await expect(
+      create(queue, { _max_claim_count: 0, _dead_letter_queue: 'q1', _dead_letter_queue_messages_ttl: 'x' }),
+    ).rejects.toMatchObject({ code: 'InvalidRequest', mistakes: [{}, {}, {}] });
+    await expect(create(queue, { _dead_letter_queue: `host.${id}.requests` })).rejects.toMatchObject({
+      code: 'InvalidRequest',
+    });
+    await expect(create(`host.${id}.requests`, { _max_claim_count: 1 })).rejects.toMatchObject({
+      mistakes: [{ path: '_max_claim_count' }],
+    });
+  });
+
+  it('shows a client its own messages only when asked to', async () => {
+    await post([1], { client_id: 'me' });
+    await post([2], { client_id: 'you' });
+    expect(bodies(await list({ echo: false }))).toEqual([2]);
+    expect(bodies(await list({ echo: true }))).toEqual([1, 2]);
+  });
+
+  it('refuses a post over 256 KiB', async () => {
+    await expect(post(['x'.repeat(257 * 1024)])).rejects.toMatchObject({ code: 'TooLarge' });
+  });
+
+  it('pops the first free messages, and gives each once', async () => {
+    await post([1, 2, 3]);
+    await claim({ limit: 1 });
+    const popped = await rig.ask(contract.queueMessageDelete, { project, queue, pop: 5 });
+    expect(bodies(popped)).toEqual([2, 3]);
+    expect(bodies(await list({ include_claimed: true }))).toEqual([1]);
+  });
+
+  it('is listed by name, and deleted with its messages', async () => {
+    await post([1], { queue: 'b' });
+    await post([1], { queue: 'a' });
+    const names = async () => (await rig.ask(contract.queueList, { project })).queues.map((each) => each.name);
+    expect(await names()).toEqual(['a', 'b']);
+    await rig.ask(contract.queueDelete, { project, queue: 'a' });
+    expect(await names()).toEqual(['b']);
+    const page = await rig.ask(contract.queueList, { project, marker: 'b' });
+    expect(page.queues).toEqual([]);
+  });
+});
+
+describe('a claim', () => {
+  it('C1: gives each message to one of many who claim at once', async () => {
+    await post(Array.from({ length: 20 }, (_, index) => index));
+    const claims = await Promise.all(Array.from({ length: 10 }, () => claim({ limit: 3 })));
+    const taken = claims.flatMap(bodies);
+    expect(new Set(taken).size).toBe(taken.length);
+    expect(taken).toHaveLength(20);
+  });
+
+  it('hides its messages from lists until it is released, and counts how often they were claimed', async () => {
+    await post([1, 2]);
+    const { claim_id } = await claim({ limit: 1 });
+    expect(bodies(await list())).toEqual([2]);
+    expect(bodies(await list({ include_claimed: true }))).toEqual([1, 2]);
+    await rig.ask(contract.queueClaimRelease, { project, queue, claim_id: claim_id ?? '' });
+    expect(bodies(await list())).toEqual([1, 2]);
+    const again = await claim({ limit: 1 });
+    expect(again.messages[0]).toMatchObject({ body: 1, claim_count: 2 });
+    await expect(rig.ask(contract.queueClaimShow, { project, queue, claim_id: claim_id ?? '' })).rejects.toMatchObject({
+      code: 'NotFound',
+    });
+  });
+
+  const deletions: [string, (held: string) => Record<string, unknown>, string | undefined][] = [
+    ['without a claim id', () => ({}), 'Forbidden'],
+    ['with another claim id', () => ({ claim_id: randomUUID() }), 'InvalidRequest'],
+    ['with its claim id', (held) => ({ claim_id: held }), undefined],
+  ];
+  it.each(deletions)('a claimed message deleted %s', async (_case, more, code) => {
+    await post([1]);
+    const { claim_id, messages } = await claim();
+    const deletion = rig.ask(contract.queueMessageDelete, {
+      project,
+      queue,
+      ids: messages.map((message) => message.id),
+      ...more(claim_id ?? ''),
+    });
+    if (code === undefined) await expect(deletion).resolves.toEqual({ messages: [] });
+    else await expect(deletion).rejects.toMatchObject({ code });
+  });
+
+  it('on an empty or unknown queue gives nothing', async () => {
+    expect(await claim({ queue: 'nope' })).toEqual({ claim_id: null, messages: [] });
+  });
+
+  it('C3: that ran out frees its messages, and cannot be renewed', async () => {
+    await post([1]);
+    const { claim_id } = await claim({ ttl: 1 });
+    expect((await claim()).messages).toEqual([]);
+    await expect.poll(async () => bodies(await list()), { timeout: 5_000 }).toEqual([1]);
+    await expect(
+      rig.ask(contract.queueClaimRenew, { project, queue, claim_id: claim_id ?? '', ttl: 60 }),
+    ).rejects.toMatchObject({ code: 'NotFound' });
+  });
+});
+
+describe('the queue of a host', () => {
+  const offer = async (hostId: string, name: string) =>
+    rig.request('create', {
+      type: 'OS::Heat::OrderedConfig',
+      name,
+      properties: { hosted_on: hostId, script: `echo ${name}` },
+    });
+
+  it('C2: gives only its head, and nothing while the head is claimed', async () => {
+    const host = await rig.host('web');
+    for (const name of ['a', 'b', 'c']) await offer(host.id, name);
+    await expect.poll(async () => (await rig.ask(contract.hostShow, { host: host.id })).pending).toBe(3);
+    const taken: string[] = [];
+    for (let turn = 0; turn < 3; turn += 1) {
+      const held = await rig.claim(host.id);
+      expect(await rig.claim(host.id)).toBeUndefined();
+      taken.push(held?.request.name ?? '');
+      await rig.post(host.id, { id: held?.request.id ?? '', status_code: 0 });
+    }
+    expect(taken).toEqual(['a', 'b', 'c']);
+  });
+
+  it('C3: offers the head again when the claim ran out, and wakes those who wait', async () => {
+    const host = await rig.host('web');
+    await offer(host.id, 'a');
+    await expect.poll(async () => (await rig.claim(host.id, { ttl: 1 }))?.request.name).toBe('a');
+    const before = rig.events.filter((each) => each.type === 'queue.filled').length;
+    await expect
+      .poll(() => rig.events.filter((each) => each.type === 'queue.filled').length, { timeout: 5_000 })
+      .toBeGreaterThan(before);
+    expect((await rig.claim(host.id))?.request.name).toBe('a');
+  });
+
+  it('C4: gives the head again at once to the client that holds it', async () => {
+    const host = await rig.host('web');
+    await offer(host.id, 'a');
+    await expect.poll(async () => (await rig.claim(host.id, { client_id: 'agent' }))?.request.name).toBe('a');
+    expect(await rig.claim(host.id, { client_id: 'other' })).toBeUndefined();
+    expect((await rig.claim(host.id, { client_id: 'agent' }))?.request.name).toBe('a');
+  });
+
+  it('goes by the name of the host too: its requests to read, its responses to write', async () => {
+    const host = await rig.host('web');
+    await offer(host.id, 'a');
+    await expect.poll(async () => (await claim({ queue: 'web' })).messages.length).toBe(1);
+    await post([{ hello: true, facts: { os: 'x' } }], { queue: 'web' });
+    expect(await rig.ask(contract.hostShow, { project, host: 'web' })).toMatchObject({
+      status: 'up',
+      facts: { os: 'x' },
+    });
+    expect(await rig.ask(contract.queueShow, { project, queue: 'web' })).toMatchObject({
+      name: `host.${host.id}.requests`,
+      host_id: host.id,
+    });
+    await expect(rig.ask(contract.queueDelete, { project, queue: 'web' })).rejects.toMatchObject({ code: 'Forbidden' });
+    await expect(post([{ anything: 1 }], { queue: 'web.requests' })).rejects.toMatchObject({ code: 'InvalidRequest' });
+  });
+});

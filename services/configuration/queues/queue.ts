@@ -1,0 +1,341 @@
+/**
+ * Adds, reads and removes messages of queues.
+ *
+ * Q1 Messages of a queue are ordered by a sequence number, which is assigned by compare-and-set on the queue.
+ * Q2 A message that is added twice under one id exists once.
+ * Q3 A message past its time to live is invisible, whether or not it has been swept.
+ */
+import type { QueueMessage, QueueView } from '@anneal/contracts/configuration.ts';
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+import type { Secrets } from '@anneal/runtime/secrets.ts';
+import { DuplicateError } from '@anneal/store/port.ts';
+import type { Collections, MessageDocument, QueueDocument } from '../collections.ts';
+import type { KeyedLock } from './keyed-lock.ts';
+import { refuseMessages, refuseQueue, type QueueLimits } from './limits.ts';
+import type { ResolvedQueue } from './names.ts';
+
+export interface QueueContext {
+  readonly collections: Collections;
+  readonly secrets: Secrets;
+  readonly lock: KeyedLock;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+  /** Wakes the clients that wait at the queue, because there may be a message to claim. */
+  readonly wake: (queue: ResolvedQueue) => Promise<void>;
+  /** Reports that the removal of another message made this one the first in the queue of a host. */
+  readonly onFirst: (message: MessageDocument) => Promise<void>;
+  /** Limits of users' queues. */
+  readonly limits: QueueLimits;
+}
+
+export interface NewMessage {
+  readonly id: string;
+  readonly body: Json;
+  readonly ttl: number;
+}
+
+const unclaimed = {
+  claim_id: null,
+  claim_client: null,
+  claimed_at: 0,
+  claim_expires_at: 0,
+  claim_ttl: 0,
+  claim_count: 0,
+} as const;
+const page = 100;
+
+/** Returns the messages as stored in the queue, including those that already existed. */
+export function putMessages(
+  context: QueueContext,
+  options: {
+    queue: ResolvedQueue;
+    client_id: string;
+    messages: readonly NewMessage[];
+    /** Limits of users' queues. Absent for the queues of hosts. */
+    limits?: QueueLimits | undefined;
+  },
+): Promise<MessageDocument[]> {
+  const { queue, client_id, messages, limits } = options;
+  const { collections, lock, now } = context;
+  return lock(`put ${queue.id}`, async () => {
+    const there = await collections.messages.getMany(messages.map((message) => message.id));
+    const missing = messages.filter((message) => !there.some((known) => known.id === message.id));
+    if (missing.length === 0) return there;
+    const sizes = missing.map(({ body }) => Buffer.byteLength(JSON.stringify(body)));
+    const added = { messages: missing.length, bytes: sizes.reduce((sum, size) => sum + size, 0) };
+    const reserved = await reserve(context, queue, { added, limits });
+    let bytes = reserved.bytes ?? 0;
+    const created_at = now();
+    const documents = missing.map((message, index) => ({
+      bytes_before: (bytes += sizes[index] ?? 0) - (sizes[index] ?? 0),
+      id: message.id,
+      queue: queue.id,
+      sequence: reserved.next + index,
+      body: message.body,
+      client_id,
+      ttl: message.ttl,
+      created_at,
+      expires_at: created_at + message.ttl * 1000,
+      ...unclaimed,
+      handled: queue.role === 'responses' ? false : null,
+    }));
+    await collections.messages.bulk(documents.map((document) => ({ kind: 'insert', document })));
+    const inserted = await collections.messages.getMany(missing.map((message) => message.id));
+    return [...there, ...inserted].toSorted((a, b) => a.sequence - b.sequence);
+  });
+}
+
+/** Reserves sequence numbers. Returns the queue as it was before. */
+async function reserve(
+  context: QueueContext,
+  queue: ResolvedQueue,
+  { added, limits }: { added: { messages: number; bytes: number }; limits: QueueLimits | undefined },
+): Promise<QueueDocument> {
+  const { queues } = context.collections;
+  for (;;) {
+    if (limits) await refuseQueue(context.collections, limits, queue);
+    const known = (await queues.get(queue.id)) ?? (await makeQueue(context, queue, {})).queue;
+    if (limits) {
+      const oldest = await firstMessage(context, queue);
+      await refuseMessages(context.collections, limits, { queue: known, oldest, added });
+    }
+    const grown = { ...known, next: known.next + added.messages, bytes: (known.bytes ?? 0) + added.bytes };
+    if (await queues.replace(grown, known.version)) return known;
+  }
+}
+
+export async function makeQueue(context: QueueContext, queue: ResolvedQueue, metadata: JsonObject) {
+  const { queues } = context.collections;
+  try {
+    const made = await queues.insert({
+      id: queue.id,
+      project: queue.project,
+      name: queue.name,
+      metadata,
+      next: 1,
+      host_id: queue.host?.id ?? null,
+    });
+    return { created: true, queue: made };
+  } catch (error) {
+    const known = error instanceof DuplicateError ? await queues.get(queue.id) : undefined;
+    if (!known) throw error;
+    return { created: false, queue: known };
+  }
+}
+
+/** The messages of a queue in order, page by page, without expired ones. */
+export async function* messagesInOrder(
+  context: QueueContext,
+  queue: ResolvedQueue,
+  options: { after?: number; pageSize?: number } = {},
+): AsyncGenerator<MessageDocument> {
+  const limit = options.pageSize ?? page;
+  for (let after = options.after ?? 0; ;) {
+    const found = await context.collections.messages.find({
+      where: { queue: queue.id, sequence: { gt: after } },
+      orderBy: ['sequence'],
+      limit,
+    });
+    for (const message of found) {
+      if (message.expires_at > context.now()) yield message;
+      after = message.sequence;
+    }
+    if (found.length < limit) return;
+  }
+}
+
+export const isClaimed = (message: MessageDocument, now: number): boolean =>
+  message.claim_id !== null && message.claim_expires_at > now;
+
+/** True when secrets must be hidden: only the host itself sees the secrets in its waiting requests. */
+export const hidesSecrets = ({ host, role }: ResolvedQueue, asker: string | undefined): boolean =>
+  role === 'requests' && asker !== host?.id;
+
+/** The message as it is handed out: secrets open unless they are hidden, age in seconds. */
+export function shown(
+  { secrets, now: clock }: QueueContext,
+  message: MessageDocument,
+  { isHidden = false }: { isHidden?: boolean } = {},
+): QueueMessage {
+  const now = clock();
+  return {
+    id: message.id,
+    body: isHidden ? secrets.mask(message.body) : secrets.open(message.body),
+    ttl: message.ttl,
+    age: Math.max(0, Math.floor((now - message.created_at) / 1000)),
+    created_at: new Date(message.created_at).toISOString(),
+    claim_id: isClaimed(message, now) ? message.claim_id : null,
+    claim_count: message.claim_count,
+  };
+}
+
+export async function listMessages(
+  context: QueueContext,
+  options: {
+    queue: ResolvedQueue;
+    ids?: readonly string[] | undefined;
+    limit: number;
+    marker?: string | undefined;
+    include_claimed: boolean;
+    echo: boolean;
+    client_id: string;
+    host_id?: string | undefined;
+  },
+): Promise<{ messages: QueueMessage[]; marker: string | null }> {
+  const { queue, ids, limit, marker } = options;
+  const now = context.now();
+  const isHidden = hidesSecrets(queue, options.host_id);
+  if (ids) {
+    const found = await context.collections.messages.getMany(ids);
+    const here = found.filter((message) => message.queue === queue.id && message.expires_at > now);
+    return { messages: here.map((message) => shown(context, message, { isHidden })), marker: null };
+  }
+  const after = await positionOf(context, queue, marker);
+  if (after === undefined) return { messages: [], marker: marker ?? null };
+  const messages: MessageDocument[] = [];
+  for await (const message of messagesInOrder(context, queue, { after })) {
+    if (!options.echo && message.client_id === options.client_id) continue;
+    if (!options.include_claimed && isClaimed(message, now)) continue;
+    messages.push(message);
+    if (messages.length >= limit) break;
+  }
+  return {
+    messages: messages.map((message) => shown(context, message, { isHidden })),
+    // An empty page keeps its marker, so that a poller does not start from the beginning again.
+    marker: messages.at(-1)?.sequence.toString() ?? marker ?? null,
+  };
+}
+
+const messageId = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/** The position of a marker, which is that of a page or the id of its last message. Undefined for a removed message. */
+async function positionOf(
+  context: QueueContext,
+  queue: ResolvedQueue,
+  marker: string | undefined,
+): Promise<number | undefined> {
+  if (marker === undefined) return 0;
+  if (messageId.test(marker)) {
+    const message = await context.collections.messages.get(marker);
+    return message?.queue === queue.id ? message.sequence : undefined;
+  }
+  const after = Number(marker);
+  if (/^\d+$/.test(marker) && Number.isSafeInteger(after)) return after;
+  throw new AnnealError('InvalidRequest', `The marker ${marker} is not one that a list of messages gave.`, {
+    mistakes: [
+      {
+        code: 'InvalidMarker',
+        path: 'marker',
+        message: 'use the marker of the page before, or the id of its last message',
+      },
+    ],
+  });
+}
+
+/** @throws AnnealError Forbidden or InvalidRequest, as in Zaqar, for a message whose claim is not given. */
+export function checkClaim(
+  messages: readonly MessageDocument[],
+  { claim_id, now }: { claim_id?: string | undefined; now: number },
+): void {
+  for (const message of messages) {
+    if (claim_id !== undefined && (message.claim_id !== claim_id || !isClaimed(message, now))) {
+      throw new AnnealError('InvalidRequest', 'The specified claim does not exist or has expired.');
+    }
+    if (claim_id === undefined && isClaimed(message, now)) {
+      throw new AnnealError('Forbidden', 'This message is claimed; it cannot be deleted without a valid claim ID.');
+    }
+  }
+}
+
+/** Absent is success. @throws AnnealError as `checkClaim` does. */
+export async function removeMessages(
+  context: QueueContext,
+  options: { queue: ResolvedQueue; ids: readonly string[]; claim_id?: string | undefined },
+): Promise<void> {
+  const { queue, ids, claim_id } = options;
+  const found = await context.collections.messages.getMany(ids);
+  const here = found.filter((message) => message.queue === queue.id);
+  checkClaim(here, { claim_id, now: context.now() });
+  if (here.length === 0) return;
+  await context.collections.messages.bulk(here.map(({ id, version }) => ({ kind: 'remove', id, version })));
+  await wakeNext(context, queue);
+}
+
+/** Removes a message even when it is claimed, because its work is done or no longer needed. */
+export async function dropMessage(context: QueueContext, queue: ResolvedQueue, id: string): Promise<void> {
+  if (await context.collections.messages.remove(id)) await wakeNext(context, queue);
+}
+
+/** Reports the new first message after a removal from the queue of a host. */
+async function wakeNext(context: QueueContext, queue: ResolvedQueue): Promise<void> {
+  if (queue.role !== 'requests') return;
+  const next = await firstMessage(context, queue);
+  if (!next) return;
+  await context.onFirst(next);
+  await context.wake(queue);
+}
+
+export async function firstMessage(context: QueueContext, queue: ResolvedQueue): Promise<MessageDocument | undefined> {
+  for await (const message of messagesInOrder(context, queue, { pageSize: 1 })) return message;
+  return undefined;
+}
+
+/** Removes messages permanently. The requests of a host are popped by `set-aside.ts` instead. */
+export async function popMessages(context: QueueContext, queue: ResolvedQueue, count: number): Promise<QueueMessage[]> {
+  const { messages } = context.collections;
+  const popped: QueueMessage[] = [];
+  for await (const message of messagesInOrder(context, queue)) {
+    const free = !isClaimed(message, context.now());
+    if (free && (await messages.remove(message.id, message.version))) popped.push(shown(context, message));
+    if (popped.length >= count) break;
+  }
+  return popped;
+}
+
+export async function viewQueue(context: QueueContext, queue: ResolvedQueue): Promise<QueueView | undefined> {
+  const { queues, messages } = context.collections;
+  const now = context.now();
+  const [document, total, held, [oldest]] = await Promise.all([
+    queues.get(queue.id),
+    messages.count({ queue: queue.id }),
+    messages.find({ where: { queue: queue.id, claim_id: { gt: '' } } }),
+    messages.find({ where: { queue: queue.id }, orderBy: ['sequence'], limit: 1 }),
+  ]);
+  if (!document) return undefined;
+  const claimed = held.filter((message) => isClaimed(message, now)).length;
+  return {
+    name: queue.name,
+    metadata: document.metadata,
+    total,
+    claimed,
+    free: total - claimed,
+    oldest_age: oldest ? Math.max(0, Math.floor((now - oldest.created_at) / 1000)) : null,
+    host_id: queue.host?.id ?? document.host_id,
+  };
+}
+
+export async function removeQueue(context: QueueContext, queue: ResolvedQueue): Promise<void> {
+  await purgeMessages(context, queue);
+  await context.collections.queues.remove(queue.id);
+}
+
+export async function purgeMessages(context: QueueContext, queue: ResolvedQueue): Promise<void> {
+  const { messages } = context.collections;
+  for (;;) {
+    const some = await messages.find({ where: { queue: queue.id }, limit: page });
+    if (some.length === 0) return;
+    await messages.bulk(some.map(({ id }) => ({ kind: 'remove', id })));
+  }
+}
+
+/** Removes expired messages. */
+export async function sweepMessages(context: QueueContext): Promise<void> {
+  const { messages } = context.collections;
+  for (;;) {
+    const over = await messages.find({ where: { expires_at: { lte: context.now() } }, limit: page });
+    if (over.length === 0) return;
+    await messages.bulk(over.map(({ id, version }) => ({ kind: 'remove', id, version })));
+    if (over.length < page) return;
+  }
+}

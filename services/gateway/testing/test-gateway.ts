@@ -1,0 +1,91 @@
+/** For tests: a gateway that really listens, on the embedded bus and store, with test services behind it. */
+import { readSettings } from '@anneal/runtime/settings.ts';
+import type { RunningService } from '@anneal/runtime/service.ts';
+import { createTestContext, type TestContext } from '@anneal/runtime/testing.ts';
+import { gatewayService } from '../service.ts';
+import { standIn, type Behind } from './stand-ins.ts';
+
+export const password = 'correct horse';
+export const project = '00000000000000000000000000000001';
+
+export interface TestGateway {
+  readonly url: string;
+  readonly context: TestContext;
+  readonly behind: Behind;
+  /** Calls as the admin, unless headers override that. Never follows a redirect. */
+  call(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
+  readonly token: string;
+  restart(environment?: Record<string, string>): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  // Tests state the fields that they expect.
+  readonly json: Record<string, never>;
+}
+
+export const login = (more: object = {}) => ({
+  auth: {
+    identity: {
+      methods: ['password'],
+      password: { user: { name: 'admin', domain: { name: 'Default' }, password } },
+    },
+    scope: { project: { name: 'admin', domain: { name: 'Default' } } },
+    ...more,
+  },
+});
+
+export async function startTestGateway(environment: Record<string, string> = {}): Promise<TestGateway> {
+  const context = await createTestContext({ name: 'gateway' });
+  const behind = await standIn(context);
+  let running: RunningService & { url: string };
+  const start = async (more: Record<string, string> = {}): Promise<void> => {
+    const settings = readSettings(gatewayService.settings, {
+      ANNEAL_GATEWAY_PORT: '0',
+      ANNEAL_GATEWAY_ADMIN_PASSWORD: password,
+      ...environment,
+      ...more,
+    });
+    running = (await gatewayService.start(context, settings)) as typeof running;
+  };
+  await start();
+  const call: TestGateway['call'] = async (method, path, body, headers = {}) => {
+    const response = await fetch(path.startsWith('http') ? path : `${running.url}${path}`, {
+      method,
+      redirect: 'manual',
+      headers: {
+        'x-auth-token': gateway.token,
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    const isJson = response.headers.get('content-type')?.includes('json') ?? false;
+    return { status: response.status, headers: response.headers, text, json: isJson && text ? JSON.parse(text) : {} };
+  };
+  const gateway = {
+    context,
+    behind,
+    call,
+    token: '',
+    get url() {
+      return running.url;
+    },
+    async restart(more: Record<string, string> = {}) {
+      await running.stop();
+      await start(more);
+    },
+    async stop() {
+      await running.stop();
+      await behind.stop();
+      await context.dispose();
+    },
+  };
+  const answer = await call('POST', '/identity/v3/auth/tokens', login(), { 'x-auth-token': '' });
+  gateway.token = answer.headers.get('x-subject-token') ?? '';
+  return gateway;
+}

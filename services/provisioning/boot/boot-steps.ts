@@ -1,0 +1,195 @@
+/**
+ * Boots a machine and waits until it proves that it booted.
+ *
+ * B1 Only an exchange of the secret after the command to power on proves that the machine booted. A BMC that fetches
+ *    the image proves nothing.
+ * B2 A machine whose BMC reports progress is never reset: memory training alone may take a quarter of an hour.
+ * B3 A secret that two programs tried to exchange is replaced, with the host's token, before the machine boots again.
+ */
+import { createHash, randomBytes } from 'node:crypto';
+import { AnnealError, toFailure } from '@anneal/contracts/errors.ts';
+import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
+import type { Condition } from '@anneal/contracts/scheduling.ts';
+import type { ServiceContext } from '@anneal/runtime/service.ts';
+import type { Bmcs } from '../nodes/bmcs.ts';
+import type { Hosts } from '../servers/hosts.ts';
+import type { Boot, NodeDocument, Power } from '../nodes/document.ts';
+import type { NodeChange, NodeRecords } from '../nodes/records.ts';
+import type { Outcome } from '../nodes/steps.ts';
+import { bootProgressIn } from '../redfish/boot-progress.ts';
+
+export interface BootStepOptions {
+  readonly context: ServiceContext;
+  readonly records: NodeRecords;
+  readonly bmcs: Bmcs;
+  readonly hosts: Hosts;
+  readonly ensure: (node: NodeDocument, wanted: Power) => Promise<NodeChange>;
+  readonly withinMs: (node: NodeDocument) => number;
+  /** The machine is booted again after this long without proof of a boot and without progress. */
+  readonly retryMs: number;
+}
+
+const mostTries = 3;
+const settleAttempts = 3;
+
+const textIn = (value: Json | undefined): string => (typeof value === 'string' ? value : '');
+
+export const hashOf = (secret: string): string => createHash('sha256').update(secret).digest('hex');
+const newSecret = (): string => randomBytes(32).toString('base64url');
+
+/**
+ * B2. True when a machine gets more time: it booted and is on, has just started, is in its self-test, or made progress.
+ */
+export function isWorthWaiting(look: {
+  boot: Pick<Boot, 'powered_at' | 'progress' | 'exchanged_at'>;
+  power: Power | null;
+  seen: string;
+  inPost: boolean;
+  now: number;
+  retryMs: number;
+}): boolean {
+  const { boot, power, seen, inPost, now, retryMs } = look;
+  if (power === 'power off') return false;
+  const early = now < (Date.parse(boot.powered_at ?? '') || now) + retryMs;
+  // The machine has booted. Its installation may take until the deadline.
+  if (boot.exchanged_at !== null) return true;
+  return early || inPost || seen !== (boot.progress?.seen ?? '');
+}
+
+/** The effect of a settled machine on its node's conditions: a warning to record, or one to clear. */
+export type Settled = { readonly warning: Condition } | { readonly clears: Condition['type'] };
+
+export function createBootSteps(options: BootStepOptions) {
+  const { context, records, bmcs, hosts, ensure, withinMs, retryMs } = options;
+  const { secrets } = context;
+  const now = (): number => context.now().getTime();
+  const nowText = (): string => context.now().toISOString();
+
+  const newBoot = (purpose: Boot['purpose'], host: JsonObject): Boot => {
+    const secret = newSecret();
+    return {
+      purpose,
+      secret: secrets.seal(secret),
+      secret_hash: hashOf(secret),
+      host: secrets.seal(host),
+      token_hash: purpose === 'clean' ? hashOf(textIn(host['token'])) : null,
+      method: null,
+      tries: 0,
+      commanded_at: null,
+      powered_at: null,
+      fetched_at: null,
+      exchanged_at: null,
+      key_hash: null,
+      refused_at: null,
+      progress: null,
+      answered_at: null,
+      report: null,
+    };
+  };
+  const newCleaningBoot = (): Boot => newBoot('clean', { token: newSecret() });
+
+  const bootOf = (node: NodeDocument): Boot => {
+    if (node.boot) return node.boot;
+    throw new AnnealError('Defect', `Node ${node.name} has to boot, but nothing to boot is recorded.`);
+  };
+
+  const setBoot = async (node: NodeDocument): Promise<Boot> => {
+    const boot = bootOf(node);
+    const url = `${context.gatewayUrl.replace(/\/$/, '')}/boot/v1/${textIn(secrets.open(boot.secret))}`;
+    const method = await bmcs.with(node, (machine) => machine.bootFrom(url));
+    return { ...boot, method };
+  };
+
+  /** B1: records the command before the BMC gets it, so that an exchange of this machine never comes too early. */
+  const powerOn = async (node: NodeDocument): Promise<NodeChange> => {
+    const boot = bootOf(node);
+    const isThis = (current: Boot | null | undefined): current is Boot => current?.secret_hash === boot.secret_hash;
+    const commanded = await records.change(node.id, ({ boot: current }) =>
+      isThis(current) && current.commanded_at === null ? { boot: { ...current, commanded_at: nowText() } } : undefined,
+    );
+    // A machine that erased itself may be off again before its power is read. It must not be switched on twice.
+    const proven = async (): Promise<boolean> => {
+      const current = (await records.get(node.id))?.boot;
+      return isThis(current) && current.exchanged_at !== null;
+    };
+    if (!(await proven())) await bmcs.ensurePower(node, 'power on', { withinMs: withinMs(node), proven });
+    const power = await bmcs.with(node, (machine) => machine.power());
+    const commanded_at = commanded?.boot?.commanded_at ?? boot.commanded_at;
+    return { power, boot: { ...boot, commanded_at, tries: boot.tries + 1, powered_at: nowText(), progress: null } };
+  };
+
+  const bootAgain = async (node: NodeDocument): Promise<Outcome> => {
+    const off = await ensure(node, 'power off');
+    const boot = await setBoot(node);
+    return { kind: 'again', change: await powerOn({ ...node, ...off, boot }) };
+  };
+
+  /** B3. Renews the secret. The machine boots with it in the next round, after it is recorded. */
+  const renewed = async (node: NodeDocument, boot: Boot): Promise<Boot> => {
+    if (boot.purpose === 'clean') return { ...newCleaningBoot(), tries: boot.tries };
+    const host = secrets.open(boot.host);
+    const token = await hosts.renewToken(node.instance_id ?? '', textIn(node.instance_info['project']));
+    return { ...newBoot('deploy', { ...(isObject(host) && host), token }), tries: boot.tries };
+  };
+
+  /** Returns the next wait. Boots the machine again when it neither proves its boot nor makes progress. */
+  const awaitMachine = async (node: NodeDocument): Promise<Outcome> => {
+    const boot = bootOf(node);
+    const deadline = node.work?.deadline ?? now();
+    const until = (at: number, change?: NodeChange): Outcome => ({
+      kind: 'wait',
+      ms: Math.min(at, deadline) - now(),
+      ...(change && { change }),
+    });
+    if (boot.powered_at === null) return bootAgain(node);
+    if (boot.tries >= mostTries) return until(deadline);
+    if (boot.exchanged_at !== null && boot.refused_at !== null) {
+      const at = Date.parse(boot.exchanged_at) + retryMs;
+      if (now() < at) return until(at);
+      context.log.warn(
+        { node: node.name },
+        'the boot secret was tried twice and no agent came; booting with a new one',
+      );
+      return { kind: 'again', change: { boot: await renewed(node, boot) } };
+    }
+    const look = Date.parse(boot.progress?.at ?? boot.powered_at) + retryMs / 2;
+    if (now() < look) return until(look);
+    const { power, seen, inPost } = await bmcs.with(node, async (machine) =>
+      bootProgressIn((await machine.system()).body),
+    );
+    if (isWorthWaiting({ boot, power, seen, inPost, now: now(), retryMs })) {
+      return until(now() + retryMs / 2, { boot: { ...boot, progress: { seen, at: nowText() } } });
+    }
+    context.log.warn(
+      { node: node.name, tries: boot.tries, power, progress: seen },
+      'the machine is off, or did not prove its boot and shows no progress; booting it again',
+    );
+    return bootAgain(node);
+  };
+
+  /**
+   * Sets the machine to boot from disk. If the controller refuses, the work still counts and the node shows a warning.
+   */
+  const settle = async (node: NodeDocument): Promise<Settled> => {
+    const type = 'BootsFromDisk';
+    try {
+      await bmcs.with(node, (machine) => machine.bootFromDisk());
+      return { clears: type };
+    } catch (error) {
+      if ((node.work?.attempts ?? 0) + 1 < settleAttempts) throw error;
+      const { message } = toFailure(error);
+      context.log.warn({ err: error, node: node.name }, 'the BMC refuses the disk as boot device; the node shows it');
+      return {
+        warning: {
+          type,
+          status: 'False',
+          reason: 'BmcRefused',
+          message: `The machine may boot from the network or a virtual drive at its next power-on. ${message}`,
+          since: nowText(),
+        },
+      };
+    }
+  };
+
+  return { newBoot, newCleaningBoot, bootOf, setBoot, powerOn, awaitMachine, settle };
+}

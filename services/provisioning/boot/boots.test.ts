@@ -1,0 +1,77 @@
+import { bootReport } from '@anneal/contracts/provisioning.ts';
+import { hostEvent } from '@anneal/contracts/events.ts';
+import { createTestContext, type TestContext } from '@anneal/runtime/testing.ts';
+import type { Draft } from '@anneal/store/port.ts';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { hashOf } from './boot-steps.ts';
+import type { Bmcs } from '../nodes/bmcs.ts';
+import { Boots } from './boots.ts';
+import type { Boot, NodeDocument } from '../nodes/document.ts';
+import { NodeDriver } from '../nodes/driver.ts';
+import { NodeRecords } from '../nodes/records.ts';
+import type { createSteps } from '../nodes/steps.ts';
+
+let context: TestContext;
+let records: NodeRecords;
+let boots: Boots;
+beforeEach(async () => {
+  context = await createTestContext({ name: 'provisioning' });
+  records = await NodeRecords.open(context);
+  const budgets = { bmcMs: 1000, bootMs: 1000, cleanMs: 1000, cleanOnProvide: false };
+  const bmcs = {} as Bmcs;
+  // These tests run no step and set no timer.
+  const steps = {} as ReturnType<typeof createSteps>;
+  const timers = (): never => {
+    throw new Error('no timers');
+  };
+  boots = new Boots({ context, records, driver: new NodeDriver({ context, records, bmcs, steps, timers, budgets }) });
+});
+afterEach(() => context.dispose());
+
+const boot = (purpose: Boot['purpose']): Boot =>
+  ({
+    purpose,
+    secret: null,
+    secret_hash: 'secret',
+    token_hash: hashOf('token'),
+    host: null,
+    answered_at: null,
+  }) as unknown as Boot;
+async function nodeThatBoots(change: Partial<NodeDocument>): Promise<void> {
+  const node = { id: 'n', name: 'n', traits: [], properties: {}, instance_id: null, target: null, outbox: [] };
+  const rest = { instance_info: {}, facts: {}, last_error: null, power: null, fault: null, reason: '', work: null };
+  await records.insert({
+    ...node,
+    ...rest,
+    poll: { failures: 0, reading: null },
+    ...change,
+  } as unknown as Draft<NodeDocument>);
+}
+const failure = { code: 'Defect', message: 'no', details: { dead_letter: 'l' } };
+const deathOf = (definition: { type: string }, data: object) => ({
+  letter: 'l',
+  queue: 'q',
+  message: { ...context.mint(bootReport, { data: {} as never }), type: definition.type, data },
+  failure,
+});
+
+describe('what a machine said becomes a dead letter', () => {
+  it('boot.report: the node that waits for it fails at once, and names the dead letter', async () => {
+    await nodeThatBoots({ state: 'cleaning', boot: boot('clean') });
+    await boots.unheard(deathOf(bootReport, { token: 'token', status: 'cleaned', message: '' }));
+    expect(await records.get('n')).toMatchObject({ state: 'clean failed', last_error: failure });
+  });
+
+  it('host.up: the node that waits for its host fails at once, and names the dead letter', async () => {
+    await nodeThatBoots({ state: 'wait call-back', instance_id: 'host', boot: boot('deploy') });
+    await boots.unheard(deathOf(hostEvent.up, { host_id: 'host' }));
+    expect(await records.get('n')).toMatchObject({ state: 'deploy failed', last_error: failure });
+  });
+
+  it('changes no node that does not wait for it', async () => {
+    await nodeThatBoots({ state: 'active', instance_id: 'host', boot: boot('deploy') });
+    await boots.unheard(deathOf(hostEvent.up, { host_id: 'host' }));
+    await boots.unheard(deathOf(hostEvent.up, { host_id: 7 }));
+    expect(await records.get('n')).toMatchObject({ state: 'active' });
+  });
+});

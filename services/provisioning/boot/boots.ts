@@ -1,0 +1,194 @@
+/**
+ * Requests of booting machines: they fetch a boot document, exchange their secret, report the end of a cleaning, and
+ * ask for work.
+ *
+ * B1 A fetched document holds no secret: only the exchange returns the seed.
+ * B2 A secret is exchanged after the command to power on, by one machine, until its agent asks for work or it reports.
+ *    The machine may repeat the exchange with its key, because it or this process may die between exchange and use.
+ * B3 A refused exchange with the right secret causes an event and a condition of the node, because another program has
+ *    the secret.
+ */
+import { isObject } from '@anneal/contracts/json.ts';
+import { hostEvent } from '@anneal/contracts/events.ts';
+import type { Envelope } from '@anneal/contracts/envelope.ts';
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import type { HostEventData } from '@anneal/contracts/events.ts';
+import type { Death } from '@anneal/bus/port.ts';
+import { on, type Route } from '@anneal/bus/route.ts';
+import { bootReport, type BootDocument, type BootSeed } from '@anneal/contracts/provisioning.ts';
+import type { ServiceContext } from '@anneal/runtime/service.ts';
+import { hashOf } from './boot-steps.ts';
+import { withWarning, type Boot, type NodeDocument } from '../nodes/document.ts';
+import type { NodeDriver } from '../nodes/driver.ts';
+import { move } from '../nodes/moves.ts';
+import type { NodeChange, NodeRecords } from '../nodes/records.ts';
+import { seedStates } from '../nodes/states.ts';
+import { objectOf, textOf } from '../servers/document.ts';
+
+export class Boots {
+  readonly #context: ServiceContext;
+  readonly #records: NodeRecords;
+  readonly #driver: NodeDriver;
+
+  constructor(options: { context: ServiceContext; records: NodeRecords; driver: NodeDriver }) {
+    this.#context = options.context;
+    this.#records = options.records;
+    this.#driver = options.driver;
+  }
+
+  async document(secret: string): Promise<BootDocument> {
+    const node = await this.#records.ofSecret(hashOf(secret));
+    if (!node?.boot || !seedStates[node.boot.purpose].includes(node.state)) throw unknown();
+    await this.#happened(node.id, hashOf(secret), (boot) =>
+      boot.fetched_at === null ? { ...boot, fetched_at: this.#now() } : undefined,
+    );
+    return { format: 2, purpose: node.boot.purpose, node: node.name };
+  }
+
+  /** B2. @throws AnnealError Conflict when the secret is right and the exchange is not allowed. */
+  async exchange({ secret, key }: { secret: string; key: string }): Promise<BootSeed> {
+    const hash = hashOf(secret);
+    const key_hash = hashOf(key);
+    const found = await this.#records.ofSecret(hash);
+    if (!found) throw unknown();
+    let refusal: Refusal | undefined;
+    let node: NodeDocument = found;
+    const changed = await this.#records.change(found.id, (current) => {
+      node = current;
+      const { boot } = current;
+      if (boot?.secret_hash !== hash) return undefined;
+      refusal = refusalOf(current, boot, key_hash);
+      if (refusal) return this.#refused(current, boot, refusal);
+      return boot.exchanged_at === null ? { boot: { ...boot, exchanged_at: this.#now(), key_hash } } : undefined;
+    });
+    const { boot } = changed ?? node;
+    if (boot?.secret_hash !== hash) throw unknown();
+    if (refusal) throw new AnnealError('Conflict', `The boot secret of node ${node.name} was refused: ${refusal.why}.`);
+    return this.#seedOf(changed ?? node, boot);
+  }
+
+  async report(token: string, report: NonNullable<Boot['report']>): Promise<void> {
+    const hash = hashOf(token);
+    const node = await this.#records.ofReportToken(hash);
+    if (node?.boot?.purpose !== 'clean' || !seedStates.clean.includes(node.state)) throw unknown();
+    await this.#happened(node.id, node.boot.secret_hash, (boot) =>
+      boot.token_hash === hash && boot.report === null ? { ...boot, report, answered_at: this.#now() } : undefined,
+    );
+    this.#driver.kick(node.id);
+  }
+
+  /** Handles the first contact of an agent: the machine is up. Ignores hosts without a node, which are not ours. */
+  hostUp(): Route {
+    return on(hostEvent.up, async (message: Envelope<HostEventData>) => {
+      const { host_id: id, facts } = message.data;
+      const node = await this.#records.ofInstance(id);
+      if (!node) return;
+      await this.#records.change(node.id, (current) => {
+        if (current.instance_id !== id) return undefined;
+        if (current.boot?.purpose !== 'deploy' || !seedStates.deploy.includes(current.state)) return { facts };
+        return {
+          facts,
+          ...happenedTo(current, { ...current.boot, answered_at: current.boot.answered_at ?? this.#now() }),
+        };
+      });
+      this.#driver.kick(node.id);
+    });
+  }
+
+  /**
+   * Fails the node when a message of its machine became a dead letter, instead of letting it wait until its deadline.
+   */
+  async unheard({ message, failure }: Death): Promise<void> {
+    const data = isObject(message?.data) ? message.data : {};
+    const { host_id: host, token } = data;
+    const node =
+      message?.type === hostEvent.up.type && typeof host === 'string'
+        ? await this.#records.ofInstance(host)
+        : message?.type === bootReport.type && typeof token === 'string'
+          ? await this.#records.ofReportToken(hashOf(token))
+          : undefined;
+    if (!node) return;
+    await this.#records.change(node.id, (current) => {
+      const waits = current.boot && seedStates[current.boot.purpose].includes(current.state);
+      if (!waits || current.boot.answered_at !== null) return undefined;
+      return move(current, 'fail', { moment: this.#driver.moment, reason: failure.message, failure });
+    });
+  }
+
+  #happened(id: string, hash: string, to: (boot: Boot) => Boot | undefined): Promise<NodeDocument | undefined> {
+    return this.#records.change(id, (node) => {
+      const boot = node.boot?.secret_hash === hash ? to(node.boot) : undefined;
+      return boot && happenedTo(node, boot);
+    });
+  }
+
+  /** B3. Reports at most once a minute, so that a program that repeats the exchange does not fill the event log. */
+  #refused(node: NodeDocument, boot: Boot, { alarm, why }: Refusal): NodeChange | undefined {
+    const now = this.#context.now();
+    if (!alarm || now.getTime() - Date.parse(boot.refused_at ?? '1970-01-01') < 60_000) return undefined;
+    const refused_at = now.toISOString();
+    this.#context.log.warn({ node: node.name }, `an exchange of the boot secret was refused: ${why}`);
+    return {
+      boot: { ...boot, refused_at },
+      warnings: withWarning(node, {
+        type: 'CredentialsSafe',
+        status: 'False',
+        reason: 'ExchangeRefused',
+        message: `An exchange of the boot secret was refused: ${why}. Another program may have the credentials of this host. To replace them: anneal host token ${node.instance_id ?? 'HOST'}.`,
+        since: refused_at,
+      }),
+    };
+  }
+
+  #seedOf(node: NodeDocument, boot: Boot): BootSeed {
+    const info = this.#context.secrets.open(node.instance_info);
+    const host = this.#context.secrets.open(boot.host);
+    const access = isObject(host) ? host : {};
+    return {
+      format: 1,
+      purpose: boot.purpose,
+      host_id: node.instance_id ?? node.id,
+      hostname: textOf(info, 'name') || node.name,
+      gateway_url: this.#context.gatewayUrl,
+      project: textOf(info, 'project'),
+      token: textOf(access, 'token'),
+      requests_queue: textOf(access, 'requests_queue'),
+      responses_queue: textOf(access, 'responses_queue'),
+      user_data: textOf(info, 'user_data'),
+      metadata: objectOf(info, 'metadata'),
+    };
+  }
+
+  #now(): string {
+    return this.#context.now().toISOString();
+  }
+}
+
+interface Refusal {
+  readonly why: string;
+  /** A program other than the machine has the secret, or may have it. */
+  readonly alarm: boolean;
+}
+
+function refusalOf(node: NodeDocument, boot: Boot, keyHash: string): Refusal | undefined {
+  const another = boot.key_hash !== null && boot.key_hash !== keyHash;
+  if (another) return { why: `it was exchanged with another key at ${boot.exchanged_at}`, alarm: true };
+  if (!seedStates[boot.purpose].includes(node.state)) {
+    return { why: `its time is over, because the node is ${node.state}`, alarm: false };
+  }
+  if (boot.commanded_at === null) {
+    return {
+      why: 'its machine has not been powered on yet, so the request did not come from the machine',
+      alarm: true,
+    };
+  }
+  return boot.answered_at === null ? undefined : { why: `it was used up at ${boot.answered_at}`, alarm: false };
+}
+
+/** Records the progress of a boot, and makes the waiting step due at once. */
+function happenedTo(node: NodeDocument, boot: Boot): NodeChange {
+  return { boot, ...(node.work && { work: { ...node.work, next_at: 0 } }) };
+}
+
+const unknown = (): AnnealError =>
+  new AnnealError('NotFound', 'There is nothing to boot at this address: it is wrong, or its time is over.');

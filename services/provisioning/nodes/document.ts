@@ -1,0 +1,210 @@
+/** The stored document of a node, and its public view. */
+import type { Failure } from '@anneal/contracts/errors.ts';
+import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+import type { NodeState, NodeView, powerStates } from '@anneal/contracts/provisioning.ts';
+import type { Condition } from '@anneal/contracts/scheduling.ts';
+import type { CollectionDefinition, Document } from '@anneal/store/port.ts';
+import type { Claims, Identity } from './identity.ts';
+import { identityFault } from './faults.ts';
+import type { Step } from './states.ts';
+import type { Trust } from '../redfish/trust.ts';
+
+export type Power = (typeof powerStates)[number];
+export type PowerTarget = Power | 'rebooting' | 'soft power off' | 'soft rebooting';
+
+/** The work in progress, from which any process can continue. */
+export interface Work {
+  /** New at each entry into a state, so that a late outcome finds another id and is dropped. */
+  readonly id: string;
+  readonly step: Step;
+  readonly since: string;
+  readonly attempts: number;
+  /** Milliseconds since the epoch. No attempt is made earlier. */
+  readonly next_at: number;
+  readonly deadline: number;
+}
+
+/** The boot of a machine: its secrets and its progress. */
+export interface Boot {
+  readonly purpose: 'deploy' | 'clean';
+  /** Sealed: it is part of the URL given to the BMC. */
+  readonly secret: Json;
+  readonly secret_hash: string;
+  /** Sealed: `{token, requests_queue, responses_queue}` of the host, or `{token}` for the report of a cleaning. */
+  readonly host: Json;
+  /** Hash of the token of a cleaning, which finds the node of a report. */
+  readonly token_hash: string | null;
+  readonly method: 'http' | 'media' | null;
+  readonly tries: number;
+  /** When the BMC was first asked to power on with this secret. No exchange counts before. */
+  readonly commanded_at: string | null;
+  readonly powered_at: string | null;
+  /** When the machine or its BMC first read the boot document. This proves nothing. */
+  readonly fetched_at: string | null;
+  /** When the machine exchanged the secret, which proves that it booted. */
+  readonly exchanged_at: string | null;
+  /** Hash of the machine's exchange key. The machine may repeat the exchange until its agent asks for work. */
+  readonly key_hash: string | null;
+  /** When an exchange was last refused although its secret was right. */
+  readonly refused_at: string | null;
+  /** The value and time of the last reading of `BootProgress`. */
+  readonly progress: { readonly seen: string; readonly at: string } | null;
+  /** When its agent asked for work, or its cleaning was reported. */
+  readonly answered_at: string | null;
+  readonly report: { readonly status: 'cleaned' | 'failed'; readonly message: string } | null;
+}
+
+export interface OutboxEntry {
+  readonly id: string;
+  readonly kind: 'enrolled' | 'state' | 'power' | 'fault' | 'boot refused' | 'removed';
+  readonly data: JsonObject;
+}
+
+export interface NodeDocument extends Document {
+  readonly name: string;
+  readonly driver: 'redfish';
+  readonly address: string;
+  readonly system_id: string | null;
+  readonly username: string | null;
+  /** Sealed. */
+  readonly password: Json;
+  /** Null uses the setting of the service. */
+  readonly verify_ca: Trust | null;
+  /** The verified machine. Null before the verification. */
+  readonly identity: Identity | null;
+  /** A different machine that the BMC reported instead. */
+  readonly foreign: Identity | null;
+  readonly claims: Claims;
+  readonly resource_class: string;
+  readonly traits: readonly string[];
+  /** The operator's declaration, completed by the inspection. */
+  readonly properties: JsonObject;
+  /** The operator's declaration alone. Absent when there is none. */
+  readonly declared?: JsonObject;
+  readonly state: NodeState;
+  readonly target: NodeState | null;
+  readonly power: Power | null;
+  readonly power_target: PowerTarget | null;
+  readonly instance_id: string | null;
+  readonly instance_info: JsonObject;
+  /** The facts that the agent reported. */
+  readonly facts: JsonObject;
+  readonly maintenance: boolean;
+  readonly maintenance_reason: string | null;
+  readonly fault: string | null;
+  readonly fault_since: string | null;
+  readonly work: Work | null;
+  readonly boot: Boot | null;
+  /** Conditions that a step recorded and that stay until a later step proves otherwise. Absent: none. */
+  readonly warnings?: readonly Condition[];
+  readonly poll: { readonly failures: number; readonly reading: Power | null };
+  readonly reason: string;
+  readonly last_error: Failure | null;
+  readonly created_at: string;
+  readonly updated_at: string;
+  readonly provision_updated_at: string;
+  readonly outbox: readonly OutboxEntry[];
+}
+
+/** The collection without unique claims, for documents of older versions: absent claims would equal each other. */
+export const unclaimedDefinition: CollectionDefinition = {
+  name: 'provisioning_nodes',
+  indexes: [
+    { fields: ['name'], unique: true },
+    { fields: ['state', 'name'] },
+    { fields: ['instance_id'] },
+    { fields: ['boot.secret_hash'] },
+    { fields: ['boot.token_hash'] },
+  ],
+};
+export const nodesDefinition: CollectionDefinition = {
+  ...unclaimedDefinition,
+  indexes: [
+    ...unclaimedDefinition.indexes,
+    { fields: ['claims.given'], unique: true },
+    { fields: ['claims.place'], unique: true },
+    { fields: ['claims.machine'], unique: true },
+    { fields: ['claims.serial'] },
+  ],
+};
+
+export function nodeView(node: NodeDocument): NodeView {
+  return {
+    id: node.id,
+    name: node.name,
+    driver: node.driver,
+    driver_info: {
+      redfish_address: node.address,
+      ...(node.system_id !== null && { redfish_system_id: node.system_id }),
+      ...(node.username !== null && { redfish_username: node.username }),
+      ...(node.password !== null && { redfish_password: '******' }),
+      ...(node.verify_ca !== null && { redfish_verify_ca: node.verify_ca }),
+    },
+    provision_state: node.state,
+    target_provision_state: node.target,
+    power_state: node.power,
+    target_power_state: endOf(node.power_target),
+    resource_class: node.resource_class,
+    traits: [...node.traits],
+    properties: node.properties,
+    instance_id: node.instance_id,
+    // Hide the boot data: only the client and the machine may see it.
+    instance_info: {
+      ...node.instance_info,
+      ...('user_data' in node.instance_info && { user_data: '******' }),
+      ...('metadata' in node.instance_info && { metadata: '******' }),
+    },
+    maintenance: node.maintenance,
+    maintenance_reason: node.maintenance_reason,
+    fault: node.fault,
+    reservation: node.work && `provisioning: ${node.state}, ${node.work.step}, since ${node.work.since}`,
+    last_error: node.last_error,
+    created_at: node.created_at,
+    updated_at: node.updated_at,
+    provision_updated_at: node.provision_updated_at,
+    version: node.version,
+    conditions: conditionsOf(node),
+  };
+}
+
+const endOf = (target: PowerTarget | null): Power | null =>
+  target === null ? null : target === 'power off' || target === 'soft power off' ? 'power off' : 'power on';
+
+function conditionsOf(node: NodeDocument): Condition[] {
+  const stalled = node.work !== null && node.work.attempts > 0;
+  const isOther = node.fault === identityFault;
+  return [
+    {
+      type: 'Identity',
+      status: isOther ? 'False' : node.identity === null ? 'Unknown' : 'True',
+      reason: isOther ? 'AnotherMachine' : node.identity === null ? 'NotVerified' : 'Verified',
+      message: isOther ? (node.last_error?.message ?? '') : '',
+      since: isOther ? (node.fault_since ?? node.created_at) : node.created_at,
+    },
+    {
+      type: 'Reachable',
+      status: node.fault === 'power failure' ? 'False' : node.power === null ? 'Unknown' : 'True',
+      reason: node.fault === 'power failure' ? 'BmcUnreachable' : node.power === null ? 'NotRead' : 'PowerRead',
+      message: node.fault === 'power failure' ? (node.last_error?.message ?? '') : '',
+      since: node.fault_since ?? node.created_at,
+    },
+    {
+      type: 'Stalled',
+      status: stalled ? 'True' : 'False',
+      reason: stalled ? (node.last_error?.code ?? 'Retrying') : 'Progressing',
+      message: stalled ? `${node.work.step}: ${node.last_error?.message ?? ''}` : '',
+      since: node.work?.since ?? node.provision_updated_at,
+    },
+    ...(node.warnings ?? []),
+  ];
+}
+
+/** Replaces the earlier warning of the same type, and keeps its `since`. */
+export function withWarning(node: NodeDocument, warning: Condition): readonly Condition[] {
+  const known = node.warnings?.find(({ type }) => type === warning.type);
+  return [...withoutWarning(node, warning.type), { ...warning, since: known?.since ?? warning.since }];
+}
+
+export function withoutWarning(node: NodeDocument, type: Condition['type']): readonly Condition[] {
+  return (node.warnings ?? []).filter((warning) => warning.type !== type);
+}

@@ -1,0 +1,30 @@
+/** The fault of a node when another machine answers at its address. Pure. */
+import { AnnealError, toFailure } from '@anneal/contracts/errors.ts';
+import type { Identity } from './identity.ts';
+import type { NodeDocument } from './document.ts';
+import type { NodeChange } from './records.ts';
+
+export const identityFault = 'identity mismatch';
+
+/** Undefined for an error that does not concern the identity. */
+export function identityChange(node: NodeDocument, error: unknown, at: Date): NodeChange | undefined {
+  if (!(error instanceof AnnealError) || error.code !== 'IdentityMismatch') return undefined;
+  return {
+    fault: identityFault,
+    fault_since: node.fault === identityFault ? node.fault_since : at.toISOString(),
+    foreign: (error.details?.['reported'] as Identity | undefined) ?? null,
+    // The power reading belongs to the other machine.
+    power: null,
+    last_error: toFailure(error),
+  };
+}
+
+/** @throws AnnealError Conflict when another machine answers, on which this action is not allowed. */
+export function requireOwnMachine(node: NodeDocument, what: string): void {
+  if (node.fault !== identityFault) return;
+  throw new AnnealError(
+    'Conflict',
+    `Node ${node.name} has the fault "${identityFault}", so it is not ${what}. ${node.last_error?.message ?? ''} ` +
+      'Put the right machine back or correct the address; or, after checking, accept the machine that is there with the verb "manage".',
+  );
+}

@@ -1,0 +1,280 @@
+/** Calls about nodes: reads, changes and verbs. */
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import type {
+  nodeEnrol,
+  nodeList,
+  nodeMaintenance,
+  nodePower,
+  nodeProvision,
+  nodeUpdate,
+  NodeView,
+} from '@anneal/contracts/provisioning.ts';
+import type { ServiceContext } from '@anneal/runtime/service.ts';
+import { DuplicateError, type Draft } from '@anneal/store/port.ts';
+import { claimsOf } from './identity.ts';
+import type { z } from 'zod';
+import { checkDeclared } from './declared-properties.ts';
+import { nodeView, type NodeDocument } from './document.ts';
+import { identityFault, requireOwnMachine } from './faults.ts';
+import type { NodeDriver } from './driver.ts';
+import { acceptedMachine, changePower, move } from './moves.ts';
+import { fieldsAfter, hiddenPassword, type Fields } from './patch.ts';
+import { sameMachine, type NodeChange, type NodeRecords } from './records.ts';
+import { removableStates } from './states.ts';
+import { normalTrust, trustProblem, type Trust } from '../redfish/trust.ts';
+
+type Question<T extends { data: z.ZodType }> = z.output<T['data']>;
+
+export class Nodes {
+  readonly #context: ServiceContext;
+  readonly #records: NodeRecords;
+  readonly #driver: NodeDriver;
+
+  constructor(options: { context: ServiceContext; records: NodeRecords; driver: NodeDriver }) {
+    this.#context = options.context;
+    this.#records = options.records;
+    this.#driver = options.driver;
+  }
+
+  async enrol(question: Question<typeof nodeEnrol>): Promise<NodeView> {
+    const known = await this.#records.get(question.id);
+    // The client chose the id, so this call is a repeat.
+    if (known) return nodeView(known);
+    const { driver_info: info } = question;
+    checkDeclared(question.properties);
+    requireTrust(info.redfish_verify_ca);
+    const place = {
+      id: question.id,
+      address: info.redfish_address.replace(/\/+$/, ''),
+      system_id: info.redfish_system_id ?? null,
+    };
+    const now = this.#context.now().toISOString();
+    const draft: Draft<NodeDocument> = {
+      ...place,
+      name: question.name,
+      driver: question.driver,
+      username: info.redfish_username ?? null,
+      password: info.redfish_password === undefined ? null : this.#context.secrets.seal(info.redfish_password),
+      verify_ca: info.redfish_verify_ca === undefined ? null : normalTrust(info.redfish_verify_ca),
+      identity: null,
+      foreign: null,
+      claims: claimsOf({ ...place, identity: null }),
+      resource_class: question.resource_class,
+      traits: question.traits,
+      properties: question.properties,
+      declared: question.properties,
+      state: 'enroll',
+      target: null,
+      power: null,
+      power_target: null,
+      instance_id: null,
+      instance_info: {},
+      facts: {},
+      maintenance: false,
+      maintenance_reason: null,
+      fault: null,
+      fault_since: null,
+      work: null,
+      boot: null,
+      poll: { failures: 0, reading: null },
+      reason: 'enrolled',
+      last_error: null,
+      created_at: now,
+      updated_at: now,
+      provision_updated_at: now,
+      outbox: [],
+    };
+    let node: NodeDocument;
+    try {
+      node = await this.#records.insert(draft);
+    } catch (error) {
+      if (!(error instanceof DuplicateError)) throw error;
+      const again = await this.#records.get(question.id);
+      if (again) return nodeView(again);
+      throw await this.#taken(error, draft);
+    }
+    if (!question.provide) return nodeView(node);
+    return nodeView(
+      await this.#driver.tell(node.id, 'manage', {
+        reason: 'it is to become available',
+        change: { target: 'available' },
+      }),
+    );
+  }
+
+  async list(question: Question<typeof nodeList>): Promise<{ nodes: NodeView[] }> {
+    const { provision_state: state, limit = 1000, marker } = question;
+    const after = marker === undefined ? undefined : (await this.#find(marker)).name;
+    const nodes = await this.#records.collection.find({
+      where: { ...(state !== undefined && { state }), ...(after !== undefined && { name: { gt: after } }) },
+      orderBy: ['name'],
+      limit,
+    });
+    return { nodes: nodes.map(nodeView) };
+  }
+
+  async show(idOrName: string): Promise<NodeView> {
+    return nodeView(await this.#find(idOrName));
+  }
+
+  async remove(idOrName: string): Promise<void> {
+    for (;;) {
+      const node = await this.#find(idOrName);
+      if (!removableStates.includes(node.state) || node.instance_id !== null) {
+        throw new AnnealError(
+          'Conflict',
+          `Node ${node.name} is ${node.state}; it can be removed when it is ${removableStates.join(', ')}.`,
+        );
+      }
+      if (await this.#records.remove(node)) return;
+    }
+  }
+
+  async power(question: Question<typeof nodePower>): Promise<NodeView> {
+    const { id } = await this.#find(question.node);
+    const told = await this.#records.change(id, (node) => {
+      if (node.work && node.work.step !== 'change power') {
+        throw new AnnealError(
+          'Conflict',
+          `Node ${node.name} is ${node.state} (${node.work.step}); its power is changed by that work now.`,
+        );
+      }
+      requireOwnMachine(node, 'powered');
+      return changePower(question.target, this.#driver.moment);
+    });
+    if (!told) throw new AnnealError('NotFound', `There is no node ${question.node}.`);
+    this.#driver.cut(id);
+    return nodeView(told);
+  }
+
+  async provision(question: Question<typeof nodeProvision>): Promise<NodeView> {
+    const { id } = await this.#find(question.node);
+    const verb = question.target;
+    const told = await this.#records.change(id, (node) => {
+      if (verb === 'abort' && node.work?.step === 'change power') return { work: null, power_target: null };
+      const isOther = node.fault === identityFault;
+      if (isOther && verb === 'manage') {
+        const reason = 'the machine that answers is accepted';
+        return move(node, 'accept', { moment: this.#driver.moment, reason, change: acceptedMachine(node) });
+      }
+      if (verb !== 'abort' && verb !== 'deleted') requireOwnMachine(node, `told "${verb}"`);
+      const cleanFirst =
+        verb === 'provide' && this.#driver.moment.budgets.cleanOnProvide && node.state === 'manageable';
+      // After a cleaning, a manageable node returns to `manageable`, and a provided one continues to `available`.
+      const target =
+        verb === 'provide' || node.state === 'clean failed'
+          ? 'available'
+          : verb === 'clean'
+            ? 'manageable'
+            : verb === 'deleted'
+              ? 'available'
+              : null;
+      return move(node, cleanFirst ? 'clean' : verb, {
+        moment: this.#driver.moment,
+        reason: `told "${verb}"`,
+        change: { target },
+      });
+    });
+    if (!told) throw new AnnealError('NotFound', `There is no node ${question.node}.`);
+    this.#driver.cut(id);
+    return nodeView(told);
+  }
+
+  /** @throws AnnealError InvalidRequest that names every impossible operation; Conflict during work. */
+  async update(question: Question<typeof nodeUpdate>): Promise<NodeView> {
+    const { id } = await this.#find(question.node);
+    let wanted: Partial<NodeDocument> = {};
+    try {
+      const told = await this.#records.change(id, (node) => {
+        wanted = this.#changeFrom(node, fieldsAfter(fieldsOf(node), question.patch));
+        return wanted;
+      });
+      if (!told) throw new AnnealError('NotFound', `There is no node ${question.node}.`);
+      return nodeView(told);
+    } catch (error) {
+      if (!(error instanceof DuplicateError)) throw error;
+      const node = await this.#find(id);
+      throw await this.#taken(error, { ...node, ...wanted });
+    }
+  }
+
+  #changeFrom(node: NodeDocument, fields: Fields): NodeChange {
+    const { driver_info: info } = fields;
+    requireTrust(info.redfish_verify_ca);
+    const place = {
+      address: info.redfish_address.replace(/\/+$/, ''),
+      system_id: info.redfish_system_id ?? null,
+    };
+    const moved = place.address !== node.address || place.system_id !== node.system_id;
+    if (moved && node.work) {
+      throw new AnnealError(
+        'Conflict',
+        `Node ${node.name} is ${node.state} (${node.work.step}); its BMC is in use. Abort that, or wait for it.`,
+      );
+    }
+    // The path belongs to the old address. Every reading checks that the machine is the same.
+    const identity = moved && node.identity ? { ...node.identity, path: null } : node.identity;
+    return {
+      ...place,
+      name: fields.name,
+      resource_class: fields.resource_class,
+      maintenance: fields.maintenance,
+      maintenance_reason: fields.maintenance ? (fields.maintenance_reason ?? null) : null,
+      username: info.redfish_username ?? null,
+      ...(info.redfish_password !== hiddenPassword && {
+        password: info.redfish_password === undefined ? null : this.#context.secrets.seal(info.redfish_password),
+      }),
+      verify_ca: info.redfish_verify_ca === undefined ? null : normalTrust(info.redfish_verify_ca),
+      ...(moved && { identity, claims: claimsOf({ id: node.id, ...place, identity }) }),
+    };
+  }
+
+  /** Names the other node that has the name or the machine. */
+  async #taken(error: DuplicateError, node: Pick<NodeDocument, 'id' | 'name' | 'claims'>): Promise<AnnealError> {
+    const [namesake] = await this.#records.collection.find({ where: { name: node.name }, limit: 1 });
+    if (namesake && namesake.id !== node.id)
+      return new AnnealError('AlreadyExists', `There is a node named ${node.name} already.`, { cause: error });
+    return sameMachine(node.name, await this.#records.holderOf(node.claims, node.id), null);
+  }
+
+  async maintenance(question: Question<typeof nodeMaintenance>): Promise<NodeView> {
+    const { id } = await this.#find(question.node);
+    const { maintenance, reason } = question;
+    const told = await this.#records.change(id, () => ({
+      maintenance,
+      maintenance_reason: maintenance ? (reason ?? null) : null,
+    }));
+    if (!told) throw new AnnealError('NotFound', `There is no node ${question.node}.`);
+    return nodeView(told);
+  }
+
+  async #find(idOrName: string): Promise<NodeDocument> {
+    const node = await this.#records.find(idOrName);
+    if (!node) throw new AnnealError('NotFound', `There is no node with the id or name ${idOrName}.`);
+    return node;
+  }
+}
+
+function requireTrust(trust: Trust | undefined): void {
+  const problem = trust === undefined ? undefined : trustProblem(trust);
+  if (problem === undefined) return;
+  const path = 'driver_info.redfish_verify_ca';
+  throw new AnnealError('InvalidRequest', `The node cannot be as wanted: ${path}: ${problem}.`, {
+    mistakes: [{ code: 'invalid_value', path, message: problem }],
+  });
+}
+
+/** The fields of a node that an operator may change. */
+const fieldsOf = (node: NodeDocument): Fields => ({
+  name: node.name,
+  resource_class: node.resource_class,
+  maintenance: node.maintenance,
+  maintenance_reason: node.maintenance_reason,
+  driver_info: {
+    redfish_address: node.address,
+    ...(node.system_id !== null && { redfish_system_id: node.system_id }),
+    ...(node.username !== null && { redfish_username: node.username }),
+    ...(node.password !== null && { redfish_password: hiddenPassword }),
+    ...(node.verify_ca !== null && { redfish_verify_ca: node.verify_ca }),
+  },
+});

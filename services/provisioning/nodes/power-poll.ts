@@ -1,0 +1,186 @@
+/**
+ * Reads the power of every node at rest, each by its own timer.
+ *
+ * L1 A change counts when two successive readings agree, because controllers misread. The second reading comes soon.
+ * L2 Three failed readings mark the node with a fault. A successful reading clears it.
+ * L3 A reading is one short attempt. A controller that failed one is read in a separate lane, so that hanging
+ *    controllers never take the places of those that answer. No reading waits for all others.
+ * L4 A controller that shows another machine causes a fault at once, until the right machine is back or an operator
+ *    acts.
+ */
+import { AnnealError, toFailure } from '@anneal/contracts/errors.ts';
+import type { ServiceContext } from '@anneal/runtime/service.ts';
+import type { Bmcs } from './bmcs.ts';
+import { Lane } from './lane.ts';
+import type { NodeDocument, Power } from './document.ts';
+import { identityChange, identityFault } from './faults.ts';
+import type { NodeChange, NodeRecords } from './records.ts';
+
+export const strikes = 3;
+/** Concurrent readings: of controllers that answer, and of controllers that failed a reading. */
+const lanes = { well: 64, suspect: 64 } as const;
+const shortestTryMs = 2_000;
+const longestTryMs = 10_000;
+const longestConfirmMs = 3_000;
+
+/** Pure. Undefined where nothing is to be written. */
+export function afterReading(node: NodeDocument, reading: Power | null): NodeChange | undefined {
+  const healed = node.fault === 'power failure' || (node.fault === identityFault && node.foreign !== null);
+  const calm = node.poll.failures === 0 && !healed;
+  if (calm && reading === node.power && node.poll.reading === reading) return undefined;
+  const believed = reading !== null && (reading === node.poll.reading || node.power === null);
+  return {
+    poll: { failures: 0, reading },
+    ...(believed && { power: reading }),
+    ...(healed && { fault: null, fault_since: null, foreign: null, last_error: null }),
+  };
+}
+
+/** Pure. Undefined where nothing is to be written. */
+export function afterMiss(node: NodeDocument, error: unknown, at: Date): NodeChange | undefined {
+  const other = identityChange(node, error, at);
+  if (other) {
+    const known = node.fault === identityFault && node.last_error?.message === other.last_error?.message;
+    return known ? undefined : { ...other, poll: { failures: 0, reading: null } };
+  }
+  const failures = Math.min(node.poll.failures + 1, strikes);
+  const struck = failures >= strikes && node.fault === null;
+  return {
+    poll: { failures, reading: null },
+    // The last power state may be outdated, so show it as unknown.
+    ...(failures >= strikes && { power: null, last_error: toFailure(error) }),
+    ...(struck && { fault: 'power failure', fault_since: at.toISOString() }),
+  };
+}
+
+export interface PowerPollOptions {
+  readonly context: ServiceContext;
+  readonly records: NodeRecords;
+  readonly bmcs: Bmcs;
+  readonly everyMs: number;
+  readonly onHealed: () => void;
+}
+
+interface Watched {
+  /** The node at the last sweep, reading or change of state. */
+  node: NodeDocument;
+  timer: NodeJS.Timeout | undefined;
+}
+
+export class PowerPoll {
+  readonly #options: PowerPollOptions;
+  readonly #watched = new Map<string, Watched>();
+  readonly #lanes = { well: new Lane(lanes.well), suspect: new Lane(lanes.suspect) };
+  readonly #inHand = new Set<Promise<void>>();
+  #sweeping: NodeJS.Timeout | undefined;
+  #stopped = false;
+
+  constructor(options: PowerPollOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    this.#options.records.onStateChange((after) => this.#see(after));
+    this.#sweepIn(0);
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    clearTimeout(this.#sweeping);
+    for (const { timer } of this.#watched.values()) clearTimeout(timer);
+    await Promise.all(this.#inHand);
+  }
+
+  #sweepIn(ms: number): void {
+    if (this.#stopped) return;
+    this.#sweeping = setTimeout(() => {
+      this.#run(
+        this.#sweep().finally(() => this.#sweepIn(this.#options.everyMs)),
+        'the nodes to poll could not be listed; retrying at the next interval',
+      );
+    }, ms);
+    this.#sweeping.unref();
+  }
+
+  /** Updates the list of nodes, including changes by other replicas. */
+  async #sweep(): Promise<void> {
+    const all = await this.#options.records.all();
+    const present = new Set(all.map(({ id }) => id));
+    for (const [id, { timer }] of this.#watched) {
+      if (present.has(id)) continue;
+      clearTimeout(timer);
+      this.#watched.delete(id);
+    }
+    for (const node of all) this.#see(node);
+  }
+
+  #see(node: NodeDocument): void {
+    const known = this.#watched.get(node.id);
+    if (known) {
+      if (node.version > known.node.version) known.node = node;
+      return;
+    }
+    const watched: Watched = { node, timer: undefined };
+    this.#watched.set(node.id, watched);
+    // Spread the readings of nodes that were found together, also between replicas.
+    this.#readIn(watched, Math.random() * this.#options.everyMs);
+  }
+
+  #readIn(watched: Watched, ms: number): void {
+    if (this.#stopped || this.#watched.get(watched.node.id) !== watched) return;
+    watched.timer = setTimeout(() => {
+      this.#run(this.#turn(watched), 'a reading of the power could not be recorded; retrying at the next interval');
+    }, ms);
+    watched.timer.unref();
+  }
+
+  #run(work: Promise<void>, failed: string): void {
+    const inHand = work
+      .catch((error: unknown) => this.#options.context.log.error({ err: error }, failed))
+      .finally(() => this.#inHand.delete(inHand));
+    this.#inHand.add(inHand);
+  }
+
+  async #turn(watched: Watched): Promise<void> {
+    const { everyMs } = this.#options;
+    const pause = everyMs * (0.95 + Math.random() / 10);
+    const begun = performance.now();
+    let confirm = false;
+    try {
+      const { node } = watched;
+      const lane = isSuspect(node) ? this.#lanes.suspect : this.#lanes.well;
+      if (isAtRest(node)) confirm = await lane.run(() => this.#read(watched));
+    } finally {
+      const next = confirm ? Math.min(longestConfirmMs, everyMs / 4) : pause - (performance.now() - begun);
+      this.#readIn(watched, Math.max(next, everyMs / 10));
+    }
+  }
+
+  /** True when a second reading must confirm this one soon. */
+  async #read(watched: Watched): Promise<boolean> {
+    const { records, bmcs, context, onHealed, everyMs } = this.#options;
+    const { node } = watched;
+    if (this.#stopped || bmcs.isBusy(node)) return false;
+    const withinMs = Math.min(longestTryMs, Math.max(shortestTryMs, everyMs / 2));
+    let decide: (current: NodeDocument) => NodeChange | undefined;
+    try {
+      const reading = await bmcs.with(node, (machine) => machine.power(), { withinMs, tries: 1 });
+      decide = (current) => afterReading(current, reading);
+    } catch (error) {
+      // Interrupted by the stop of this service, or by work that began meanwhile.
+      if (this.#stopped || !(error instanceof AnnealError)) return false;
+      decide = (current) => afterMiss(current, error, context.now());
+    }
+    if (decide(watched.node) === undefined) return false;
+    // Skip a node whose work began meanwhile, because that work knows the power better.
+    const changed = await records.change(node.id, (current) => (isAtRest(current) ? decide(current) : undefined));
+    if (!changed) return false;
+    watched.node = changed;
+    if (node.fault !== null && changed.fault === null) onHealed();
+    return changed.poll.reading !== null && changed.poll.reading !== changed.power;
+  }
+}
+
+const isAtRest = (node: NodeDocument): boolean => node.state !== 'enroll' && !node.work && !node.maintenance;
+
+const isSuspect = ({ poll, fault }: NodeDocument): boolean => poll.failures > 0 || fault === 'power failure';

@@ -1,0 +1,222 @@
+/**
+ * The nodes in the store, and the events that report their changes.
+ *
+ * N1 A node is only written over the version that was read. A writer that lost reads and decides again.
+ * N2 The event of a change is in the document before it is on the bus, and leaves it after: a crash between the two
+ *    publishes it again with the same id, in order.
+ */
+import { AnnealError, type Failure } from '@anneal/contracts/errors.ts';
+import { nodeEvent, type NodeEventData } from '@anneal/contracts/events.ts';
+import type { JsonObject } from '@anneal/contracts/json.ts';
+import { faultPoint } from '@anneal/runtime/fault.ts';
+import type { ServiceContext } from '@anneal/runtime/service.ts';
+import { DuplicateError, type Collection, type Draft } from '@anneal/store/port.ts';
+import { claimsOf, merged as mergedIdentity, wordsFor, type Claims, type Identity } from './identity.ts';
+import { openNodes } from './claims.ts';
+import type { NodeDocument, OutboxEntry } from './document.ts';
+
+export type NodeChange = Partial<Omit<NodeDocument, 'id' | 'version' | 'outbox'>>;
+
+const definitions = {
+  enrolled: nodeEvent.enrolled,
+  state: nodeEvent.stateChanged,
+  power: nodeEvent.powerChanged,
+  'boot refused': nodeEvent.bootRefused,
+  fault: nodeEvent.faultChanged,
+  removed: nodeEvent.removed,
+} as const;
+
+export class NodeRecords {
+  readonly collection: Collection<NodeDocument>;
+  readonly #context: ServiceContext;
+  readonly #published = new Set<string>();
+  /** Callbacks for every change of state. */
+  readonly #watchers = new Set<(after: NodeDocument, before: NodeDocument) => void>();
+
+  private constructor(context: ServiceContext, collection: Collection<NodeDocument>) {
+    this.#context = context;
+    this.collection = collection;
+  }
+
+  static async open(context: ServiceContext): Promise<NodeRecords> {
+    return new NodeRecords(context, await openNodes(context));
+  }
+
+  onStateChange(watch: (after: NodeDocument, before: NodeDocument) => void): void {
+    this.#watchers.add(watch);
+  }
+
+  get(id: string): Promise<NodeDocument | undefined> {
+    return this.collection.get(id);
+  }
+
+  async find(idOrName: string): Promise<NodeDocument | undefined> {
+    return (
+      (await this.collection.get(idOrName)) ?? (await this.collection.find({ where: { name: idOrName }, limit: 1 }))[0]
+    );
+  }
+
+  all(): Promise<NodeDocument[]> {
+    return this.collection.find({ where: {}, orderBy: ['name'] });
+  }
+
+  /** The node that a server has. */
+  async ofInstance(instanceId: string): Promise<NodeDocument | undefined> {
+    return (await this.collection.find({ where: { instance_id: instanceId }, limit: 1 }))[0];
+  }
+
+  async ofSecret(hash: string): Promise<NodeDocument | undefined> {
+    return (await this.collection.find({ where: { 'boot.secret_hash': hash }, limit: 1 }))[0];
+  }
+
+  /** The node that is being cleaned and reports with this token. */
+  async ofReportToken(hash: string): Promise<NodeDocument | undefined> {
+    return (await this.collection.find({ where: { 'boot.token_hash': hash }, limit: 1 }))[0];
+  }
+
+  async insert(draft: Draft<NodeDocument>): Promise<NodeDocument> {
+    const entry = this.#entry('enrolled', { ...draft, version: 1 }, draft.last_error);
+    const inserted = await this.collection.insert({ ...draft, outbox: [entry] });
+    await this.#publish(inserted);
+    return inserted;
+  }
+
+  /** N1. `decide` returns the change, or undefined for none. Then this returns undefined too. */
+  async change(id: string, decide: (node: NodeDocument) => NodeChange | undefined): Promise<NodeDocument | undefined> {
+    for (;;) {
+      const current = await this.collection.get(id);
+      const change = current && decide(current);
+      if (!current || !change) return undefined;
+      const replaced = await this.replace(current, change);
+      if (replaced) return replaced;
+    }
+  }
+
+  /**
+   * Records the machine that answers for the node, over the work that read it.
+   * @throws AnnealError AlreadyExists when it is the machine of another node.
+   */
+  async learn(seen: NodeDocument, found: Identity): Promise<void> {
+    const identity = mergedIdentity(seen.identity, found);
+    const claims = claimsOf({ ...seen, identity });
+    const same = await this.#sameSerial(seen.id, identity, claims);
+    if (same) throw sameMachine(seen.name, same, identity);
+    try {
+      await this.change(seen.id, (current) => (current.work?.id === seen.work?.id ? { identity, claims } : undefined));
+    } catch (error) {
+      if (!(error instanceof DuplicateError)) throw error;
+      throw sameMachine(seen.name, await this.holderOf(claims, seen.id), identity);
+    }
+  }
+
+  /** The other node that has one of these claims. */
+  async holderOf(claims: Claims, id: string): Promise<NodeDocument | undefined> {
+    for (const name of ['machine', 'place', 'given'] as const) {
+      const [holder] = await this.collection.find({ where: { [`claims.${name}`]: claims[name] }, limit: 1 });
+      if (holder && holder.id !== id) return holder;
+    }
+    return undefined;
+  }
+
+  /** Finds a node with the same serial number, which decides only when one of the two has no UUID. */
+  async #sameSerial(id: string, identity: Identity, { serial }: Claims): Promise<NodeDocument | undefined> {
+    if (serial === null) return undefined;
+    const others = await this.collection.find({ where: { 'claims.serial': serial } });
+    return others.find(
+      (other) => other.id !== id && (identity.uuid === null || (other.identity?.uuid ?? null) === null),
+    );
+  }
+
+  /** Tries once to replace the given version. Undefined when the version has changed. */
+  async replace(current: NodeDocument, change: NodeChange): Promise<NodeDocument | undefined> {
+    const now = this.#context.now().toISOString();
+    const moved = change.state !== undefined && change.state !== current.state;
+    const merged: NodeDocument = {
+      ...current,
+      ...change,
+      updated_at: now,
+      provision_updated_at: moved ? now : current.provision_updated_at,
+      version: current.version + 1,
+    };
+    const entries: OutboxEntry[] = current.outbox.filter((entry) => !this.#published.has(entry.id));
+    if (moved) entries.push(this.#entry('state', merged, change.last_error ?? null));
+    const refused = merged.boot?.refused_at;
+    if (refused !== undefined && refused !== null && refused !== current.boot?.refused_at)
+      entries.push(this.#entry('boot refused', { ...merged, reason: refusalIn(merged) }, null));
+    if (merged.fault !== current.fault)
+      entries.push(this.#entry('fault', merged, merged.fault === null ? null : merged.last_error));
+    if (merged.power !== current.power) entries.push(this.#entry('power', merged, null));
+    const { version: _version, ...draft } = merged;
+    const replaced = await this.collection.replace({ ...draft, outbox: entries }, current.version);
+    if (!replaced) return undefined;
+    await faultPoint('provisioning.node.written');
+    await this.#publish(replaced);
+    if (moved) for (const watch of this.#watchers) watch(replaced, current);
+    return replaced;
+  }
+
+  async remove(node: NodeDocument): Promise<boolean> {
+    if (!(await this.collection.remove(node.id, node.version))) return false;
+    await this.#send([this.#entry('removed', node, null)], node);
+    return true;
+  }
+
+  /** Publishes, after a start, the events that were written and perhaps not published. */
+  async publishLeft(): Promise<void> {
+    for (const node of await this.all()) if (node.outbox.length > 0) await this.#publish(node);
+  }
+
+  #entry(kind: OutboxEntry['kind'], node: NodeDocument, failure: Failure | null): OutboxEntry {
+    const data: NodeEventData = {
+      node_id: node.id,
+      name: node.name,
+      provision_state: node.state,
+      power_state: node.power,
+      instance_id: node.instance_id,
+      fault: node.fault,
+      reason: node.reason,
+      version: node.version,
+      ...(failure && { failure }),
+    };
+    return { id: this.#context.newId(), kind, data: data as unknown as JsonObject };
+  }
+
+  async #publish(node: NodeDocument): Promise<void> {
+    const entries = node.outbox.filter((entry) => !this.#published.has(entry.id));
+    if (entries.length === 0) return;
+    await this.#send(entries, node);
+    for (const entry of entries) this.#published.add(entry.id);
+    // Losing this race is harmless: the winner knows the published events, or publishes them again.
+    const { version, ...draft } = node;
+    const cleared = await this.collection.replace({ ...draft, outbox: [] }, version);
+    if (cleared) for (const entry of node.outbox) this.#published.delete(entry.id);
+  }
+
+  async #send(entries: readonly OutboxEntry[], node: NodeDocument): Promise<void> {
+    const project = node.instance_info['project'];
+    await this.#context.bus.publish(
+      entries.map((entry) =>
+        this.#context.mint(definitions[entry.kind], {
+          id: entry.id,
+          subject: node.id,
+          data: entry.data as unknown as NodeEventData,
+          ...(typeof project === 'string' && { project }),
+        }),
+      ),
+    );
+  }
+}
+
+const refusalIn = (node: NodeDocument): string =>
+  node.warnings?.find(({ type }) => type === 'CredentialsSafe')?.message ?? node.reason;
+/** The refusal of a node whose machine another node has, for example at a second address of one controller. */
+export function sameMachine(name: string, holder: NodeDocument | undefined, identity: Identity | null): AnnealError {
+  const other = holder ? `node ${holder.name} (${holder.address} ${holder.system_id ?? ''})` : 'another node';
+  const found = identity ? ` It reports ${wordsFor(identity)}.` : '';
+  return new AnnealError(
+    'AlreadyExists',
+    `Node ${name} is the same machine as ${other.replace(' )', ')')}, and a machine has one node.${found} ` +
+      'If these values are a placeholder that many machines report, name them in ANNEAL_PROVISIONING_PLACEHOLDER_IDS.',
+    { details: { node: name, ...(holder && { other: holder.id }) } },
+  );
+}

@@ -1,0 +1,85 @@
+import { nodeStates } from '@anneal/contracts/provisioning.ts';
+import { describe, expect, it } from 'vitest';
+import {
+  firstStep,
+  isWorking,
+  nextState,
+  removableStates,
+  requestVerbs,
+  stepAfter,
+  steps,
+  transitions,
+  verbs,
+  verbTowards,
+} from './states.ts';
+
+const working = nodeStates.filter(isWorking);
+
+describe('node states', () => {
+  it('answers every pair of state and verb with a state or with no', () => {
+    for (const state of nodeStates) {
+      for (const verb of verbs) {
+        const next = nextState(state, verb);
+        expect(next === undefined || nodeStates.includes(next), `${state} + ${verb}`).toBe(true);
+        expect(next).toBe(transitions[state][verb]);
+      }
+    }
+  });
+
+  it('every working state ends well, ends badly, and can be aborted', () => {
+    for (const state of working) {
+      for (const verb of ['done', 'fail', 'abort'] as const)
+        expect(nextState(state, verb), `${state} + ${verb}`).toBeDefined();
+    }
+  });
+
+  it('no state at rest takes the outcome of work, and each has an exit that people can ask for', () => {
+    for (const state of nodeStates.filter((entry) => !isWorking(entry))) {
+      for (const verb of ['done', 'keep', 'fail', 'abort'] as const)
+        expect(nextState(state, verb), `${state} + ${verb}`).toBeUndefined();
+      expect(
+        requestVerbs.some((verb) => nextState(state, verb) !== undefined),
+        state,
+      ).toBe(true);
+    }
+  });
+
+  it('every state is reached from enroll, and from every state available is reached', () => {
+    const reach = (start: (typeof nodeStates)[number]): Set<string> => {
+      const seen = new Set<(typeof nodeStates)[number]>([start]);
+      for (const state of seen) for (const next of Object.values(transitions[state])) seen.add(next);
+      return seen;
+    };
+    expect(reach('enroll').size).toBe(nodeStates.length);
+    for (const state of nodeStates) expect(reach(state).has('available'), state).toBe(true);
+  });
+
+  it('only a machine that was cleaned, or never used, becomes available', () => {
+    const into = nodeStates.flatMap((state) =>
+      verbs.filter((verb) => nextState(state, verb) === 'available').map((verb) => `${state} + ${verb}`),
+    );
+    expect(into).toEqual(['manageable + provide', 'cleaning + done']);
+  });
+
+  it('walks the steps of a state in order, and then is done', () => {
+    for (const state of working) {
+      const walked: string[] = [];
+      for (let step = firstStep(state); step !== undefined; step = stepAfter(state, step)) walked.push(step);
+      expect(walked).toEqual(steps[state]);
+    }
+  });
+
+  it('leads an enrolled node to available through inspection, and through cleaning where that is asked for', () => {
+    const towards = { target: 'available', inspected: false, clean: false } as const;
+    expect(verbTowards({ ...towards, state: 'manageable' })).toBe('inspect');
+    expect(verbTowards({ ...towards, state: 'manageable', inspected: true })).toBe('provide');
+    expect(verbTowards({ ...towards, state: 'manageable', inspected: true, clean: true })).toBe('clean');
+    expect(verbTowards({ ...towards, state: 'manageable', target: null })).toBeUndefined();
+  });
+
+  it('forgets no node that has, or may have, a server', () => {
+    for (const state of ['deploying', 'wait call-back', 'active', 'deploy failed', 'deleting', 'error'] as const) {
+      expect(removableStates).not.toContain(state);
+    }
+  });
+});

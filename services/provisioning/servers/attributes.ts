@@ -1,0 +1,62 @@
+/** The attributes of a server that templates can read. Pure. */
+import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+import type { HostAccess } from './hosts.ts';
+import type { NodeDocument } from '../nodes/document.ts';
+import { firstAddress, serverAddresses } from './addresses.ts';
+
+export function serverAttributes(options: {
+  id: string;
+  name: string;
+  node: Pick<NodeDocument, 'id' | 'name' | 'facts' | 'properties'>;
+  /** The property of the server, open. */
+  networks: Json | undefined;
+  metadata: JsonObject;
+  tags: Json;
+  /** Seals values that reveal a sealed part of the networks. */
+  hide: (value: Json) => Json;
+}): JsonObject {
+  const { id, name, node, metadata, tags, hide } = options;
+  const found = serverAddresses({ networks: options.networks, properties: node.properties, facts: node.facts });
+  const addresses = hide(found.addresses);
+  return {
+    name,
+    addresses,
+    networks: hide(found.networks),
+    first_address: hide(firstAddress(found)),
+    instance_name: node.name,
+    accessIPv4: hide(firstAddress(found, 4)),
+    accessIPv6: hide(firstAddress(found, 6)),
+    console_urls: {},
+    tags: Array.isArray(tags) ? tags : [],
+    os_collect_config: {},
+    show: { id, name, status: 'ACTIVE', node: node.name, node_id: node.id, metadata, addresses },
+  };
+}
+
+/** `token` is passed in sealed, so that a user who may only read the stack does not see it. */
+export function deployedServerAttributes(options: {
+  id: string;
+  name: string;
+  project: string;
+  access: Omit<HostAccess, 'token'>;
+  token: Json;
+  gatewayUrl: string;
+}): JsonObject {
+  const { id, name, project, access, token, gatewayUrl } = options;
+  return {
+    name,
+    os_collect_config: {
+      collectors: ['zaqar', 'local'],
+      zaqar: {
+        auth_url: `${gatewayUrl}/identity/v3`,
+        user_id: id,
+        password: token,
+        project_id: project,
+        // Zaqar's own client refuses names with a dot, so use the host's id, which also names its queue.
+        queue_id: id,
+        region_name: '',
+      },
+    },
+    show: { id, name, requests_queue: access.requests_queue, responses_queue: access.responses_queue },
+  };
+}

@@ -1,0 +1,64 @@
+/**
+ * OS::Heat::DeployedServer: a machine that already runs. It gets a queue and credentials; its power is not controlled.
+ */
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import type { ServiceContext } from '@anneal/runtime/service.ts';
+import type { Hosts } from './hosts.ts';
+import { deployedServerAttributes } from './attributes.ts';
+import { textOf } from './document.ts';
+import type { Work } from './servers.ts';
+
+export function deployedServer(options: {
+  context: ServiceContext;
+  hosts: Hosts;
+}): Readonly<Record<'create' | 'update' | 'delete' | 'check', Work>> {
+  const { context, hosts } = options;
+  return {
+    create: async (server) => {
+      const { token, ...access } = await hosts.create({
+        id: server.id,
+        name: server.hostname,
+        project: server.project,
+      });
+      return {
+        kind: 'complete',
+        physical_id: server.id,
+        attributes: deployedServerAttributes({
+          id: server.id,
+          name: server.hostname,
+          project: server.project,
+          access,
+          token: context.secrets.seal(token),
+          gatewayUrl: context.gatewayUrl,
+        }),
+      };
+    },
+    update: (server, request) => {
+      const name = textOf(context.secrets.open(request.data.properties), 'name') || server.hostname;
+      const show = { ...(server.attributes['show'] as object | undefined), name };
+      return Promise.resolve({
+        kind: 'complete',
+        physical_id: server.id,
+        attributes: { ...server.attributes, name, show },
+      });
+    },
+    delete: async (server) => {
+      await hosts.delete(server.id, server.project);
+      return { kind: 'complete', physical_id: server.id };
+    },
+    check: async (server) => {
+      try {
+        await hosts.show(server.id, server.project);
+      } catch (error) {
+        if (error instanceof AnnealError && error.code === 'NotFound') {
+          return {
+            kind: 'failed',
+            error: new AnnealError('ResourceFailed', `Host ${server.hostname} is not known any more.`),
+          };
+        }
+        throw error;
+      }
+      return { kind: 'complete', physical_id: server.id };
+    },
+  };
+}

@@ -1,0 +1,115 @@
+/** Limits the work of an evaluation on the event loop. An evaluation that needs more runs in a worker. */
+import type { Failure } from '@anneal/contracts/errors.ts';
+import type { Plan, PlanResource } from '@anneal/contracts/plan.ts';
+import type { ResourceType } from '@anneal/contracts/resource-type.ts';
+import { type ResourceDocument, servedType, type StackDocument } from '@anneal/convergence/documents.ts';
+import type { Resolution, Tools } from '@anneal/convergence/protocol.ts';
+import type { SizeLimits } from '@anneal/convergence/resources/size.ts';
+import { referencesOf } from '@anneal/hot/resources/references.ts';
+import { Abandoned, mostWork, Work } from '@anneal/hot/evaluate/work.ts';
+import { type Heavy, type HeavyTask, NeedsWorker } from './heavy.ts';
+import type { Peer } from './sealing.ts';
+
+export interface Evaluated {
+  readonly plan: Plan;
+  readonly stack: StackDocument;
+  readonly peer: Peer;
+}
+
+/** Work that the event loop spends on the outputs of a stack, or on all resources of one step: a few milliseconds. */
+const workInLoop = 20_000;
+/** Added for each resource of a step: the work that one resource usually takes. */
+const workAResource = 200;
+/** Limits in a worker: for one resource, and for one read of the outputs. */
+const workOfResource = mostWork / 10;
+const workOfOutputs = mostWork / 5;
+
+/** Drops times and versions, because they differ in the second try of a step. */
+const readable = (peer: ResourceDocument): ResourceDocument => {
+  const { name, type, nested, physical_id, physical_name, attributes } = peer;
+  return { name, type, nested, physical_id, physical_name, attributes } as ResourceDocument;
+};
+
+interface Bounded<T> {
+  readonly run: (work: Work) => T;
+  /** The result when the worker has failed. */
+  readonly failed: (failure: Failure) => T;
+}
+
+export function createBounds({
+  heavy,
+  typeOf,
+  sizes,
+  resolve,
+}: {
+  /** Holds the results of workers. Undefined inside a worker, which has no smaller limit for the event loop. */
+  heavy: Pick<Heavy, 'resultOf'> | undefined;
+  typeOf: (type: string) => ResourceType | undefined;
+  sizes: SizeLimits;
+  resolve: (about: Evaluated & { readonly resource: PlanResource }, work: Work) => Resolution;
+}) {
+  const taskOf = (kind: HeavyTask['kind'], about: Evaluated & { readonly resource?: PlanResource }): HeavyTask => {
+    const { plan, stack, peer, resource } = about;
+    const { id, name, project } = stack;
+    const expressions = resource
+      ? [...Object.values(resource.properties), resource.metadata, resource.external_id].filter(
+          (each) => each !== undefined,
+        )
+      : Object.values(plan.outputs).map(({ value }) => value);
+    const read = referencesOf(...expressions);
+    const peers = [...new Set([...read.resources, ...read.attributes.keys()])].flatMap((each) => peer(each) ?? []);
+    const names = new Set([...(resource ? [resource.type] : []), ...peers.map((each) => servedType(each) ?? '')]);
+    return {
+      kind,
+      plan: { ...plan, resources: {}, outputs: resource ? {} : plan.outputs },
+      stack: { id, name, project },
+      ...(resource && { resource }),
+      peers: peers.map(readable),
+      types: [...names].flatMap((each) => typeOf(each) ?? []),
+      sizes,
+    };
+  };
+
+  /** Runs within the limit of the event loop. Beyond it, uses the result of a worker, or throws NeedsWorker. */
+  const bounded = <T>(kind: HeavyTask['kind'], about: Evaluated, { run, failed }: Bounded<T>): T => {
+    if (!heavy) return run(new Work(workOfOutputs));
+    try {
+      return run(new Work(workInLoop, 'abandon'));
+    } catch (error) {
+      if (!(error instanceof Abandoned)) throw error;
+    }
+    const task = taskOf(kind, about);
+    const known = heavy.resultOf(task);
+    if (!known) throw new NeedsWorker([task]);
+    return 'value' in known ? (known.value as T) : failed(known.failure);
+  };
+
+  /** Resolves resources; all resources of one step share the limit of the event loop. */
+  const resolving = (): { resolve: Tools['resolve']; unresolved: HeavyTask[] } => {
+    const unresolved: HeavyTask[] = [];
+    let left = workInLoop;
+    return {
+      unresolved,
+      resolve(about) {
+        if (!heavy) return resolve(about, new Work(workOfResource));
+        left += workAResource;
+        const work = new Work(left, 'abandon');
+        try {
+          const found = resolve(about, work);
+          left -= work.spent;
+          return found;
+        } catch (error) {
+          if (!(error instanceof Abandoned)) throw error;
+          left = 0;
+        }
+        const task = taskOf('resolve', about);
+        const known = heavy.resultOf(task);
+        if (known) return 'value' in known ? (known.value as Resolution) : { ok: false, failure: known.failure };
+        unresolved.push(task);
+        return { ok: false, failure: { code: 'Unavailable', message: 'A worker has to evaluate it.' } };
+      },
+    };
+  };
+
+  return { bounded, resolving };
+}

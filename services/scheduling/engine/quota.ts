@@ -1,0 +1,170 @@
+/**
+ * Limits the stacks and resources of a project, before anything of them is stored.
+ *
+ * The store is the source of truth. It is counted again before a refusal, and when the last count is old, so that the
+ * count in memory never drifts. Between two counts, admissions of this process are added to the count. Admissions of
+ * another replica appear in the next count. So replicas together may exceed a quota by what they admit within
+ * {@link trustedMs}.
+ */
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import type { Collections } from '../collections.ts';
+
+export interface QuotaLimit {
+  readonly most: number;
+  /** The name of the setting. */
+  readonly setting: string;
+}
+
+interface Added {
+  readonly project: string;
+  readonly stacks: number;
+  readonly resources: number;
+}
+
+export interface Quotas {
+  /**
+   * Stores what a project adds, or returns the refusal and stores nothing. Resources of nested stacks count like all
+   * others.
+   */
+  within(added: Added, store: () => Promise<unknown>): Promise<AnnealError | undefined>;
+}
+
+/** Ends a reservation: its stacks or resources are stored, or are not. */
+type Taken = (end: 'stored' | 'dropped') => void;
+
+interface Usage {
+  counted: number;
+  countedAt: number;
+  /** Reserved, and perhaps not in the store yet. */
+  pending: number;
+  /** The total that this process has stored. */
+  stored: number;
+  counting?: Promise<void> | undefined;
+}
+
+const trustedMs = 30_000;
+/** The minimum time between two counts of resources for a project that is at its limit and keeps asking. */
+const resourcesLeastMs = 1000;
+const page = 500;
+/** The number of projects whose last count is kept. */
+const mostProjects = 1000;
+
+export function createQuotas(parts: {
+  collections: Pick<Collections, 'stacks' | 'resources'>;
+  limits: { stacks: QuotaLimit; resources: QuotaLimit };
+}): Quotas {
+  const { stacks, resources } = parts.collections;
+
+  async function* liveStacks(project: string, depth: number): AsyncGenerator<string[]> {
+    for (let after = ''; ;) {
+      const where = { project, deleted_at: null, depth, ...(after !== '' && { id: { gt: after } }) };
+      const live = await stacks.find({ where, orderBy: ['id'], limit: page });
+      const last = live.at(-1);
+      if (!last) return;
+      yield live.map(({ id }) => id);
+      after = last.id;
+    }
+  }
+  const countResources = async (project: string): Promise<number> => {
+    let total = 0;
+    for (let depth = 0; ; depth += 1) {
+      let found = false;
+      for await (const ids of liveStacks(project, depth)) {
+        found = true;
+        total += await resources.count({ stack_id: { in: ids } });
+      }
+      // A level without live stacks is the last one, because a nested stack lives no longer than the one around it.
+      if (!found) return total;
+    }
+  };
+  const takeStack = createQuota({
+    limit: parts.limits.stacks,
+    what: 'stacks',
+    refusalOf: (most) => `You have reached the maximum stacks per tenant, ${most}. Please delete some stacks.`,
+    leastMs: 0,
+    count: (project) => stacks.count({ project, deleted_at: null, depth: 0 }),
+  });
+  const takeResources = createQuota({
+    limit: parts.limits.resources,
+    what: 'resources',
+    refusalOf: () => 'Maximum resources per project exceeded. Please delete some stacks.',
+    leastMs: resourcesLeastMs,
+    count: countResources,
+  });
+  return {
+    async within({ project, stacks: newStacks, resources: newResources }, store) {
+      const taken: Taken[] = [];
+      let end: Parameters<Taken>[0] = 'dropped';
+      try {
+        for (const take of [() => takeStack(project, newStacks), () => takeResources(project, newResources)]) {
+          const outcome = await take();
+          if (outcome instanceof AnnealError) return outcome;
+          taken.push(outcome);
+        }
+        await store();
+        end = 'stored';
+        return undefined;
+      } finally {
+        for (const give of taken) give(end);
+      }
+    },
+  };
+}
+
+function createQuota(parts: {
+  limit: QuotaLimit;
+  what: string;
+  /** The beginning of the refusal: for stacks, the sentence of Heat. */
+  refusalOf: (most: number) => string;
+  leastMs: number;
+  count: (project: string) => Promise<number>;
+}): (project: string, wanted: number) => Promise<Taken | AnnealError> {
+  const { limit, what, refusalOf, leastMs, count } = parts;
+  const usages = new Map<string, Usage>();
+
+  const countAgain = (project: string, usage: Usage): Promise<void> => {
+    usage.counting ??= (async () => {
+      const storedBefore = usage.stored;
+      try {
+        const found = await count(project);
+        // The count may miss what was stored meanwhile, so add it. Counted twice, it only causes an early refusal.
+        usage.counted = found + usage.stored - storedBefore;
+        usage.countedAt = performance.now();
+      } finally {
+        usage.counting = undefined;
+      }
+    })();
+    return usage.counting;
+  };
+
+  return async (project, wanted) => {
+    if (wanted <= 0) return () => undefined;
+    const usage = usages.get(project) ?? { counted: 0, countedAt: -Infinity, pending: 0, stored: 0 };
+    usages.delete(project);
+    usages.set(project, usage);
+    forgetOldest(usages);
+    const isOver = (): boolean => usage.counted + usage.pending + wanted > limit.most;
+    const age = performance.now() - usage.countedAt;
+    if (age > trustedMs || (isOver() && age >= leastMs)) await countAgain(project, usage);
+    if (isOver()) {
+      return new AnnealError(
+        'QuotaExceeded',
+        `${refusalOf(limit.most)} The project has ${usage.counted + usage.pending} ${what}; with ${wanted} more it would exceed its ${limit.most} (${limit.setting}).`,
+      );
+    }
+    usage.pending += wanted;
+    return (end) => {
+      usage.pending -= wanted;
+      if (end === 'dropped') return;
+      usage.counted += wanted;
+      usage.stored += wanted;
+    };
+  };
+}
+
+function forgetOldest(usages: Map<string, Usage>): void {
+  for (const [project, { pending, counting }] of usages) {
+    if (usages.size <= mostProjects) return;
+    if (pending === 0 && !counting) usages.delete(project);
+  }
+}

@@ -1,0 +1,180 @@
+import { createRandom } from '@anneal/convergence/simulation/model.ts';
+import { describe, expect, it } from 'vitest';
+import { reserveOf, Turns, type Limits, type Wanted } from './turns.ts';
+
+const wanted = (resource: string, more: Partial<Wanted> = {}): Wanted => ({
+  resource,
+  fence: 1,
+  stack: 's',
+  project: 'p',
+  queue: 'q',
+  shard: 0,
+  urgent: false,
+  ...more,
+});
+
+/** `count` requests of `project`, in `stack`. */
+const many = (project: string, stack: string, count: number, more: Partial<Wanted> = {}): Wanted[] =>
+  Array.from({ length: count }, (_, index) => wanted(`${project}-${stack}-${index}`, { project, stack, ...more }));
+
+function turnsOf(limits: Limits, requests: readonly Wanted[]): Turns<Wanted> {
+  const turns = new Turns<Wanted>(limits);
+  for (const request of requests) turns.want(request);
+  return turns;
+}
+
+const tally = (requests: readonly Wanted[], of: (request: Wanted) => string): Record<string, number> => {
+  const counts: Record<string, number> = {};
+  for (const request of requests) counts[of(request)] = (counts[of(request)] ?? 0) + 1;
+  return counts;
+};
+
+describe('turns', () => {
+  it('T1, T2: no limit is ever exceeded, whatever is wanted, overtaken, settled, put back or forgotten', () => {
+    for (let seed = 1; seed <= 150; seed += 1) run(seed);
+  });
+
+  it('T2: creations leave places for deletions, and deletions for ever wanted leave turns for creations', () => {
+    const turns = turnsOf({ project: 100, provider: 20 }, many('p', 'a', 50));
+    expect(turns.next()).toHaveLength(18);
+    for (const request of many('p', 'b', 50, { urgent: true })) turns.want(request);
+    expect(turns.next().every(({ urgent }) => urgent)).toBe(true);
+    let created = 0;
+    for (let index = 0; index < 18; index += 1) {
+      turns.settle(`p-a-${index}`, null);
+      created += turns.next().filter(({ urgent }) => !urgent).length;
+    }
+    expect(created).toBe(9);
+  });
+
+  it('T3: a limit is shared evenly, and what one project does not want goes to the others', () => {
+    const turns = turnsOf({ project: 1000, provider: 100 }, [
+      ...many('greedy', 'a', 500),
+      ...many('modest', 'a', 10),
+      ...many('other', 'a', 500),
+    ]);
+    expect(tally(turns.next(), ({ project }) => project)).toEqual({ greedy: 40, modest: 10, other: 40 });
+  });
+
+  it('T3: who comes late gets every place that is freed until all are equal', () => {
+    const turns = turnsOf({ project: 1000, provider: 20 }, many('first', 'a', 500));
+    turns.next();
+    for (const request of many('late', 'a', 500)) turns.want(request);
+    for (let index = 0; index < 9; index += 1) {
+      turns.settle(`first-a-${index}`, null);
+      expect(turns.next()).toMatchObject([{ project: 'late' }]);
+    }
+    expect(turns.inFlight({ project: 'late', queue: 'q' })).toEqual({ project: 9, provider: 18 });
+  });
+
+  it('T3: a project that may have no more leaves its part to the others', () => {
+    const turns = turnsOf({ project: 10, provider: 100 }, [...many('a', 's', 90), ...many('b', 's', 90)]);
+    expect(tally(turns.next(), ({ project }) => project)).toEqual({ a: 9, b: 9 });
+  });
+
+  it('T4: stacks take turns, each in the order in which its requests came', () => {
+    const turns = turnsOf({ project: 10, provider: 100 }, [...many('p', 'large', 100), ...many('p', 'small', 3)]);
+    expect(turns.next().map(({ resource }) => resource)).toEqual([
+      'p-large-0',
+      'p-small-0',
+      'p-large-1',
+      'p-small-1',
+      'p-large-2',
+      'p-small-2',
+      'p-large-3',
+      'p-large-4',
+      'p-large-5',
+    ]);
+  });
+
+  it('a project that waits at two providers for its last place gets turns at both', () => {
+    const both = [...many('p', 'a', 50, { queue: 'x' }), ...many('p', 'b', 50, { queue: 'y' })];
+    const turns = turnsOf({ project: 1, provider: 100 }, both);
+    const queues: string[] = [];
+    for (let index = 0; index < 6; index += 1) {
+      const [request] = turns.next();
+      queues.push(request?.queue ?? '');
+      turns.settle(request?.resource ?? '', null);
+    }
+    expect(
+      tally(
+        queues.map((queue) => wanted('r', { queue })),
+        ({ queue }) => queue,
+      ),
+    ).toEqual({ x: 3, y: 3 });
+  });
+
+  it('T5: a newer request takes the place of the older one, and never waits for it', () => {
+    const turns = turnsOf({ project: 1, provider: 1 }, [wanted('r')]);
+    expect(turns.next()).toHaveLength(1);
+    expect(turns.want(wanted('r', { fence: 2, urgent: true }))).toBe(true);
+    expect(turns.inFlight({ project: 'p', queue: 'q' })).toEqual({ project: 1, provider: 1 });
+    expect(turns.want(wanted('other'))).toBe(false);
+    turns.want(wanted('other', { fence: 2 }));
+    turns.settle('r', null);
+    expect(turns.next()).toMatchObject([{ resource: 'other', fence: 2 }]);
+  });
+});
+
+/** Runs random operations, then answers every request. Every request must have had its turn. */
+function run(seed: number): void {
+  const upTo = createRandom(seed);
+  const limits = { project: 1 + upTo(12), provider: 1 + upTo(20) };
+  const turns = new Turns<Wanted>(limits);
+  const inFlight = new Map<string, Wanted>();
+  const open = new Map<string, Wanted>();
+  const admit = (): void => {
+    for (const request of turns.next()) {
+      expect(open.get(request.resource), `seed ${seed}`).toBe(request);
+      inFlight.set(request.resource, request);
+    }
+    const all = [...inFlight.values()];
+    const creations = all.filter(({ urgent }) => !urgent);
+    for (const [of, limit] of [
+      [({ project }: Wanted) => project, limits.project],
+      [({ queue }: Wanted) => queue, limits.provider],
+    ] as const) {
+      for (const count of Object.values(tally(all, of))) expect(count, `seed ${seed}`).toBeLessThanOrEqual(limit);
+      for (const count of Object.values(tally(creations, of))) {
+        expect(count, `seed ${seed}`).toBeLessThanOrEqual(limit - reserveOf(limit));
+      }
+    }
+  };
+  for (let count = 0; count < 200; count += 1) {
+    const number = upTo(80);
+    const resource = `r${number}`;
+    const known = open.get(resource);
+    const what = upTo(10);
+    if (!known || what < 3) {
+      const request = wanted(resource, {
+        fence: (known?.fence ?? 0) + 1,
+        stack: `s${upTo(5)}`,
+        project: `p${number % 3}`,
+        queue: `q${upTo(2)}`,
+        urgent: upTo(3) === 0,
+      });
+      open.set(resource, request);
+      if (turns.want(request)) inFlight.set(resource, request);
+      else inFlight.delete(resource);
+    } else if (what < 8) {
+      turns.settle(resource, null);
+      open.delete(resource);
+      inFlight.delete(resource);
+    } else {
+      turns.putBack(known);
+      inFlight.delete(resource);
+    }
+    admit();
+  }
+  for (let rounds = 0; open.size > 0; rounds += 1) {
+    expect(rounds, `seed ${seed}: ${[...open.keys()].join()} wait for ever`).toBeLessThan(100);
+    for (const resource of inFlight.keys()) {
+      turns.settle(resource, null);
+      open.delete(resource);
+    }
+    inFlight.clear();
+    admit();
+  }
+  expect(turns.next()).toEqual([]);
+  expect(turns.inFlight({ project: 'p0', queue: 'q0' })).toEqual({ project: 0, provider: 0 });
+}

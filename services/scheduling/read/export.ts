@@ -1,0 +1,63 @@
+/** Exports a stack, with all nested stacks, in Heat's form of an abandoned stack. */
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+import {
+  isNested,
+  representative,
+  type ResourceDocument,
+  type StackDocument,
+  type Target,
+} from '@anneal/convergence/documents.ts';
+import type { Blobs } from '@anneal/store/port.ts';
+import type { Collections } from '../collections.ts';
+import { exportedResource } from './snapshots.ts';
+
+export interface Exporter {
+  stack(stack: StackDocument): Promise<JsonObject>;
+  /** The same form for resources that were exported before, such as those of a snapshot. */
+  frame(stack: StackDocument, target: Target, resources: JsonObject): Promise<JsonObject>;
+}
+
+export function createExporter({ stacks, resources }: Collections, blobs: Blobs): Exporter {
+  const read = async (hash: string): Promise<Json> => {
+    const text = await blobs.getText(hash);
+    if (text === undefined) throw new AnnealError('NotFound', `The content ${hash} is not in the store.`);
+    return JSON.parse(text) as Json;
+  };
+
+  const frame: Exporter['frame'] = async (stack, target, exported) => {
+    const [template, environment, files] = await Promise.all(
+      [target.template, target.environment, target.files].map(read),
+    );
+    return {
+      id: stack.id,
+      name: stack.name,
+      action: stack.action,
+      status: stack.status,
+      environment: environment ?? {},
+      files: files ?? {},
+      template: template ?? {},
+      resources: exported,
+      project_id: stack.project,
+      stack_user_project_id: stack.project,
+      tags: [...stack.tags],
+    };
+  };
+
+  const whole: Exporter['stack'] = async (stack) => {
+    const byName = new Map<string, ResourceDocument[]>();
+    for (const resource of await resources.find({ where: { stack_id: stack.id } })) {
+      byName.set(resource.name, [...(byName.get(resource.name) ?? []), resource]);
+    }
+    const entries: [string, Json][] = [];
+    for (const candidates of byName.values()) {
+      const resource = representative(candidates);
+      if (!resource) continue;
+      const child = isNested(resource) ? await stacks.get(resource.id) : undefined;
+      const inside = child && child.deleted_at === null ? await whole(child) : {};
+      entries.push([resource.name, { ...inside, ...exportedResource(resource) }]);
+    }
+    return frame(stack, stack.target, Object.fromEntries(entries));
+  };
+  return { stack: whole, frame };
+}

@@ -1,0 +1,248 @@
+/** Shows what an update would do, across nested stacks. Changes no stack: compiling only stores contents. */
+import { createHash } from 'node:crypto';
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+import type { Plan, PlanResource } from '@anneal/contracts/plan.ts';
+import type { PlannedChange, stackPreview } from '@anneal/contracts/scheduling.ts';
+import { inOrder, type PlannedTree } from '@anneal/convergence/preview/order.ts';
+import { previewStack, unchangedStack, type Judgement, type PreviewRow } from '@anneal/convergence/preview/preview.ts';
+import {
+  isNested,
+  newStack,
+  type ResourceDocument,
+  type StackDocument,
+  type Target,
+} from '@anneal/convergence/documents.ts';
+import { emptyPlan } from '@anneal/convergence/state.ts';
+import type { ServiceContext } from '@anneal/runtime/service.ts';
+import type { z } from 'zod';
+import type { Collections } from '../collections.ts';
+import type { Evaluation } from '../engine/evaluation.ts';
+import type { ChildCompiler } from '../nested/compile.ts';
+import { foreseenOf, launchConfiguration, type NestedForeseen } from '../nested/foresee.ts';
+import { fromKept, type Kept } from '../nested/kept.ts';
+import type { Plans } from '../engine/plans.ts';
+import { targetOf } from '../shard/target.ts';
+
+type Question = z.infer<typeof stackPreview.data>;
+type Answer = z.infer<typeof stackPreview.answer>;
+
+/** Identifies a plan: the current version of a stack, and its target. An update is refused when either differs. */
+export function planHash(
+  stack: Pick<StackDocument, 'id' | 'version'> | undefined,
+  target: Omit<Target, 'revision' | 'description'>,
+): string {
+  const { plan, template, environment, files } = target;
+  const base = stack ? [stack.id, stack.version] : [];
+  return createHash('sha256')
+    .update(JSON.stringify([base, plan, template, environment, files]))
+    .digest('hex');
+}
+
+interface At {
+  readonly stack: StackDocument;
+  readonly plan: Plan;
+  readonly target: Target;
+  readonly resources: readonly ResourceDocument[];
+  /** Printed before the names of its resources. */
+  readonly prefix: string;
+  /** The change of the resource of this nested stack, when that resource is replaced. */
+  readonly around?: PlannedChange['change'];
+}
+
+/** The changes nested in a resource, and the reason that they give for the change of the resource. */
+interface Below {
+  readonly inner: readonly PlannedTree[];
+  readonly because?: string;
+}
+
+/** More levels than stacks may have. */
+const deepest = 6;
+
+export function createPreview(parts: {
+  context: ServiceContext;
+  collections: Collections;
+  plans: Plans;
+  evaluation: Evaluation;
+  compile: ChildCompiler;
+  find: (which: { project: string; stack: string }) => Promise<StackDocument>;
+}): (question: Question) => Promise<Answer> {
+  const { context, collections, plans, evaluation, compile, find } = parts;
+  const { stacks, resources } = collections;
+  const mask = (row: PlannedChange): PlannedChange => ({
+    ...row,
+    properties: row.properties.map((property) => context.secrets.mask(property as never) as typeof property),
+  });
+
+  const visit = async (at: At): Promise<PlannedTree[]> => {
+    const { stack, plan, around } = at;
+    const tools = evaluation.previewTools({ plan, stack });
+    const rows = previewStack({ plan, resources: at.resources, tools, ...(around && { around }) });
+    const byName = new Map(rows.map((row) => [row.name, row]));
+    return treesOf(rows, at.prefix, (row, prefix) => below({ ...at, prefix }, row, byName));
+  };
+
+  /** The rows of a nested stack that stays unchanged, or whose change cannot be predicted. */
+  const asItIs = async (id: string, prefix: string, judgement?: Judgement): Promise<PlannedTree[]> => {
+    if (prefix.split('.resources.').length > deepest) return [];
+    const held = await resources.find({ where: { stack_id: id } });
+    return treesOf(unchangedStack(held, judgement), prefix, async ({ existing }, inner) => ({
+      inner: existing && isNested(existing) ? await asItIs(existing.id, inner, judgement) : [],
+    }));
+  };
+
+  const below = async (at: At, row: PreviewRow, beside: ReadonlyMap<string, PreviewRow>): Promise<Below> => {
+    const { existing, planned, change } = row;
+    const { prefix } = at;
+    if (prefix.split('.resources.').length > deepest) return { inner: [] };
+    const child = existing && isNested(existing) ? await stacks.get(existing.id) : undefined;
+    if (child && change === 'unchanged') return { inner: await asItIs(child.id, prefix) };
+    const held = child ? await resources.find({ where: { stack_id: child.id } }) : [];
+    if (child && change === 'delete') {
+      const nothing = { stack: child, plan: emptyPlan(), target: child.target, resources: held, prefix };
+      return { inner: await visit(nothing) };
+    }
+    if (!planned?.nested) return { inner: [] };
+    const foreseen = foreseenOf(row);
+    if (!foreseen) {
+      const because = 'what is in it is known after it is applied';
+      const inner = child ? await asItIs(child.id, prefix, { change: 'maybe update', because }) : [];
+      return { inner, because };
+    }
+    const isReplaced = change === 'replace' || change === 'maybe replace';
+    try {
+      const before = child && change !== 'replace' ? { child, held } : undefined;
+      const compiled = await compileChild(at, { planned, foreseen, before, beside });
+      const inner = await visit({
+        stack: compiled.stack,
+        plan: await plans.get(compiled.target.plan),
+        target: compiled.target,
+        resources: held,
+        prefix,
+        ...(isReplaced && { around: change }),
+      });
+      return { inner };
+    } catch (error) {
+      if (!(error instanceof AnnealError) || error.kind !== 'final') throw error;
+      // Show the rest of the plan in spite of the refusal.
+      return {
+        inner: child ? await asItIs(child.id, prefix) : [],
+        because: `it would be refused: ${error.message}`,
+      };
+    }
+  };
+
+  const compileChild = async (
+    { stack, plan, target }: At,
+    about: {
+      planned: PlanResource;
+      foreseen: NestedForeseen;
+      before: { child: StackDocument; held: readonly ResourceDocument[] } | undefined;
+      beside: ReadonlyMap<string, PreviewRow>;
+    },
+  ): Promise<{ stack: StackDocument; target: Target }> => {
+    const { planned, foreseen, before, beside } = about;
+    const nested = planned.nested as NonNullable<PlanResource['nested']>;
+    const wanted: Kept = {
+      kind: nested.kind,
+      type: planned.type,
+      reads: nested.reads,
+      environment: target.environment,
+      files: target.files,
+      facade: {
+        metadata: evaluation.written(planned.metadata, { plan, stack }),
+        deletion_policy: planned.deletion_policy ?? 'Delete',
+        update_policy: evaluation.written(planned.update_policy, { plan, stack }),
+      },
+      properties: foreseen.properties,
+      members: null,
+    };
+    const id = before?.child.id ?? `${stack.id}-${planned.name}`;
+    const name = before?.child.name ?? `${stack.name}-${planned.name}`;
+    const { project, root, depth } = stack;
+    const launch = launchConfiguration(planned, beside);
+    const compiled = await compile({
+      wanted,
+      before: fromKept(before?.child.group ?? null),
+      stack: { id, name, project, root, depth: depth + 1 },
+      resource: planned.name,
+      parentStack: stack.id,
+      revision: target.revision,
+      existing: before?.held ?? [],
+      previousPlan: before?.child.target.plan,
+      unknown: foreseen.unknown,
+      ...(launch && {
+        configuration: {
+          properties: launch.foreseen.open,
+          metadata: asMap(evaluation.written(launch.planned?.metadata, { plan, stack })),
+        },
+      }),
+      deadline: new Date(context.now().getTime() + (stack.timeout_minutes ?? 60) * 60_000).toISOString(),
+      cause: causeOf(context, id),
+    });
+    const made = newStackLike(stack, { id, name, target: compiled.target });
+    return { stack: before?.child ?? made, target: compiled.target };
+  };
+
+  return async (question) => {
+    const target = targetOf(question, 'preview');
+    const { project } = question;
+    const existing = question.id === undefined ? undefined : await find({ project, stack: question.id });
+    const stack = existing ?? newStackLike(undefined, { id: '', name: 'preview', target, project });
+    const [plan, held] = await Promise.all([
+      plans.get(target.plan),
+      existing ? resources.find({ where: { stack_id: existing.id } }) : [],
+    ]);
+    const trees = await visit({ stack, plan, target, resources: held, prefix: '' });
+    return { hash: planHash(existing, target), changes: inOrder(trees).map(mask) };
+  };
+}
+
+async function treesOf(
+  rows: readonly PreviewRow[],
+  prefix: string,
+  below: (row: PreviewRow, prefix: string) => Promise<Below>,
+): Promise<PlannedTree[]> {
+  const trees: PlannedTree[] = [];
+  for (const row of rows) {
+    const { name, type, change, properties, after } = row;
+    const resource = `${prefix}${name}`;
+    const { inner, because = row.because } = await below(row, `${resource}.resources.`);
+    const told = { ...(row.order && { order: row.order }), ...(because !== undefined && { because }) };
+    trees.push({ row: { resource, type, change, properties, ...told }, name, after, inner });
+  }
+  return trees;
+}
+
+const asMap = (value: Json): JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {};
+
+function newStackLike(
+  around: StackDocument | undefined,
+  more: { id: string; name: string; target: Target; project?: string },
+): StackDocument {
+  return newStack({
+    id: more.id,
+    name: more.name,
+    live_name: more.id,
+    project: around?.project ?? more.project ?? '',
+    owner: around?.owner ?? '',
+    created_at: around?.created_at ?? new Date(0).toISOString(),
+    timeout_minutes: null,
+    on_failure: 'keep',
+    tags: [],
+    target: more.target,
+    ...(around && { root: around.root, depth: around.depth + 1 }),
+  });
+}
+
+const causeOf = ({ now }: ServiceContext, id: string) =>
+  ({
+    specversion: '1.0',
+    id: `preview ${id}`,
+    type: 'preview',
+    source: 'anneal/scheduling',
+    time: now().toISOString(),
+    correlationid: id,
+    data: null,
+  }) as const;

@@ -1,0 +1,101 @@
+/** Snapshots of stacks: the state of a stack, for a later restore. */
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import type { JsonObject } from '@anneal/contracts/json.ts';
+import type { Snapshot } from '@anneal/contracts/scheduling.ts';
+import type { Effect } from '@anneal/convergence/protocol.ts';
+import {
+  type ResourceDocument,
+  servedType,
+  shownType,
+  type StackDocument,
+  type Target,
+} from '@anneal/convergence/documents.ts';
+import type { Collection, Document } from '@anneal/store/port.ts';
+import { withoutReads } from '../nested/reads.ts';
+
+export interface SnapshotDocument extends Document {
+  readonly stack_id: string;
+  readonly name: string;
+  readonly status: Snapshot['status'];
+  readonly reason: string;
+  readonly created_at: string;
+  readonly target: Target;
+  /** The exported data of each resource, by name. */
+  readonly resources: JsonObject;
+}
+
+export type Snapshots = Collection<SnapshotDocument>;
+const mostOfAStack = 32;
+
+/** Stores the progress of a snapshot. Safe to repeat. */
+export async function keepSnapshot(
+  snapshots: Snapshots,
+  parameters: {
+    effect: Extract<Effect, { kind: 'snapshot' }>;
+    stack: StackDocument;
+    resources: readonly ResourceDocument[];
+    now: Date;
+  },
+): Promise<void> {
+  const { effect, stack, resources } = parameters;
+  const { snapshot, status, reason } = effect;
+  const before = await snapshots.get(snapshot.id);
+  await snapshots.bulk([
+    {
+      kind: 'put',
+      document: {
+        id: snapshot.id,
+        stack_id: stack.id,
+        name: snapshot.name,
+        status,
+        reason,
+        created_at: before?.created_at ?? parameters.now.toISOString(),
+        target: stack.target,
+        resources: Object.fromEntries(resources.map((resource) => [resource.name, exportedResource(resource)])),
+      },
+    },
+  ]);
+}
+
+export async function removeSnapshots(snapshots: Snapshots, stackId: string): Promise<void> {
+  const found = await snapshots.find({ where: { stack_id: stackId } });
+  if (found.length > 0) await snapshots.bulk(found.map(({ id }) => ({ kind: 'remove', id })));
+}
+
+/** @throws AnnealError when the stack already has the maximum number of snapshots. */
+export async function refuseTooMany(snapshots: Snapshots, stackId: string): Promise<void> {
+  if ((await snapshots.count({ stack_id: stackId })) < mostOfAStack) return;
+  const message = `You have reached the maximum snapshots per stack, ${mostOfAStack}. Please delete some snapshots.`;
+  throw new AnnealError('Forbidden', message);
+}
+
+/** @throws AnnealError NotFound */
+export async function findSnapshot(snapshots: Snapshots, stackId: string, id: string): Promise<SnapshotDocument> {
+  const found = await snapshots.get(id);
+  if (found?.stack_id === stackId) return found;
+  throw new AnnealError('NotFound', `The Snapshot (${id}) could not be found.`);
+}
+
+/** Exports a resource in Heat's form for an abandoned stack. */
+export function exportedResource(resource: ResourceDocument): JsonObject {
+  return {
+    name: resource.name,
+    resource_id: resource.physical_id,
+    type: shownType(resource),
+    action: resource.action,
+    status: resource.status,
+    metadata: resource.metadata,
+    resource_data: resource.snapshot ?? heldData(resource),
+    // An addition to Heat's form. Without it, an adopted resource has no attributes if its provider cannot look them
+    // up.
+    attributes: withoutReads(resource),
+  };
+}
+
+/** The `resource_data` that Heat keeps for these types, so that Heat can adopt our exports. */
+function heldData(resource: ResourceDocument): JsonObject {
+  const { attributes } = resource;
+  const held = { 'OS::Heat::RandomString': 'value', 'OS::Heat::TestResource': 'output' }[servedType(resource) ?? ''];
+  const value = held === undefined ? undefined : attributes[held];
+  return value === undefined ? {} : { value };
+}

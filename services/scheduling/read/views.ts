@@ -1,0 +1,276 @@
+/** Views of stacks, resources and events for clients. Hidden values are masked here, and only here. */
+import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
+import type { Plan, PlanResource } from '@anneal/contracts/plan.ts';
+import type { Condition, ResourceView, StackEvent, StackView } from '@anneal/contracts/scheduling.ts';
+import {
+  isNested,
+  representative,
+  type ResourceDocument,
+  shownType,
+  type StackDocument,
+} from '@anneal/convergence/documents.ts';
+import type { KeptEvent } from '../events/event-runs.ts';
+import { withoutReads } from '../nested/reads.ts';
+
+const hiddenText = '******';
+
+export function stackView({ stack, plan, now }: { stack: StackDocument; plan: Plan; now: number }): StackView {
+  const parameters: [string, Json][] = Object.entries(plan.parameters).map(([name, parameter]) => [
+    name,
+    parameter.hidden ? hiddenText : parameter.value,
+  ]);
+  return {
+    id: stack.id,
+    name: stack.name,
+    project: stack.project,
+    owner: stack.owner,
+    description: stack.target.description,
+    action: stack.action,
+    status: stack.status,
+    reason: stack.reason,
+    created_at: stack.created_at,
+    updated_at: stack.updated_at,
+    deleted_at: stack.deleted_at,
+    timeout_minutes: stack.timeout_minutes,
+    on_failure: stack.on_failure,
+    tags: [...stack.tags],
+    parent: stack.parent?.stack_id ?? null,
+    parent_resource: stack.parent?.resource_name ?? null,
+    root: stack.root,
+    depth: stack.depth,
+    traversal: stack.traversal,
+    version: stack.version,
+    template: stack.target.template,
+    environment: stack.target.environment,
+    files: stack.target.files,
+    plan: stack.target.plan,
+    conditions: stackConditions(stack, now),
+    parameters: Object.fromEntries(parameters),
+    failures: stack.failures.map((failure) => ({ ...failure })),
+  };
+}
+
+function paused({ failures: [first] }: StackDocument, since: string): Condition {
+  const what = first ? `${first.resource} failed: ${first.failure.message}` : 'something failed';
+  const message = `${what}. Retry, skip it, roll back or cancel.`;
+  return { type: 'Paused', status: 'True', reason: 'WaitsForAWord', message, since };
+}
+
+function stackConditions(stack: StackDocument, now: number): Condition[] {
+  const since = stack.updated_at ?? stack.created_at;
+  const ready = stack.status === 'COMPLETE' && stack.deleted_at === null;
+  const overdue = stack.deadline !== null && Date.parse(stack.deadline) < now;
+  return [
+    {
+      type: 'Ready',
+      status: ready ? 'True' : 'False',
+      reason: camel(stack.action, stack.status),
+      message: stack.reason,
+      since,
+    },
+    {
+      type: 'Stalled',
+      status: overdue ? 'True' : 'False',
+      reason: overdue ? 'DeadlinePassed' : 'InTime',
+      message: overdue ? `The deadline, ${stack.deadline ?? ''}, has passed and its timer has not been taken yet.` : '',
+      since: overdue ? (stack.deadline ?? since) : since,
+    },
+    ...(stack.phase === 'paused' ? [paused(stack, since)] : []),
+  ];
+}
+
+export interface ResourceViewParameters {
+  readonly stack: StackDocument;
+  readonly resource: ResourceDocument;
+  readonly plan: Plan;
+  readonly requiredBy: readonly string[];
+  readonly now: number;
+  readonly budgetSeconds: number | undefined;
+  readonly detail: boolean;
+  readonly mask: <T extends Json>(value: T) => T;
+}
+
+export function resourceView(parameters: ResourceViewParameters): ResourceView {
+  const { stack, resource, plan, mask } = parameters;
+  const planned = Object.hasOwn(plan.resources, resource.name) ? plan.resources[resource.name] : undefined;
+  return {
+    id: resource.id,
+    name: resource.name,
+    type: shownType(resource),
+    stack_id: stack.id,
+    stack_name: stack.name,
+    action: resource.action,
+    status: resource.status,
+    reason: resource.reason,
+    // Show the id of a nested stack before it is complete, so that an operator can inspect it.
+    physical_id: resource.physical_id ?? (isNested(resource) && resource.fence > 0 ? resource.id : null),
+    requires: [...(planned?.requires ?? [])],
+    required_by: [...parameters.requiredBy],
+    created_at: resource.created_at,
+    updated_at: resource.updated_at,
+    started_at: resource.started_at,
+    finished_at: resource.finished_at,
+    description: resource.description,
+    version: resource.version,
+    conditions: resourceConditions(parameters),
+    ...(isNested(resource) && { nested_stack: { id: resource.id, name: resource.physical_name } }),
+    ...(stack.parent && { parent_resource: stack.parent.resource_name }),
+    ...(resource.drift.length > 0 && { drift: [...resource.drift] }),
+    ...(resource.hook && {
+      hook: {
+        name: resource.hook.name,
+        since: resource.hook.since,
+        kind: resource.hook.kind,
+        deadline: resource.hook.deadline,
+      },
+    }),
+    ...(resource.failure && { failure: resource.failure }),
+    ...(parameters.detail && {
+      attributes: mask(withoutReads(resource)),
+      properties: mask(resource.request?.properties ?? resource.properties),
+      metadata: shownMap(mask(resource.metadata)),
+    }),
+  };
+}
+
+const defaultBudgetSeconds = 600;
+
+/** A resource is stalled when it makes no progress within the budget of its type. */
+function resourceConditions({ resource, now, budgetSeconds }: ResourceViewParameters): Condition[] {
+  const ready = resource.status === 'COMPLETE' && resource.action !== 'DELETE' && resource.action !== 'INIT';
+  const budget = budgetSeconds ?? defaultBudgetSeconds;
+  const stalled = resource.request !== null && now - Date.parse(resource.updated_at) > budget * 1000;
+  return [
+    {
+      type: 'Ready',
+      status: ready ? 'True' : 'False',
+      reason: camel(resource.action, resource.status),
+      message: resource.reason,
+      since: resource.updated_at,
+    },
+    {
+      type: 'Stalled',
+      status: stalled ? 'True' : 'False',
+      reason: stalled ? 'NoProgress' : 'InTime',
+      message: stalled ? `Its provider has said nothing for more than ${budget} seconds.` : '',
+      since: stalled ? new Date(Date.parse(resource.updated_at) + budget * 1000).toISOString() : resource.updated_at,
+    },
+    ...otherConditions(resource),
+  ];
+}
+
+/** Conditions that are listed only while they are true. */
+function otherConditions({ hook, skipped, drift, updated_at: since }: ResourceDocument): Condition[] {
+  const found: Condition[] = [];
+  const add = (type: string, reason: string, message: string, at = since): void => {
+    found.push({ type, status: 'True', reason, message, since: at });
+  };
+  if (hook) {
+    const until = hook.deadline === null ? '' : `, at the latest until ${hook.deadline}`;
+    add('Waiting', 'Hook', `It waits at ${hook.name}${until}.`, hook.since);
+  }
+  if (skipped !== null) add('Skipped', 'TakenAsItIs', 'It failed, and was taken as it is.');
+  if (drift.length > 0) {
+    add(
+      'Drifted',
+      'DiffersFromApplied',
+      `What is there differs in ${drift.map(({ property }) => property).join(', ')}.`,
+    );
+  }
+  return found;
+}
+
+/** The view of a planned resource that no action has touched yet. */
+export function plannedView(parameters: {
+  stack: StackDocument;
+  planned: PlanResource;
+  requiredBy: readonly string[];
+}): ResourceView {
+  const { stack, planned } = parameters;
+  const since = stack.updated_at ?? stack.created_at;
+  return {
+    id: '',
+    name: planned.name,
+    type: shownType(planned),
+    stack_id: stack.id,
+    stack_name: stack.name,
+    action: 'INIT',
+    status: 'COMPLETE',
+    reason: '',
+    physical_id: null,
+    requires: [...planned.requires],
+    required_by: [...parameters.requiredBy],
+    created_at: since,
+    updated_at: since,
+    started_at: null,
+    finished_at: null,
+    description: planned.description ?? '',
+    version: 0,
+    conditions: [],
+  };
+}
+
+/** One row per name, in the order of names: its representative incarnation, or the plan if no resource exists yet. */
+export function rowsOf(
+  resources: readonly ResourceDocument[],
+  plan: Plan,
+): ({ resource: ResourceDocument } | { planned: PlanResource })[] {
+  const byName = new Map<string, ResourceDocument[]>();
+  for (const resource of resources) {
+    const list = byName.get(resource.name);
+    if (list) list.push(resource);
+    else byName.set(resource.name, [resource]);
+  }
+  const rows: ({ resource: ResourceDocument } | { planned: PlanResource })[] = [];
+  for (const candidates of byName.values()) {
+    const resource = representative(candidates);
+    if (resource) rows.push({ resource });
+  }
+  // Leave out the temporary members of a rolling update, because they are not created again.
+  const gone = new Set(plan.rolling?.temporary);
+  for (const planned of Object.values(plan.resources)) {
+    if (!byName.has(planned.name) && !gone.has(planned.name)) rows.push({ planned });
+  }
+  const nameOf = (row: (typeof rows)[number]): string => ('resource' in row ? row.resource.name : row.planned.name);
+  return rows.sort((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1));
+}
+
+export function requirersOf(plan: Plan): Map<string, string[]> {
+  const index = new Map<string, string[]>();
+  for (const { name, requires } of Object.values(plan.resources)) {
+    for (const required of requires) {
+      const list = index.get(required);
+      if (list) list.push(name);
+      else index.set(required, [name]);
+    }
+  }
+  return index;
+}
+
+export function eventView(event: KeptEvent): StackEvent {
+  return {
+    id: event.id,
+    stack_id: event.stack_id,
+    stack_name: event.stack_name,
+    sequence: event.sequence,
+    time: event.time,
+    resource_name: event.resource_name,
+    resource_type: event.resource_type,
+    physical_id: event.physical_id,
+    action: event.action,
+    status: event.status,
+    reason: event.reason,
+    ...(event.failure && { failure: event.failure }),
+  };
+}
+
+/** Shows a map that is sealed as a whole as an empty map. */
+const shownMap = (value: Json): JsonObject => (isObject(value) ? value : {});
+
+/** `CREATE`, `IN_PROGRESS` → `CreateInProgress` */
+const camel = (action: string, status: string): string =>
+  `${action}_${status}`
+    .toLowerCase()
+    .split('_')
+    .map((word) => `${word.charAt(0).toUpperCase()}${word.slice(1)}`)
+    .join('');

@@ -1,0 +1,94 @@
+import { stackSignal, stackWhy } from '@anneal/contracts/scheduling.ts';
+import { eventually } from '@anneal/runtime/testing.ts';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { callOf, literal, openHarness, planWith, project, resource, type Harness } from '../testing/running-service.ts';
+
+let harness: Harness;
+beforeEach(async () => {
+  harness = await openHarness();
+});
+afterEach(() => harness.dispose());
+
+const why = (stack: string, name?: string) =>
+  harness.ask(stackWhy, { project, stack, ...(name !== undefined && { resource: name }) });
+
+it('a stack that waits leads to the resource, and to the queue of its provider', async () => {
+  const waits = resource('w', { wait_secs: literal(-1) }, { type: 'OS::Heat::TestResource' });
+  const { id } = await harness.create('s', planWith([waits]));
+  const answer = await eventually(async () => {
+    const found = await why(id);
+    return found.chain.length >= 3 ? found : undefined;
+  });
+  expect(answer.summary).toMatch(/^w is being worked on since /);
+  expect(answer.chain.map(({ object }) => object)).toEqual([
+    'stack s',
+    'resource w (OS::Heat::TestResource)',
+    'queue anneal.scheduling.requests',
+  ]);
+});
+
+it('a wait condition says how many signals came, until when it waits, and how to send one', async () => {
+  const plan = planWith([
+    resource('h', {}, { type: 'OS::Heat::WaitConditionHandle' }),
+    resource(
+      'w',
+      { handle: callOf('get_resource', 'h'), timeout: literal(600), count: literal(2) },
+      { type: 'OS::Heat::WaitCondition', requires: ['h'] },
+    ),
+  ]);
+  const { id } = await harness.create('s', plan);
+  const told = (came: string) =>
+    eventually(async () => {
+      const found = await why(id);
+      return found.summary.includes(came) ? found : undefined;
+    });
+  const before = await told('0 of 2 signals came');
+  expect(before.summary).toMatch(
+    /^w waits for signals to h: 0 of 2 signals came; it fails unless the others come until 20[-\d]*T[:.\d]*Z\.$/,
+  );
+  expect(before.chain.at(-1)).toMatchObject({
+    object: 'handle h (OS::Heat::WaitConditionHandle)',
+    reason: 'nobody has signalled it',
+  });
+  expect(before.exits.slice(0, 3)).toEqual([
+    `anneal resource signal s h --data '{"status":"SUCCESS"}'`,
+    `POST ${harness.context.gatewayUrl}/orchestration/v1/${project}/stacks/s/${id}/resources/h/signal`,
+    'use what {get_attr: [h, curl_cli]} gives to scripts',
+  ]);
+  await harness.ask(stackSignal, { project, stack: id, resource: 'h', signal: { id: 'one', reason: 'half' } });
+  const after = await told('1 of 2 signals came (one)');
+  expect(after.chain.at(-1)).toMatchObject({ state: '1 of 2 signals', reason: 'the last said: half' });
+  expect(await why(id, 'w')).toEqual({ ...after, chain: after.chain.slice(1) });
+});
+
+it('a delay says until when it lasts', async () => {
+  const delays = resource('d', { min_wait: literal(600) }, { type: 'OS::Heat::Delay' });
+  const { id } = await harness.create('s', planWith([delays]));
+  const answer = await eventually(async () => {
+    const found = await why(id);
+    return found.summary.includes('lets time pass') ? found : undefined;
+  });
+  expect(answer.summary).toMatch(/^d \(OS::Heat::Delay\) lets time pass until 20[-\d]*T[:.\d]*Z; nothing else/);
+  expect(answer.exits).toEqual(['anneal stack cancel s --no-rollback']);
+});
+
+it('a type that nobody serves is named', async () => {
+  const { id } = await harness.create('s', planWith([resource('x', {}, { type: 'Nobody::Serves' })]));
+  const answer = await eventually(async () => {
+    const found = await why(id);
+    return found.summary.includes('No provider') ? found : undefined;
+  });
+  expect(answer.summary).toContain('No provider has announced Nobody::Serves');
+  expect(answer.exits).not.toHaveLength(0);
+});
+
+it('a failed stack says its first cause and what can be done', async () => {
+  const fails = resource('f', { fail: literal(true) }, { type: 'OS::Heat::TestResource' });
+  const { id } = await harness.create('s', planWith([fails]));
+  await harness.settled(id);
+  const answer = await why(id);
+  expect(answer.summary).toContain('Test Resource failed f');
+  expect(answer.exits).toContain('anneal stack retry s');
+  expect(await why(id, 'f')).toMatchObject({ summary: expect.stringContaining('f has failed') });
+  await expect(why(id, 'nope')).rejects.toMatchObject({ code: 'NotFound' });
+});

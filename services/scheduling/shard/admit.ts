@@ -1,0 +1,85 @@
+/**
+ * Reserves the name of a new stack. The document is written before the first step, so that only one client gets the
+ * name.
+ */
+import type { Envelope } from '@anneal/contracts/envelope.ts';
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import { isObject, type JsonObject } from '@anneal/contracts/json.ts';
+import type { stackCreate, stackUpdate } from '@anneal/contracts/scheduling.ts';
+import { newStack } from '@anneal/convergence/documents.ts';
+import type { State } from '@anneal/convergence/state.ts';
+import { DuplicateError } from '@anneal/store/port.ts';
+import type { z } from 'zod';
+import { targetOf } from './target.ts';
+import type { Collections } from '../collections.ts';
+import { liveName } from './live-name.ts';
+import type { Plans } from '../engine/plans.ts';
+import type { Quotas } from '../engine/quota.ts';
+
+/** Returns the refusal, if any. A repeated request finds its own document and is not refused. */
+export async function admit(
+  { stacks, resources }: Collections,
+  { now, plans, quotas }: { now: () => Date; plans: Plans; quotas: Quotas },
+  message: Envelope<z.infer<typeof stackCreate.data>>,
+): Promise<AnnealError | undefined> {
+  const { data } = message;
+  const existing = await stacks.get(data.id);
+  if (existing) {
+    const same = existing.project === data.project && existing.name === data.name;
+    return same ? undefined : new AnnealError('AlreadyExists', `The id ${data.id} belongs to another stack.`);
+  }
+  try {
+    // Refuse a stack whose plan cannot be read before it exists, because it could not even be deleted.
+    const plan = await plans.get(data.plan);
+    if (data.adopt) await refuseOwned({ stacks, resources }, data.adopt);
+    const { version: _, ...stack } = newStack({
+      id: data.id,
+      name: data.name,
+      live_name: liveName(data.project, data.name),
+      project: data.project,
+      owner: data.owner,
+      created_at: now().toISOString(),
+      timeout_minutes: data.timeout_minutes,
+      on_failure: data.on_failure,
+      tags: data.tags,
+      target: targetOf(data, message.id),
+      adopt: data.adopt ?? null,
+    });
+    const added = { project: data.project, stacks: 1, resources: Object.keys(plan.resources).length };
+    return await quotas.within(added, () => stacks.insert(stack));
+  } catch (error) {
+    if (error instanceof AnnealError && error.kind === 'final') return error;
+    if (!(error instanceof DuplicateError)) throw error;
+    return new AnnealError('AlreadyExists', `The Stack (${data.name}) already exists.`);
+  }
+}
+
+/** Refuses an update that adds more resources than the project may have. Returns the refusal, if any. */
+export async function refuseGrowth(
+  { quotas, plans }: { quotas: Quotas; plans: Plans },
+  message: Envelope<z.infer<typeof stackUpdate.data>>,
+  { stack, resources }: State,
+): Promise<AnnealError | undefined> {
+  if (stack.recent.includes(message.id)) return undefined;
+  const plan = await plans.get(message.data.plan);
+  const added = Object.keys(plan.resources).length - resources.size;
+  return quotas.within({ project: stack.project, stacks: 0, resources: added }, async () => undefined);
+}
+
+/** Refuses to adopt an object that another stack still owns, because both stacks would change and delete it. */
+async function refuseOwned({ stacks, resources }: Pick<Collections, 'stacks' | 'resources'>, adopt: JsonObject) {
+  const [owned] = await resources.getMany(physicalIds(adopt));
+  if (!owned) return;
+  const owner = await stacks.get(owned.stack_id);
+  const message = `What resource ${owned.name} is to take over is still in the stack ${owner?.name ?? owned.stack_id}; abandon that first.`;
+  throw new AnnealError('Conflict', message);
+}
+
+/** The physical ids of the resources and of all resources nested in them. */
+function physicalIds(resources: JsonObject): string[] {
+  return Object.values(resources).flatMap((data) => {
+    if (!isObject(data)) return [];
+    const { resource_id: id, resources: inner } = data;
+    return [...(typeof id === 'string' ? [id] : []), ...(isObject(inner) ? physicalIds(inner) : [])];
+  });
+}

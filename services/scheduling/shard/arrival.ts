@@ -1,0 +1,210 @@
+/** Converts messages of a shard's queue to inputs of the core. */
+import type { Envelope } from '@anneal/contracts/envelope.ts';
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import type { Json } from '@anneal/contracts/json.ts';
+import { resourceResponse, type ResourceRequest, type ResourceResponse } from '@anneal/contracts/resource.ts';
+import {
+  groupAdjust,
+  resourceAct,
+  stackAct,
+  stackCreate,
+  stackDelete,
+  stackSignal,
+  stackUpdate,
+  timerFired,
+  type StackAct,
+} from '@anneal/contracts/scheduling.ts';
+import { servedType } from '@anneal/convergence/documents.ts';
+import type { Input } from '@anneal/convergence/protocol.ts';
+import type { State } from '@anneal/convergence/state.ts';
+import type { Secrets } from '@anneal/runtime/secrets.ts';
+import type { z } from 'zod';
+import { isNestedRequest, type Intake } from '../nested/intake.ts';
+import type { Died } from './death.ts';
+import type { Held } from '../limiter/limiter.ts';
+import type { Plans } from '../engine/plans.ts';
+import { planHash } from '../read/preview.ts';
+import type { Providers } from './providers.ts';
+import { targetOf } from './target.ts';
+import { findSnapshot, refuseTooMany, type Snapshots } from '../read/snapshots.ts';
+
+export type Arrival =
+  | { readonly kind: 'message'; readonly message: Envelope }
+  | { readonly kind: 'recover' }
+  /** A message that the stack waits for became a dead letter. */
+  | { readonly kind: 'died'; readonly died: Died }
+  /** The gate admits requests that it held back; the stack may send them now. */
+  | { readonly kind: 'turn'; readonly requests: readonly Held[] };
+
+type Update = z.infer<typeof stackUpdate.data>;
+type Signal = z.infer<typeof stackSignal.data>;
+type Fired = z.infer<typeof timerFired.data>;
+
+/** The id of the stack that a message is for; undefined for a type that a shard does not accept. */
+export function stackIdOf(message: Envelope): string | undefined {
+  const data = message.data as { id?: string; stack?: string; stack_id?: string };
+  switch (message.type) {
+    case stackCreate.type:
+    case stackUpdate.type:
+    case stackDelete.type:
+      return data.id;
+    case stackSignal.type:
+    case stackAct.type:
+    case resourceAct.type:
+      return data.stack;
+    case resourceResponse.type:
+    case timerFired.type:
+    case groupAdjust.type:
+      return data.stack_id;
+    default:
+      // A nested stack has the id of its resource in the stack around it.
+      return isNestedRequest(message) ? (message.data as ResourceRequest).resource.id : undefined;
+  }
+}
+
+/** Looks again for the provider of a resource. */
+export interface RouteInput {
+  readonly kind: 'route';
+  readonly resource: string;
+  readonly fence: number;
+}
+
+export interface ToInput {
+  readonly message: Envelope;
+  readonly state: State;
+  readonly plans: Plans;
+  readonly snapshots: Snapshots;
+  readonly intake: Intake;
+  readonly adjust: (message: Envelope, state: State) => Promise<Input | undefined>;
+  readonly now: number;
+  readonly routeMs: number;
+  readonly providers: Pick<Providers, 'queueOf' | 'isForeign' | 'types'>;
+  readonly secrets: Pick<Secrets, 'fromOutside'>;
+}
+
+export async function toInput(parameters: ToInput): Promise<Input | RouteInput | undefined> {
+  const { message, state, plans } = parameters;
+  const { id } = message;
+  switch (message.type) {
+    case stackCreate.type:
+      return { kind: 'create', id, plan: state.plan };
+    case stackUpdate.type: {
+      const data = message.data as Update;
+      if (!state.stack.recent.includes(id)) refuseMoved(data, state);
+      return {
+        kind: 'update',
+        id,
+        plan: await plans.get(data.plan),
+        target: targetOf(data, id),
+        timeout_minutes: data.timeout_minutes,
+        on_failure: data.on_failure,
+        tags: data.tags,
+        observe: data.converge,
+      };
+    }
+    case stackDelete.type:
+      return { kind: 'delete', id };
+    case stackSignal.type: {
+      const { resource, resource_id: incarnation, signal } = message.data as Signal;
+      return { kind: 'signal', id, resource, incarnation, signal };
+    }
+    case stackAct.type:
+      return toAction(parameters, (message.data as z.infer<typeof stackAct.data>).action);
+    case resourceAct.type: {
+      const { resource, action } = message.data as z.infer<typeof resourceAct.data>;
+      return { kind: 'resource', id, resource, action };
+    }
+    case groupAdjust.type:
+      return parameters.adjust(message, state);
+    case resourceResponse.type:
+      return { kind: 'response', id, response: responseOf(parameters) };
+    case timerFired.type: {
+      const data = message.data as Fired;
+      const [what, resource, fence] = data.timer.split(':');
+      if (what !== 'route') return { kind: 'timer', id, timer: data.timer, traversal: data.traversal };
+      return routeOrFail({ ...parameters, resource: resource ?? '', fence: Number(fence) });
+    }
+    default:
+      return parameters.intake.toInput(message, state);
+  }
+}
+
+/**
+ * The response in the form that may be stored. Our services seal secrets. A seal from any other provider is either one
+ * that its resource already holds, or a copy. A copy must not open (S2 of `secrets.ts`), whether it is in the
+ * attributes, the error, the drift or the snapshot.
+ */
+function responseOf({ message, state, providers, secrets }: ToInput): ResourceResponse {
+  const response = message.data as ResourceResponse;
+  const resource = state.resources.get(response.resource_id);
+  const type = resource && servedType(resource);
+  if (type === undefined || !providers.isForeign(type)) return response;
+  return secrets.fromOutside(response as unknown as Json, resource as unknown as Json) as unknown as ResourceResponse;
+}
+
+/** Refuses an update whose plan was made for another state of the stack. A repeat of the same update is not refused. */
+function refuseMoved({ plan_hash: hash, ...data }: Update, { stack }: State): void {
+  if (hash === undefined || hash === planHash(stack, data)) return;
+  const message = `The plan ${hash} was made for another state of stack ${stack.name}, or of another template; plan again.`;
+  throw new AnnealError('Conflict', message);
+}
+
+async function toAction({ message, state, plans, snapshots }: ToInput, action: StackAct): Promise<Input> {
+  const { id } = message;
+  switch (action.kind) {
+    case 'check':
+    case 'suspend':
+    case 'resume':
+      return { kind: 'visit', id, action: visits[action.kind] };
+    case 'snapshot':
+      await refuseTooMany(snapshots, state.stack.id);
+      return { kind: 'visit', id, action: 'SNAPSHOT', snapshot: { id: action.id, name: action.name } };
+    case 'restore': {
+      const { status, target } = await findSnapshot(snapshots, state.stack.id, action.snapshot);
+      if (status !== 'COMPLETE') {
+        throw new AnnealError(
+          'InvalidRequest',
+          `Snapshot ${action.snapshot} is ${status}; only a complete one can be restored.`,
+        );
+      }
+      return { kind: 'update', id, as: 'RESTORE', plan: await plans.get(target.plan), target: targetOf(target, id) };
+    }
+    case 'cancel':
+      return action.rollback ? { kind: 'rollback', id, cancel: true } : { kind: 'cancel', id };
+    case 'rollback':
+      return { kind: 'rollback', id, cancel: false };
+    case 'retry':
+      return { kind: 'retry', id };
+    case 'abandon':
+      return { kind: 'delete', id, abandon: true };
+  }
+}
+
+const visits = { check: 'CHECK', suspend: 'SUSPEND', resume: 'RESUME' } as const;
+
+function routeOrFail(parameters: ToInput & { resource: string; fence: number }): Input | RouteInput | undefined {
+  const { state, providers, routeMs } = parameters;
+  const resource = state.resources.get(parameters.resource);
+  const request = resource?.request;
+  if (!resource || request?.fence !== parameters.fence) return undefined;
+  const since = Date.parse(resource.started_at ?? resource.updated_at);
+  if (providers.queueOf(resource.type) !== undefined || parameters.now - since < routeMs) {
+    return { kind: 'route', resource: resource.id, fence: parameters.fence };
+  }
+  return {
+    kind: 'response',
+    id: parameters.message.id,
+    response: {
+      resource_id: resource.id,
+      stack_id: resource.stack_id,
+      action: request.action,
+      fence: request.fence,
+      status: 'failed',
+      error: {
+        code: 'Unavailable',
+        message: `no provider has announced the type ${resource.type}; announced are ${providers.types().join(', ') || 'none'}`,
+        remedy: 'Start the provider of this type, then update or delete the stack again.',
+      },
+    },
+  };
+}

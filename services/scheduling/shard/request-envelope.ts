@@ -1,0 +1,132 @@
+/** Builds the request about a resource for its provider, or for the shard of a nested stack. */
+import { isObject } from '@anneal/contracts/json.ts';
+import type { Envelope, Mint } from '@anneal/contracts/envelope.ts';
+import type { Plan } from '@anneal/contracts/plan.ts';
+import {
+  resourceCancel,
+  resourceCheck,
+  resourceCreate,
+  resourceDelete,
+  resourceResume,
+  resourceSignal,
+  resourceSnapshot,
+  resourceSuspend,
+  resourceUpdate,
+  type NestedRequest,
+  type ResourceRequest,
+} from '@anneal/contracts/resource.ts';
+import type { Effect } from '@anneal/convergence/protocol.ts';
+import type { ResourceDocument, StackDocument } from '@anneal/convergence/documents.ts';
+import type { Evaluation } from '../engine/evaluation.ts';
+
+export type RequestEffect = Extract<Effect, { kind: 'request' | 'cancel' | 'signal' }>;
+
+const plain = {
+  create: resourceCreate,
+  delete: resourceDelete,
+  check: resourceCheck,
+  suspend: resourceSuspend,
+  resume: resourceResume,
+  snapshot: resourceSnapshot,
+} as const;
+
+/** The data that every request carries about its resource. */
+export function requestData(stack: StackDocument, resource: ResourceDocument): ResourceRequest {
+  const { request } = resource;
+  return {
+    resource: {
+      id: resource.id,
+      name: resource.name,
+      type: resource.type,
+      physical_name: resource.physical_name,
+    },
+    stack: { id: stack.id, name: stack.name },
+    traversal: request?.traversal ?? stack.traversal,
+    fence: resource.fence,
+    deadline: request?.deadline ?? stack.deadline ?? stack.created_at,
+    physical_id: resource.physical_id,
+    properties: request?.properties ?? resource.properties,
+    attributes: resource.attributes,
+    ...(resource.action === 'ADOPT' && adoptPart(stack, resource)),
+  };
+}
+
+/** Returns undefined when the request is no longer pending. */
+export function requestEnvelope(parameters: {
+  mint: Mint;
+  evaluation: Evaluation;
+  stack: StackDocument;
+  resource: ResourceDocument;
+  effect: RequestEffect;
+  cause: Envelope;
+  replyto: string;
+  /** The plan of the stack's target; only for requests to nested stacks. */
+  plan: Plan | undefined;
+}): Envelope | undefined {
+  const { mint, stack, resource, effect, cause, replyto } = parameters;
+  const { request } = resource;
+  const common = { subject: resource.id, project: stack.project, replyto, cause };
+  const data = requestData(stack, resource);
+  if (effect.kind === 'signal') {
+    return mint(resourceSignal, {
+      ...common,
+      id: `${resource.id}:signal:${effect.id}`,
+      data: { ...data, signal: effect.signal },
+    });
+  }
+  if (effect.kind === 'cancel') {
+    return mint(resourceCancel, { ...common, id: `${resource.id}:${effect.fence}:cancel`, data });
+  }
+  if (!request || request.fence !== effect.fence) return undefined;
+  const id = `${resource.id}:${effect.fence}`;
+  const nested = nestedPart(parameters);
+  const full: ResourceRequest = {
+    ...data,
+    ...(nested && { nested }),
+    ...(request.action === 'delete' && stack.abandoned && { abandon: true }),
+  };
+  if (request.action === 'update') {
+    const update = { ...full, old_properties: resource.properties, changed: [...request.changed] };
+    return mint(resourceUpdate, { ...common, id, data: update });
+  }
+  return mint(plain[request.action], { ...common, id, data: full });
+}
+
+function adoptPart({ adopt }: StackDocument, { name }: ResourceDocument): Pick<ResourceRequest, 'adopt'> {
+  const data = adopt && Object.hasOwn(adopt, name) ? adopt[name] : undefined;
+  return isObject(data) ? { adopt: data } : {};
+}
+
+function nestedPart({
+  evaluation,
+  stack,
+  resource,
+  plan,
+}: {
+  evaluation: Evaluation;
+  stack: StackDocument;
+  resource: ResourceDocument;
+  plan: Plan | undefined;
+}): NestedRequest | undefined {
+  const planned = plan && Object.hasOwn(plan.resources, resource.name) ? plan.resources[resource.name] : undefined;
+  if (!plan || !planned?.nested) return undefined;
+  const { kind, digest, reads } = planned.nested;
+  return {
+    kind,
+    source: digest,
+    reads,
+    root: stack.root,
+    depth: stack.depth + 1,
+    owner: stack.owner,
+    timeout_minutes: stack.timeout_minutes,
+    revision: stack.target.revision,
+    environment: stack.target.environment,
+    files: stack.target.files,
+    facade: {
+      metadata: resource.metadata,
+      deletion_policy: resource.deletion_policy,
+      update_policy: evaluation.written(planned.update_policy, { plan, stack }),
+    },
+    resources_outside: 0,
+  };
+}

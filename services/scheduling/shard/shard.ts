@@ -1,0 +1,358 @@
+/**
+ * Runs the core for the stacks of one shard: takes the messages for a stack, steps, records, carries out, answers.
+ *
+ * H1 One step of a stack runs at a time; the next begins when the record of the last is closed.
+ * H2 Everything that is sent, written or answered is in a record first, and a message is only acknowledged after its
+ *    record.
+ * H3 State in memory is a cache. It is discarded after any failure. A process that loads a stack first carries out the
+ *    record that it finds open.
+ * H4 Input that changes nothing (a repeat, a late response) is acknowledged and leaves no record.
+ */
+import type { Consumer, Death, Delivery } from '@anneal/bus/port.ts';
+import { AnnealError, toFailure } from '@anneal/contracts/errors.ts';
+import { answerSchema, answerType, type Envelope } from '@anneal/contracts/envelope.ts';
+import { isObject, type Json } from '@anneal/contracts/json.ts';
+import { shardQueue } from '@anneal/contracts/queues.ts';
+import { requestDied } from '@anneal/contracts/resource.ts';
+import {
+  resourceAct,
+  stackAct,
+  stackCreate,
+  stackDelete,
+  stackSignal,
+  stackUpdate,
+} from '@anneal/contracts/scheduling.ts';
+import { loadState, type State } from '@anneal/convergence/state.ts';
+import { step } from '@anneal/convergence/step.ts';
+import { faultPoint } from '@anneal/runtime/fault.ts';
+import { admit, refuseGrowth } from './admit.ts';
+import { diedOf, failStack, inputOfDeath, mayPass, stackBehind } from './death.ts';
+import type { Evaluation } from '../engine/evaluation.ts';
+import { letGo } from '../garbage.ts';
+import type { Held } from '../limiter/limiter.ts';
+import { takeTurns } from '../limiter/release.ts';
+import { type Heavy, NeedsWorker } from '../engine/heavy.ts';
+import { createInbox } from './inbox.ts';
+import { appendRecord, closeRecord, recordOf, type JournalDocument } from './journal.ts';
+import { moveStacks } from './move-shard.ts';
+import { performRecord, sendRequests, type PerformContext } from './perform.ts';
+import { isNestedRequest, type Intake } from '../nested/intake.ts';
+import type { Quotas } from '../engine/quota.ts';
+import { stackIdOf, toInput, type Arrival, type ToInput } from './arrival.ts';
+import { stackView } from '../read/views.ts';
+
+export interface ShardOptions extends PerformContext {
+  readonly shard: number;
+  readonly intake: Intake;
+  readonly quotas: Quotas;
+  readonly adjust: ToInput['adjust'];
+  readonly toolsAt: (moment: Moment) => ReturnType<Evaluation['toolsAt']>;
+  readonly heavy: Heavy;
+  readonly batch: number;
+  readonly cachedStacks: number;
+  readonly routeMs: number;
+}
+
+/** The values that all tries of one step share, so that each try computes the same as the last one. */
+type Moment = Pick<Parameters<Evaluation['toolsAt']>[0], 'now' | 'answered'>;
+
+interface Entry {
+  readonly state: State;
+  journal: JournalDocument | undefined;
+}
+
+type Cause = Pick<Envelope, 'id' | 'correlationid' | 'traceparent'>;
+
+export interface OpenShard extends Consumer {
+  /** Leaves the shard and enters it again, after the number of shards has grown. */
+  enterAgain(): void;
+}
+
+export async function openShard(options: ShardOptions): Promise<OpenShard> {
+  const { context, collections, shard, plans, shards, quotas } = options;
+  const { bus, log, mint } = context;
+  const cache = new Map<string, Entry>();
+
+  const load = async (stackId: string): Promise<Entry | undefined> => {
+    const cached = cache.get(stackId);
+    if (cached) {
+      cache.delete(stackId);
+      cache.set(stackId, cached);
+      return cached;
+    }
+    const journal = await collections.journal.get(stackId);
+    const entry: { journal: JournalDocument | undefined } = { journal };
+    if (journal?.open && journal.record) {
+      const stored = new Map(
+        (await collections.resources.find({ where: { stack_id: stackId } })).map((resource) => [resource.id, resource]),
+      );
+      await performRecord(options, { record: journal.record, shard, stored });
+      entry.journal = await closeRecord(collections.journal, journal);
+      if (!entry.journal) throw new AnnealError('Unavailable', `Another writer has stack ${stackId} in hand.`);
+    }
+    const stack = await collections.stacks.get(stackId);
+    if (!stack) return undefined;
+    const [resources, plan, complete] = await Promise.all([
+      collections.resources.find({ where: { stack_id: stackId } }),
+      plans.of(stack),
+      stack.complete && plans.of({ ...stack, target: stack.complete }),
+    ]);
+    const state = loadState({ stack, resources, plan, complete: complete ?? undefined });
+    const loaded: Entry = { state, journal: entry.journal };
+    options.gate.count({ stack, resources, shard });
+    cache.set(stackId, loaded);
+    for (const oldest of cache.keys()) {
+      if (cache.size <= options.cachedStacks) break;
+      cache.delete(oldest);
+    }
+    return loaded;
+  };
+
+  const take = (stackId: string, arrivals: readonly Arrival[]): Promise<void> => {
+    // Use one moment for all tries: a worker's result is found by the data that its evaluation read, which may include
+    // times.
+    const moment = { now: context.now().getTime(), answered: new Map() };
+    return options.heavy.trying(async () => {
+      try {
+        await takeAll(stackId, arrivals, moment);
+      } catch (error) {
+        // The state in memory may contain a step that was not recorded.
+        cache.delete(stackId);
+        throw error;
+      }
+    });
+  };
+
+  const takeAll = async (stackId: string, arrivals: readonly Arrival[], moment: Moment): Promise<void> => {
+    const { now } = moment;
+    const refused = new Map<string, AnnealError>();
+    for (const arrival of arrivals) {
+      if (arrival.kind !== 'message') continue;
+      if (isNestedRequest(arrival.message)) await options.intake.admit(arrival.message);
+      if (arrival.message.type !== stackCreate.type) continue;
+      const refusal = await admit(collections, { now: context.now, plans, quotas }, arrival.message as Envelope<never>);
+      if (refusal) refused.set(arrival.message.id, refusal);
+    }
+    const entry = await load(stackId);
+    const messages = arrivals.flatMap((arrival) => (arrival.kind === 'message' ? [arrival.message] : []));
+    const deaths = arrivals.flatMap((arrival) => (arrival.kind === 'died' ? [arrival.died] : []));
+    const turns = arrivals.flatMap((arrival) => (arrival.kind === 'turn' ? arrival.requests : []));
+    if (turns.length > 0) await takeTurns(options, { state: entry?.state, requests: turns, shard });
+    if (!entry) {
+      const missing = new AnnealError('NotFound', `The Stack (${stackId}) could not be found.`);
+      await Promise.all(messages.map((message) => reply(message, { error: refused.get(message.id) ?? missing })));
+      return;
+    }
+    const inputs = [];
+    for (const message of messages) {
+      if (refused.has(message.id)) continue;
+      try {
+        const tooMany =
+          message.type === stackUpdate.type &&
+          (await refuseGrowth({ quotas, plans }, message as Envelope<never>, entry.state));
+        if (tooMany) {
+          refused.set(message.id, tooMany);
+          continue;
+        }
+        const input = await toInput({
+          message,
+          state: entry.state,
+          plans,
+          snapshots: collections.snapshots,
+          intake: options.intake,
+          adjust: options.adjust,
+          now,
+          routeMs: options.routeMs,
+          providers: options.providers,
+          secrets: context.secrets,
+        });
+        if (input === undefined) continue;
+        if (input.kind === 'route') await routeAgain(entry, input, message);
+        else inputs.push(input);
+      } catch (error) {
+        if (!(error instanceof AnnealError) || error.kind === 'retry') throw error;
+        refused.set(message.id, error);
+      }
+    }
+    for (const died of deaths) {
+      const input = inputOfDeath(died, entry.state);
+      if (input) inputs.push(input);
+    }
+    const { stack: before } = entry.state;
+    const tools = options.toolsAt(moment);
+    const { changes, refusals } = step(entry.state, inputs, tools);
+    if (tools.unresolved.length > 0) throw new NeedsWorker(tools.unresolved);
+    for (const [id, error] of refusals) refused.set(id, error);
+    const first: Cause | undefined = messages[0] ?? deaths[0]?.message;
+    if (changes.dirty && first) {
+      const record = recordOf(changes, {
+        time: new Date(now).toISOString(),
+        inputs: inputs.map(({ id }) => id),
+        let_go: letGo(before, changes.stack),
+        cause: {
+          id: first.id,
+          correlationid: first.correlationid,
+          ...(first.traceparent !== undefined && { traceparent: first.traceparent }),
+        },
+      });
+      const appended = await appendRecord(collections.journal, entry.journal, { stackId, shard, record });
+      if (!appended)
+        throw new AnnealError('Unavailable', `Another writer has stack ${stackId} in hand; it is read again.`);
+      await performRecord(options, { record, shard, stored: entry.state.resources });
+      entry.journal = await closeRecord(collections.journal, appended);
+      if (!entry.journal) cache.delete(stackId);
+    }
+    await faultPoint('scheduling.closed');
+    if (messages.some(isQuestion)) {
+      const view = stackView({
+        stack: entry.state.stack,
+        plan: await plans.of(entry.state.stack),
+        now,
+      });
+      await Promise.all(
+        messages.filter(isQuestion).map((message) => {
+          const error = refused.get(message.id);
+          const value = aboutResource.has(message.type) ? {} : (view as unknown as Json);
+          return reply(message, error ? { error } : { value });
+        }),
+      );
+    }
+    await faultPoint('scheduling.replied');
+  };
+
+  const routeAgain = async (
+    entry: Entry,
+    { resource, fence }: { resource: string; fence: number },
+    message: Envelope,
+  ): Promise<void> => {
+    await sendRequests(options, {
+      stack: entry.state.stack,
+      shard,
+      effects: [{ kind: 'request', resource, fence }],
+      cause: { id: message.id, correlationid: message.correlationid },
+      resourceOf: (id) => entry.state.resources.get(id),
+    });
+  };
+
+  const reply = async (question: Envelope, result: { value: Json } | { error: AnnealError }): Promise<void> => {
+    if (!isQuestion(question)) return;
+    const data =
+      'error' in result
+        ? ({ ok: false, failure: toFailure(result.error) } as const)
+        : ({ ok: true, value: result.value } as const);
+    await bus.reply({
+      to: question,
+      message: mint({ type: answerType(question.type), data: answerSchema }, { data, cause: question }),
+    });
+  };
+
+  const inbox = createInbox(take);
+
+  const recover = async (): Promise<void> => {
+    const open = await collections.journal.find({ where: { open: true, shard } });
+    await Promise.all(open.map(({ id }) => inbox.put(id, { kind: 'recover' })));
+    if (open.length > 0) log.info({ shard, stacks: open.length }, 'carried out the records that were left open');
+  };
+
+  const bury = async ({ letter, message, failure }: Death): Promise<void> => {
+    if (!message) return;
+    const died = message.type === requestDied.type ? diedOf(message) : { letter, message, failure };
+    const { subject } = died.message;
+    const stackId = readStackId(message) ?? (await stackBehind(collections, subject));
+    if (stackId === undefined) return;
+    try {
+      // The shard has already tried such a message by itself, without success, before it died.
+      if (message.type !== requestDied.type) await inbox.put(stackId, { kind: 'died', died });
+      const stack = await collections.stacks.get(stackId);
+      // The core cannot step a stack whose first message died, because the stack never began.
+      const began = stack?.phase !== 'idle';
+      if (began && message.type !== requestDied.type) return;
+      cache.delete(stackId);
+      await failStack(collections, context, { stackId, failure });
+    } catch (error) {
+      if (mayPass(error)) throw error;
+      cache.delete(stackId);
+      await failStack(collections, context, { stackId, failure });
+    }
+  };
+
+  /** Counts how often this process gained or lost the shard. */
+  let turn = 0;
+  let entered: Promise<void> = Promise.resolve();
+  /** Enters the shard. Messages wait for `entered`, so that no step of a stack runs while the stack moves. */
+  const enter = (): void => {
+    entered = takeOver(entered, (turn += 1));
+    entered.catch(() => undefined);
+  };
+  const takeOver = async (before: Promise<void>, mine: number): Promise<void> => {
+    await before.catch(() => undefined);
+    options.gate.close(shard);
+    await inbox.idle();
+    cache.clear();
+    await shards.enter(shard, () => moveStacks(collections, { shard, count: shards.count }));
+    if (mine !== turn) return;
+    const send = (stackId: string, requests: readonly Held[]): Promise<void> =>
+      inbox.put(stackId, { kind: 'turn', requests });
+    const read = (stackId: string): Promise<void> => inbox.put(stackId, { kind: 'recover' });
+    options.gate.open(shard, { send, read });
+    recover().catch((error: unknown) => {
+      log.error(
+        { err: error, shard },
+        'could not carry out open records; each is carried out when its stack is next touched',
+      );
+    });
+  };
+  let active = false;
+
+  const consumer = await bus.consume(
+    shardQueue(shard),
+    async (delivery: Delivery) => {
+      const { message } = delivery;
+      const died = message.type === requestDied.type ? diedOf(message) : undefined;
+      const stackId = died ? await stackBehind(collections, died.message.subject) : stackIdOf(message);
+      if (stackId === undefined) {
+        if (died) return;
+        throw new AnnealError('InvalidMessage', `A shard does not take messages of type ${message.type}.`);
+      }
+      await entered;
+      delivery.signal.throwIfAborted();
+      const home = shards.of(stackId);
+      if (home !== shard) await bus.send({ queue: shardQueue(home), messages: [message] });
+      else await inbox.put(stackId, died ? { kind: 'died', died } : { kind: 'message', message });
+    },
+    {
+      singleActive: true,
+      concurrency: options.batch,
+      // Try often, so that responses of providers survive an outage of the store.
+      maxAttempts: 40,
+      onDeath: bury,
+      onActive: (on) => {
+        active = on;
+        cache.clear();
+        if (on) {
+          enter();
+          return;
+        }
+        turn += 1;
+        options.gate.close(shard);
+      },
+    },
+  );
+  return {
+    enterAgain: () => active && enter(),
+    async stop(stopOptions) {
+      await consumer.stop(stopOptions);
+      await inbox.idle();
+    },
+  };
+}
+
+/** Reads the stack id of a message that was not validated. */
+function readStackId(message: Envelope): string | undefined {
+  const id: unknown = isObject(message.data) ? stackIdOf(message) : undefined;
+  return typeof id === 'string' ? id : undefined;
+}
+
+const aboutResource = new Set([stackSignal.type, resourceAct.type]);
+const questions = new Set([stackCreate.type, stackUpdate.type, stackDelete.type, stackAct.type, ...aboutResource]);
+const isQuestion = (message: Envelope): boolean => questions.has(message.type);

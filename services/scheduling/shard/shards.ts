@@ -1,0 +1,174 @@
+/**
+ * Keeps the number of shards, and lets it grow while stacks are in progress. The store has the number. A greater number
+ * in the settings of any replica makes it grow, to a multiple of the old number.
+ *
+ * S1 A stack of shard `n` goes to shard `hash mod count`, which is `n` again or a new shard. All stacks of `n` go at
+ *    one moment: when the owner of `n` has moved their stored records, and has marked `n` as moved.
+ * S2 Until then only the owner of `n` processes their messages. From then on it forwards the messages of stacks that
+ *    left, and never processes them again.
+ * S3 The owner of a new shard processes no message before the shard that its stacks come from has moved.
+ * S4 A replica that learns of the growth late sends to the old shard of a stack, which forwards. That is slower, but
+ *    correct.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import { shardQueue } from '@anneal/contracts/queues.ts';
+import { DuplicateError, type Collection, type Document } from '@anneal/store/port.ts';
+import type { Collections } from '../collections.ts';
+import { shardOf } from './shard-of.ts';
+
+export interface ShardsDocument extends Document {
+  readonly count: number;
+  /** The count before the last growth. */
+  readonly previous: number;
+  /** The shards of the previous count whose stacks have moved. */
+  readonly moved: readonly number[];
+}
+
+export interface Shards {
+  readonly count: number;
+  /** The shard that currently processes the messages of a stack. */
+  of(stackId: string): number;
+  queueOf(stackId: string): string;
+  /**
+   * Resolves when the owner may process the stacks of the shard. The owner calls it first; `move` moves the stacks.
+   * @throws AnnealError Unavailable when the service stops before.
+   */
+  enter(shard: number, move: () => Promise<void>): Promise<void>;
+  /** Calls back when the number has grown. */
+  watch(onGrowth: () => void): void;
+  stop(): void;
+}
+
+/** For new systems. */
+const defaultCount = 64;
+/** For systems from a release that did not store the number. */
+const firstCount = 8;
+const id = 'shards';
+const lookMs = 3_000;
+const waitMs = 250;
+
+type Log = { info(facts: object, text: string): void; warn(facts: object, text: string): void };
+
+/** @throws AnnealError InvalidRequest for a wanted number that is no multiple of the current number. */
+export async function openShards(options: {
+  collection: Collection<ShardsDocument>;
+  journal: Collections['journal'];
+  /** The number in the settings. */
+  wanted: number | undefined;
+  log: Log;
+}): Promise<Shards> {
+  const { collection, log } = options;
+  let document = await grown(options);
+  let timer: NodeJS.Timeout | undefined;
+  const stopped = new AbortController();
+  const isMoving = (): boolean => document.moved.length < document.previous;
+
+  const refresh = async (): Promise<void> => {
+    document = (await collection.get(id)) ?? document;
+  };
+  const of = (stackId: string): number => {
+    const { count, previous, moved } = document;
+    const before = shardOf(stackId, previous);
+    return isMoving() && !moved.includes(before) ? before : shardOf(stackId, count);
+  };
+  const mark = async (shard: number): Promise<void> => {
+    for (;;) {
+      await refresh();
+      const { version, ...rest } = document;
+      if (rest.moved.includes(shard)) return;
+      const marked = await collection.replace({ ...rest, moved: [...rest.moved, shard] }, version);
+      if (!marked) continue;
+      document = marked;
+      if (!isMoving()) log.info({ shards: document.count }, 'all stacks have moved to their new shards');
+      return;
+    }
+  };
+  /** Whether the owner may process the shard. */
+  const entered = async (shard: number, move: () => Promise<void>): Promise<boolean> => {
+    await refresh();
+    const { previous, moved } = document;
+    if (!isMoving()) return true;
+    if (shard >= previous) return moved.includes(shard % previous);
+    if (moved.includes(shard)) return true;
+    await move();
+    await mark(shard);
+    return true;
+  };
+
+  return {
+    get count() {
+      return document.count;
+    },
+    of,
+    queueOf: (stackId) => shardQueue(of(stackId)),
+    async enter(shard, move) {
+      while (!stopped.signal.aborted) {
+        try {
+          if (await entered(shard, move)) return;
+        } catch (error) {
+          log.warn({ err: error, shard }, 'cannot read or move the stacks of a shard; retrying');
+        }
+        await delay(waitMs, undefined, { signal: stopped.signal, ref: false }).catch(() => undefined);
+      }
+      throw new AnnealError('Unavailable', 'The service stops.');
+    },
+    watch(onGrowth) {
+      const look = async (): Promise<void> => {
+        const { count } = document;
+        await refresh().catch(() => undefined);
+        if (document.count > count) onGrowth();
+      };
+      timer = setInterval(() => void look(), lookMs);
+      timer.unref();
+    },
+    stop() {
+      clearInterval(timer);
+      stopped.abort();
+    },
+  };
+}
+
+/** Returns the document, after creating it or growing it to the wanted number. */
+async function grown(options: Parameters<typeof openShards>[0]): Promise<ShardsDocument> {
+  const { collection, wanted, log } = options;
+  for (;;) {
+    const found = (await collection.get(id)) ?? (await first(options));
+    if (!found || wanted === undefined || wanted === found.count) {
+      if (found) return found;
+      continue;
+    }
+    const { count, previous, moved, version } = found;
+    if (wanted < count) {
+      log.warn({ shards: count, wanted }, 'the number of shards only grows; the greater number in the store is kept');
+      return found;
+    }
+    if (wanted % count !== 0) {
+      throw new AnnealError(
+        'InvalidRequest',
+        `ANNEAL_SCHEDULING_SHARDS is ${wanted}, and stacks are in ${count} shards: the number grows to a multiple, e.g. ${count * 2}.`,
+      );
+    }
+    if (moved.length < previous) {
+      log.warn({ shards: count, wanted }, 'stacks still move to their shards; start again for the greater number then');
+      return found;
+    }
+    const grew = await collection.replace({ id, count: wanted, previous: count, moved: [] }, version);
+    if (!grew) continue;
+    log.info({ from: count, to: wanted }, 'the number of shards grows; stacks move to their new shards');
+    return grew;
+  }
+}
+
+/** Creates the document. Returns undefined when another replica was first. */
+async function first({ collection, journal, wanted }: Parameters<typeof openShards>[0]) {
+  const known = await Promise.all([true, false].map((open) => journal.find({ where: { open }, limit: 1 })));
+  const count = wanted ?? (known.flat().length > 0 ? firstCount : defaultCount);
+  const moved = Array.from({ length: count }, (_, shard) => shard);
+  try {
+    return await collection.insert({ id, count, previous: count, moved });
+  } catch (error) {
+    if (error instanceof DuplicateError) return undefined;
+    throw error;
+  }
+}
