@@ -4,6 +4,7 @@ import type { FromParent, Input } from './protocol.ts';
 import { Driver, wish as wishOf } from './simulation/driver.ts';
 import { newStack, planOf, toolsAt, type Wish } from './simulation/model.ts';
 import type { ParentLink } from './documents.ts';
+import { responseOf } from './nested.ts';
 import { emptyPlan, loadState, type State } from './state.ts';
 import { step } from './step.ts';
 
@@ -127,6 +128,24 @@ describe('what a nested stack says unasked', () => {
     const outcome = says(stack, { sequence: 6, status: 'failed', error: { code: 'ResourceFailed', message: 'm' } });
     expect(answers(outcome)).toEqual(['failed ResourceFailed']);
     expect(stack.update(same)).toEqual(['update n']);
+  });
+
+  it('reaches every stack around it, each time as a newer answer', () => {
+    const stack = around();
+    stack.state.stack = { ...stack.state.stack, parent: link(1, minute) };
+    const told = (more: Partial<ResourceResponse>): number[] =>
+      says(stack, more).changes.effects.flatMap((effect) =>
+        effect.kind === 'answer' ? [responseOf(effect, stack.state.stack).sequence ?? 0] : [],
+      );
+    const error = { code: 'ResourceFailed', message: 'm' };
+    const sequences = [
+      ...told({ sequence: 6, attributes: { output: 'new' } }),
+      ...told({ sequence: 7, status: 'failed', error }),
+      ...told({ sequence: 8, attributes: { output: 'newer' }, status: 'failed', error }),
+    ];
+    expect(new Set(sequences).size).toBe(3);
+    expect(sequences).toEqual(sequences.toSorted((a, b) => a - b));
+    expect(told({ sequence: 9, attributes: { output: 'newer' } })).toEqual([]);
   });
 
   it('changes nothing while it is asked for something, is at something, or is being deleted', () => {

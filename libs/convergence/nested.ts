@@ -62,7 +62,8 @@ export function responseOf(
     fence: parent.fence,
     status,
     physical_id: stack.id,
-    sequence: stack.event_sequence,
+    // Both numbers only grow; the clock also where a change has no event.
+    sequence: stack.event_sequence + stack.clock,
     ...(failure && { error: failure }),
     // A refusal is unrelated to earlier failures.
     ...(status === 'failed' && !failure && { failures: [...stack.failures] }),

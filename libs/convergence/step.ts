@@ -127,7 +127,7 @@ export function step(state: State, inputs: readonly Input[], tools: Tools): Outc
 /** Whether duplicates are detected by input id. Responses and timers carry a fence, token or traversal instead. */
 const isRemembered = ({ kind }: Input): boolean => kind !== 'response' && kind !== 'timer';
 
-/** False when the input was refused: then nothing was changed. */
+/** False when the input was refused: then nothing was changed, except that an event may report the refusal. */
 function attempt(transaction: Transaction, input: Input, refusals: Map<string, AnnealError>): boolean {
   try {
     take(transaction, input);

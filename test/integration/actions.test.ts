@@ -7,6 +7,7 @@ import {
   stackCreate,
   stackExport,
   type StackView,
+  stackEvents,
 } from '@anneal/contracts/scheduling.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -288,6 +289,13 @@ resources: {h: {type: OS::Heat::WaitConditionHandle}}
     await world.act(id, { kind: 'suspend' });
     await world.complete(id);
     await expect(world.signal(id, 'h', {})).rejects.toThrow('Signal resource during SUSPEND is not supported.');
+    const { events } = await world.ask(stackEvents, { project: 'p1', stack: id, descending: true });
+    expect(events[0]).toMatchObject({
+      resource_name: 'h',
+      action: 'SUSPEND',
+      status: 'COMPLETE',
+      reason: 'Cannot signal resource during SUSPEND',
+    });
     await world.act(id, { kind: 'resume' });
     await world.complete(id);
     await world.signal(id, 'h', {});

@@ -1,5 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import { groupAdjust, stackWhy } from '@anneal/contracts/scheduling.ts';
 import { requestsQueue } from '@anneal/contracts/queues.ts';
@@ -352,6 +353,13 @@ describe('a group that scales', () => {
   });
 });
 
+const balancer = (size: string) => `
+  balancer:
+    type: OS::Heat::TestResource
+    metadata: {members: {get_attr: [${size}]}, is: lb}
+    properties: {value: v}
+`;
+
 describe('a scaling policy', () => {
   it('gives its group another size when it is signalled', async () => {
     const root = await world.made('s', {
@@ -373,6 +381,41 @@ outputs:
     await world.complete((await groupStack(root.id)).id);
     await world.signal(root.id, 'up', null);
     await eventually(async () => (world.outputs(await world.show(root.id))['size'] === 4 ? true : undefined));
+  });
+
+  it('brings the metadata that reads its group to the new size, in every stack around the group', async () => {
+    const policy = `
+  up:
+    type: OS::Heat::ScalingPolicy
+    properties:
+      auto_scaling_group_id: {get_resource: g}
+      adjustment_type: change_in_capacity
+      scaling_adjustment: 1
+`;
+    const inner = scaling('desired_capacity: 1,').replace(
+      '\noutputs:',
+      `${policy}${balancer('g, current_size')}outputs:`,
+    );
+    const template = `
+heat_template_version: 2018-08-31
+resources:
+  n: {type: inner.yaml}
+${balancer('n, size')}
+  fixed: {type: OS::Heat::TestResource, metadata: {members: 1}, properties: {value: {get_attr: [n, size]}}}
+`;
+    const root = await world.made('s', { template, files: { 'inner.yaml': inner } });
+    const nested = (await world.stacks(true)).find(({ parent }) => parent === root.id)?.id ?? '';
+    const metadata = async (stack: string, name: string): Promise<unknown> =>
+      (await world.resources(stack)).find((each) => each.name === name)?.metadata;
+    const before = (await world.resources(root.id)).find(({ name }) => name === 'fixed');
+    for (const members of [2, 3]) {
+      await world.signal(nested, 'up', null);
+      for (const stack of [nested, root.id])
+        await eventually(async () =>
+          isDeepStrictEqual(await metadata(stack, 'balancer'), { members, is: 'lb' }) ? true : undefined,
+        );
+    }
+    expect((await world.resources(root.id)).find(({ name }) => name === 'fixed')).toEqual(before);
   });
 
   it('of AWS scales instances made after their launch configuration', async () => {

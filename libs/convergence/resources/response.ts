@@ -5,7 +5,7 @@ import { triesAgain } from './backoff.ts';
 import { attemptOf, bounded, failLeaf } from '../traversal/failure.ts';
 import { revisit } from '../graph/node.ts';
 import { holdAt } from '../hooks/wait.ts';
-import { answerParent } from '../nested.ts';
+import { followAttributes } from './follow.ts';
 import { withinLimits } from './size.ts';
 import { isNested, type PendingRequest, type ResourceDocument } from '../documents.ts';
 import { announceResource, changeResource, removeResource, type Transaction } from '../transaction.ts';
@@ -173,13 +173,13 @@ function takeUnasked(transaction: Transaction, resource: ResourceDocument, respo
   if (!isNested(resource) || resource.request || !fresh || response.fence !== resource.fence) return;
   if (resource.action === 'DELETE' || response.status === 'in progress') return;
   const whole = response.status === 'complete';
-  changeResource(transaction, resource.id, {
+  const changed = changeResource(transaction, resource.id, {
     sequence: response.sequence ?? 0,
     ...(response.attributes !== undefined && { attributes: response.attributes }),
     // The nested stack differs from what was applied: the next update goes into it.
     ...(!whole && { attempted: resource.properties }),
   });
-  if (!whole) answerParent(transaction, failureOf(response));
+  followAttributes(transaction, { before: resource, after: changed, failure: whole ? null : failureOf(response) });
 }
 
 function takeSignalled(transaction: Transaction, resource: ResourceDocument, response: ResourceResponse): void {
@@ -198,4 +198,5 @@ function takeSignalled(transaction: Transaction, resource: ResourceDocument, res
       ...(error && { failure: error }),
     },
   );
+  followAttributes(transaction, { before: resource, after: changed });
 }

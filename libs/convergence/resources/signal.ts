@@ -4,7 +4,7 @@ import { AnnealError } from '@anneal/contracts/errors.ts';
 import { standing, takeWord } from './resource-action.ts';
 import type { Input } from '../protocol.ts';
 import { isNested, type ResourceDocument } from '../documents.ts';
-import { addEffect, type Transaction } from '../transaction.ts';
+import { addEffect, announceResource, type Transaction } from '../transaction.ts';
 
 export function takeSignal(transaction: Transaction, input: Extract<Input, { kind: 'signal' }>): void {
   const { signal, resource: name, incarnation, id } = input;
@@ -36,6 +36,8 @@ export function takeSignal(transaction: Transaction, input: Extract<Input, { kin
   }
   // While the action runs, its provider may wait for exactly this signal.
   if ((resource.action === 'DELETE' || resource.action === 'SUSPEND') && !resource.request) {
+    const reason = `Cannot signal resource during ${resource.action}`;
+    announceResource(transaction, { ...resource, started_at: null }, { reason });
     throw new AnnealError('NotSupported', `Signal resource during ${resource.action} is not supported.`);
   }
   const wrong = transaction.tools.wrongSignal?.(resource.type, signal);

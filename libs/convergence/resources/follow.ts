@@ -1,0 +1,47 @@
+/**
+ * Passes on attributes that change while the stack runs no action: a signal changes them, or a nested stack that acts by
+ * itself, for example a group that a policy scales.
+ *
+ * As in Heat, properties keep their values until the next update, and metadata follows at once, because programs read it
+ * on the machines: a load balancer finds the members of a group there.
+ */
+import type { Failure } from '@anneal/contracts/errors.ts';
+import { sameJson } from '@anneal/contracts/json.ts';
+import type { ResourceDocument } from '../documents.ts';
+import { answerParent } from '../nested.ts';
+import { tooLargeToApply } from './size.ts';
+import { changeResource, changeStack, type Transaction } from '../transaction.ts';
+
+/** To be called after `before` became `after`, with the failure of a nested stack that failed by itself. */
+export function followAttributes(
+  transaction: Transaction,
+  { before, after, failure = null }: { before: ResourceDocument; after: ResourceDocument; failure?: Failure | null },
+): void {
+  const { state } = transaction;
+  const shows = after.shown_at !== before.shown_at;
+  if (shows) for (const id of state.requiredBy.get(after.id) ?? []) evaluateMetadata(transaction, id);
+  // The end of a running action answers by itself, and a failed stack has answered with its failure.
+  if (!state.stack.parent || (failure === null && !(shows && state.stack.status === 'COMPLETE'))) return;
+  // The clock makes this answer newer than every earlier one.
+  changeStack(transaction, { clock: state.stack.clock + 1 });
+  answerParent(transaction, failure);
+}
+
+/** Keeps the metadata when the new value cannot be evaluated or is too large. */
+function evaluateMetadata(transaction: Transaction, id: string): void {
+  const { state, tools } = transaction;
+  const reader = state.resources.get(id);
+  const planned = reader && Object.hasOwn(state.plan.resources, reader.name) && state.plan.resources[reader.name];
+  if (!planned || planned.metadata === undefined) return;
+  if (reader.action === 'DELETE' || reader.action === 'INIT' || reader.replaced_by !== null) return;
+  // The running action brings the entry of a newer plan to the resource, with its metadata.
+  if (reader.digest !== (planned.digest ?? null)) return;
+  const used = reader.requires.flatMap((required) => state.resources.get(required) ?? []);
+  const peer = (name: string): ResourceDocument | undefined => used.find((each) => each.name === name);
+  const resolved = tools.resolve({ plan: state.plan, resource: planned, stack: state.stack, peer });
+  if (!resolved.ok || resolved.metadata === undefined || sameJson(resolved.metadata, reader.metadata)) return;
+  const { sizes: limits } = tools;
+  const room = limits && { limits, stackBytes: state.bytes, name: reader.name, before: reader };
+  if (room && tooLargeToApply(resolved, room)) return;
+  changeResource(transaction, id, { metadata: resolved.metadata });
+}
