@@ -56,6 +56,11 @@ export const configurationService = defineService({
       limits: {
         queues: { most: settings.projectQueues, setting: configurationSettings.projectQueues.env },
         messages: { most: settings.queueMessages, setting: configurationSettings.queueMessages.env },
+        post: { most: settings.postBytes, setting: configurationSettings.postBytes.env },
+        deadLetterSeconds: {
+          most: settings.deadLetterSeconds,
+          setting: configurationSettings.deadLetterSeconds.env,
+        },
         bytes: { most: settings.queueBytes, setting: configurationSettings.queueBytes.env },
       },
     };

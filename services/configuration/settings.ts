@@ -58,6 +58,19 @@ export const configurationSettings = defineSettings({
       'How many bytes of messages one queue of a project may hold, counted from its oldest message on; a post that would exceed it is refused. The queues of hosts have no limit.',
     cost: 'As for the number of messages.',
   },
+  postBytes: {
+    env: 'ANNEAL_CONFIGURATION_POST_BYTES',
+    // The agents split their answers to this size, so no limit may be smaller.
+    schema: z.coerce.number().int().min(262_144).max(16_777_216).default(262_144),
+    meaning: 'How many bytes all messages of one post to a queue may have together.',
+    cost: 'A page of messages may take a hundred times as much memory.',
+  },
+  deadLetterSeconds: {
+    env: 'ANNEAL_CONFIGURATION_DEAD_LETTER_SECONDS',
+    schema: z.coerce.number().int().min(60).max(315_360_000).default(1_209_600),
+    meaning: 'The longest time to live, in seconds, that a queue may give to the messages of its dead-letter queue.',
+    cost: 'A message that no client takes stays in the store for as long.',
+  },
   projectHosts: {
     env: 'ANNEAL_CONFIGURATION_PROJECT_HOSTS',
     schema: whole(100_000),

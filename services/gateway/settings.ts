@@ -66,6 +66,31 @@ export const gatewaySettings = defineSettings({
     meaning: 'The longest that a claim may wait for a message.',
     cost: 'Each waiting host holds a connection; proxies often cut those that are silent for a minute.',
   },
+  queuePage: {
+    env: 'ANNEAL_GATEWAY_QUEUE_PAGE',
+    schema: whole(100, 1, 1000),
+    meaning:
+      'The most queues or messages that one list of the queue API shows, and messages that one claim takes or one post brings.',
+    cost: 'Each message may have as many bytes as a post: more takes more memory for each request.',
+  },
+  queuePop: {
+    env: 'ANNEAL_GATEWAY_QUEUE_POP',
+    schema: whole(20, 1, 1000),
+    meaning: 'The most messages that one request to the queue API may pop, or name by their ids.',
+    cost: 'As for one page.',
+  },
+  messageSeconds: {
+    env: 'ANNEAL_GATEWAY_MESSAGE_SECONDS',
+    schema: whole(1_209_600, 60, 315_360_000),
+    meaning: 'The longest time to live of a message in a queue, in seconds.',
+    cost: 'A message that no client takes stays in the store for as long.',
+  },
+  claimSeconds: {
+    env: 'ANNEAL_GATEWAY_CLAIM_SECONDS',
+    schema: whole(43_200, 60, 1_209_600),
+    meaning: 'The longest time to live of a claim, and the longest grace, in seconds.',
+    cost: 'The messages of a client that died are offered again only after its claim.',
+  },
   answerTimeoutMs: {
     env: 'ANNEAL_GATEWAY_ANSWER_TIMEOUT_MS',
     schema: whole(30_000, 100, 600_000),

@@ -21,7 +21,7 @@ import {
   viewQueue,
   type NewMessage,
 } from './queue.ts';
-import { postLimit, refuseQueue } from './limits.ts';
+import { refusePost, refuseQueue } from './limits.ts';
 import { resolveQueue, type QueueUse, type ResolvedQueue } from './names.ts';
 import { deleteRequests, isReplaced, popRequest, purgeRequests, type SetAsideContext } from './set-aside.ts';
 
@@ -43,7 +43,7 @@ export function queueRoutes(context: HostMessageContext & SetAsideContext & Hand
   return [
     answer(service, contract.queueCreate, async ({ data }) => {
       const queue = named(await resolve(data, 'read'));
-      if (data.metadata) checkMetadata(queue, data.metadata);
+      if (data.metadata) checkMetadata(queue, data.metadata, queues.limits);
       if (!queue.host) await refuseQueue(collections, queues.limits, queue);
       const { created, queue: known } = await makeQueue(queues, queue, data.metadata ?? {});
       if (!created && data.metadata) await replaceMetadata(context, known.id, data.metadata);
@@ -75,13 +75,7 @@ export function queueRoutes(context: HostMessageContext & SetAsideContext & Hand
       return {};
     }),
     answer(service, contract.queuePost, async ({ id, data }) => {
-      const size = Buffer.byteLength(JSON.stringify(data.messages));
-      if (size > postLimit) {
-        throw new AnnealError(
-          'TooLarge',
-          `Message collection size is too large. Max size ${postLimit}, it has ${size}.`,
-        );
-      }
+      refusePost(data.messages, queues.limits);
       const queue = named(await resolve(data, 'write'));
       const messages = data.messages.map((message, index) => ({ ...message, id: derivedId('post', id, index) }));
       await post(context, queue, data.client_id, messages);

@@ -4,10 +4,10 @@ import { AnnealError, type Mistake } from '@anneal/contracts/errors.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { MessageDocument } from '../collections.ts';
 import { putMessages, type QueueContext } from './queue.ts';
+import type { QueueLimits } from './limits.ts';
 import { queueId, type ResolvedQueue } from './names.ts';
 
 const queueName = /^[A-Za-z0-9_-]{1,64}$/;
-const longestTtl = 1_209_600;
 
 interface Bounds {
   readonly most: number;
@@ -24,7 +24,11 @@ export function claimBounds(metadata: JsonObject): Bounds | undefined {
 }
 
 /** @throws AnnealError InvalidRequest that names each key. */
-export function checkMetadata(queue: ResolvedQueue, metadata: JsonObject): void {
+export function checkMetadata(
+  queue: ResolvedQueue,
+  metadata: JsonObject,
+  { deadLetterSeconds }: Pick<QueueLimits, 'deadLetterSeconds'>,
+): void {
   const wrong = (key: string, valid: (value: Json) => boolean, rule: string): Mistake[] => {
     const value = metadata[key];
     if (value === undefined || value === null) return [];
@@ -41,7 +45,11 @@ export function checkMetadata(queue: ResolvedQueue, metadata: JsonObject): void 
   const mistakes = [
     ...wrong('_max_claim_count', count(1_000_000), 'a whole number of at least 1'),
     ...wrong('_dead_letter_queue', isOther, 'the name of another queue: 1 to 64 letters, digits, "_" and "-"'),
-    ...wrong('_dead_letter_queue_messages_ttl', count(longestTtl), `a whole number of seconds, at most ${longestTtl}`),
+    ...wrong(
+      '_dead_letter_queue_messages_ttl',
+      count(deadLetterSeconds.most),
+      `a whole number of seconds, at most ${deadLetterSeconds.most} (${deadLetterSeconds.setting})`,
+    ),
   ];
   if (mistakes.length === 0) return;
   const text = mistakes.map(({ path, message }) => `${path}: ${message}`).join('; ');

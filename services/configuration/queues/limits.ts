@@ -20,10 +20,11 @@ export interface QueueLimits {
   /** Limit per queue. */
   readonly messages: Limit;
   readonly bytes: Limit;
+  /** Bytes of all messages of one post. */
+  readonly post: Limit;
+  /** Seconds that a message may live in a dead-letter queue. */
+  readonly deadLetterSeconds: Limit;
 }
-
-/** Limit on the bytes of all messages of one post, as in Zaqar. */
-export const postLimit = 256 * 1024;
 
 /** @throws AnnealError QuotaExceeded, for a queue that does not exist yet. */
 export async function refuseQueue(
@@ -37,6 +38,16 @@ export async function refuseQueue(
   throw new AnnealError(
     'QuotaExceeded',
     `The project has ${there} queues; with 1 more it would exceed its ${limit.most} (${limit.setting}). Delete some queues first.`,
+  );
+}
+
+/** @throws AnnealError TooLarge for a post with more bytes than allowed. */
+export function refusePost(messages: unknown, { post: { most, setting } }: QueueLimits): void {
+  const size = Buffer.byteLength(JSON.stringify(messages));
+  if (size <= most) return;
+  throw new AnnealError(
+    'TooLarge',
+    `Message collection size is too large. Max size ${most} (${setting}), it has ${size}.`,
   );
 }
 
@@ -62,7 +73,7 @@ export async function refuseMessages(
   if (!isNear) return;
   const count = await messages.count({ queue: queue.id });
   if (count + added.messages > limits.messages.most) refuse(count, 'messages');
-  // No message is larger than a post.
-  const atMostBytes = Math.min(bytes, count * postLimit);
+  // No message is larger than a post, unless the setting was lowered since.
+  const atMostBytes = Math.min(bytes, count * limits.post.most);
   if (atMostBytes + added.bytes > limits.bytes.most) refuse(atMostBytes, 'bytes');
 }

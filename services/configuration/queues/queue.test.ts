@@ -102,7 +102,10 @@ describe('a queue', () => {
   });
 
   it('refuses a post over 256 KiB', async () => {
-    await expect(post(['x'.repeat(257 * 1024)])).rejects.toMatchObject({ code: 'TooLarge' });
+    await expect(post(['x'.repeat(257 * 1024)])).rejects.toMatchObject({
+      code: 'TooLarge',
+      message: expect.stringContaining('Max size 262144 (ANNEAL_CONFIGURATION_POST_BYTES)') as string,
+    });
   });
 
   it('pops the first free messages, and gives each once', async () => {

@@ -142,6 +142,9 @@ describe('queues', () => {
       ['obsevred', 'observed'],
       ['anneal.scheduling.request', 'anneal.scheduling.requests'],
       [`${host.requests_queue}s`, host.requests_queue],
+      [`${host.name}.request`, `${host.name}.requests`],
+      [`${host.name}.respones`, `${host.name}.responses`],
+      [`${host.name}x`, host.name],
     ] as const) {
       for (const path of ['watch', 'messages']) {
         const { status, text } = await gateway.call('GET', `/api/v1/queues/${name}/${path}`);

@@ -1,6 +1,6 @@
 /** All queues, of the store and of the bus, and the dead letters. */
 import type { Bus, DeadLetter, QueueMeasure } from '@anneal/bus/port.ts';
-import { queueList, queueMessages, queueShow, type QueueView } from '@anneal/contracts/configuration.ts';
+import { hostList, queueList, queueMessages, queueShow, type QueueView } from '@anneal/contracts/configuration.ts';
 import { AnnealError, failureSchema } from '@anneal/contracts/errors.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import { nearestOf } from '@anneal/runtime/nearest.ts';
@@ -78,6 +78,16 @@ export function queueEndpoints(options: QueueEndpointOptions): Endpoint[] {
     }
   };
 
+  /** Every name that {@link findQueue} accepts. The name of a host means its requests queue. */
+  const knownNames = async (project: string, onBus: readonly string[]): Promise<string[]> => {
+    const [inStore, { hosts }] = await Promise.all([
+      storeQueues(project),
+      ask('configuration', hostList, { project, data: { project } }),
+    ]);
+    const ofHosts = hosts.flatMap(({ name }) => [`${name}.requests`, `${name}.responses`, name]);
+    return [...onBus, ...inStore.map((queue) => queue.name), ...ofHosts];
+  };
+
   /** True for a queue of the bus. @throws AnnealError NotFound that names the nearest existing queue. */
   const findQueue = async (project: string, name: string): Promise<boolean> => {
     const onBus = (await bus.queues.list()).map((queue) => queue.name);
@@ -88,8 +98,7 @@ export function queueEndpoints(options: QueueEndpointOptions): Endpoint[] {
     } catch (error) {
       if (!(error instanceof AnnealError) || error.code !== 'NotFound') throw error;
     }
-    const known = [...onBus, ...(await storeQueues(project)).map((queue) => queue.name)];
-    const nearest = nearestOf(name, known);
+    const nearest = nearestOf(name, await knownNames(project, onBus));
     const hint = nearest === undefined ? 'There is none yet.' : `The nearest name is ${nearest}.`;
     throw new AnnealError('NotFound', `There is no queue ${name.slice(0, 255)}. ${hint}`, {
       mistakes: [

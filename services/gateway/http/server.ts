@@ -17,7 +17,7 @@ import type { Authenticate } from '../identity/caller.ts';
 import { requireToken } from '../identity/caller.ts';
 import { keystoneRoutes, keystoneWording, type KeystoneOptions } from '../identity/keystone.ts';
 import { ironicFamily, ironicPrefix } from '../ironic/family.ts';
-import type { gatewaySettings } from '../settings.ts';
+import { gatewaySettings } from '../settings.ts';
 import type { Wakeups } from '../wakeups.ts';
 import { dialects } from '../zaqar/dialect.ts';
 import { zaqarFamily, zaqarPrefix, zaqarVersionFamily } from '../zaqar/family.ts';
@@ -112,6 +112,12 @@ export function buildServer(options: ServerOptions): FastifyInstance {
     wakeups,
     stopping,
     maxWaitSeconds: settings.maxWaitSeconds,
+    limits: {
+      page: { most: settings.queuePage, setting: gatewaySettings.queuePage.env },
+      pop: { most: settings.queuePop, setting: gatewaySettings.queuePop.env },
+      messageTtl: { most: settings.messageSeconds, setting: gatewaySettings.messageSeconds.env },
+      claimTtl: { most: settings.claimSeconds, setting: gatewaySettings.claimSeconds.env },
+    },
     bodyLimit: settings.bodyLimit,
     authenticate,
     report,

@@ -24,7 +24,7 @@ import { authenticated, callerOf, type Authenticate } from '../identity/caller.t
 import { queueKey, type Wakeups } from '../wakeups.ts';
 import { asHost, clientId, queueFor, type QueueAccess } from './access.ts';
 import { messageBody, queueHref, type Dialect } from './dialect.ts';
-import { claimGraceOf, claimTtlOf, limitOf, waitOf } from './limits.ts';
+import { claimGraceOf, claimTtlOf, limitOf, waitOf, type QueueRequestLimits } from './limits.ts';
 import { renderShellHost } from './shell-host.ts';
 
 export interface ClaimRouteOptions {
@@ -33,6 +33,7 @@ export interface ClaimRouteOptions {
   dialect: Dialect;
   wakeups: Wakeups;
   maxWaitSeconds: number;
+  limits: QueueRequestLimits;
   stopping: AbortSignal;
 }
 
@@ -55,7 +56,7 @@ interface Claimed {
 
 export function claimRoutes(
   scope: FastifyInstance,
-  { ask, authenticate, dialect, wakeups, maxWaitSeconds, stopping }: ClaimRouteOptions,
+  { ask, authenticate, dialect, wakeups, maxWaitSeconds, limits, stopping }: ClaimRouteOptions,
 ): void {
   const all = '/queues/:queue/claims';
   const one = `${all}/:claim`;
@@ -70,9 +71,9 @@ export function claimRoutes(
       (caller.kind === 'host' ? caller.id : '');
     const body = objectBody(request);
     const wish: Wish = {
-      ttl: claimTtlOf(body['ttl']),
-      grace: claimGraceOf(body['grace']),
-      limit: limitOf(request),
+      ttl: claimTtlOf(body['ttl'], limits),
+      grace: claimGraceOf(body['grace'], limits),
+      limit: limitOf(request, limits),
       ...(client !== '' && { client_id: client }),
     };
     const asScript = request.headers.accept?.includes(shellScript) ?? false;
@@ -198,8 +199,8 @@ export function claimRoutes(
       data: {
         ...access,
         claim_id: request.params.claim,
-        ttl: claimTtlOf(body['ttl']),
-        ...(body['grace'] !== undefined && { grace: claimGraceOf(body['grace']) }),
+        ttl: claimTtlOf(body['ttl'], limits),
+        ...(body['grace'] !== undefined && { grace: claimGraceOf(body['grace'], limits) }),
       },
     }).catch((error: unknown) => {
       throw claimMissing(request, access, error);

@@ -77,8 +77,8 @@ function speak(version: FastifyInstance, options: ZaqarOptions, dialect: Dialect
     clientId(request, dialect.clientIdRequired && callerOf(request).kind === 'user');
   });
   homeRoutes(version, dialect);
-  queueRoutes(version, { ask: options.ask, dialect });
-  messageRoutes(version, { ask: options.ask, dialect });
+  queueRoutes(version, { ask: options.ask, dialect, limits: options.limits });
+  messageRoutes(version, { ask: options.ask, dialect, limits: options.limits });
   claimRoutes(version, { ...options, dialect });
 }
 

@@ -10,14 +10,16 @@ import { signalByGrant } from '../heat/signal.ts';
 import { asHost, clientId, queueFor, signalQueueOf, type QueueAccess } from './access.ts';
 import { messageBody, postedMessages, queueHref, type Dialect } from './dialect.ts';
 import { isForm, readResponseForm } from './response-form.ts';
-import { idsOf, limitOf, messageTtlOf, popOf } from './limits.ts';
+import { idsOf, limitOf, messageTtlOf, popOf, refuseManyPosted, type QueueRequestLimits } from './limits.ts';
 import { zaqarError } from './wording.ts';
 
 const hosts = { config: { hosts: true } } as const;
 const posters = { config: { hosts: true, signallers: true } } as const;
-const mostPosted = 100;
 
-export function messageRoutes(scope: FastifyInstance, { ask, dialect }: { ask: Ask; dialect: Dialect }): void {
+export function messageRoutes(
+  scope: FastifyInstance,
+  { ask, dialect, limits }: { ask: Ask; dialect: Dialect; limits: QueueRequestLimits },
+): void {
   const all = '/queues/:queue/messages';
   const one = `${all}/:message`;
 
@@ -25,11 +27,11 @@ export function messageRoutes(scope: FastifyInstance, { ask, dialect }: { ask: A
     const caller = callerOf(request);
     if (caller.kind === 'signaller') {
       const queue = signalQueueOf(request, caller);
-      for (const { body } of readMessages(dialect, request)) await signalByGrant(ask, caller.grant, body);
+      for (const { body } of readMessages(dialect, limits, request)) await signalByGrant(ask, caller.grant, body);
       return reply.code(201).send({ resources: [`${queueHref(dialect, queue)}/messages`] });
     }
     const { project, queue, answers } = queueFor(request, 'post');
-    const posted = isForm(request) ? [await readResponseForm(request)] : readMessages(dialect, request);
+    const posted = isForm(request) ? [await readResponseForm(request)] : readMessages(dialect, limits, request);
     const messages = answers === undefined ? posted : posted.map((message) => answering(answers, message));
     const { ids } = await ask('configuration', queuePost, {
       project,
@@ -66,7 +68,7 @@ export function messageRoutes(scope: FastifyInstance, { ask, dialect }: { ask: A
   scope.get(all, hosts, async (request, reply) => {
     const access = queueFor(request, 'take');
     const client = clientId(request, dialect.clientIdRequired && callerOf(request).kind === 'user');
-    const ids = idsOf(request);
+    const ids = idsOf(request, limits);
     if (ids) {
       const { messages } = await look(access, {
         ...asHost(request),
@@ -82,7 +84,7 @@ export function messageRoutes(scope: FastifyInstance, { ask, dialect }: { ask: A
       const bodies = messages.map((message) => messageBody(dialect, access.queue, { ...message, claim_id: null }));
       return reply.send(dialect.lists ? bodies : { messages: bodies });
     }
-    const limit = limitOf(request);
+    const limit = limitOf(request, limits);
     const echo = queryBoolean(request, 'echo') ?? false;
     const claimed = queryBoolean(request, 'include_claimed') ?? false;
     const marker = queryValue(request, 'marker');
@@ -149,8 +151,8 @@ export function messageRoutes(scope: FastifyInstance, { ask, dialect }: { ask: A
 
   scope.delete(all, hosts, async (request, reply) => {
     const access = queueFor(request, 'take');
-    const ids = idsOf(request);
-    const pop = popOf(request);
+    const ids = idsOf(request, limits);
+    const pop = popOf(request, limits);
     const invalid = (description: string) => zaqarError('InvalidRequest', 'Invalid API request', description);
     if (ids && pop !== undefined) {
       throw invalid('pop and id params cannot be present together in the delete request.');
@@ -225,16 +227,20 @@ function posterOf(request: FastifyRequest, dialect: Dialect): string {
   );
 }
 
-function readMessages(dialect: Dialect, request: FastifyRequest): { body: Json; ttl: number }[] {
+function readMessages(
+  dialect: Dialect,
+  limits: QueueRequestLimits,
+  request: FastifyRequest,
+): { body: Json; ttl: number }[] {
   const posted = postedMessages(dialect, request.body as Json | undefined);
   const invalid = (description: string) => zaqarError('InvalidRequest', 'Invalid API request', description);
   if (!posted) throw invalid('No messages were found in the request body.');
   if (posted.length === 0) throw invalid('No messages to enqueu.');
-  if (posted.length > mostPosted) throw invalid(`At most ${mostPosted} messages may be posted at once.`);
+  refuseManyPosted(posted.length, limits);
   return posted.map((item) => {
     const message: JsonObject = isObject(item) ? item : {};
     const { body } = message;
     if (body === undefined) throw zaqarError('InvalidRequest', 'Invalid request body', 'Missing "body" field.');
-    return { body, ttl: messageTtlOf(message['ttl']) };
+    return { body, ttl: messageTtlOf(message['ttl'], limits) };
   });
 }

@@ -15,12 +15,15 @@ import { objectBody, queryBoolean, queryValue } from '../http/body.ts';
 import { projectOf } from '../identity/caller.ts';
 import { queueFor, type QueueAccess } from './access.ts';
 import { messageHref, metadataBody, ownMetadata, queueBody, queueHref, type Dialect } from './dialect.ts';
-import { limitOf } from './limits.ts';
+import { limitOf, type QueueRequestLimits } from './limits.ts';
 import { patchMetadata } from './metadata-patch.ts';
 import { nameOf } from './queue-alias.ts';
 import { zaqarError } from './wording.ts';
 
-export function queueRoutes(scope: FastifyInstance, { ask, dialect }: { ask: Ask; dialect: Dialect }): void {
+export function queueRoutes(
+  scope: FastifyInstance,
+  { ask, dialect, limits }: { ask: Ask; dialect: Dialect; limits: QueueRequestLimits },
+): void {
   const one = '/queues/:queue';
 
   /** Shows a queue. A queue is created with its first message and is shown as empty before that, except in v1. */
@@ -118,7 +121,7 @@ export function queueRoutes(scope: FastifyInstance, { ask, dialect }: { ask: Ask
 
   scope.get('/queues', async (request, reply) => {
     const project = projectOf(request);
-    const limit = limitOf(request);
+    const limit = limitOf(request, limits);
     const marker = queryValue(request, 'marker');
     const detailed = queryBoolean(request, 'detailed') ?? false;
     const { queues } = await ask('configuration', queueList, {
