@@ -192,7 +192,7 @@ describe('a failure', () => {
     expect(find(state, 'a').status).toBe('COMPLETE');
   });
 
-  it('is mended by an update: the failed resource is made anew, and the failed one deleted', () => {
+  it('recovers by an update, which recreates the failed resource and deletes the failed object', () => {
     const state = fresh();
     create(state, { a: wish() });
     answer(state, 'a', { status: 'failed' });
@@ -229,7 +229,7 @@ describe('what a person says of a resource', () => {
     expect(find(state, 'a')).toMatchObject({ action: 'CHECK', status: 'FAILED', reason: 'bad' });
     for (const name of ['b', 'c']) Object.assign(find(state, name), { physical_id: 'same' });
     expect([...mark(state, 'same').values()]).toMatchObject([{ code: 'InvalidRequest' }]);
-    expect([...mark(state, 'nobody').values()]).toMatchObject([{ code: 'NotFound' }]);
+    expect([...mark(state, 'absent').values()]).toMatchObject([{ code: 'NotFound' }]);
   });
 });
 

@@ -65,7 +65,7 @@ async function serve(type: string, properties: string[] = ['value']) {
 const thing = (value: string) => planWith([resource('t', { value: literal(value) }, { type: 'Test::Thing' })]);
 
 describe('the deadline of a stack', () => {
-  it('fails what nobody answered, from a durable timer, and leaves an exit', async () => {
+  it('fails a request without an answer, from a durable timer, and allows a retry', async () => {
     const provider = await serve('Test::Thing');
     const { id } = await harness.create('slow', thing('x'), { timeout_minutes: 1 });
     const create = await provider.next(1, 'the create');

@@ -74,7 +74,7 @@ describe('a stack', () => {
     expect((await harness.ask(stackList, { project })).stacks.map((stack) => stack.id)).toEqual([again.id]);
   });
 
-  it('fails with the leaf first, and a new update makes the failed resource anew', async () => {
+  it('reports the root cause first, and the next update recreates the failed resource', async () => {
     const plan = (fail: boolean) =>
       planWith([resource('t', { value: literal('v'), fail: literal(fail) }, { type: 'OS::Heat::TestResource' })]);
     const { id } = await harness.create('bad', plan(true));
@@ -99,7 +99,7 @@ describe('a stack', () => {
     expect(await harness.ask(stackShow, { project, stack: id, outputs: false })).toMatchObject({ action: 'DELETE' });
   });
 
-  it('fails, naming the announced types, when nobody serves one of its types', async () => {
+  it('fails, naming the announced types, when no provider serves one of its types', async () => {
     const { id } = await harness.create('lost', planWith([resource('x', {}, { type: 'OS::Nowhere::Thing' })]));
     const failed = await harness.settled(id);
     expect(failed.reason).toMatch(

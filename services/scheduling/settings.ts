@@ -71,7 +71,7 @@ export const settings = defineSettings({
     schema: whole(4000),
     meaning:
       'How many requests may be with one provider at once, in all replicas together; the projects that want more share them evenly. A tenth is kept for deletions.',
-    cost: 'More makes longer queues, in which nobody is served out of turn; less may leave a fast provider waiting. Above the limit of a project, no project can hold all of it.',
+    cost: 'More makes longer queues, served in turn; less may leave a fast provider waiting. Above the limit of a project, no project can hold all of it.',
   },
   projectStacks: {
     env: 'ANNEAL_SCHEDULING_PROJECT_STACKS',

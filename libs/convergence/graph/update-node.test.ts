@@ -3,7 +3,7 @@ import { Driver, wish } from '../simulation/driver.ts';
 import { planOf, targetOf } from '../simulation/model.ts';
 
 describe('what an update does with a resource', () => {
-  it('makes nothing anew because it could not be evaluated once', () => {
+  it('keeps a resource whose properties failed to evaluate in an earlier update', () => {
     const stack = new Driver({}, { replaceFailed: false });
     stack.finish(stack.create({ a: wish() }));
     const { id } = stack.find('a');
@@ -39,7 +39,7 @@ describe('what an update does with a resource', () => {
     expect(stack.find('a', ({ id }) => id === original).replaced_by).toBe(replacement.id);
   });
 
-  it('mends what a failed update may have left, also when the plan of before is wanted again', () => {
+  it('updates a resource after a failed update, also when the earlier plan is restored', () => {
     const stack = new Driver({}, { replaceFailed: false });
     stack.finish(stack.create({ a: wish() }));
     stack.update({ a: wish({ value: 2 }) });

@@ -98,12 +98,12 @@ describe('a hook', () => {
 
   it('says in events when it begins to wait, and when that ends otherwise', () => {
     const stack = new Driver();
-    const told = (changes: ReturnType<Driver['step']>['changes']) =>
+    const reasons = (changes: ReturnType<Driver['step']>['changes']) =>
       changes.events.flatMap(({ hook, reason }) => (hook ? [`${hook.state} ${hook.name}: ${reason}`] : []));
     const wishes = { a: wish({ hooks: ['pre-create'] }), b: wish() };
     const { changes } = stack.step({ kind: 'create', id: 'create', plan: planOf(wishes) });
-    expect(told(changes)).toEqual(['waiting pre-create: CREATE paused until Hook pre-create is cleared']);
+    expect(reasons(changes)).toEqual(['waiting pre-create: CREATE paused until Hook pre-create is cleared']);
     const ended = stack.step({ kind: 'delete', id: 'delete' }).changes;
-    expect(told(ended)).toEqual(['cleared pre-create: Failure occurred while waiting.']);
+    expect(reasons(ended)).toEqual(['cleared pre-create: Failure occurred while waiting.']);
   });
 });

@@ -105,8 +105,8 @@ export function announce(
   reason: string,
 ): void {
   const { kind, name, token, deadline } = hook;
-  const told = { state, kind, name, token, deadline, default: hook.default };
-  announceResource(transaction, { ...resource, started_at: null }, { reason, hook: told });
+  const reported = { state, kind, name, token, deadline, default: hook.default };
+  announceResource(transaction, { ...resource, started_at: null }, { reason, hook: reported });
 }
 
 export const hasPassed = (stack: StackDocument, { passed }: ResourceDocument, name: string): boolean =>

@@ -144,7 +144,7 @@ function previewOne({ planned, existing, changes, standing: all, tools, around }
   const { properties: after, unknown } = foreseen;
   const common = { name, type: shownType(planned), after: requires, planned, foreseen, existing };
   const before = existing && existing.action !== 'INIT' ? existing.properties : undefined;
-  const told = (names: readonly string[], replaces: boolean): PlannedChange['properties'] =>
+  const propertyRows = (names: readonly string[], replaces: boolean): PlannedChange['properties'] =>
     names.map((property) => ({
       property,
       ...(before && Object.hasOwn(before, property) && { before: before[property] as Json }),
@@ -154,7 +154,7 @@ function previewOne({ planned, existing, changes, standing: all, tools, around }
     }));
   if (!existing || !before) {
     const change = planned.undecided ? 'maybe create' : 'create';
-    return { ...common, change, properties: told([...Object.keys(after), ...unknown], false) };
+    return { ...common, change, properties: propertyRows([...Object.keys(after), ...unknown], false) };
   }
   if (planned.external_id) {
     return { ...common, change: 'unchanged', because: 'it belongs to someone else', properties: [] };
@@ -164,7 +164,7 @@ function previewOne({ planned, existing, changes, standing: all, tools, around }
   const comparison = tools.compare({ type, isTemplate, before: known, after });
   const changed = comparison.verdict === 'same' ? [] : comparison.changed;
   const judgement = within(around, judge({ planned, existing, comparison, unknown, tools }));
-  return { ...common, properties: told([...changed, ...unknown], true), ...finish(judgement, planned) };
+  return { ...common, properties: propertyRows([...changed, ...unknown], true), ...finish(judgement, planned) };
 }
 
 function judge({
@@ -183,7 +183,7 @@ function judge({
   const { type, nested } = planned;
   if (!canBecome(existing, planned)) {
     const wasOther = existing.type !== type;
-    const because = wasOther ? `it was of the type ${shownType(existing)}` : `${type} stands for something else now`;
+    const because = wasOther ? `it was of the type ${shownType(existing)}` : `${type} is now mapped to another type`;
     return { change: 'replace', because };
   }
   const { broken, replaced } = conditionOf(existing, comparison, tools);

@@ -17,10 +17,10 @@ export function conditionOf(resource: ResourceDocument, { verdict }: Comparison,
   const matters = action !== 'SNAPSHOT' || isNested(resource) || resource.failure?.code === 'NotFound';
   const failed = status === 'FAILED' && matters && request === null;
   const broken = failed || attempted !== null || skipped !== null;
-  const anew = (failed || skipped !== null) && mustBeAnew(resource, tools);
+  const recreate = (failed || skipped !== null) && mustBeAnew(resource, tools);
   // A plain resource may still be used unchanged; only an update needs the replacement. A nested stack is gone.
   const must = mustReplace && (verdict === 'update' || isNested(resource));
-  return { broken, replaced: anew || verdict === 'replace' || must };
+  return { broken, replaced: recreate || verdict === 'replace' || must };
 }
 
 /** Whether to recreate a broken resource, rather than repair it in place. */

@@ -53,22 +53,22 @@ function compareTo(
 ): Comparison {
   const source = planned.nested?.digest ?? null;
   if (!canBecome(resource, planned)) return { verdict: 'replace', changed: [] };
-  const told = resource.request && isNested(resource) ? resource.request : resource;
+  const latest = resource.request && isNested(resource) ? resource.request : resource;
   const changed = Object.keys(resolved.properties);
   // A nested stack whose creation failed exists all the same, with nothing applied yet: update it in place.
-  if (isNested(resource) && changed.length > 0 && Object.keys(told.properties).length === 0) {
+  if (isNested(resource) && changed.length > 0 && Object.keys(latest.properties).length === 0) {
     return { verdict: 'update', changed };
   }
   const comparison = tools.compare({
     type: planned.type,
     isTemplate: planned.nested?.kind === 'template',
-    before: told.properties,
+    before: latest.properties,
     after: resolved.properties,
   });
   if (comparison.verdict !== 'same') return comparison;
   const due = isDue(state, resource, planned);
   if (due && !isNested(resource)) return { verdict: 'replace', changed: [] };
-  return due || told.source !== source ? { verdict: 'update', changed: [] } : comparison;
+  return due || latest.source !== source ? { verdict: 'update', changed: [] } : comparison;
 }
 
 /** Whether an incarnation can be updated to the plan in place. One template may replace another, as in Heat. */

@@ -26,7 +26,7 @@ export function takeResponse(transaction: Transaction, answer: ResourceResponse)
     takeUnasked(transaction, resource, response);
     return;
   }
-  const told: Partial<ResourceDocument> = {
+  const reported: Partial<ResourceDocument> = {
     ...(response.physical_id !== undefined && { physical_id: response.physical_id }),
     ...(response.attributes !== undefined && { attributes: response.attributes }),
     ...(response.drift !== undefined && { drift: response.drift }),
@@ -37,18 +37,18 @@ export function takeResponse(transaction: Transaction, answer: ResourceResponse)
   switch (response.status) {
     case 'in progress': {
       const reason = response.message ?? resource.reason;
-      if (reason === resource.reason && Object.keys(told).length === 0) return;
-      changeResource(transaction, resource.id, { ...told, reason });
+      if (reason === resource.reason && Object.keys(reported).length === 0) return;
+      changeResource(transaction, resource.id, { ...reported, reason });
       return;
     }
     case 'complete':
-      complete(transaction, resource, request, told);
+      complete(transaction, resource, request, reported);
       return;
     case 'failed':
       if (response.replace && request.action === 'update')
-        mustBeReplaced(transaction, resource, request, { told, response });
+        mustBeReplaced(transaction, resource, request, { reported, response });
       else if (!triesAgain(transaction, resource, request, response))
-        failed(transaction, resource, request, { told, response });
+        failed(transaction, resource, request, { reported, response });
   }
 }
 
@@ -56,12 +56,12 @@ function complete(
   transaction: Transaction,
   resource: ResourceDocument,
   request: PendingRequest,
-  told: Partial<ResourceDocument>,
+  reported: Partial<ResourceDocument>,
 ): void {
   const { action } = request;
   const applied = action === 'create' || action === 'update' || resource.action === 'ADOPT';
   const done = changeResource(transaction, resource.id, {
-    ...told,
+    ...reported,
     status: 'COMPLETE',
     reason: 'state changed',
     request: null,
@@ -78,7 +78,7 @@ function complete(
       seen_at: request.seen_at,
       drift: [],
     }),
-    ...(action === 'check' && transaction.state.stack.observe && asFound(resource, told)),
+    ...(action === 'check' && transaction.state.stack.observe && asFound(resource, reported)),
   });
   announceResource(transaction, done);
   if (action === 'create' && (holdAt(transaction, done, 'launching') || holdAt(transaction, done, 'post-create')))
@@ -104,11 +104,11 @@ function mustBeReplaced(
   transaction: Transaction,
   resource: ResourceDocument,
   request: PendingRequest,
-  { told, response }: { told: Partial<ResourceDocument>; response: ResourceResponse },
+  { reported, response }: { reported: Partial<ResourceDocument>; response: ResourceResponse },
 ): void {
   const whole = resource.attempted === null;
   const refused = changeResource(transaction, resource.id, {
-    ...told,
+    ...reported,
     status: whole ? 'COMPLETE' : 'FAILED',
     failure: whole ? null : failureOf(response),
     reason: 'The update needs a replacement.',
@@ -128,11 +128,11 @@ function failed(
   transaction: Transaction,
   resource: ResourceDocument,
   request: PendingRequest,
-  how: { told: Partial<ResourceDocument>; response: ResourceResponse },
+  how: { reported: Partial<ResourceDocument>; response: ResourceResponse },
 ): void {
-  const { told, response } = how;
+  const { reported, response } = how;
   const { stack } = transaction.state;
-  changeResource(transaction, resource.id, told);
+  changeResource(transaction, resource.id, reported);
   // Drift check before an update: recreate a missing object; keep the last known state when the check itself failed.
   const looked = request.action === 'check' && stack.observe && request.traversal === stack.traversal;
   const missing = response.error?.code === 'NotFound';

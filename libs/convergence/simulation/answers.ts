@@ -23,7 +23,7 @@ export function checkAnswer(world: World, step: Step): void {
     const said = step.outcome.changes.events.some(
       ({ resource_id, action }) => resource_id === before.id && action === 'SIGNAL',
     );
-    must(said || response.status === 'in progress', `${before.id} was signalled, and no event tells it`);
+    must(said || response.status === 'in progress', `${before.id} was signalled, and no event reports it`);
     return;
   }
   const { request } = before;
@@ -36,7 +36,7 @@ export function checkAnswer(world: World, step: Step): void {
 
 function checkProgress({ state, outcome }: Step, { response, before }: Answered): void {
   const after = state.resources.get(before.id);
-  must(after?.request?.fence === before.request?.fence, `${before.id} is at it, and nobody waits for it`);
+  must(after?.request?.fence === before.request?.fence, `${before.id} is in progress without a request`);
   must(after?.reason === (response.message ?? before.reason), `${before.id} does not say what its provider does`);
   const { physical_id = before.physical_id } = response;
   must(after?.physical_id === physical_id, `${before.id} does not show its object while its provider is at it`);
@@ -49,7 +49,7 @@ function checkComplete(step: Step, { response, before, request }: Answered): voi
   const { stack, resources } = step.state;
   const after = resources.get(before.id);
   const { id } = before;
-  must(firstEvent(step, id) === 'COMPLETE', `${id} was answered as complete, and no event tells it`);
+  must(firstEvent(step, id) === 'COMPLETE', `${id} was answered as complete, and no event reports it`);
   if (!after) return;
   for (const field of ['physical_id', 'attributes', 'snapshot'] as const)
     must(
@@ -67,7 +67,7 @@ function checkComplete(step: Step, { response, before, request }: Answered): voi
   }
   must(text(after.properties) === text(request.properties), `${id} does not say what was applied`);
   must(after.attempted === null && !after.must_replace, `${id} is whole, and something is left of before`);
-  must(after.drift.length === 0, `${id} was applied anew, and still drifts`);
+  must(after.drift.length === 0, `${id} was applied again, and still drifts`);
   if (after.request || request.traversal !== stack.traversal) return;
   for (const field of ['requires', 'digest', 'source'] as const)
     must(text(after[field]) === text(request[field]), `${field} of ${id} is not that of what was applied`);
@@ -96,15 +96,15 @@ function checkFailed(step: Step, { response, before, request }: Answered): void 
     return;
   }
   const said = step.outcome.changes.events.some((event) => event.resource_id === id && event.status === 'FAILED');
-  must(said, `${id} failed, and no event tells it`);
+  must(said, `${id} failed, and no event reports it`);
   // A missing object has nothing to save: its deletion continues.
   const saves = request.action === 'snapshot' && step.before.action !== 'SNAPSHOT';
   if (saves && response.error?.code === 'NotFound') return;
   const wanted = request.traversal === step.before.traversal && step.before.phase !== 'idle';
-  const told = stack.failures.some(({ resource }) => resource.split('.')[0] === before.name);
-  must(!wanted || step.before.status === 'FAILED' || told, `${id} failed, and its stack does not say so`);
+  const named = stack.failures.some(({ resource }) => resource.split('.')[0] === before.name);
+  must(!wanted || step.before.status === 'FAILED' || named, `${id} failed, and its stack does not say so`);
   if (request.action === 'update' && after && !isNested(after))
-    must(after.attempted !== null, `${id} failed to be updated, and nobody knows with what`);
+    must(after.attempted !== null, `${id} failed an update, and its attempted properties are not recorded`);
 }
 
 const firstEvent = ({ outcome }: Step, id: string): string | undefined =>

@@ -93,7 +93,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     to: 'state.plan',
   },
   'forgets what a failed update tried': {
-    rule: 'a failed update is mended',
+    rule: 'the next update repairs a failed update',
     file: 'traversal/failure.ts',
     from: "if (request.action !== 'update') return attempted;",
     to: 'if (request.fence > 0) return attempted;',

@@ -81,7 +81,7 @@ export class Script {
     return this;
   }
 
-  mended(): this {
+  behaving(): this {
     this.world.providers.failing = false;
     return this;
   }

@@ -15,7 +15,7 @@ export function begin(
   action: StackAction,
   plan: Plan,
   more: Partial<StackDocument> = {},
-  told: { scaled?: Scaled | undefined } = {},
+  details: { scaled?: Scaled | undefined } = {},
 ): void {
   const { state, tools } = transaction;
   const minutes = state.stack.timeout_minutes ?? defaultTimeoutMinutes;
@@ -46,7 +46,7 @@ export function begin(
     snapshot: null,
     ...more,
   });
-  announceStack(transaction, told);
+  announceStack(transaction, details);
   addEffect(transaction, { kind: 'timer', timer: 'deadline', at: deadline, traversal: stack.traversal });
 }
 

@@ -40,7 +40,7 @@ describe('an action that is said again', () => {
 });
 
 describe('what failed', () => {
-  it('is told by its path, with numbers as Heat writes them, and a check names all of it', () => {
+  it('names its path, with numbers as Heat writes them, and a check names every failure', () => {
     const stack = new Driver();
     stack.finish(stack.create({ n: wish({ type: 'Nested' }), a: wish() }));
     stack.take({ kind: 'visit', id: 'check', action: 'CHECK' });

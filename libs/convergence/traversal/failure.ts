@@ -131,8 +131,8 @@ export function failureReason(transaction: Transaction): string {
   const { action, failures, inherited } = transaction.state.stack;
   const first = failures[inherited];
   if (!first) return `Stack ${action} failed`;
-  const told = action === 'CHECK' ? failures.map(leafReason).join('; ') : leafReason(first);
-  return `Resource ${failedAction(transaction, first.resource)} failed: ${told}`.slice(0, reasonLimit);
+  const reasons = action === 'CHECK' ? failures.map(leafReason).join('; ') : leafReason(first);
+  return `Resource ${failedAction(transaction, first.resource)} failed: ${reasons}`.slice(0, reasonLimit);
 }
 
 function failedAction({ state }: Transaction, path: string): string {

@@ -47,7 +47,7 @@ export function visitNode(transaction: Transaction, id: string): void {
     const failure = {
       code: 'InvalidState',
       message: `State ('${resource.action}', '${resource.status}') invalid for ${action.toLowerCase()}`,
-      remedy: 'Update the stack, so that what failed is mended; then try again.',
+      remedy: 'Update the stack, which repairs the failed resources; then try again.',
     };
     refuseLeaf(transaction, resource, failure, action);
     if (action === 'CHECK') markDone(transaction, id, id);

@@ -323,7 +323,7 @@ function refusalOf(resource: string, { mistakes, unknown: open }: Resolved): Fai
         .map(({ message }) => message)
         .join('; ')
         .slice(0, 4096),
-      remedy: 'Mend the places that are listed, and update the stack.',
+      remedy: 'Fix the listed mistakes, and update the stack.',
       mistakes: mistakes.map(({ steps: _steps, ...mistake }) => mistake),
     };
   }

@@ -87,7 +87,7 @@ describe('the events of a stack', () => {
 
   it('come page by page, both ways, of all resources and of one, from wherever a page has ended', async () => {
     const { all, history } = await kept(mixture);
-    for (const resource of [undefined, 'stack', 'r1', 'r3', 'r399', '__proto__', 'nobody']) {
+    for (const resource of [undefined, 'stack', 'r1', 'r3', 'r399', '__proto__', 'absent']) {
       for (const descending of [false, true]) {
         const wanted = all.filter(({ resource_name: name }) => resource === undefined || name === resource);
         if (descending) wanted.reverse();
@@ -122,7 +122,7 @@ describe('the events of a stack', () => {
     expect(await costs({ limit: 100, marker: all[50_000]?.id })).toBeLessThanOrEqual(2);
     expect(await costs({ resource: 'r4711' })).toBe(20);
     expect(await costs({ resource: 'r4711', limit: 2, descending: true })).toBe(12);
-    expect(await costs({ resource: 'nobody' })).toBeLessThanOrEqual(10);
+    expect(await costs({ resource: 'absent' })).toBeLessThanOrEqual(10);
   });
 
   it('E3: of a resource that has had hundreds by itself, a page is read and no more', async () => {

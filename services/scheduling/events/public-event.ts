@@ -28,11 +28,11 @@ export function publicForm(mint: Mint, event: KeptEvent, parts: { project: strin
     const key = `${event.action.toLowerCase()}.${stages[event.status] ?? ''}`;
     if (!Object.hasOwn(stackEvent, key)) return [];
     const definition = stackEvent[key as keyof typeof stackEvent];
-    const told = mint(definition, { ...envelope, data: { ...common, ...failure, traversal: event.traversal } });
+    const published = mint(definition, { ...envelope, data: { ...common, ...failure, traversal: event.traversal } });
     const { scaled, stack_id, stack_name } = event;
-    if (!scaled) return [told];
+    if (!scaled) return [published];
     return [
-      told,
+      published,
       mint(groupEvent.scaled, { ...envelope, id: `${event.id}:scaled`, data: { stack_id, stack_name, ...scaled } }),
     ];
   }
@@ -60,10 +60,10 @@ function hookForm(
   hook: NonNullable<KeptEvent['hook']>,
 ): Envelope[] {
   const { name, kind, state, token, deadline } = hook;
-  const told = { ...data, hook: name };
-  if (kind === 'hook') return [mint(hookEvent[state], { ...envelope, data: told })];
+  const hookData = { ...data, hook: name };
+  if (kind === 'hook') return [mint(hookEvent[state], { ...envelope, data: hookData })];
   // The token is for the host or operator that completes the hook. Events of the resource report the end of the wait.
   if (state === 'cleared' || deadline === null) return [];
-  const lifecycle = { ...told, transition: name, token, deadline, default_result: hook.default ?? 'abandon' };
+  const lifecycle = { ...hookData, transition: name, token, deadline, default_result: hook.default ?? 'abandon' };
   return [mint(lifecycleEvent.waiting, { ...envelope, data: lifecycle })];
 }

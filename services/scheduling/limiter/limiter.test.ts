@@ -155,7 +155,7 @@ describe('requests to a slow provider', () => {
   });
 });
 
-it('what is held is withdrawn when its stack is cancelled, and nobody waits for it', async () => {
+it('withdraws held requests when their stack is cancelled', async () => {
   const harness = await openHarness({ settings: { providerRequests: 3 } });
   cleanups.push(() => harness.dispose());
   const provider = await openProvider(harness.context);
@@ -171,7 +171,7 @@ it('what is held is withdrawn when its stack is cancelled, and nobody waits for 
   await provider.serveUntil(async () => (await statusOf(harness, { id, project: 'p1' })) === 'DELETE_COMPLETE');
 });
 
-it('a process that starts anew counts what its predecessor had in flight', async () => {
+it('a restarted process counts the requests that its predecessor had in flight', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'anneal-gate-'));
   cleanups.push(() => rm(directory, { recursive: true, force: true }));
   const open = async (): Promise<Harness> => {

@@ -16,7 +16,7 @@ describe('the cooldown of a group', () => {
     expect(cooldownEnd({ until: at(150), seconds: 30 }, complete)).toBe(at(150));
   });
 
-  it('is not begun anew by an update that leaves the size, and not lost when such a one overtakes a scaling', () => {
+  it('does not restart at an update that keeps the size, and survives when such an update overtakes a scaling', () => {
     const scaled = { until: null, seconds: 30 };
     const kept = keptCooldown(scaled, complete);
     expect(cooldownEnd(kept, { completed_at: at(125) })).toBe(at(130));

@@ -36,7 +36,7 @@ describe('signals of a wait condition', () => {
     });
   });
 
-  it('that came before the time was over are told', () => {
+  it('that arrived before the deadline are reported', () => {
     expect(timeoutOf({}, { count: 1 }).message).toBe('0 of 1 received');
     expect(timeoutOf(taken({}, {}, 'm'), { count: 2 }).message).toBe('1 of 2 received - Signal 1 received');
   });

@@ -76,7 +76,7 @@ describe('a wait condition', () => {
     });
   });
 
-  it('needs no signal where nobody sends one', async () => {
+  it('needs no signal when its handle expects none', async () => {
     const { id } = await harness.create('s', plan({}, { signal_transport: literal('NO_SIGNAL') }));
     expect(await harness.settled(id)).toMatchObject({ status: 'COMPLETE' });
   });

@@ -238,8 +238,8 @@ export function createWaitConditions(parameters: {
     });
     await faultPoint('scheduling.provider.waiting');
     await timers().set([timerOf(waiting.id, waiting.fence, dueAt)]);
-    const told = await work.get(handleId);
-    await judge(waiting, { signals: told?.signals ?? {}, silent: told?.silent === true });
+    const state = await work.get(handleId);
+    await judge(waiting, { signals: state?.signals ?? {}, silent: state?.silent === true });
   };
 
   return {

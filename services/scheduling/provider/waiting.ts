@@ -36,11 +36,11 @@ export function createWaiting({
     const { due_at: until } = document;
     if (document.handle === undefined) {
       const reason = `until ${until}`;
-      const summary = `${resource.name} (${resource.type}) lets time pass until ${until}; nothing else is waited for.`;
+      const summary = `${resource.name} (${resource.type}) waits until ${until} and for nothing else.`;
       return { object: `timer of ${resource.name}`, state: 'waiting', reason, summary, exits: [] };
     }
-    const [told, handle] = await Promise.all([work.get(document.handle), resources.get(document.handle)]);
-    const signals = Object.entries(told?.signals ?? {});
+    const [state, handle] = await Promise.all([work.get(document.handle), resources.get(document.handle)]);
+    const signals = Object.entries(state?.signals ?? {});
     const count = countOf(document.request.data as unknown as ResourceRequest);
     const came = `${signals.length} of ${count} signals`;
     const ids = signals.slice(-named).map(([id]) => id);
@@ -50,8 +50,8 @@ export function createWaiting({
     return {
       object: `handle ${name}${handle ? ` (${handle.type})` : ''}`,
       state: came,
-      reason: last === undefined ? 'nobody has signalled it' : `the last said: ${last}`,
-      summary: `${resource.name} waits for signals to ${name}: ${came} came${which}; it fails unless the others come until ${until}.`,
+      reason: last === undefined ? 'no signal has arrived' : `the last reported: ${last}`,
+      summary: `${resource.name} waits for signals to ${name}: ${came} arrived${which}; it fails unless the rest arrive by ${until}.`,
       exits: handle ? waysTo(stack, handle, gatewayUrl) : [],
     };
   };

@@ -208,8 +208,8 @@ async function treesOf(
     const { name, type, change, properties, after } = row;
     const resource = `${prefix}${name}`;
     const { inner, because = row.because } = await below(row, `${resource}.resources.`);
-    const told = { ...(row.order && { order: row.order }), ...(because !== undefined && { because }) };
-    trees.push({ row: { resource, type, change, properties, ...told }, name, after, inner });
+    const extra = { ...(row.order && { order: row.order }), ...(because !== undefined && { because }) };
+    trees.push({ row: { resource, type, change, properties, ...extra }, name, after, inner });
   }
   return trees;
 }

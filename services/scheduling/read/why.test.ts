@@ -27,7 +27,7 @@ it('a stack that waits leads to the resource, and to the queue of its provider',
   ]);
 });
 
-it('a wait condition says how many signals came, until when it waits, and how to send one', async () => {
+it('a wait condition says how many signals arrived, until when it waits, and how to send one', async () => {
   const plan = planWith([
     resource('h', {}, { type: 'OS::Heat::WaitConditionHandle' }),
     resource(
@@ -37,18 +37,18 @@ it('a wait condition says how many signals came, until when it waits, and how to
     ),
   ]);
   const { id } = await harness.create('s', plan);
-  const told = (came: string) =>
+  const summaryOf = (came: string) =>
     eventually(async () => {
       const found = await why(id);
       return found.summary.includes(came) ? found : undefined;
     });
-  const before = await told('0 of 2 signals came');
+  const before = await summaryOf('0 of 2 signals arrived');
   expect(before.summary).toMatch(
-    /^w waits for signals to h: 0 of 2 signals came; it fails unless the others come until 20[-\d]*T[:.\d]*Z\.$/,
+    /^w waits for signals to h: 0 of 2 signals arrived; it fails unless the rest arrive by 20[-\d]*T[:.\d]*Z\.$/,
   );
   expect(before.chain.at(-1)).toMatchObject({
     object: 'handle h (OS::Heat::WaitConditionHandle)',
-    reason: 'nobody has signalled it',
+    reason: 'no signal has arrived',
   });
   expect(before.exits.slice(0, 3)).toEqual([
     `anneal resource signal s h --data '{"status":"SUCCESS"}'`,
@@ -56,8 +56,8 @@ it('a wait condition says how many signals came, until when it waits, and how to
     'use what {get_attr: [h, curl_cli]} gives to scripts',
   ]);
   await harness.ask(stackSignal, { project, stack: id, resource: 'h', signal: { id: 'one', reason: 'half' } });
-  const after = await told('1 of 2 signals came (one)');
-  expect(after.chain.at(-1)).toMatchObject({ state: '1 of 2 signals', reason: 'the last said: half' });
+  const after = await summaryOf('1 of 2 signals arrived (one)');
+  expect(after.chain.at(-1)).toMatchObject({ state: '1 of 2 signals', reason: 'the last reported: half' });
   expect(await why(id, 'w')).toEqual({ ...after, chain: after.chain.slice(1) });
 });
 
@@ -66,19 +66,19 @@ it('a delay says until when it lasts', async () => {
   const { id } = await harness.create('s', planWith([delays]));
   const answer = await eventually(async () => {
     const found = await why(id);
-    return found.summary.includes('lets time pass') ? found : undefined;
+    return found.summary.includes('waits until') ? found : undefined;
   });
-  expect(answer.summary).toMatch(/^d \(OS::Heat::Delay\) lets time pass until 20[-\d]*T[:.\d]*Z; nothing else/);
+  expect(answer.summary).toMatch(/^d \(OS::Heat::Delay\) waits until 20[-\d]*T[:.\d]*Z and for nothing else/);
   expect(answer.exits).toEqual(['anneal stack cancel s --no-rollback']);
 });
 
-it('a type that nobody serves is named', async () => {
-  const { id } = await harness.create('s', planWith([resource('x', {}, { type: 'Nobody::Serves' })]));
+it('names a type that no provider serves', async () => {
+  const { id } = await harness.create('s', planWith([resource('x', {}, { type: 'Not::Served' })]));
   const answer = await eventually(async () => {
     const found = await why(id);
     return found.summary.includes('No provider') ? found : undefined;
   });
-  expect(answer.summary).toContain('No provider has announced Nobody::Serves');
+  expect(answer.summary).toContain('No provider has announced Not::Served');
   expect(answer.exits).not.toHaveLength(0);
 });
 

@@ -160,7 +160,7 @@ export function createWhy(parameters: {
     const verb = resource.request?.action ?? 'work';
     if (queue === undefined) {
       return {
-        summary: `No provider has announced ${resource.type}, so nobody can ${verb} ${resource.name}; its request waits for one.`,
+        summary: `No provider has announced ${resource.type}, so no provider can ${verb} ${resource.name}; its request waits for one.`,
         exits: ['start its provider', ...(await cancelAround(stack))],
       };
     }
@@ -194,14 +194,14 @@ export function createWhy(parameters: {
     }
     if (consumers === 0) {
       return {
-        summary: `Nobody takes from ${queue}: the service that can ${verb} ${resource.name} is down, and its request waits.`,
+        summary: `No consumer takes from ${queue}: the service that can ${verb} ${resource.name} is down, and its request waits.`,
         exits: ['anneal service list'],
       };
     }
-    const told = resource.reason === 'state changed' ? '' : `: ${resource.reason}`;
+    const detail = resource.reason === 'state changed' ? '' : `: ${resource.reason}`;
     const behind = depth > 0 ? `; ${depth} requests wait in ${queue}` : '';
     return {
-      summary: `${resource.name} is being worked on since ${sinceOf(resource)}${told}${behind}.`,
+      summary: `${resource.name} is being worked on since ${sinceOf(resource)}${detail}${behind}.`,
       exits: [`anneal resource show ${nameOf(stack)} ${resource.name}`, ...(await cancelAround(stack))],
     };
   }

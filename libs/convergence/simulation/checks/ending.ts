@@ -25,7 +25,7 @@ export function checkEnd(world: World, state: State): void {
   const { reason } = stack;
   const wasLate = reason === 'Timed out' && asksPerson(world, stack);
   const may = stack.status === 'COMPLETE' || !world.calm || meant.test(reason) || wasLate;
-  must(may, `it failed, though nobody misbehaved: ${reason}`);
+  must(may, `it failed, though no provider misbehaved: ${reason}`);
   if (stack.status !== 'COMPLETE') return;
   must(stack.adopt === null, 'it was taken over, and would be once more');
   const whole = `Stack ${stack.action} completed successfully`;

@@ -59,7 +59,7 @@ function expectedOf(input: Input & FromParent, stack: StackDocument): Expected {
 export function checkExpected({ before, inputs, outcome: { changes, refusals } }: Step): void {
   const [input] = inputs;
   if (!input || inputs.length > 1) return;
-  const told = changes.events.filter(({ resource_id }) => resource_id === undefined);
+  const stackEvents = changes.events.filter(({ resource_id }) => resource_id === undefined);
   const link = 'parent' in input ? input.parent : undefined;
   const last = before.parent?.fence ?? 0;
   // Duplicates of a parent stack's request are detected by fence, all others by input id.
@@ -86,10 +86,10 @@ export function checkExpected({ before, inputs, outcome: { changes, refusals } }
     `${what} is ${expected === 'refused' ? 'not ' : ''}refused`,
   );
   if (expected === 'refused' || expected === 'nothing') {
-    must(told.length === 0 && changes.resources.size === 0, `${what} does something`);
+    must(stackEvents.length === 0 && changes.resources.size === 0, `${what} does something`);
     return;
   }
-  const [first] = told;
+  const [first] = stackEvents;
   if (expected === 'cancelled') {
     const reason = `Stack ${before.action} cancelled`;
     must(first?.status === 'FAILED' && first.reason === reason, `${what} does not cancel it`);

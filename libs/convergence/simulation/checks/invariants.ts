@@ -163,7 +163,7 @@ function checkAsked({ stack, plan }: State, resource: ResourceDocument, before: 
 function keepBooks(world: World, { state, outcome }: Step): void {
   if (!outcome.changes.effects.some(({ kind }) => kind === 'answer')) return;
   const { stack } = state;
-  must(stack.parent !== null, 'a stack of its own answers nobody');
+  must(stack.parent !== null, 'a root stack answers a request');
   must(stack.deleted_at === null || state.resources.size === 0, `C6: ${stack.id} is deleted with resources`);
   if (stack.deleted_at !== null) must(world.books.countOf(stack.id) === 0, `C6: something is left of ${stack.id}`);
 }

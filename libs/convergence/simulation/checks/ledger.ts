@@ -95,7 +95,7 @@ export class Books {
       const found = JSON.parse(before) as Record<string, unknown>;
       for (const [name, value] of Object.entries(request.properties)) {
         const named = request.changed.includes(name) || JSON.stringify(found[name]) === JSON.stringify(value);
-        must(named, `${resource.id} is updated, and nobody says that ${name} is not as it was`);
+        must(named, `${resource.id} is updated, but its changed properties omit ${name}`);
       }
     }
     for (const id of request.requires) must(complete(id), `C1: ${resource.id} uses ${id}, which is not complete`);

@@ -25,7 +25,7 @@ export function checkRecord({ state, outcome, stored }: Written): void {
     );
     checkDocument(resource, before);
     checkSent(resource, before, outcome);
-    if (before?.action !== resource.action || before.status !== resource.status) told(resource, outcome);
+    if (before?.action !== resource.action || before.status !== resource.status) countEvent(resource, outcome);
   }
   for (const [id, version] of changes.removed) {
     const before = stored.resources.get(id);
@@ -69,7 +69,7 @@ function checkSent(resource: ResourceDocument, before: ResourceDocument | undefi
 const toldOf = (id: string, { changes }: Outcome, action: string, status: string): boolean =>
   changes.events.some((event) => event.resource_id === id && event.action === action && event.status === status);
 
-function told({ id, action, status }: ResourceDocument, outcome: Outcome): void {
+function countEvent({ id, action, status }: ResourceDocument, outcome: Outcome): void {
   must(action === 'INIT' || toldOf(id, outcome, action, status), `${id} is ${action}_${status}, and no event tells it`);
 }
 
@@ -84,13 +84,13 @@ function checkStackEvents(stack: StackDocument, before: StackDocument, events: r
 /** Checks the indexes against a state loaded from the documents, as another process would load it. */
 export function checkIndexes(state: State, { loadState }: Core): void {
   const { stack, plan, complete } = state;
-  const anew = loadState({ stack, resources: state.resources.values(), plan, complete });
+  const rebuilt = loadState({ stack, resources: state.resources.values(), plan, complete });
   for (const index of ['inFlight', 'held'] as const) {
-    must(text(state[index]) === text(anew[index]), `${index} is not what the documents say`);
+    must(text(state[index]) === text(rebuilt[index]), `${index} is not what the documents say`);
   }
   for (const index of ['byName', 'requiredBy'] as const) {
     const flat = (from: State): string => text(Array.from(from[index], ([key, ids]) => `${key}: ${text(ids)}`));
-    must(flat(state) === flat(anew), `${index} is not what the documents say`);
+    must(flat(state) === flat(rebuilt), `${index} is not what the documents say`);
   }
   for (const id of state.doomed) must(state.resources.has(id), `${id} is gone, and still to be deleted`);
 }

@@ -22,9 +22,9 @@ export function checkStack(world: World, { before, state, inputs, outcome }: Ste
     const nothing = stack.batch === null && stack.snapshot === null && !stack.observe && state.graph === undefined;
     must(nothing, 'idle, and something is left of the traversal');
   }
-  const told = events.flatMap((event) => (event.resource_id === undefined ? [event.action] : []));
+  const actions = events.flatMap((event) => (event.resource_id === undefined ? [event.action] : []));
   let suspended = before.suspended;
-  for (const action of told) suspended = action === 'SUSPEND' || (action === 'SNAPSHOT' && suspended);
+  for (const action of actions) suspended = action === 'SUSPEND' || (action === 'SNAPSHOT' && suspended);
   must(stack.suspended === suspended, `${stack.action}: it is ${suspended ? '' : 'not '}suspended, and says otherwise`);
   checkWayBack({ before, state, inputs, outcome });
   must(!stack.observe || stack.action === 'UPDATE' || stack.action === 'RESTORE', `${stack.action} looks at reality`);
@@ -57,8 +57,8 @@ function checkWayBack({ before, state: { stack }, inputs, outcome: { changes } }
     const begins = event.action === 'ROLLBACK' && event.status === 'IN_PROGRESS';
     if (!begins || previous?.status !== 'FAILED') return;
     must(towardsPlan.includes(previous.action), `a failed ${previous.action} goes back by itself`);
-    const told = stack.inherited > 0 || previous.failure === undefined || stack.action !== 'ROLLBACK';
-    must(told || own.length > index + 2, 'a rollback does not tell why');
+    const explained = stack.inherited > 0 || previous.failure === undefined || stack.action !== 'ROLLBACK';
+    must(explained || own.length > index + 2, 'a rollback does not state its cause');
   });
   const reached = own.at(-1)?.status === 'COMPLETE' ? stack.action : undefined;
   if (reached === 'ROLLBACK' || (reached && isVisit(reached))) {
@@ -96,7 +96,7 @@ function checkFailures(world: World, { before, state: { stack, resources }, outc
   if (phase !== 'converging' && phase !== 'draining') return;
   for (const { name, status, traversal: last, skipped, action } of resources.values()) {
     const failed = status === 'FAILED' && last === traversal && skipped === null && action !== 'DELETE';
-    const told = failed && phase === 'draining' && stack.status === 'IN_PROGRESS';
-    must(!told || own.length > 0, `${name} failed, and the stack does not say so`);
+    const unfinished = failed && phase === 'draining' && stack.status === 'IN_PROGRESS';
+    must(!unfinished || own.length > 0, `${name} failed, and the stack does not say so`);
   }
 }

@@ -17,7 +17,7 @@ export const nestedScenarios: Scenarios = {
     must(script.world.stack(child).status === 'COMPLETE', 'the nested stack is not complete');
     script.failing().update(nested(20)).ends('UPDATE_FAILED');
     must(/resources\.n\.resources\./.test(script.world.stack('s').reason), script.world.stack('s').reason);
-    script.mended().say({ kind: 'rollback', id: 'back', cancel: false }).ends('ROLLBACK_COMPLETE');
+    script.behaving().say({ kind: 'rollback', id: 'back', cancel: false }).ends('ROLLBACK_COMPLETE');
     script.say({ kind: 'visit', id: 'check', action: 'CHECK' }).ends('CHECK_COMPLETE');
     script.remove().ends('DELETE_COMPLETE');
     must(script.world.stack(child).deleted_at !== null, 'the nested stack outlived it');
@@ -48,7 +48,7 @@ export const nestedScenarios: Scenarios = {
     must(script.world.stack(child).reason === 'Stack CREATE cancelled', script.world.stack(child).reason);
     script.say({ kind: 'retry', id: 'again' }).ends('CREATE_COMPLETE');
   },
-  'a nested stack is told what changed meanwhile once it has answered, also by who takes over': (script) => {
+  'a nested stack receives the changes made while it worked once it has answered, also after a takeover': (script) => {
     script.create({ a: wish(), n: wish({ type: 'Nested', requires: ['a'] }) }).until(pending(script, 'n', 'create'));
     script.say({ kind: 'signal', id: 'signal', resource: 'a', signal: {} });
     const { attributes } = script.find('a');
@@ -58,13 +58,13 @@ export const nestedScenarios: Scenarios = {
     });
     must(script.find('n').request?.action === 'create', 'it was overtaken by its own traversal');
     script.ends('CREATE_COMPLETE');
-    must(JSON.stringify(script.find('n').properties['from']).includes('null'), 'it was not told');
+    must(JSON.stringify(script.find('n').properties['from']).includes('null'), 'it did not receive the change');
   },
-  'what a nested stack refuses is told as it is, whatever failed in it before': (script) => {
+  'the refusal of a nested stack is reported unchanged, also after an earlier failure inside it': (script) => {
     script.create({ n: wish({ type: 'Nested' }) }).ends('CREATE_COMPLETE');
     const suspend = { kind: 'visit', id: 'suspend', action: 'SUSPEND' } as const;
     script.failing().world.take(script.find('n').id, [suspend]);
-    script.ends().mended();
+    script.ends().behaving();
     script.update({ n: wish({ type: 'Nested', value: 2 }) }).ends('UPDATE_FAILED');
     const { reason } = script.world.stack('s');
     must(reason.includes('Updating a stack when it is suspended is not supported.'), reason);

@@ -48,7 +48,7 @@ export const scenarios: Scenarios = {
       .ends('UPDATE_FAILED');
     script.say({ kind: 'rollback', id: script.id('back'), cancel: false }).ends('ROLLBACK_FAILED');
     script
-      .mended()
+      .behaving()
       .say({ kind: 'rollback', id: script.id('back'), cancel: false })
       .ends('ROLLBACK_COMPLETE');
     script.update({ ...chain, a: wish({ value: 2 }) }).ends('UPDATE_COMPLETE');
@@ -58,7 +58,7 @@ export const scenarios: Scenarios = {
       .failing()
       .create(chain, 'rollback')
       .until(() => script.world.stack('s').action === 'ROLLBACK');
-    script.mended().ends('ROLLBACK_COMPLETE');
+    script.behaving().ends('ROLLBACK_COMPLETE');
     must(script.resources.length === 0, 'something is left');
     script.update(chain).ends('UPDATE_COMPLETE');
   },
@@ -69,7 +69,7 @@ export const scenarios: Scenarios = {
       .failing()
       .update({ ...chain, a: wish({ value: 3 }) })
       .until(() => script.world.stack('s').action === 'ROLLBACK');
-    script.mended().ends('ROLLBACK_COMPLETE');
+    script.behaving().ends('ROLLBACK_COMPLETE');
     must(script.find('a').properties['value'] === 1, 'it went back to an attempt');
   },
   'a failure is waited over, and tried again': (script) => {
@@ -78,12 +78,12 @@ export const scenarios: Scenarios = {
       .create(chain, 'pause')
       .until(() => script.world.stack('s').phase === 'paused');
     must(script.world.stack('s').deadline === null, 'its deadline still runs');
-    script.mended().say({ kind: 'retry', id: 'again' }).ends('CREATE_COMPLETE');
+    script.behaving().say({ kind: 'retry', id: 'again' }).ends('CREATE_COMPLETE');
   },
   'a failure is waited over, and skipped': (script) => {
     script.create({ a: wish() }, 'pause').ends('CREATE_COMPLETE');
     script.failing().update({ a: wish({ value: 2 }), b: wish({ requires: ['a'] }) });
-    script.until(() => script.world.stack('s').phase === 'paused').mended();
+    script.until(() => script.world.stack('s').phase === 'paused').behaving();
     script.say({ kind: 'resource', id: 'skip', resource: 'a', action: { kind: 'skip' } }).ends('UPDATE_COMPLETE');
     must(script.find('a').skipped !== null && script.find('b').status === 'COMPLETE', 'b did not follow');
     script.update({ a: wish({ value: 3 }), b: wish({ requires: ['a'] }) }).ends('UPDATE_COMPLETE');
@@ -107,7 +107,7 @@ export const scenarios: Scenarios = {
     must(!script.world.books.physical.has(id), 'the original is still there');
     must(script.find('b').action === 'CREATE' && script.resources.length === 2, 'b did not wait');
     script.failing().until(() => script.world.stack('s').action === 'ROLLBACK');
-    script.mended().ends('ROLLBACK_COMPLETE');
+    script.behaving().ends('ROLLBACK_COMPLETE');
     must(script.find('a').properties['kind'] === 1 && script.find('a').id !== id, 'the old one was not made again');
     script.update(at(3)).ends('UPDATE_COMPLETE');
     must(script.resources.length === 2, 'something is left');
@@ -132,7 +132,7 @@ export const scenarios: Scenarios = {
     for (const bring of states) {
       const other = new Script(script.world.cores);
       bring(other);
-      other.mended().remove().ends('DELETE_COMPLETE');
+      other.behaving().remove().ends('DELETE_COMPLETE');
     }
   },
   'a deletion takes over what never answers': (script) => {
@@ -164,17 +164,17 @@ export const scenarios: Scenarios = {
     must(script.find('b').status === 'COMPLETE', 'what ran did not keep its result');
     script.say({ kind: 'retry', id: 'again' }).ends('CREATE_COMPLETE');
   },
-  'what an action that was overtaken failed at is done anew by the one that runs': (script) => {
+  'the running action repeats the work at which an overtaken action failed': (script) => {
     script.create({ a: wish({ type: 'Plain' }), b: wish({ snapshot: true }) }).ends('CREATE_COMPLETE');
     script.failing().update({ a: wish({ type: 'Plain' }) });
     script.until(pending(script, 'b', 'snapshot')).say({ kind: 'cancel', id: 'cancel' });
     const snapshot = { id: 'snapshot', name: 'snapshot' };
     script.say({ kind: 'visit', id: 'snapshot', action: 'SNAPSHOT', snapshot });
-    script.until(() => script.find('b').fence === 3 || script.find('b').request === null).mended();
+    script.until(() => script.find('b').fence === 3 || script.find('b').request === null).behaving();
     script.ends('SNAPSHOT_COMPLETE');
     must(script.find('b').status === 'COMPLETE', 'b was not saved, and the snapshot says that it was');
   },
-  'the last pause of a group ends with its last member, whoever takes it over': (script) => {
+  'the last pause of a group ends with its last member, also after a takeover': (script) => {
     const group = (value: number): Plan =>
       planOf(
         { m0: wish({ value }), m1: wish(), spare: wish() },
@@ -230,7 +230,7 @@ export const scenarios: Scenarios = {
         must(other.world.stack('s').phase === phase, `it is not ${phase}`);
         other.say(input);
         for (const [pair, count] of other.world.pairs) script.world.pairs.set(pair, count);
-        other.mended().ends();
+        other.behaving().ends();
       }
     }
   },

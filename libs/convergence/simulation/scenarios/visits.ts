@@ -6,14 +6,14 @@ import { newStack, planOf, targetOf, type Wishes } from '../model.ts';
 import { chain, type Scenarios } from '../script.ts';
 
 export const visitScenarios: Scenarios = {
-  'a check names all that failed, and the next update makes it anew': (script) => {
+  'a check names every failed resource, and the next update recreates them': (script) => {
     script.create({ a: wish(), b: wish({ requires: ['a'] }), c: wish({ type: 'Plain' }) }).ends('CREATE_COMPLETE');
     script.failing().say({ kind: 'visit', id: 'check', action: 'CHECK' }).ends('CHECK_FAILED');
     must(script.world.stack('s').failures.length === 2, 'not all that failed are named');
     must(script.find('c').reason === 'CHECK not supported for Plain', script.find('c').reason);
     const before = script.find('a').id;
     script
-      .mended()
+      .behaving()
       .update({ a: wish(), b: wish({ requires: ['a'] }), c: wish({ type: 'Plain' }) })
       .ends('UPDATE_COMPLETE');
     must(script.find('a').id !== before, 'what was unhealthy was kept');
@@ -33,7 +33,7 @@ export const visitScenarios: Scenarios = {
     script.create({ ...chain, d: wish({ type: 'Nested', requires: ['c'] }) }).ends('CREATE_COMPLETE');
     script.say({ kind: 'visit', id: 'suspend', action: 'SUSPEND' }).ends('SUSPEND_COMPLETE');
     script.failing().say(snapshot('one')).ends('SNAPSHOT_FAILED');
-    script.mended().say(snapshot('two')).ends('SNAPSHOT_COMPLETE');
+    script.behaving().say(snapshot('two')).ends('SNAPSHOT_COMPLETE');
     must(
       script.resources.every(({ action, status }) => `${action}_${status}` === 'SUSPEND_COMPLETE'),
       'one is awake',
@@ -42,7 +42,7 @@ export const visitScenarios: Scenarios = {
     script.say({ kind: 'visit', id: 'resume', action: 'RESUME' }).ends('RESUME_COMPLETE');
     script.update(chain).ends('UPDATE_COMPLETE');
   },
-  'what was never asked for is skipped, and nobody is asked to suspend it': (script) => {
+  'a resource that was never requested is skipped by a suspend, without a request': (script) => {
     script.create({ a: wish({ broken: true }), b: wish() }).ends('CREATE_FAILED');
     script.say({ kind: 'visit', id: 'suspend', action: 'SUSPEND' }).ends('SUSPEND_FAILED');
     script.say({ kind: 'resource', id: 'skip', resource: 'a', action: { kind: 'skip' } }).ends('SUSPEND_COMPLETE');
@@ -55,14 +55,14 @@ export const visitScenarios: Scenarios = {
     script.update({ b: wish() }).ends('UPDATE_COMPLETE');
     must(script.resources.length === 1, 'what is gone is still known');
   },
-  'what a snapshot found to be gone is made anew by the next update': (script) => {
+  'the next update recreates an object that a snapshot found missing': (script) => {
     script.create({ a: wish() }).ends('CREATE_COMPLETE');
     const before = script.find('a').id;
     script.world.books.physical.delete(before);
     const snapshot = { id: 'snapshot', name: 'snapshot' };
     script.say({ kind: 'visit', id: 'snapshot', action: 'SNAPSHOT', snapshot }).ends('SNAPSHOT_FAILED');
     script.update({ a: wish() }).ends('UPDATE_COMPLETE');
-    must(script.find('a').id !== before, 'what is gone is taken for whole');
+    must(script.find('a').id !== before, 'a missing object counts as healthy');
   },
   'what is abandoned stays, and is forgotten': (script) => {
     script.create({ ...chain, n: wish({ type: 'Nested', value: 3 }) }).ends('CREATE_COMPLETE');
@@ -81,7 +81,7 @@ export const visitScenarios: Scenarios = {
     script.update(wishes(2)).ends('UPDATE_COMPLETE');
     script.remove().ends('DELETE_COMPLETE');
   },
-  'reality is looked at before an update that is told to': (script) => {
+  'an update that asks for it observes the objects first': (script) => {
     script.create({ a: wish(), b: wish({ requires: ['a'] }) }).ends('CREATE_COMPLETE');
     script.world.providers.drifting = true;
     script.update({ a: wish(), b: wish({ requires: ['a'] }) }, { observe: true }).ends('UPDATE_COMPLETE');
