@@ -45,7 +45,7 @@ export const provisioningService = defineService({
       cleanMs: values.cleanSeconds * 1000,
       cleanOnProvide: values.cleanOnProvide,
     };
-    const records = await NodeRecords.open(context);
+    const records = await NodeRecords.open(context, values.placeholderIds);
     const bmcs = new Bmcs({
       secrets: context.secrets,
       trust: values.verifyCa,

@@ -189,6 +189,17 @@ export function storeConformance(name: string, harness: StoreHarness): void {
       ).rejects.toMatchObject({ code: 'Conflict' });
     });
 
+    it('S3: a collection that refused a unique index can be corrected, and has the index then', async () => {
+      const wanted = { ...unique, indexes: [...unique.indexes, { fields: ['rank'], unique: true }] };
+      const plain = await store.collection<Sample>({ name: unique.name, indexes: [] });
+      for (const id of ['a', 'b']) await plain.insert({ id, group: id });
+      await expect(store.collection(wanted)).rejects.toMatchObject({ code: 'Conflict' });
+      const some = await store.collection<Sample>({ name: unique.name, indexes: [{ fields: ['group'] }] });
+      await some.replace({ id: 'b', group: 'b', rank: 2 }, 1);
+      const all = await store.collection<Sample>(wanted);
+      await expect(all.insert({ id: 'c', group: 'c', rank: 2 })).rejects.toMatchObject({ fields: ['rank'] });
+    });
+
     it('S4: a query that no declared index serves is a defect that names the indexes there are', async () => {
       const refused = { code: 'Defect', message: expect.stringContaining('(group, rank)') as string };
       await expect(samples.find({ where: { rank: 1 } })).rejects.toMatchObject(refused);

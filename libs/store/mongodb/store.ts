@@ -78,8 +78,10 @@ export async function openMongoStore({ url, connections }: OpenStoreOptions): Pr
     async collection<T extends Document>(definition: CollectionDefinition): Promise<Collection<T>> {
       checkDefinition(definition);
       const known = know(definition);
-      for (const index of definition.indexes) known.indexes.set(JSON.stringify(index), index);
-      known.fields = fieldsOf(known.indexes.values());
+      const added = definition.indexes.filter((index) => !known.indexes.has(JSON.stringify(index)));
+      for (const index of added) known.indexes.set(JSON.stringify(index), index);
+      // I1 of `indexes.ts`: a path that was filled once is written for ever, also without its index.
+      known.fields = [...new Set([...known.fields, ...fieldsOf(definition.indexes)])];
       // One after the other, so that the second does not create the same indexes.
       const made = known.ready
         .catch(() => undefined)
@@ -87,7 +89,13 @@ export async function openMongoStore({ url, connections }: OpenStoreOptions): Pr
           makeIndexes({ db, name: definition.name, indexes: [...known.indexes.values()], bodies: known.bodies }),
         );
       known.ready = made;
-      await guard(() => made);
+      try {
+        await guard(() => made);
+      } catch (error) {
+        // The documents contradict an index, or the database failed: the collection can be opened without these.
+        for (const index of added) known.indexes.delete(JSON.stringify(index));
+        throw error;
+      }
       return new MongoCollection<T>({
         driver: db.collection<Stored>(definition.name),
         definition,

@@ -27,10 +27,13 @@ export async function openSqliteStore(url: string): Promise<Store> {
   return {
     async collection<T extends Document>(definition: CollectionDefinition): Promise<Collection<T>> {
       checkDefinition(definition);
-      const indexes = known.get(definition.name) ?? new Map<string, IndexDefinition>();
-      known.set(definition.name, indexes);
+      const indexes = new Map(known.get(definition.name));
       for (const index of definition.indexes) indexes.set(JSON.stringify(index), index);
-      await connection.write(() => makeTable(connection, definition.name, [...indexes.values()]));
+      // Indexes that the documents contradict are not kept, so that the collection can be opened without them.
+      await connection.write(() => {
+        makeTable(connection, definition.name, [...indexes.values()]);
+        known.set(definition.name, indexes);
+      });
       fields.set(definition.name, fieldsOf([...indexes.values()]));
       return new SqliteCollection<T>(connection, definition, () => fields.get(definition.name) ?? []);
     },

@@ -1,74 +1,75 @@
-/** Opens the collection of nodes. Documents of older versions, which have no claims, get their claims first. */
-import { AnnealError } from '@anneal/contracts/errors.ts';
-import type { ServiceContext } from '@anneal/runtime/service.ts';
-import { DuplicateError, type Collection } from '@anneal/store/port.ts';
-import { claimsOf, identityIn, type Claims } from './identity.ts';
-import { nodesDefinition, unclaimedDefinition, type NodeDocument } from './document.ts';
-import { identityFault } from './faults.ts';
-
-type Older = Omit<NodeDocument, 'claims'> & { readonly claims?: Claims };
-
-export async function openNodes(context: ServiceContext): Promise<Collection<NodeDocument>> {
-  const { store } = context;
-  try {
-    return await claimAll(context, await store.collection<NodeDocument>(nodesDefinition));
-  } catch (error) {
-    // Documents without claims have equal (absent) claims, so a unique index over them cannot be created.
-    if (!(error instanceof AnnealError && error.code === 'Conflict')) throw error;
-    await claimAll(context, await store.collection<NodeDocument>(unclaimedDefinition));
-    return store.collection<NodeDocument>(nodesDefinition);
-  }
-}
-
 /**
- * Assigns claims. When two nodes are one machine, the node with a server keeps it, else the older one. The other is
- * faulty.
+ * Claims of nodes that an older version stored without any. Pure.
+ *
+ * Such a version could enrol two nodes for one machine. The node with a server keeps the machine, else the older one.
+ * The other gets a fault, and nothing is done through it until an operator removes it or corrects its address.
  */
-async function claimAll(context: ServiceContext, nodes: Collection<NodeDocument>): Promise<Collection<NodeDocument>> {
-  const all = (await nodes.find({ where: {}, orderBy: ['name'] })) as Older[];
-  const older = all.filter((node) => node.claims === undefined);
-  if (older.length === 0) return nodes;
-  const taken = new Set(all.flatMap(({ claims }) => (claims ? [claims.given, claims.place, claims.machine] : [])));
-  const inOrder = older.toSorted(
-    (a, b) => Number(a.instance_id === null) - Number(b.instance_id === null) || (a.created_at < b.created_at ? -1 : 1),
-  );
-  for (const node of inOrder) await claim(context, nodes, { node, taken });
-  return nodes;
+import { toFailure } from '@anneal/contracts/errors.ts';
+import { claimsOf, identityIn, type Claims, type Identity } from './identity.ts';
+import type { NodeDocument } from './document.ts';
+import { identityFault, sameMachine } from './faults.ts';
+import type { NodeChange } from './records.ts';
+
+export type Older = Omit<NodeDocument, 'claims'> & { readonly claims?: Claims };
+
+interface Holder {
+  readonly node: Pick<NodeDocument, 'id' | 'name' | 'address' | 'system_id'>;
+  readonly claims: Claims;
+  readonly uuid: string | null;
 }
 
-async function claim(
-  context: ServiceContext,
-  nodes: Collection<NodeDocument>,
-  { node, taken }: { node: Older; taken: Set<string> },
-): Promise<void> {
-  const { version, ...draft } = node;
-  const { properties } = node;
+/** The change of each node without claims. `placeholders`: further values that identify no machine, in lower case. */
+export function missingClaims(
+  nodes: readonly Older[],
+  { placeholders, now }: { placeholders: ReadonlySet<string>; now: string },
+): { node: Older; change: NodeChange }[] {
+  const holders = nodes.flatMap((node): Holder[] =>
+    node.claims ? [{ node, claims: node.claims, uuid: node.identity?.uuid ?? null }] : [],
+  );
+  const older = nodes
+    .filter(({ claims }) => claims === undefined)
+    .toSorted(
+      (a, b) =>
+        Number(a.instance_id === null) - Number(b.instance_id === null) || a.created_at.localeCompare(b.created_at),
+    );
+  return older.map((node) => {
+    const identity = identityOf(node, placeholders);
+    const claims = claimsOf({ ...node, identity });
+    const uuid = identity?.uuid ?? null;
+    const known = { identity, foreign: null, verify_ca: node.verify_ca ?? null };
+    const holder = holders.find((each) => isSameMachine(each, { node, claims, uuid }));
+    if (!holder) {
+      holders.push({ node, claims, uuid });
+      return { node, change: { ...known, claims } };
+    }
+    const own = `node:${node.id}`;
+    return {
+      node,
+      change: {
+        ...known,
+        claims: { given: own, place: own, machine: own, serial: null },
+        fault: identityFault,
+        fault_since: now,
+        last_error: toFailure(sameMachine(node.name, holder.node, identity)),
+      },
+    };
+  });
+}
+
+/** I1 of `identity.ts`. */
+function isSameMachine(a: Holder, b: Holder): boolean {
+  if ((['given', 'place', 'machine'] as const).some((name) => a.claims[name] === b.claims[name])) return true;
+  return a.claims.serial !== null && a.claims.serial === b.claims.serial && (a.uuid === null || b.uuid === null);
+}
+
+/** The machine that the last inspection found. */
+function identityOf({ properties, system_id: path }: Older, placeholders: ReadonlySet<string>): Identity | null {
+  if (!('inspected_at' in properties)) return null;
   const seen = {
     UUID: properties['system_uuid'],
     SerialNumber: properties['serial_number'],
     Manufacturer: properties['manufacturer'],
     Model: properties['model'],
   };
-  const path = node.system_id?.startsWith('/') ? node.system_id : null;
-  const known = 'inspected_at' in properties ? identityIn(seen, path) : null;
-  const claims = claimsOf({ ...node, identity: known });
-  const isTwin = [claims.given, claims.place, claims.machine].some((value) => taken.has(value));
-  const own = `node:${node.id}`;
-  const given = isTwin ? { given: own, place: own, machine: own, serial: null } : claims;
-  const twin = { fault: identityFault, fault_since: context.now().toISOString() };
-  try {
-    await nodes.replace(
-      { ...draft, verify_ca: null, identity: known, foreign: null, claims: given, ...(isTwin && twin) },
-      version,
-    );
-  } catch (error) {
-    // Another replica wrote the same claims meanwhile.
-    if (!(error instanceof DuplicateError)) throw error;
-  }
-  for (const value of Object.values(given)) if (value !== null) taken.add(value);
-  if (isTwin)
-    context.log.error(
-      { node: node.name },
-      'the node is the same machine as another one; it has a fault until it is removed',
-    );
+  return identityIn(seen, path?.startsWith('/') ? path : null, placeholders);
 }

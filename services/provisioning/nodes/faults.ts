@@ -1,6 +1,6 @@
 /** The fault of a node when another machine answers at its address. Pure. */
 import { AnnealError, toFailure } from '@anneal/contracts/errors.ts';
-import type { Identity } from './identity.ts';
+import { wordsFor, type Identity } from './identity.ts';
 import type { NodeDocument } from './document.ts';
 import type { NodeChange } from './records.ts';
 
@@ -26,5 +26,21 @@ export function requireOwnMachine(node: NodeDocument, what: string): void {
     'Conflict',
     `Node ${node.name} has the fault "${identityFault}", so it is not ${what}. ${node.last_error?.message ?? ''} ` +
       'Put the right machine back or correct the address; or, after checking, accept the machine that is there with the verb "manage".',
+  );
+}
+
+/** The refusal of a node whose machine another node has, for example at a second address of one controller. */
+export function sameMachine(
+  name: string,
+  holder: Pick<NodeDocument, 'id' | 'name' | 'address' | 'system_id'> | undefined,
+  identity: Identity | null,
+): AnnealError {
+  const other = holder ? `node ${holder.name} (${holder.address} ${holder.system_id ?? ''})` : 'another node';
+  const found = identity ? ` It reports ${wordsFor(identity)}.` : '';
+  return new AnnealError(
+    'AlreadyExists',
+    `Node ${name} is the same machine as ${other.replace(' )', ')')}, and a machine has one node.${found} ` +
+      'If these values are a placeholder that many machines report, name them in ANNEAL_PROVISIONING_PLACEHOLDER_IDS.',
+    { details: { node: name, ...(holder && { other: holder.id }) } },
   );
 }

@@ -15,11 +15,11 @@ import { claimsOf } from './identity.ts';
 import type { z } from 'zod';
 import { checkDeclared } from './declared-properties.ts';
 import { nodeView, type NodeDocument } from './document.ts';
-import { identityFault, requireOwnMachine } from './faults.ts';
+import { identityFault, requireOwnMachine, sameMachine } from './faults.ts';
 import type { NodeDriver } from './driver.ts';
 import { acceptedMachine, changePower, move } from './moves.ts';
 import { fieldsAfter, hiddenPassword, type Fields } from './patch.ts';
-import { sameMachine, type NodeChange, type NodeRecords } from './records.ts';
+import type { NodeChange, NodeRecords } from './records.ts';
 import { removableStates } from './states.ts';
 import { normalTrust, trustProblem, type Trust } from '../redfish/trust.ts';
 

@@ -10,10 +10,11 @@ import { nodeEvent, type NodeEventData } from '@anneal/contracts/events.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import { faultPoint } from '@anneal/runtime/fault.ts';
 import type { ServiceContext } from '@anneal/runtime/service.ts';
-import { DuplicateError, type Collection, type Draft } from '@anneal/store/port.ts';
-import { claimsOf, merged as mergedIdentity, wordsFor, type Claims, type Identity } from './identity.ts';
-import { openNodes } from './claims.ts';
-import type { NodeDocument, OutboxEntry } from './document.ts';
+import { DuplicateError, type Collection, type CollectionDefinition, type Draft } from '@anneal/store/port.ts';
+import { claimsOf, merged as mergedIdentity, type Claims, type Identity } from './identity.ts';
+import { sameMachine } from './faults.ts';
+import { missingClaims } from './claims.ts';
+import { nodesDefinition, unclaimedDefinition, type NodeDocument, type OutboxEntry } from './document.ts';
 
 export type NodeChange = Partial<Omit<NodeDocument, 'id' | 'version' | 'outbox'>>;
 
@@ -38,8 +39,30 @@ export class NodeRecords {
     this.collection = collection;
   }
 
-  static async open(context: ServiceContext): Promise<NodeRecords> {
-    return new NodeRecords(context, await openNodes(context));
+  /** Gives claims to the nodes of older versions first. `placeholders`: see `identityIn`. */
+  static async open(context: ServiceContext, placeholders: ReadonlySet<string> = new Set()): Promise<NodeRecords> {
+    const opened = async (definition: CollectionDefinition): Promise<NodeRecords> =>
+      new NodeRecords(context, await context.store.collection<NodeDocument>(definition));
+    try {
+      const records = await opened(nodesDefinition);
+      await records.#claimAll(placeholders);
+      return records;
+    } catch (error) {
+      // Absent claims are equal to each other, so the documents contradict the unique indexes.
+      if (!(error instanceof AnnealError && error.code === 'Conflict')) throw error;
+    }
+    await (await opened(unclaimedDefinition)).#claimAll(placeholders);
+    return opened(nodesDefinition);
+  }
+
+  /** Another replica may do the same at the same time. It decides the same, and one of the two writes of a node counts. */
+  async #claimAll(placeholders: ReadonlySet<string>): Promise<void> {
+    const now = this.#context.now().toISOString();
+    for (const { node, change } of missingClaims(await this.all(), { placeholders, now })) {
+      await this.replace(node as NodeDocument, change);
+      if (change.fault === undefined) continue;
+      this.#context.log.error({ node: node.name, err: change.last_error }, 'a node is the machine of another node');
+    }
   }
 
   onStateChange(watch: (after: NodeDocument, before: NodeDocument) => void): void {
@@ -209,14 +232,3 @@ export class NodeRecords {
 
 const refusalIn = (node: NodeDocument): string =>
   node.warnings?.find(({ type }) => type === 'CredentialsSafe')?.message ?? node.reason;
-/** The refusal of a node whose machine another node has, for example at a second address of one controller. */
-export function sameMachine(name: string, holder: NodeDocument | undefined, identity: Identity | null): AnnealError {
-  const other = holder ? `node ${holder.name} (${holder.address} ${holder.system_id ?? ''})` : 'another node';
-  const found = identity ? ` It reports ${wordsFor(identity)}.` : '';
-  return new AnnealError(
-    'AlreadyExists',
-    `Node ${name} is the same machine as ${other.replace(' )', ')')}, and a machine has one node.${found} ` +
-      'If these values are a placeholder that many machines report, name them in ANNEAL_PROVISIONING_PLACEHOLDER_IDS.',
-    { details: { node: name, ...(holder && { other: holder.id }) } },
-  );
-}
