@@ -25,6 +25,39 @@ describe('a sealed value', () => {
     expect(createSecrets([key(2)]).open(sealed)).toBe(sealed);
   });
 
+  /** Made by the program that knew only format 1, with the key `key(1)`. */
+  const ofFormat1: readonly { text: string; content: Json }[] = [
+    { text: '1.72cd6e84.VL_rYNZuOcMmAcF5gazCrNLVOMvsGd8rba1wYALUK9VymXjXIQ', content: 'hunter2' },
+    {
+      text: '1.72cd6e84.4o1Lz68lGwr1csmDE1BsEpQOAUJqiyYNbcUQk8O_ZOkIu0Qz6QfYbPO9zCGFJ1K_PKW_zD7H',
+      content: { d: [true, null, 1.5, 'é'] },
+    },
+    { text: '1.72cd6e84.aC9QsBTFvWQPuJxBkh2qjCjWpHX33U2K0bJhpdkK', content: '' },
+  ];
+
+  it('opens in format 1, as long as the key is kept', () => {
+    for (const { text, content } of ofFormat1) {
+      const sealed = { $sealed: text };
+      expect(secrets.isSealed(sealed)).toBe(true);
+      expect(secrets.open<Json>([sealed])).toEqual([content]);
+      expect(createSecrets([key(2), key(1)]).open<Json>(sealed)).toEqual(content);
+      expect(createSecrets([key(2)]).isSealed(sealed)).toBe(false);
+      const at = text.length - 8;
+      const changed = `${text.slice(0, at)}${text[at] === 'A' ? 'B' : 'A'}${text.slice(at + 1)}`;
+      expect(secrets.isSealed({ $sealed: changed })).toBe(false);
+    }
+  });
+
+  it('is renewed from an older format or key to the seal that the first key makes now', () => {
+    for (const { text, content } of ofFormat1) {
+      expect(secrets.renew<Json>({ a: [{ $sealed: text }] })).toEqual({ a: [secrets.seal(content)] });
+    }
+    const rotated = createSecrets([key(2), key(1)]);
+    expect(rotated.renew(secrets.seal('x'))).toEqual(rotated.seal('x'));
+    const current = { a: [secrets.seal('x'), { $sealed: 'no seal' }] };
+    expect(secrets.renew(current)).toBe(current);
+  });
+
   it('S1: is one only when a key made it; whatever merely looks like one is an ordinary value', () => {
     const genuine = secrets.seal('x') as { $sealed: string };
     const text = genuine.$sealed;
@@ -37,11 +70,13 @@ describe('a sealed value', () => {
       { $sealed: null },
       { $sealed: { $sealed: 'x' } },
       { $sealed: changed },
-      { $sealed: `1.${id}.` },
-      { $sealed: `1.${id}.AAAA` },
-      { $sealed: `1.${id}.${'A'.repeat(80)}` },
+      ...['1', '2'].flatMap((format) =>
+        ['', 'AAAA', 'A'.repeat(80)].map((bytes) => ({ $sealed: `${format}.${id}.${bytes}` })),
+      ),
       { $sealed: `${text}.more` },
-      { $sealed: `2${text.slice(1)}` },
+      { $sealed: `1${text.slice(1)}` },
+      { $sealed: `3${text.slice(1)}` },
+      { $sealed: `toString${text.slice(1)}` },
       { ...genuine, more: 1 },
     ];
     for (const value of forged) {
