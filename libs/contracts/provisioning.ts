@@ -39,6 +39,8 @@ export const nodeViewSchema = z.object({
   traits: z.array(z.string()),
   /** Normalised inventory: memory_mb, cpus, cpu_arch, interfaces, … */
   properties: jsonObject,
+  /** As the operator wrote it down. */
+  extra: jsonObject.default({}),
   /** The server it belongs to. */
   instance_id: z.string().nullable(),
   instance_info: jsonObject,
@@ -87,6 +89,16 @@ const interfaceSchema = z
       .optional(),
   })
   .catchall(json);
+/** Ironic's names of traits. The order has no meaning, and a repeated name counts once. */
+export const traitsSchema = z
+  .array(z.string().regex(/^[A-Z][A-Z0-9_]{0,254}$/, 'expected a standard trait, or CUSTOM_ and A to Z, 0 to 9, _'))
+  .max(50)
+  .transform((traits) => [...new Set(traits)]);
+/** What an operator writes down about a node. Anneal does not interpret it. */
+export const nodeExtraSchema = jsonObject.refine(
+  (extra) => JSON.stringify(extra).length <= 65_536,
+  'expected at most 64 KiB',
+);
 /** Properties of a machine that an operator declares; the inspection adds those that its BMC shows. */
 export const nodePropertiesSchema = z
   .object({
@@ -108,8 +120,9 @@ export const nodeEnrol = call('node.enrol', 'Make a machine known. With `provide
     driver: z.enum(['redfish']),
     driver_info: driverInfoSchema,
     resource_class: z.string().default('baremetal'),
-    traits: z.array(z.string()).default([]),
+    traits: traitsSchema.default([]),
     properties: nodePropertiesSchema.default({}),
+    extra: nodeExtraSchema.default({}),
     /** Continue through manage, inspect and clean to available. */
     provide: z.boolean().default(false),
   }),
@@ -130,12 +143,11 @@ export const nodePatchSchema = z
   .array(
     z.object({ op: z.enum(['add', 'replace', 'remove', 'test']), path: z.string().max(1024), value: json.optional() }),
   )
-  .min(1)
   .max(100);
 export type NodePatch = z.infer<typeof nodePatchSchema>;
 export const nodeUpdate = call(
   'node.update',
-  'Change name, class, maintenance or the access of a node by a JSON Patch.',
+  'Change name, class, maintenance, access, traits, properties or extra of a node by a JSON Patch.',
   {
     question: node.extend({ patch: nodePatchSchema }),
     answer,

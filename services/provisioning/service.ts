@@ -86,7 +86,12 @@ export const provisioningService = defineService({
         return Promise.resolve({ kind: 'failed', error: new AnnealError('NotSupported', `${server.type} ${why}.`) });
       },
     });
-    const nodes = new Nodes({ context, records, driver });
+    const nodes = new Nodes({
+      context,
+      records,
+      driver,
+      limit: { most: values.nodes, setting: settings.nodes.env },
+    });
     const boots = new Boots({ context, records, driver });
     const waiting = (): void => {
       servers

@@ -84,6 +84,12 @@ export const settings = defineSettings({
       'System UUIDs and serial numbers, separated by commas, that many of the machines report and that identify none of them; besides those that are known (all zeros, all Fs, defaults of vendors).',
     cost: 'A value that is named here no longer shows that two nodes are one machine.',
   },
+  nodes: {
+    env: 'ANNEAL_PROVISIONING_NODES',
+    schema: z.coerce.number().int().min(1).max(10_000_000).default(100_000),
+    meaning: 'How many nodes all projects may have together; one more is refused.',
+    cost: 'Each node is a document of up to 300 KiB and one request to its management controller in each round of the power poll.',
+  },
   pollSeconds: {
     env: 'ANNEAL_PROVISIONING_POWER_POLL_SECONDS',
     schema: seconds(60),

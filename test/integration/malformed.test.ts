@@ -189,6 +189,8 @@ const routes: Known[] = [
     },
   ],
   ['GET PATCH DELETE', '/baremetal/v1/nodes/X', patch],
+  ['GET PUT DELETE', '/baremetal/v1/nodes/X/traits', { traits: ['A'] }],
+  ['PUT DELETE', '/baremetal/v1/nodes/X/traits/X'],
   ['GET', '/baremetal/v1/nodes/detail'],
   ['GET', '/baremetal/v1/nodes/X/states'],
   ['PUT', '/baremetal/v1/nodes/X/states/power', { target: 'power on' }],

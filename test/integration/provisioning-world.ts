@@ -180,6 +180,7 @@ export class World {
       },
       resource_class: 'baremetal',
       traits: [],
+      extra: {},
       properties: change.properties ?? {},
       provide: true,
     });

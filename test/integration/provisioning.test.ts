@@ -1,6 +1,15 @@
 import { armFault, disarmFaults } from '@anneal/runtime/fault.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
-import { nodeList, nodeMaintenance, nodePower, nodeProvision, nodeRemove } from '@anneal/contracts/provisioning.ts';
+import {
+  nodeList,
+  nodeMaintenance,
+  nodePower,
+  nodeProvision,
+  nodeRemove,
+  nodeUpdate,
+  type NodePatch,
+} from '@anneal/contracts/provisioning.ts';
+import type { JsonObject } from '@anneal/contracts/json.ts';
 import { steps } from '@anneal/provisioning/nodes/states.ts';
 import { afterEach, describe, expect, it } from 'vitest';
 import { freePort } from '../backends/free-port.ts';
@@ -34,6 +43,51 @@ describe('provisioning with the lab', () => {
     await w.request('delete', { id, fence: 2 });
     expect(await w.answered(id, 2)).toMatchObject({ status: 'complete', action: 'delete' });
     await w.nodeIs('machine-1', 'available');
+  });
+
+  it('refuses a node too many, and answers the repeat of an enrolment', async () => {
+    const w = await open({ machines: 2, settings: { ANNEAL_PROVISIONING_NODES: '1' } });
+    await w.enrol('machine-1');
+    await expect(w.enrol('machine-2')).rejects.toMatchObject({
+      code: 'QuotaExceeded',
+      message: expect.stringMatching(/there are 1 nodes.*more than 1 \(ANNEAL_PROVISIONING_NODES\)/) as string,
+    });
+    await w.nodeIs('machine-1', 'available');
+    await w.ask(nodeRemove, { node: 'machine-1' });
+    await w.enrol('machine-2');
+  });
+
+  it('keeps what an operator patched when the machine is inspected again', async () => {
+    const w = await open({ machines: 1 });
+    await w.enrolAll();
+    const before = await w.node('machine-1');
+    const patch: NodePatch = [
+      { op: 'add', path: '/traits', value: ['CUSTOM_A'] },
+      { op: 'add', path: '/extra/rack', value: 7 },
+      { op: 'add', path: '/properties/capabilities', value: 'profile:control' },
+      { op: 'add', path: '/properties/interfaces/0/network', value: 'ctlplane' },
+      { op: 'replace', path: '/properties/cpus', value: 1 },
+    ];
+    const patched = await w.ask(nodeUpdate, { node: 'machine-1', patch });
+    expect(patched.properties).toMatchObject({ cpus: 1, capabilities: 'profile:control' });
+    for (const target of ['manage', 'inspect'] as const) await w.ask(nodeProvision, { node: 'machine-1', target });
+    await eventually(async () => (await w.node('machine-1')).properties['cpus'] === 4 || undefined, {
+      what: 'the inspection',
+    });
+    const [first, second] = before.properties['interfaces'] as JsonObject[];
+    const inspected = await w.node('machine-1');
+    expect(inspected).toMatchObject({ traits: ['CUSTOM_A'], extra: { rack: 7 } });
+    expect(inspected.properties).toEqual({
+      ...before.properties,
+      capabilities: 'profile:control',
+      inspected_at: inspected.properties['inspected_at'],
+      interfaces: [{ ...first, network: 'ctlplane' }, second],
+    });
+    const wrong: NodePatch = [{ op: 'add', path: '/properties/capabilities', value: 'no form' }];
+    await expect(w.ask(nodeUpdate, { node: 'machine-1', patch: wrong })).rejects.toMatchObject({
+      code: 'InvalidRequest',
+      mistakes: [{ path: 'properties.capabilities' }],
+    });
   });
 
   it('takes a machine from enrolment through a server and back to available, erased and off', async () => {

@@ -3,6 +3,7 @@ import { AnnealError } from '@anneal/contracts/errors.ts';
 import {
   driverInfoSchema,
   nodeEnrol,
+  nodeExtraSchema,
   nodePropertiesSchema,
   nodeList,
   nodeMaintenance,
@@ -13,6 +14,8 @@ import {
   nodeShow,
   nodeStates,
   nodeUpdate,
+  traitsSchema,
+  type NodePatch,
   type NodeView,
 } from '@anneal/contracts/provisioning.ts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
@@ -60,8 +63,9 @@ const enrolSchema = z.object({
   driver: z.enum(['redfish']).default('redfish'),
   driver_info: driverInfoSchema.loose(),
   resource_class: z.string().min(1).max(80).default('baremetal'),
-  traits: z.array(z.string().max(255)).default([]),
+  traits: traitsSchema.default([]),
   properties: nodePropertiesSchema.default({}),
+  extra: nodeExtraSchema.default({}),
   /** Beyond Ironic: takes the node to `available` without separate verbs. */
   provide: z.boolean().default(false),
 });
@@ -72,6 +76,9 @@ const maintenanceSchema = z.object({ reason: z.string().max(4096).nullish() });
 
 interface NodePath {
   Params: { node: string };
+}
+interface TraitPath {
+  Params: { node: string; trait: string };
 }
 
 /** Answers 400 for a wrong state. In Ironic 409 means a locked node, and clients retry a 409 for a while. */
@@ -173,6 +180,7 @@ export function ironicFamily(scope: FastifyInstance, { newId, authenticate, repo
         resource_class: wanted.resource_class,
         traits: wanted.traits,
         properties: wanted.properties,
+        extra: wanted.extra,
         provide: wanted.provide,
       },
     });
@@ -220,6 +228,33 @@ export function ironicFamily(scope: FastifyInstance, { newId, authenticate, repo
   scope.delete<NodePath>('/v1/nodes/:node/maintenance', async (request, reply) => {
     await ask('provisioning', nodeMaintenance, { data: { node: request.params.node, maintenance: false } });
     return accepted(reply);
+  });
+
+  // ---- traits
+
+  const changeTraits = async (request: FastifyRequest<NodePath>, reply: FastifyReply, traits: string[]) => {
+    const patch: NodePatch = [{ op: 'add', path: '/traits', value: traits }];
+    await ask('provisioning', nodeUpdate, { data: { node: request.params.node, patch } });
+    return reply.code(204).send();
+  };
+  scope.get<NodePath>('/v1/nodes/:node/traits', async (request) => ({ traits: (await show(request)).traits }));
+  scope.put<NodePath>('/v1/nodes/:node/traits', (request, reply) =>
+    changeTraits(request, reply, parse(z.object({ traits: traitsSchema }), request.body, 'The traits').traits),
+  );
+  scope.delete<NodePath>('/v1/nodes/:node/traits', (request, reply) => changeTraits(request, reply, []));
+  scope.put<TraitPath>('/v1/nodes/:node/traits/:trait', async (request, reply) => {
+    const { traits } = await show(request);
+    return changeTraits(request, reply, [...traits, request.params.trait]);
+  });
+  scope.delete<TraitPath>('/v1/nodes/:node/traits/:trait', async (request, reply) => {
+    const { traits } = await show(request);
+    const { node: named, trait } = request.params;
+    if (!traits.includes(trait)) throw new AnnealError('NotFound', `Node ${named} doesn't have a trait '${trait}'`);
+    return changeTraits(
+      request,
+      reply,
+      traits.filter((each) => each !== trait),
+    );
   });
 
   scope.patch<NodePath>('/v1/nodes/:node', async (request) => {

@@ -53,7 +53,7 @@ export const nodeBody = (base: string, node: NodeView): Record<string, unknown> 
   protected: false,
   owner: null,
   lessee: null,
-  extra: {},
+  extra: node.extra,
   created_at: seconds(node.created_at),
   updated_at: seconds(node.updated_at),
   provision_updated_at: seconds(node.provision_updated_at),

@@ -394,6 +394,7 @@ export async function standIn(context: ServiceContext): Promise<Behind> {
         driver,
         resource_class,
         traits,
+        extra: {},
         driver_info: { redfish_address: driver_info.redfish_address },
         provision_state: 'enroll',
         target_provision_state: null,

@@ -1,6 +1,7 @@
 /** The properties of a machine that an operator declares and that its BMC reports. Pure. */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
+import { nodePropertiesSchema } from '@anneal/contracts/provisioning.ts';
 import { capabilitiesInText, scalarText } from '@anneal/hot/types/scheduler-hints.ts';
 
 /** A network interface of a node, declared or inspected. */
@@ -40,6 +41,19 @@ export function checkDeclared(properties: JsonObject): void {
   throw new AnnealError('InvalidRequest', `The node is not valid: ${path}: ${message}`, {
     mistakes: [{ code: 'InvalidField', path, message }],
   });
+}
+
+/** @throws AnnealError InvalidRequest that names every wrong property. */
+export function requireDeclaration(properties: JsonObject): void {
+  const { error } = nodePropertiesSchema.safeParse(properties);
+  if (!error) return checkDeclared(properties);
+  const mistakes = error.issues.map(({ path, message }) => ({
+    code: 'invalid_value',
+    path: ['properties', ...path].join('.'),
+    message,
+  }));
+  const all = mistakes.map(({ path, message }) => `${path}: ${message}`).join('; ');
+  throw new AnnealError('InvalidRequest', `The node cannot be changed in this way: ${all}`, { mistakes });
 }
 
 /** Merges declared and inspected properties. The BMC wins for the hardware, but it knows no networks. */

@@ -81,6 +81,8 @@ export interface NodeDocument extends Document {
   readonly properties: JsonObject;
   /** The operator's declaration alone. Absent when there is none. */
   readonly declared?: JsonObject;
+  /** Absent in documents of older versions. */
+  readonly extra?: JsonObject;
   readonly state: NodeState;
   readonly target: NodeState | null;
   readonly power: Power | null;
@@ -147,6 +149,7 @@ export function nodeView(node: NodeDocument): NodeView {
     resource_class: node.resource_class,
     traits: [...node.traits],
     properties: node.properties,
+    extra: node.extra ?? {},
     instance_id: node.instance_id,
     // Hide the boot data: only the client and the machine may see it.
     instance_info: {

@@ -1,4 +1,5 @@
 /** Calls about nodes: reads, changes and verbs. */
+import { isDeepStrictEqual } from 'node:util';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type {
   nodeEnrol,
@@ -9,16 +10,17 @@ import type {
   nodeUpdate,
   NodeView,
 } from '@anneal/contracts/provisioning.ts';
+import type { JsonObject } from '@anneal/contracts/json.ts';
 import type { ServiceContext } from '@anneal/runtime/service.ts';
 import { DuplicateError, type Draft } from '@anneal/store/port.ts';
 import { claimsOf } from './identity.ts';
 import type { z } from 'zod';
-import { checkDeclared } from './declared-properties.ts';
+import { checkDeclared, requireDeclaration } from './declared-properties.ts';
 import { nodeView, type NodeDocument } from './document.ts';
 import { identityFault, requireOwnMachine, sameMachine } from './faults.ts';
 import type { NodeDriver } from './driver.ts';
 import { acceptedMachine, changePower, move } from './moves.ts';
-import { fieldsAfter, hiddenPassword, type Fields } from './patch.ts';
+import { declarationAfter, fieldsAfter, hiddenPassword, type Fields } from './patch.ts';
 import type { NodeChange, NodeRecords } from './records.ts';
 import { removableStates } from './states.ts';
 import { normalTrust, trustProblem, type Trust } from '../redfish/trust.ts';
@@ -29,9 +31,16 @@ export class Nodes {
   readonly #context: ServiceContext;
   readonly #records: NodeRecords;
   readonly #driver: NodeDriver;
+  readonly #limit: { readonly most: number; readonly setting: string };
 
-  constructor(options: { context: ServiceContext; records: NodeRecords; driver: NodeDriver }) {
+  constructor(options: {
+    context: ServiceContext;
+    records: NodeRecords;
+    driver: NodeDriver;
+    limit: { most: number; setting: string };
+  }) {
     this.#context = options.context;
+    this.#limit = options.limit;
     this.#records = options.records;
     this.#driver = options.driver;
   }
@@ -48,6 +57,7 @@ export class Nodes {
       address: info.redfish_address.replace(/\/+$/, ''),
       system_id: info.redfish_system_id ?? null,
     };
+    await this.#refuseNode(question.name);
     const now = this.#context.now().toISOString();
     const draft: Draft<NodeDocument> = {
       ...place,
@@ -63,6 +73,7 @@ export class Nodes {
       traits: question.traits,
       properties: question.properties,
       declared: question.properties,
+      extra: question.extra,
       state: 'enroll',
       target: null,
       power: null,
@@ -99,6 +110,17 @@ export class Nodes {
         reason: 'it is to become available',
         change: { target: 'available' },
       }),
+    );
+  }
+
+  /** @throws AnnealError QuotaExceeded */
+  async #refuseNode(name: string): Promise<void> {
+    const { most, setting } = this.#limit;
+    const count = await this.#records.collection.count({});
+    if (count < most) return;
+    throw new AnnealError(
+      'QuotaExceeded',
+      `Node ${name} cannot be enrolled: there are ${count} nodes; with 1 more there would be more than ${most} (${setting}). Delete some nodes first.`,
     );
   }
 
@@ -218,6 +240,9 @@ export class Nodes {
       ...place,
       name: fields.name,
       resource_class: fields.resource_class,
+      traits: fields.traits,
+      extra: fields.extra,
+      ...changedProperties(node, fields.properties),
       maintenance: fields.maintenance,
       maintenance_reason: fields.maintenance ? (fields.maintenance_reason ?? null) : null,
       username: info.redfish_username ?? null,
@@ -264,12 +289,23 @@ function requireTrust(trust: Trust | undefined): void {
   });
 }
 
+/** @throws AnnealError InvalidRequest for a declaration that a new node would not be allowed either. */
+function changedProperties(node: NodeDocument, properties: JsonObject): NodeChange {
+  if (isDeepStrictEqual(properties, node.properties)) return {};
+  const declared = declarationAfter(node.declared ?? {}, node.properties, properties);
+  requireDeclaration(declared);
+  return { properties, declared };
+}
+
 /** The fields of a node that an operator may change. */
 const fieldsOf = (node: NodeDocument): Fields => ({
   name: node.name,
   resource_class: node.resource_class,
   maintenance: node.maintenance,
   maintenance_reason: node.maintenance_reason,
+  traits: [...node.traits],
+  properties: node.properties,
+  extra: node.extra ?? {},
   driver_info: {
     redfish_address: node.address,
     ...(node.system_id !== null && { redfish_system_id: node.system_id }),

@@ -1,13 +1,16 @@
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { NodePatch } from '@anneal/contracts/provisioning.ts';
 import { describe, expect, it } from 'vitest';
-import { fieldsAfter, hiddenPassword, type Fields } from './patch.ts';
+import { declarationAfter, fieldsAfter, hiddenPassword, type Fields } from './patch.ts';
 
 const fields: Fields = {
   name: 'n1',
   resource_class: 'gold',
   maintenance: false,
   maintenance_reason: null,
+  traits: ['CUSTOM_A'],
+  properties: { cpus: 4, interfaces: [{ mac_address: '52:54:00:12:34:56' }] },
+  extra: {},
   driver_info: { redfish_address: 'https://10.0.0.7', redfish_username: 'root', redfish_password: hiddenPassword },
 };
 const after = (...patch: NodePatch): Fields => fieldsAfter(fields, patch);
@@ -37,6 +40,44 @@ describe('patch of a node', () => {
     });
   });
 
+  it('changes properties, traits and extra at any depth', () => {
+    const changed = after(
+      { op: 'add', path: '/properties/capabilities', value: 'profile:control' },
+      { op: 'add', path: '/properties/interfaces/0/network', value: 'ctlplane' },
+      { op: 'add', path: '/properties/interfaces/-', value: { mac_address: '52:54:00:12:34:57' } },
+      { op: 'remove', path: '/properties/cpus' },
+      { op: 'add', path: '/traits/-', value: 'CUSTOM_B' },
+      { op: 'add', path: '/traits/-', value: 'CUSTOM_B' },
+      { op: 'replace', path: '/traits/0', value: 'HW_CPU_X86_VMX' },
+      { op: 'add', path: '/extra/rack', value: { row: 1 } },
+      { op: 'test', path: '/extra/rack', value: { row: 1 } },
+      { op: 'replace', path: '/extra/rack/row', value: 2 },
+    );
+    expect(changed).toMatchObject({
+      traits: ['HW_CPU_X86_VMX', 'CUSTOM_B'],
+      extra: { rack: { row: 2 } },
+    });
+    expect(changed.properties).toEqual({
+      capabilities: 'profile:control',
+      interfaces: [{ mac_address: '52:54:00:12:34:56', network: 'ctlplane' }, { mac_address: '52:54:00:12:34:57' }],
+    });
+    expect(after({ op: 'remove', path: '/traits' }, { op: 'remove', path: '/properties' })).toMatchObject({
+      traits: [],
+      properties: {},
+    });
+    expect(after()).toEqual(fields);
+  });
+
+  it('declares what the operator changed, and leaves the rest to the inspection', () => {
+    const before = { cpus: 4, memory_mb: 1024, capabilities: 'a:b' };
+    const wanted = { cpus: 8, memory_mb: 1024, rack: 1 };
+    expect(declarationAfter({ capabilities: 'a:b', kept: true }, before, wanted)).toEqual({
+      cpus: 8,
+      rack: 1,
+      kept: true,
+    });
+  });
+
   it('names every operation that cannot be done', () => {
     expect(
       mistakes(
@@ -46,8 +87,14 @@ describe('patch of a node', () => {
         { op: 'test', path: '/name', value: 'other' },
         { op: 'add', path: '/__proto__/x', value: 1 },
         { op: 'add', path: 'name', value: 'x' },
+        { op: 'replace', path: '/extra/missing', value: 1 },
+        { op: 'add', path: '/traits/3', value: 'CUSTOM_B' },
+        { op: 'remove', path: '/traits/-' },
+        { op: 'add', path: '/properties/cpus/x', value: 1 },
+        { op: 'add', path: '/properties/missing/x', value: 1 },
+        { op: 'add', path: '/extra/', value: 1 },
       ),
-    ).toEqual(['[0].path', '[1].path', '[2].path', '[3].path', '[4].path', '[5].path']);
+    ).toEqual(Array.from({ length: 12 }, (_, at) => `[${at}].path`));
   });
 
   it('names every value that cannot be', () => {
@@ -59,5 +106,12 @@ describe('patch of a node', () => {
       ),
     ).toEqual(['maintenance', 'driver_info.redfish_address', 'driver_info']);
     expect(mistakes({ op: 'remove', path: '/driver_info' })).toEqual(['driver_info']);
+    expect(
+      mistakes(
+        { op: 'add', path: '/traits/-', value: 'custom' },
+        { op: 'add', path: '/properties', value: [] },
+        { op: 'add', path: '/extra/large', value: 'x'.repeat(65_537) },
+      ),
+    ).toEqual(['traits.1', 'properties', 'extra']);
   });
 });

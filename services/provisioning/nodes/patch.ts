@@ -1,7 +1,8 @@
 /** A JSON Patch (RFC 6902: add, replace, remove, test) over the node fields that an operator may change. Pure. */
 import { AnnealError, type Mistake } from '@anneal/contracts/errors.ts';
-import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
-import { driverInfoSchema, type NodePatch } from '@anneal/contracts/provisioning.ts';
+import { isObject, jsonObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
+import { driverInfoSchema, nodeExtraSchema, traitsSchema, type NodePatch } from '@anneal/contracts/provisioning.ts';
+import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 
 /** Shown instead of a password. When a client sends it as a value, the password stays unchanged. */
@@ -13,20 +14,34 @@ const fieldsSchema = z.strictObject({
   maintenance: z.boolean(),
   maintenance_reason: z.string().max(4096).nullable(),
   driver_info: driverInfoSchema.strict(),
+  traits: traitsSchema,
+  /** Declared and inspected together; {@link declarationAfter} finds what the operator declares. */
+  properties: jsonObject,
+  extra: nodeExtraSchema,
 });
 export type Fields = z.output<typeof fieldsSchema>;
 
 /** Defaults that a removal restores. */
-const defaults: JsonObject = { resource_class: 'baremetal', maintenance: false, maintenance_reason: null };
+const defaults: JsonObject = {
+  resource_class: 'baremetal',
+  maintenance: false,
+  maintenance_reason: null,
+  traits: [],
+  properties: {},
+  extra: {},
+};
 
 /** @throws AnnealError InvalidRequest that names every invalid operation or value. */
 export function fieldsAfter(fields: Fields, patch: NodePatch): Fields {
   const mistakes: Mistake[] = [];
   let result = structuredClone(fields) as unknown as JsonObject;
   for (const [at, operation] of patch.entries()) {
-    const outcome = applied(result, operation);
-    if (typeof outcome === 'string') mistakes.push({ code: 'invalid_patch', path: `[${at}].path`, message: outcome });
-    else result = outcome;
+    try {
+      result = applied(result, operation);
+    } catch (error) {
+      if (!(error instanceof Refused)) throw error;
+      mistakes.push({ code: 'invalid_patch', path: `[${at}].path`, message: error.message });
+    }
   }
   const parsed = fieldsSchema.safeParse(result);
   if (mistakes.length === 0 && parsed.success) return parsed.data;
@@ -36,33 +51,74 @@ export function fieldsAfter(fields: Fields, patch: NodePatch): Fields {
   throw new AnnealError('InvalidRequest', `The node cannot be changed in this way: ${all}`, { mistakes });
 }
 
-/** The fields after one operation, or the reason for a refusal. */
-function applied(fields: JsonObject, { op, path, value }: NodePatch[number]): JsonObject | string {
-  const [root, name, key, ...more] = path.split('/').map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
-  if (root !== '' || name === undefined || name === '' || more.length > 0) return `${path} is no path to a field`;
+class Refused extends Error {}
+
+/** @throws Refused with the reason. */
+function applied(fields: JsonObject, operation: NodePatch[number]): JsonObject {
+  const { path } = operation;
+  const [root, ...names] = path.split('/').map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
+  const [name] = names;
+  if (root !== '' || name === undefined || names.includes('')) throw new Refused(`${path} is no path to a field`);
   if (!Object.hasOwn(fieldsSchema.shape, name)) {
-    return `${path} cannot be changed; what can be is ${Object.keys(fieldsSchema.shape).join(', ')}`;
+    throw new Refused(
+      `Cannot patch /${name}. Only the following can be updated: ${Object.keys(fieldsSchema.shape).join(', ')}`,
+    );
   }
-  const holder = key === undefined ? fields : fields[name];
-  if (!isObject(holder)) return `${path} does not exist`;
-  const last = key ?? name;
-  const changed = changedIn(holder, last, { op, path, value });
-  if (typeof changed === 'string') return changed;
-  return key === undefined ? { ...defaults, ...changed } : { ...fields, [name]: changed };
+  const changed = changedIn(fields, names, operation);
+  return names.length === 1 ? { ...defaults, ...(changed as JsonObject) } : (changed as JsonObject);
 }
 
-function changedIn(
-  holder: JsonObject,
-  last: string,
-  { op, path, value }: { op: NodePatch[number]['op']; path: string; value?: Json | undefined },
-): JsonObject | string {
+/** The holder after an operation at the path below it. */
+function changedIn(holder: Json | undefined, names: readonly string[], operation: NodePatch[number]): Json {
+  const { op, path, value } = operation;
+  const [name = '', ...below] = names;
+  if (Array.isArray(holder)) return changedItems(holder, names, operation);
+  if (!isObject(holder)) throw new Refused(`${path} does not exist`);
+  if (below.length > 0) {
+    const inner = Object.hasOwn(holder, name) ? holder[name] : undefined;
+    return { ...holder, [name]: changedIn(inner, below, operation) };
+  }
+  if (op !== 'add' && !Object.hasOwn(holder, name)) throw new Refused(`can't ${op} a non-existent object '${name}'`);
   if (op === 'remove') {
-    if (!Object.hasOwn(holder, last)) return `${path} does not exist, so it cannot be removed`;
-    const { [last]: _removed, ...rest } = holder;
+    const { [name]: _removed, ...rest } = holder;
     return rest;
   }
-  if (value === undefined) return `${op} needs a value`;
-  if (op !== 'test') return { ...holder, [last]: value };
-  const same = JSON.stringify(holder[last]) === JSON.stringify(value);
-  return same ? holder : `${path} is not the tested value`;
+  if (value === undefined) throw new Refused(`${op} needs a value`);
+  if (op === 'test') return tested(holder, holder[name], operation);
+  return { ...holder, [name]: value };
+}
+
+/** The list after an operation on an item, or on what an item holds. `-` is the place behind the last item. */
+function changedItems(list: readonly Json[], names: readonly string[], operation: NodePatch[number]): Json {
+  const { op, path, value } = operation;
+  const [name = '', ...below] = names;
+  const isEnd = name === '-' && op === 'add' && below.length === 0;
+  const at = isEnd ? list.length : /^(?:0|[1-9]\d{0,5})$/.test(name) ? Number(name) : -1;
+  const most = op === 'add' && below.length === 0 ? list.length : list.length - 1;
+  if (at < 0 || at > most) throw new Refused(`${path} does not exist: the list has ${list.length} items`);
+  if (below.length > 0) return list.with(at, changedIn(list[at], below, operation));
+  if (op === 'remove') return list.toSpliced(at, 1);
+  if (value === undefined) throw new Refused(`${op} needs a value`);
+  if (op === 'test') return tested([...list], list[at], operation);
+  return op === 'add' ? list.toSpliced(at, 0, value) : list.with(at, value);
+}
+
+function tested(holder: Json, found: Json | undefined, { path, value }: NodePatch[number]): Json {
+  if (isDeepStrictEqual(found, value)) return holder;
+  throw new Refused(`${path} is not the tested value`);
+}
+
+/**
+ * The declaration of an operator who wants the properties of a node to be `after` instead of `before`. The inspection
+ * completes the declaration, so only what the operator changed becomes a part of it.
+ */
+export function declarationAfter(declared: JsonObject, before: JsonObject, after: JsonObject): JsonObject {
+  const changed = { ...declared };
+  for (const name of new Set([...Object.keys(before), ...Object.keys(after)])) {
+    const value = Object.hasOwn(after, name) ? after[name] : undefined;
+    if (isDeepStrictEqual(value, before[name])) continue;
+    if (value === undefined) delete changed[name];
+    else changed[name] = value;
+  }
+  return changed;
 }
