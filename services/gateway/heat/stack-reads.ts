@@ -1,16 +1,14 @@
-/** Reading stacks: lists, one stack, its template, environment, files and outputs. */
+/** Reads one stack: its state, template, environment, files and outputs. */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
-import { stackList, type StackView } from '@anneal/contracts/scheduling.ts';
+import type { StackView } from '@anneal/contracts/scheduling.ts';
 import type { Secrets } from '@anneal/runtime/secrets.ts';
 import type { Blobs } from '@anneal/store/port.ts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Ask } from '../ask.ts';
-import { baseUrl, pathOf } from '../http/base-url.ts';
-import { queryBoolean, queryNumber, queryValue, queryValues, type Query } from '../http/body.ts';
-import { projectOf } from '../identity/caller.ts';
+import { queryBoolean } from '../http/body.ts';
 import { rootOf, stackAt } from './find-stack.ts';
-import { outputBody, sortedOutputs, stackBody, stackRow } from './representation.ts';
+import { outputBody, sortedOutputs, stackBody } from './representation.ts';
 import { heatError } from './wording.ts';
 
 export interface StackReadOptions {
@@ -20,76 +18,8 @@ export interface StackReadOptions {
 }
 
 const at = '/:project/stacks/:name/:id';
-const mostRows = 1000;
 
 export function stackReadRoutes(scope: FastifyInstance, { ask, blobs, secrets }: StackReadOptions): void {
-  scope.get('/:project/stacks', async (request) => {
-    const limit = queryNumber(request, 'limit', { least: 0, most: Number.MAX_SAFE_INTEGER });
-    const size = limit === undefined || limit === 0 ? undefined : Math.min(limit, mostRows);
-    const counted = queryBoolean(request, 'with_count') ?? false;
-    const marker = queryValue(request, 'marker');
-    // The store pages stacks newest first. Any other order, or a count, needs all of them.
-    const all = counted || isOrdered(request) ? await list(request, {}) : undefined;
-    const stacks = all ? pageOf(all, { marker, size }) : await list(request, { size, marker });
-    const root = rootOf(request);
-    const last = stacks.at(-1);
-    const more = limit !== undefined && last !== undefined && stacks.length === limit;
-    return {
-      stacks: stacks.map((stack) => stackRow(root, stack)),
-      ...(more && { links: [{ rel: 'next', href: `${baseUrl(request)}${nextPage(request, last.id)}` }] }),
-      ...(counted && { count: all?.length ?? 0 }),
-    };
-  });
-
-  scope.get('/:project/stacks/detail', async (request) => {
-    const root = rootOf(request);
-    return { stacks: (await list(request, {})).map((stack) => stackRow(root, stack)) };
-  });
-
-  /** Lists one page, or all stacks when no limit is given. */
-  async function list(
-    request: FastifyRequest,
-    { size, marker: from }: { size?: number | undefined; marker?: string | undefined },
-  ): Promise<StackView[]> {
-    const project = projectOf(request);
-    // There is only one project, so a list over all projects is the same.
-    queryBoolean(request, 'global_tenant');
-    const nested = queryBoolean(request, 'show_nested') ?? false;
-    queryBoolean(request, 'show_hidden');
-    const names = [...queryValues(request, 'name'), ...queryValues(request, 'stack_name')];
-    const ids = queryValues(request, 'id');
-    const states = [...queryValues(request, 'status'), ...queryValues(request, 'stack_status')];
-    const actions = queryValues(request, 'action').map((action) => action.toUpperCase());
-    const deleted = queryBoolean(request, 'show_deleted');
-    const wanted = tagFilter(request);
-    const found: StackView[] = [];
-    let marker = from;
-    for (;;) {
-      const page = await ask('scheduling', stackList, {
-        project,
-        data: {
-          project,
-          limit: mostRows,
-          ...(marker !== undefined && { marker }),
-          ...(names.length > 0 && { names }),
-          ...(ids.length > 0 && { ids }),
-          ...(states.length > 0 && { states: states.map((state) => state.toUpperCase()) }),
-          ...(deleted !== undefined && { deleted }),
-          ...(nested && { nested }),
-        },
-      });
-      for (const stack of page.stacks) {
-        if (actions.length > 0 && !actions.includes(stack.action)) continue;
-        if (!wanted(stack.tags) || !isOf(request, stack)) continue;
-        found.push(stack);
-        if (found.length === size) return found;
-      }
-      const last = page.stacks.at(-1);
-      if (!last || page.stacks.length < mostRows) return sorted(request, found);
-      marker = last.id;
-    }
-  }
-
   /** Opens the outputs. They are sealed when they could show a secret, but the template's author chose to show them. */
   const withOutputs = async (request: FastifyRequest): Promise<StackView> => {
     const { outputs = [], ...stack } = await stackAt(ask, request, { outputs: true });
@@ -120,12 +50,12 @@ export function stackReadRoutes(scope: FastifyInstance, { ask, blobs, secrets }:
     return { output: outputBody(output) };
   });
 
-  scope.get(`${at}/template`, async (request) => document((await stackAt(ask, request)).template, 'template'));
-  scope.get(`${at}/files`, async (request) => document((await stackAt(ask, request)).files, 'files'));
+  scope.get(`${at}/template`, async (request) => document(blobs, (await stackAt(ask, request)).template, 'template'));
+  scope.get(`${at}/files`, async (request) => document(blobs, (await stackAt(ask, request)).files, 'files'));
 
   scope.get(`${at}/environment`, async (request) => {
     const stack = await stackAt(ask, request);
-    const environment = await document(stack.environment, 'environment');
+    const environment = await document(blobs, stack.environment, 'environment');
     const hidden = Object.entries(stack.parameters).flatMap(([name, value]) => (value === '******' ? [name] : []));
     return {
       resource_registry: { resources: {} },
@@ -133,93 +63,27 @@ export function stackReadRoutes(scope: FastifyInstance, { ask, blobs, secrets }:
       event_sinks: [],
       encrypted_param_names: [],
       ...secrets.mask(environment),
-      parameters: maskNamed(environment['parameters'], hidden),
+      parameters: maskNamed(secrets, environment['parameters'], hidden),
       ...(environment['parameter_defaults'] !== undefined && {
-        parameter_defaults: maskNamed(environment['parameter_defaults'], hidden),
+        parameter_defaults: maskNamed(secrets, environment['parameter_defaults'], hidden),
       }),
     };
   });
+}
 
-  async function document(hash: string, what: string): Promise<JsonObject> {
-    const text = await blobs.getText(hash);
-    if (text === undefined) {
-      throw new AnnealError('Defect', `The ${what} of the stack (blob ${hash}) is not in the store.`);
-    }
-    return JSON.parse(text) as JsonObject;
+async function document(blobs: Blobs, hash: string, what: string): Promise<JsonObject> {
+  const text = await blobs.getText(hash);
+  if (text === undefined) {
+    throw new AnnealError('Defect', `The ${what} of the stack (blob ${hash}) is not in the store.`);
   }
-
-  function maskNamed(values: Json | undefined, hidden: readonly string[]): JsonObject {
-    if (!isObject(values)) return {};
-    const shown = Object.entries(secrets.mask(values)).map(([name, value]) => [
-      name,
-      hidden.includes(name) ? '******' : value,
-    ]);
-    return Object.fromEntries(shown) as JsonObject;
-  }
+  return JSON.parse(text) as JsonObject;
 }
 
-function nextPage(request: FastifyRequest, marker: string): string {
-  const query = new URLSearchParams();
-  for (const [name, values] of Object.entries(request.query as Query)) {
-    for (const value of [values].flat()) if (value !== undefined && name !== 'marker') query.append(name, value);
-  }
-  query.append('marker', marker);
-  return `${pathOf(request)}?${query.toString()}`;
-}
-
-/** `tags`: all of them; `tags-any`: one of them; `not-…`: the opposite. Heat spells them both ways. */
-function tagFilter(request: FastifyRequest): (tags: readonly string[]) => boolean {
-  const named = (name: string): string[] | undefined =>
-    (queryValue(request, name) ?? queryValue(request, name.replaceAll('_', '-')))?.split(',');
-  const all = named('tags');
-  const any = named('tags_any');
-  const notAll = named('not_tags');
-  const notAny = named('not_tags_any');
-  return (tags) =>
-    (all?.every((tag) => tags.includes(tag)) ?? true) &&
-    (any?.some((tag) => tags.includes(tag)) ?? true) &&
-    !(notAll?.every((tag) => tags.includes(tag)) ?? false) &&
-    !(notAny?.some((tag) => tags.includes(tag)) ?? false);
-}
-
-/** Filters stacks by project, owner and parent. */
-function isOf(request: FastifyRequest, { project, owner, parent }: StackView): boolean {
-  const fits = (key: string, value: string): boolean => {
-    const wanted = queryValues(request, key);
-    return wanted.length === 0 || wanted.includes(value);
-  };
-  return fits('tenant', project) && fits('username', owner) && fits('owner_id', parent ?? '');
-}
-
-/** An unknown marker is ignored. */
-function pageOf(
-  all: readonly StackView[],
-  { marker, size = all.length }: { marker: string | undefined; size: number | undefined },
-): readonly StackView[] {
-  const first = all.findIndex(({ id }) => id === marker) + 1;
-  return all.slice(first, first + size);
-}
-
-const sortKeys: Readonly<Record<string, (stack: StackView) => string>> = {
-  stack_name: ({ name }) => name,
-  stack_status: ({ action, status }) => `${action}_${status}`,
-  creation_time: ({ created_at }) => created_at,
-  updated_time: ({ updated_at }) => updated_at ?? '',
-};
-
-const isOrdered = (request: FastifyRequest): boolean =>
-  queryValues(request, 'sort_keys').length > 0 || queryValue(request, 'sort_dir') !== undefined;
-
-function sorted(request: FastifyRequest, stacks: StackView[]): StackView[] {
-  if (!isOrdered(request)) return stacks;
-  const known = queryValues(request, 'sort_keys').flatMap((key) => sortKeys[key] ?? []);
-  const keys = known.length > 0 ? known : [({ created_at }: StackView) => created_at];
-  const direction = queryValue(request, 'sort_dir') ?? (known.length > 0 ? 'asc' : 'desc');
-  const sign = direction === 'desc' ? -1 : 1;
-  return stacks.sort((a, b) => {
-    for (const key of keys) {
-      if (key(a) !== key(b)) return key(a) < key(b) ? -sign : sign;
-    }
-    return 0;
-  });
+function maskNamed(secrets: Secrets, values: Json | undefined, hidden: readonly string[]): JsonObject {
+  if (!isObject(values)) return {};
+  const shown = Object.entries(secrets.mask(values)).map(([name, value]) => [
+    name,
+    hidden.includes(name) ? '******' : value,
+  ]);
+  return Object.fromEntries(shown) as JsonObject;
 }
