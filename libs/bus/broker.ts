@@ -35,6 +35,8 @@ export interface Offer {
   readonly bytes: string | Uint8Array;
   /** Counts this attempt too. May exceed the consumer's limit: then the process died in the last attempt. */
   readonly attempt: number;
+  /** The reason why the server itself gave the message up. It dies without another attempt. */
+  readonly givenUp?: string | undefined;
   /** Resolves when the broker has the verdict. Never rejects. Does nothing when the offer was lost meanwhile. */
   settle(verdict: Verdict): Promise<void>;
 }

@@ -107,6 +107,10 @@ export class BusConsumer {
 
   #take(offer: Offer): void {
     this.#held.add(offer);
+    if (offer.givenUp !== undefined) {
+      void this.#settle(offer, this.#givenUp(offer, offer.givenUp));
+      return;
+    }
     if (offer.attempt > this.#maxAttempts) {
       void this.#settle(offer, this.#diedInHand(offer));
       return;
@@ -205,6 +209,12 @@ export class BusConsumer {
     }
     // The switch is exhaustive.
     return kind satisfies never;
+  }
+
+  #givenUp({ queue }: Offer, reason: string): Decision {
+    const error = new AnnealError('Defect', `The broker gave up a message of ${queue}: ${reason}`);
+    this.#log.error({ queue, reason }, 'The broker gave up a message; it is a dead letter now.');
+    return { kind: 'dead', failure: toFailure(error), error: error.message };
   }
 
   #diedInHand(offer: Offer): Decision {

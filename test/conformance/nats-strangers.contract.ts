@@ -1,8 +1,10 @@
 /** The bus on NATS JetStream when strangers meddle. */
-import { mint, silent, work } from '@anneal/bus/conformance/messages.ts';
+import { mint, silent, sum, work } from '@anneal/bus/conformance/messages.ts';
 import { openTestBus } from '@anneal/bus/conformance/open.ts';
 import { Link } from '@anneal/bus/nats/connection.ts';
-import type { Bus } from '@anneal/bus/port.ts';
+import type { Address } from '@anneal/bus/nats/names.ts';
+import type { Bus, Death } from '@anneal/bus/port.ts';
+import type { Envelope } from '@anneal/contracts/envelope.ts';
 import { openStore } from '@anneal/store/open.ts';
 import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -43,29 +45,119 @@ describe.skipIf(server === undefined)('a bus on a NATS server of its own', () =>
     url = `${server?.url}?prefix=test-${randomUUID().slice(0, 8)}`;
   });
   afterEach(async () => {
-    await Promise.all(opened.map((each) => each.close()));
+    await Promise.all([...opened, ...strangers.splice(0)].map((each) => each.close()));
     opened = [];
     await rm(folder, { recursive: true, force: true });
   });
   afterAll(() => server?.stop());
 
-  it('what a foreign consumer terminates, or the server gives up, is a dead letter', async () => {
-    const bus = await open();
-    await bus.send({ queue: q, messages: [todo(1)] });
+  const strangers: { close(): Promise<void> }[] = [];
+  const stranger = async (): Promise<Link> => {
     const link = await Link.open({ url, name: 'stranger', id: 'stranger', log: silent });
-    const address = link.names.address(q);
-    const message = await link.nc.request(`$JS.API.CONSUMER.MSG.NEXT.${address.stream}.${address.durable}`, '', {
-      timeout: 5000,
-      noMux: true,
-    });
-    link.nc.publish(message.reply ?? '', '+TERM not for me');
+    strangers.push(link);
+    return link;
+  };
+  const takeFrom = async (link: Link, { stream, durable }: Address): Promise<string> => {
+    const api = `$JS.API.CONSUMER.MSG.NEXT.${stream}.${durable}`;
+    return (await link.nc.request(api, '', { timeout: 5_000, noMux: true })).reply ?? '';
+  };
+  const giveUp: Record<string, (link: Link, address: Address) => Promise<void>> = {
+    async 'terminated by a foreign consumer'(link, address) {
+      link.nc.publish(await takeFrom(link, address), '+TERM not for me');
+    },
+    async 'delivered as often as the server allows'(link, address) {
+      await link.jsm.consumers.update(address.stream, address.durable, { max_deliver: 2 });
+      link.nc.publish(await takeFrom(link, address), '-NAK');
+      link.nc.publish(await takeFrom(link, address), '-NAK');
+      // The server reports it when a consumer asks for more. That may bring the message back already.
+      link.nc.publish(await takeFrom(link, address).catch(() => 'nowhere'), '-NAK');
+    },
+  };
+  const reasons: Record<string, string> = {
+    'terminated by a foreign consumer': 'not for me',
+    'delivered as often as the server allows': 'after 2 deliveries',
+  };
+
+  it.each(Object.keys(giveUp))(
+    'B7: the requester of a message %s is notified, and then it is a dead letter',
+    async (how) => {
+      const [service, requester] = [await open(), await open()];
+      const notices: Envelope[] = [];
+      await requester.consume('asker', async ({ message }) => void notices.push(message));
+      const request = mint(work, { data: { n: 1 }, subject: 's', replyto: 'asker' });
+      await requester.send({ queue: q, messages: [request] });
+      const link = await stranger();
+      await giveUp[how]?.(link, link.names.address(q));
+      const deaths: Death[] = [];
+      const handled: unknown[] = [];
+      await service.consume(q, async ({ message }) => void handled.push(message), {
+        onDeath: async (death) => void deaths.push(death),
+      });
+      await vi.waitFor(() => expect(notices).toHaveLength(1), soon);
+      const letters = await vi.waitFor(async () => {
+        const list = await service.deadLetters.list({ limit: 5 });
+        expect(list).toHaveLength(1);
+        return list;
+      }, soon);
+      const [letter] = letters;
+      expect(letter).toMatchObject({
+        queue: q,
+        attempts: how.startsWith('delivered') ? 2 : 1,
+        failure: { code: 'Defect', message: expect.stringContaining(reasons[how] ?? '?') as string },
+      });
+      expect(JSON.parse(letter?.bytes ?? '')).toEqual(request);
+      expect(notices[0]).toMatchObject({
+        type: 'request.died',
+        subject: 's',
+        data: { dead_letter: letter?.id, queue: q, request: { id: request.id, type: 'test.work' } },
+      });
+      expect(deaths).toMatchObject([{ letter: letter?.id, queue: q, message: { id: request.id } }]);
+      expect(handled).toEqual([]);
+      expect(await service.queues.measure(q)).toMatchObject({ depth: 0, inFlight: 0 });
+
+      expect(await service.deadLetters.replay(letter?.id ?? '')).toBe(true);
+      await vi.waitFor(() => expect(handled).toMatchObject([{ id: request.id }]), soon);
+    },
+  );
+
+  it('B7: a question that a foreign consumer terminates is answered with the failure', async () => {
+    const [service, requester] = [await open(), await open()];
+    await service.queues.declare(q);
+    const question = requester.request({ queue: q, call: sum, message: mint(sum, { data: { a: 1, b: 2 } }) });
+    const refused = expect(question).rejects.toMatchObject({ code: 'Defect', details: { queue: q } });
+    const link = await stranger();
+    await vi.waitFor(async () => expect(await service.queues.measure(q)).toMatchObject({ depth: 1 }), soon);
+    await giveUp['terminated by a foreign consumer']?.(link, link.names.address(q));
+    await service.consume(q, async () => undefined);
+    await refused;
+  });
+
+  it('takes back a consumer that an operator has changed', async () => {
+    const before = await open();
+    await before.send({ queue: q, messages: [todo(1)] });
+    const link = await stranger();
+    const { stream, durable } = link.names.address(q);
+    const { config } = await link.jsm.consumers.info(stream, durable);
+    await link.jsm.consumers.update(stream, durable, { max_deliver: 2 });
+    const handled: unknown[] = [];
+    await (await open()).consume(q, async ({ message }) => void handled.push(message));
+    await vi.waitFor(() => expect(handled).toHaveLength(1), soon);
+    expect((await link.jsm.consumers.info(stream, durable)).config.max_deliver).toBe(config.max_deliver);
+  });
+
+  it('keeps a dead letter with the reason of a terminated message whose sender is gone', async () => {
+    const sender = await open();
+    await sender.send({ queue: q, messages: [todo(1)] });
+    await sender.close();
+    const link = await stranger();
+    await giveUp['terminated by a foreign consumer']?.(link, link.names.address(q));
+    const bus = await open();
     await vi.waitFor(
       async () =>
         expect(await bus.deadLetters.list({ limit: 5 })).toMatchObject([
-          { queue: q, failure: { message: expect.stringContaining('not for me') as string } },
+          { queue: q, bytes: '', failure: { message: expect.stringContaining('not for me') as string } },
         ]),
       soon,
     );
-    await link.close();
   });
 });

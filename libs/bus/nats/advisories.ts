@@ -1,15 +1,20 @@
 /**
  * Turns messages that the server itself gives up on into dead letters: a message that reached the server's limit of
- * deliveries, or that a foreign consumer terminated. A stream keeps the advisories until a process has stored their
- * dead letters.
+ * deliveries, or that a foreign consumer terminated. A stream keeps the advisories until a process has handled them.
+ *
+ * V1 Such a message returns to its queue with the server's reason. There it dies as every other message: its consumer
+ *    ends the waits for it, the requester is notified, and then the dead letter is stored (B7).
+ * V2 The server has removed the bytes of a terminated message. Its sender supplies them (`sent.ts`). When no process has
+ *    them, the dead letter has the reason and no bytes, and the requester is not known.
  */
 import { AckPolicy } from '@nats-io/jetstream';
 import { nanos } from '@nats-io/transport-node';
 import type { Offer } from '../broker.ts';
 import { Consumption } from './consumer.ts';
-import { subjectHeader } from './delivery.ts';
+import { givenUpHeaders, subjectHeader } from './delivery.ts';
 import type { ConsumptionParts } from './settle.ts';
 import { nameOf, type Address } from './names.ts';
+import type { Publisher } from './publisher.ts';
 import { ackWaitMs } from './topology.ts';
 
 interface Advisory {
@@ -28,7 +33,9 @@ const againMs = 1_000;
  */
 const removedBefore = 'Unacknowledged message was deleted';
 
-export async function consumeAdvisories(parts: ConsumptionParts): Promise<Consumption> {
+type AdvisoryParts = ConsumptionParts & { readonly publisher: Publisher };
+
+export async function consumeAdvisories(parts: AdvisoryParts): Promise<Consumption> {
   const { link } = parts;
   const { stream } = link.names;
   const address: Address = { queue: 'advisories', stream: stream.advisories, subject: '>', durable: 'advisories' };
@@ -56,32 +63,46 @@ export async function consumeAdvisories(parts: ConsumptionParts): Promise<Consum
   return consumption;
 }
 
-async function bury({ link, graveyard, now }: ConsumptionParts, bytes: string | Uint8Array): Promise<void> {
+async function bury(parts: AdvisoryParts, bytes: string | Uint8Array): Promise<void> {
   let advisory: Advisory;
   try {
     advisory = JSON.parse(Buffer.from(bytes).toString()) as Advisory;
   } catch {
     return;
   }
-  const { stream = '', consumer = '', stream_seq: seq = 0, deliveries = 0, reason } = advisory;
-  if (reason === removedBefore) return;
+  const { stream = '', consumer = '', stream_seq: seq = 0, deliveries = 0, reason: said } = advisory;
+  if (said === removedBefore) return;
+  const { link, graveyard, publisher, sent, topology, now } = parts;
   const queue = nameOf(consumer);
-  const message = await link.at(stream, seq);
-  const text = reason === undefined ? `The server gave up after ${deliveries} deliveries.` : `Terminated: ${reason}.`;
-  link.log.error({ queue, seq, deliveries }, 'The NATS server gave a message up; it is a dead letter now.');
-  const at = now().toISOString();
-  await graveyard.bury({
-    letter: {
-      queue,
-      diedAt: at,
-      attempts: deliveries,
-      // A terminated message of a work queue is removed before the advisory arrives: then the letter has no bytes.
-      failure: { code: 'Defect', message: message ? text : `${text} Its bytes are gone.` },
-      history: [{ at, error: text }],
-    },
-    bytes: message?.data ?? new Uint8Array(),
-    subject: message?.header.get(subjectHeader),
-    origin: `advisory:${stream}:${consumer}:${seq}`,
+  const reason = said === undefined ? `The server gave up after ${deliveries} deliveries.` : `Terminated: ${said}.`;
+  const origin = `advisory:${stream}:${consumer}:${seq}`;
+  const stored = await link.at(stream, seq);
+  const content = stored?.data ?? (await sent.find(stream, seq));
+  const subject = stored?.header.get(subjectHeader) ?? '';
+  link.log.error({ queue, seq, deliveries, reason }, 'The NATS server gave up a message; it becomes a dead letter.');
+  if (!content) {
+    const at = now().toISOString();
+    await graveyard.bury({
+      letter: {
+        queue,
+        diedAt: at,
+        attempts: deliveries,
+        failure: { code: 'Defect', message: `${reason} Its bytes are gone.` },
+        history: [{ at, error: reason }],
+      },
+      bytes: new Uint8Array(),
+      subject: undefined,
+      origin,
+    });
+    return;
+  }
+  const address = link.names.address(queue);
+  await topology.ensure(address);
+  await publisher.publish({
+    subject: address.subject,
+    bytes: content,
+    headers: { ...givenUpHeaders({ deliveries, reason }), ...(subject !== '' && { [subjectHeader]: subject }) },
+    id: origin,
   });
-  if (message && stream !== link.names.stream.events) await link.forget(stream, seq);
+  if (stored && stream !== link.names.stream.events) await link.forget(stream, seq);
 }

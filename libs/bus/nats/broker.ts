@@ -37,6 +37,7 @@ import type { Address } from './names.ts';
 import { Publisher } from './publisher.ts';
 import { createQueues } from './queues.ts';
 import { Retries } from './retries.ts';
+import { Sent } from './sent.ts';
 import { ackWaitMs, Topology, topologySteps } from './topology.ts';
 
 const tickMs = 1_000;
@@ -67,7 +68,7 @@ export class NatsBroker implements Broker {
     const retries = new Retries(link, this.#publisher);
     const graveyard = new Graveyard({ link, publisher: this.#publisher, topology, newId });
     this.members = members;
-    this.#parts = { link, topology, retries, graveyard, now };
+    this.#parts = { link, topology, retries, graveyard, now, sent: new Sent(link) };
     this.deadLetters = graveyard;
     this.queues = createQueues({ link, topology, members, retries, now });
     link.nc.subscribe(this.inbox, {
@@ -122,7 +123,7 @@ export class NatsBroker implements Broker {
     const broker = new NatsBroker({ link, members, newId: options.newId, now: options.now });
     try {
       await link.asked('The streams cannot be made', () => broker.#parts.topology.declare());
-      broker.#consumptions.add(await consumeAdvisories(broker.#parts));
+      broker.#consumptions.add(await consumeAdvisories({ ...broker.#parts, publisher: broker.#publisher }));
     } catch (error) {
       await broker.close();
       throw error;
@@ -133,9 +134,7 @@ export class NatsBroker implements Broker {
   async send({ queue, packets }: { queue: string; packets: readonly Packet[] }): Promise<void> {
     const address = this.#link.names.address(queue);
     await this.#ensured(address);
-    await Promise.all(
-      packets.map(({ bytes }) => this.#publisher.publish({ subject: address.subject, bytes, headers: structured })),
-    );
+    await Promise.all(packets.map(({ bytes }) => this.#put(address, bytes, structured)));
   }
 
   async publish(packets: readonly Packet[]): Promise<void> {
@@ -214,7 +213,7 @@ export class NatsBroker implements Broker {
     const address = names.address(queue);
     await this.#ensured(address);
     const named = { ...structured, [ttlHeader]: String(ttlMs) };
-    await this.#publisher.publish({ subject: address.subject, bytes: packet.bytes, headers: named });
+    await this.#put(address, packet.bytes, named);
   }
 
   async answer({ inbox, packet }: { inbox: string; packet: Packet }): Promise<void> {
@@ -273,6 +272,11 @@ export class NatsBroker implements Broker {
         await leave();
       },
     };
+  }
+
+  async #put(address: Address, bytes: Packet['bytes'], named: Readonly<Record<string, string>>): Promise<void> {
+    const { seq } = await this.#publisher.publish({ subject: address.subject, bytes, headers: named });
+    this.#parts.sent.keep(address.stream, seq, bytes);
   }
 
   async #ensured(address: Address): Promise<void> {

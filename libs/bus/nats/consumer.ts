@@ -8,7 +8,7 @@
  */
 import type { Msg } from '@nats-io/transport-node';
 import type { BrokerConsumer, Intake, Verdict } from '../broker.ts';
-import { deliveryFacts, ttlHeader, type DeliveryFacts } from './delivery.ts';
+import { deliveryFacts, givenUpOf, ttlHeader, type DeliveryFacts } from './delivery.ts';
 import type { Address } from './names.ts';
 import { Puller } from './puller.ts';
 import { rescue } from './redeliver.ts';
@@ -227,6 +227,7 @@ export class Consumption implements BrokerConsumer {
       queue: this.#address.queue,
       bytes: held.message.data,
       attempt,
+      givenUp: givenUpOf(held.message)?.reason,
       settle: (verdict) => (settled ??= this.#settle(held, verdict, epoch)),
     });
   }

@@ -13,6 +13,23 @@ export interface DeliveryFacts {
   readonly storedAtMs: number;
 }
 
+/** The reason of the server, on a message that returns to its queue to die there. */
+export interface GivenUp {
+  readonly deliveries: number;
+  readonly reason: string;
+}
+
+const givenUpHeader = 'Anneal-Given-Up';
+
+export const givenUpHeaders = (givenUp: GivenUp): Record<string, string> => ({
+  [givenUpHeader]: encodeURIComponent(JSON.stringify(givenUp)),
+});
+
+export function givenUpOf({ headers }: Msg): GivenUp | undefined {
+  const text = headers?.get(givenUpHeader) ?? '';
+  return text === '' ? undefined : (JSON.parse(decodeURIComponent(text)) as GivenUp);
+}
+
 /** `$JS.ACK.[<domain>.<account>.]<stream>.<consumer>.<deliveries>.<stream seq>.<consumer seq>.<time>.<pending>[.<token>]` */
 export function deliveryFacts(message: Msg): DeliveryFacts | undefined {
   const ack = message.reply ?? '';

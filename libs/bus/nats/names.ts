@@ -82,6 +82,8 @@ export function createNames(prefix: string) {
       `${prefix}.dead.${queue === undefined ? '*' : tokenOf(queue)}.${id === '*' ? '*' : tokenOf(id)}`,
     check: (id: string): string => `${prefix}.check.${id}`,
     alive: (id: string): string => `${prefix}.alive.${id}`,
+    /** Where the sender of a message answers with its bytes. */
+    sent: (from: string, seq: number | '*'): string => `${prefix}.sent.${from}.${seq}`,
   };
 }
 

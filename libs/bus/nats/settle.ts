@@ -7,11 +7,12 @@
  */
 import type { Msg } from '@nats-io/transport-node';
 import type { Verdict } from '../broker.ts';
-import { subjectHeader, type DeliveryFacts } from './delivery.ts';
+import { givenUpOf, subjectHeader, type DeliveryFacts } from './delivery.ts';
 import type { Graveyard } from './dead-letters.ts';
 import type { Link } from './connection.ts';
 import type { Address } from './names.ts';
 import { historyBefore, type KeptRecord, type Retries } from './retries.ts';
+import type { Sent } from './sent.ts';
 import type { Topology } from './topology.ts';
 
 const againMs = 500;
@@ -23,6 +24,7 @@ export interface ConsumptionParts {
   readonly topology: Topology;
   readonly retries: Retries;
   readonly graveyard: Graveyard;
+  readonly sent: Sent;
   readonly now: () => Date;
 }
 
@@ -70,11 +72,12 @@ export class Settlement {
     const at = now();
     const history = this.#history(held, await held.record, { at, error: verdict.error });
     const { failure } = verdict;
+    const attempts = givenUpOf(held.message)?.deliveries ?? held.attempt;
     while (isOurs() && !link.closed) {
       try {
         await graveyard.bury({
           id: verdict.id,
-          letter: { queue, diedAt: at.toISOString(), attempts: held.attempt, failure, history },
+          letter: { queue, diedAt: at.toISOString(), attempts, failure, history },
           bytes: held.message.data,
           subject: held.message.headers?.get(subjectHeader),
           origin: `${stream}:${durable}:${held.facts.seq}:${held.facts.storedAtMs}`,

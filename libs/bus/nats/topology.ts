@@ -110,9 +110,12 @@ export class Topology {
         ...(group ? { filter_subjects: [subject] } : { filter_subject: subject }),
       });
     } catch (error) {
+      if (!(error instanceof JetStreamApiError)) throw error;
       // The consumer of an existing group has more filters than the subject for replays.
-      if (!group || !(error instanceof JetStreamApiError)) throw error;
-      if (error.code !== alreadyThere && !(await this.info(address))) throw error;
+      if (group && (error.code === alreadyThere || (await this.info(address)))) return;
+      if (error.code !== alreadyThere) throw error;
+      // An operator has changed the consumer.
+      await this.#link.jsm.consumers.update(stream, address.durable, common(address));
     }
   }
 
