@@ -62,20 +62,23 @@ export function createQuotas(parts: {
       const last = live.at(-1);
       if (!last) return;
       yield live.map(({ id }) => id);
+      if (live.length < page) return;
       after = last.id;
     }
   }
   const countResources = async (project: string): Promise<number> => {
-    let total = 0;
+    const counts: Promise<number>[] = [];
     for (let depth = 0; ; depth += 1) {
-      let found = false;
+      const before = counts.length;
       for await (const ids of liveStacks(project, depth)) {
-        found = true;
-        total += await resources.count({ stack_id: { in: ids } });
+        const count = resources.count({ stack_id: { in: ids } });
+        count.catch(() => undefined);
+        counts.push(count);
       }
       // A level without live stacks is the last one, because a nested stack lives no longer than the one around it.
-      if (!found) return total;
+      if (counts.length === before) break;
     }
+    return (await Promise.all(counts)).reduce((total, count) => total + count, 0);
   };
   const takeStack = createQuota({
     limit: parts.limits.stacks,
@@ -93,14 +96,15 @@ export function createQuotas(parts: {
   });
   return {
     async within({ project, stacks: newStacks, resources: newResources }, store) {
-      const taken: Taken[] = [];
+      // Both counts at once, because a store may take seconds for each.
+      const outcomes = await Promise.allSettled([takeStack(project, newStacks), takeResources(project, newResources)]);
+      const found = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []));
+      const taken = found.filter((outcome) => typeof outcome === 'function');
       let end: Parameters<Taken>[0] = 'dropped';
       try {
-        for (const take of [() => takeStack(project, newStacks), () => takeResources(project, newResources)]) {
-          const outcome = await take();
-          if (outcome instanceof AnnealError) return outcome;
-          taken.push(outcome);
-        }
+        for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
+        const refusal = found.find((outcome) => outcome instanceof AnnealError);
+        if (refusal) return refusal;
         await store();
         end = 'stored';
         return undefined;

@@ -23,19 +23,28 @@ export async function admit(
   message: Envelope<z.infer<typeof stackCreate.data>>,
 ): Promise<AnnealError | undefined> {
   const { data } = message;
-  const existing = await stacks.get(data.id);
+  const live_name = liveName(data.project, data.name);
+  const taken = new AnnealError('AlreadyExists', `The Stack (${data.name}) already exists.`);
+  // In one round trip, because a client repeats what a slow store makes late, and then waits for this refusal.
+  const planRead = plans.get(data.plan);
+  planRead.catch(() => undefined);
+  const [existing, [holder]] = await Promise.all([
+    stacks.get(data.id),
+    stacks.find({ where: { live_name }, limit: 1 }),
+  ]);
   if (existing) {
     const same = existing.project === data.project && existing.name === data.name;
     return same ? undefined : new AnnealError('AlreadyExists', `The id ${data.id} belongs to another stack.`);
   }
+  if (holder) return taken;
   try {
     // Refuse a stack whose plan cannot be read before it exists, because it could not even be deleted.
-    const plan = await plans.get(data.plan);
+    const plan = await planRead;
     if (data.adopt) await refuseOwned({ stacks, resources }, data.adopt);
     const { version: _, ...stack } = newStack({
       id: data.id,
       name: data.name,
-      live_name: liveName(data.project, data.name),
+      live_name,
       project: data.project,
       owner: data.owner,
       created_at: now().toISOString(),
@@ -50,7 +59,7 @@ export async function admit(
   } catch (error) {
     if (error instanceof AnnealError && error.kind === 'final') return error;
     if (!(error instanceof DuplicateError)) throw error;
-    return new AnnealError('AlreadyExists', `The Stack (${data.name}) already exists.`);
+    return taken;
   }
 }
 

@@ -80,25 +80,25 @@ export async function openShard(options: ShardOptions): Promise<OpenShard> {
       cache.set(stackId, cached);
       return cached;
     }
-    const journal = await collections.journal.get(stackId);
-    const entry: { journal: JournalDocument | undefined } = { journal };
+    const readStack = () =>
+      Promise.all([collections.stacks.get(stackId), collections.resources.find({ where: { stack_id: stackId } })]);
+    // The journal is read first: a step that another process makes after that refuses the next record (J1).
+    let journal = await collections.journal.get(stackId);
+    let [stack, resources] = await readStack();
     if (journal?.open && journal.record) {
-      const stored = new Map(
-        (await collections.resources.find({ where: { stack_id: stackId } })).map((resource) => [resource.id, resource]),
-      );
+      const stored = new Map(resources.map((resource) => [resource.id, resource]));
       await performRecord(options, { record: journal.record, shard, stored });
-      entry.journal = await closeRecord(collections.journal, journal);
-      if (!entry.journal) throw new AnnealError('Unavailable', `Another writer has stack ${stackId} in hand.`);
+      journal = await closeRecord(collections.journal, journal);
+      if (!journal) throw new AnnealError('Unavailable', `Another writer has stack ${stackId} in hand.`);
+      [stack, resources] = await readStack();
     }
-    const stack = await collections.stacks.get(stackId);
     if (!stack) return undefined;
-    const [resources, plan, complete] = await Promise.all([
-      collections.resources.find({ where: { stack_id: stackId } }),
+    const [plan, complete] = await Promise.all([
       plans.of(stack),
       stack.complete && plans.of({ ...stack, target: stack.complete }),
     ]);
     const state = loadState({ stack, resources, plan, complete: complete ?? undefined });
-    const loaded: Entry = { state, journal: entry.journal };
+    const loaded: Entry = { state, journal };
     options.gate.count({ stack, resources, shard });
     cache.set(stackId, loaded);
     for (const oldest of cache.keys()) {
@@ -133,7 +133,8 @@ export async function openShard(options: ShardOptions): Promise<OpenShard> {
       const refusal = await admit(collections, { now: context.now, plans, quotas }, arrival.message as Envelope<never>);
       if (refusal) refused.set(arrival.message.id, refusal);
     }
-    const entry = await load(stackId);
+    // A refused creation has no stack to load.
+    const entry = refused.size === arrivals.length ? undefined : await load(stackId);
     const messages = arrivals.flatMap((arrival) => (arrival.kind === 'message' ? [arrival.message] : []));
     const deaths = arrivals.flatMap((arrival) => (arrival.kind === 'died' ? [arrival.died] : []));
     const turns = arrivals.flatMap((arrival) => (arrival.kind === 'turn' ? arrival.requests : []));
