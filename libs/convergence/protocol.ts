@@ -180,6 +180,8 @@ export interface Tools {
   readonly sizes?: SizeLimits;
   /** Maximum number of requests of a stack in flight. */
   readonly limit: number;
+  /** Changed documents after which a step leaves the other ready nodes to the next step; absent: no bound. */
+  readonly most?: number;
   /** How long a deletion waits for requests in flight before it takes over, in milliseconds. */
   readonly graceMs: number;
 }
@@ -188,4 +190,6 @@ export interface Outcome {
   readonly changes: Changes;
   /** One per input that was refused, by the input's id. */
   readonly refusals: ReadonlyMap<string, AnnealError>;
+  /** Whether nodes are ready that this step left. The caller records it, and then steps again without input. */
+  readonly isPartial: boolean;
 }

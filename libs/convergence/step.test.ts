@@ -54,6 +54,56 @@ function finish(state: State, asked: string[]): string[] {
   return all;
 }
 
+describe('a bounded step', () => {
+  const names = Array.from({ length: 100 }, (_, index) => `r${index}`);
+  const plan = planOf(Object.fromEntries(names.map((name) => [name, wish()])));
+  const tools = { ...toolsAt(0), most: 10 };
+  /** Steps without inputs until a step is not partial; returns the changed documents of each step. */
+  const proceed = (state: State, inputs: readonly Input[]): string[][] => {
+    const steps: string[][] = [];
+    for (let next = inputs; ; next = []) {
+      const { changes, isPartial } = step(state, next, tools);
+      steps.push([...changes.resources.values()].map(({ name }) => name));
+      if (!isPartial) return steps;
+    }
+  };
+
+  it('changes no more documents than the bound, and leaves the others to the next step', () => {
+    const state = fresh();
+    const steps = proceed(state, [{ kind: 'create', id: 'create', plan }]);
+    expect(steps.map(({ length }) => length)).toEqual(names.map(() => 10).slice(0, 10));
+    expect(steps.flat()).toEqual(names);
+    expect(state.inFlight.size).toBe(100);
+  });
+
+  it('continues in another process, though the input is a repeat there', () => {
+    const state = fresh();
+    const input: Input = { kind: 'create', id: 'create', plan };
+    expect(step(state, [input], tools).isPartial).toBe(true);
+    const loaded = loadState({ stack: state.stack, resources: state.resources.values(), plan });
+    expect(proceed(loaded, [input]).flat()).toEqual(names.slice(10));
+    expect(loaded.inFlight.size).toBe(100);
+  });
+
+  it('visits a bounded number of nodes when nothing has changed', () => {
+    const state = fresh();
+    proceed(state, [{ kind: 'create', id: 'create', plan }]);
+    for (const name of names) answer(state, name);
+    const target = { ...state.stack.target, plan: 'again' };
+    const steps = proceed(state, [{ kind: 'update', id: 'again', plan, target }]);
+    expect(steps.flat()).toEqual([]);
+    expect(steps.length).toBeGreaterThan(1);
+    expect(status(state)).toBe('UPDATE_COMPLETE');
+  });
+
+  it('does not continue a stack whose requests in flight reach the limit', () => {
+    const state = fresh();
+    const limited = { ...tools, limit: 5 };
+    const { changes, isPartial } = step(state, [{ kind: 'create', id: 'create', plan }], limited);
+    expect([requestsOf(changes).length, isPartial]).toEqual([5, false]);
+  });
+});
+
 describe('the graph', () => {
   it('C1: works on whatever requires nothing that is left, all at once', () => {
     const state = fresh();

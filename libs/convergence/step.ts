@@ -60,7 +60,8 @@
  *    requests.
  * C4 At most one request of an incarnation is pending; only a deletion whose grace is over may overtake it, by its fence,
  *    and, in a nested stack, any newer traversal.
- * C5 A live traversal has a request in flight, waits (for a hook, an operator command, a pause), or ends in this step.
+ * C5 A live traversal has a request in flight, waits (for a hook, an operator command, a pause), ends in this step, or
+ *    has ready nodes: then the step is partial.
  * C6 An object that a provider was ever asked to make is in a document until its deletion is answered.
  * C7 A replacement is complete, and the users of the original have moved to it, before the original is deleted;
  *    where the plan says `delete_first`, nothing else has its name any more when the replacement is requested.
@@ -72,7 +73,7 @@ import { AnnealError, toFailure } from '@anneal/contracts/errors.ts';
 import { takeWord } from './resources/resource-action.ts';
 import { takeAtOnce } from './resources/inline-answers.ts';
 import { retryTimer } from './resources/backoff.ts';
-import { advance } from './graph/graph.ts';
+import { advance, isPartial } from './graph/graph.ts';
 import { hookTimer } from './hooks/hook.ts';
 import { answerIfIdle, answerParent, takesUp } from './nested.ts';
 import type { FromParent, Input, Outcome, Tools } from './protocol.ts';
@@ -99,6 +100,10 @@ const rememberedInputs = 32;
 /**
  * Takes a batch of inputs, in order. `state` is changed in place. A caller that fails to record the changes must load
  * the documents again.
+ *
+ * A partial step has left ready nodes to the next one. Its caller records it, and steps again without inputs until a
+ * step is not partial. A process may die in between, so a step of a stack that was just loaded, in which no input had an
+ * effect, is partial too.
  */
 export function step(state: State, inputs: readonly Input[], tools: Tools): Outcome {
   const transaction = beginTransaction(state, tools);
@@ -109,7 +114,8 @@ export function step(state: State, inputs: readonly Input[], tools: Tools): Outc
     transaction.answered = false;
     const parent = 'parent' in input ? input.parent : undefined;
     transaction.isAsked = parent !== undefined;
-    if (parent) takeRequest(transaction, input, refusals);
+    let isTaken = true;
+    if (parent) isTaken = takeRequest(transaction, input, refusals);
     else if (isRemembered(input)) {
       if (state.stack.recent.includes(input.id)) continue;
       if (!attempt(transaction, input, refusals)) continue;
@@ -117,11 +123,20 @@ export function step(state: State, inputs: readonly Input[], tools: Tools): Outc
     } else {
       take(transaction, input);
     }
-    advance(transaction);
-    while (takeAtOnce(transaction)) advance(transaction);
+    if (isTaken) proceed(transaction);
     if (parent) answerIfIdle(transaction);
   }
-  return { changes: transaction.changes, refusals };
+  if (inputs.length === 0) {
+    // The version names this step: every recorded step has another one.
+    transaction.input = `${state.stack.id} ${state.stack.version}`;
+    proceed(transaction);
+  }
+  return { changes: transaction.changes, refusals, isPartial: isPartial(state, tools) };
+}
+
+function proceed(transaction: Transaction): void {
+  advance(transaction);
+  while (takeAtOnce(transaction)) advance(transaction);
 }
 
 /** Whether duplicates are detected by input id. Responses and timers carry a fence, token or traversal instead. */
@@ -138,23 +153,30 @@ function attempt(transaction: Transaction, input: Input, refusals: Map<string, A
     return false;
   }
 }
-/** An action that the parent stack requests. Its fence identifies it, and it is answered whatever its outcome is. */
-function takeRequest(transaction: Transaction, input: Input & FromParent, refusals: Map<string, AnnealError>): void {
+
+/**
+ * An action that the parent stack requests. Its fence identifies it, and it is answered whatever its outcome is. False
+ * when it was a repeat or was refused.
+ */
+function takeRequest(transaction: Transaction, input: Input & FromParent, refusals: Map<string, AnnealError>): boolean {
   const link = input.parent;
   const { stack } = transaction.state;
   if (input.kind === 'cancel') {
     // The cancel ends the request with this fence, if that still runs.
-    if (link?.fence === stack.parent?.fence && stack.status === 'IN_PROGRESS') attempt(transaction, input, refusals);
+    const runs = link?.fence === stack.parent?.fence && stack.status === 'IN_PROGRESS';
+    const isTaken = runs && attempt(transaction, input, refusals);
     transaction.answered = true;
-    return;
+    return isTaken;
   }
   if (!link || !takesUp(transaction, link)) {
     transaction.answered = true;
-    return;
+    return false;
   }
   // A deletion that was answered, and is requested again with a higher fence, is done.
-  if (input.kind === 'delete' && transaction.state.stack.deleted_at !== null) return;
-  if (!attempt(transaction, input, refusals)) answerParent(transaction, toFailure(refusals.get(input.id)));
+  if (input.kind === 'delete' && transaction.state.stack.deleted_at !== null) return false;
+  if (attempt(transaction, input, refusals)) return true;
+  answerParent(transaction, toFailure(refusals.get(input.id)));
+  return false;
 }
 
 function take(transaction: Transaction, input: Input): void {

@@ -22,6 +22,8 @@ export interface Transaction {
   answered: boolean;
   /** How many effects were already checked for an immediate response. */
   asked: number;
+  /** How many nodes the step has visited. */
+  visits: number;
 }
 
 export function beginTransaction(state: State, tools: Tools): Transaction {
@@ -42,6 +44,7 @@ export function beginTransaction(state: State, tools: Tools): Transaction {
     isAsked: false,
     answered: false,
     asked: 0,
+    visits: 0,
   };
 }
 

@@ -106,3 +106,47 @@ describe.each(points)('a process that dies at %s', (point) => {
     });
   });
 });
+
+describe('a process that dies between two steps of one message', () => {
+  const point = 'scheduling.proceeded';
+  const large = planWith(Array.from({ length: 1000 }, (_, index) => resource(`r${index}`, { value: literal(index) })));
+
+  it('continues from the last recorded step when the message comes again', async () => {
+    const harness = await openHarness();
+    cleanups.push(() => harness.dispose());
+    let hit = 0;
+    cleanups.push(
+      armFault(point, () => {
+        if ((hit += 1) <= 2) throw new Error(`fault ${point}`);
+      }),
+    );
+    const id = harness.context.newId();
+    await harness.create('s', large, { id });
+    expect(await harness.settled(id)).toMatchObject({ action: 'CREATE', status: 'COMPLETE' });
+    await eventually(() => (hit > 2 ? true : undefined), { what: 'a third step without input', last: () => hit });
+    await harness.remove(id);
+    expect(await harness.settled(id)).toMatchObject({ action: 'DELETE', status: 'COMPLETE' });
+  });
+
+  it('leaves what a new process needs to go on to the end', async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'anneal-faults-'));
+    cleanups.push(() => rm(directory, { recursive: true, force: true }));
+    const first = await openHarness({ context: await createTestContext({ name: 'scheduling', directory }) });
+    let hit = 0;
+    const disarm = armFault(point, () => {
+      hit += 1;
+      throw new Error(`fault ${point}`);
+    });
+    cleanups.push(disarm);
+    const id = first.context.newId();
+    await first.create('s', large, { id });
+    await eventually(() => (hit > 0 ? true : undefined), { what: `the fault ${point}` });
+    await first.dispose();
+    disarm();
+    const second = await openHarness({ context: await createTestContext({ name: 'scheduling', directory }) });
+    cleanups.push(() => second.dispose());
+    expect(await second.settled(id)).toMatchObject({ action: 'CREATE', status: 'COMPLETE' });
+    const { resources } = await second.ask(stackResources, { project, stack: id, detail: false });
+    expect(new Set(resources.map(({ name, status }) => `${name} ${status}`)).size).toBe(1000);
+  });
+});

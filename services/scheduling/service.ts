@@ -30,6 +30,9 @@ import { openShard, type OpenShard } from './shard/shard.ts';
 import { openShards } from './shard/shards.ts';
 import { createWhy } from './read/why.ts';
 
+/** Documents that one step of a stack changes, so that it takes the event loop some ten milliseconds at most. */
+const changesPerStep = 250;
+
 export const schedulingService = defineService({
   name: 'scheduling',
   settings,
@@ -142,7 +145,13 @@ export const schedulingService = defineService({
           batch,
           cachedStacks,
           routeMs: routeSeconds * 1000,
-          toolsAt: (moment) => evaluation.toolsAt({ ...moment, graceMs: graceSeconds * 1000, limit: stackRequests }),
+          toolsAt: (moment) =>
+            evaluation.toolsAt({
+              ...moment,
+              graceMs: graceSeconds * 1000,
+              limit: stackRequests,
+              most: changesPerStep,
+            }),
         });
       opened.push(...(await Promise.all(missing.map(open))));
     };

@@ -16,18 +16,24 @@ import { finishIfDone } from '../traversal/finish.ts';
 import { doom } from './node.ts';
 import { factsOf } from '../plan-facts.ts';
 import { isVisit, representative, type ResourceDocument } from '../documents.ts';
+import type { Tools } from '../protocol.ts';
 import type { Queue, State } from '../state.ts';
 import type { Transaction } from '../transaction.ts';
 import { visitUpdate } from './update-node.ts';
 import { visitNode } from '../traversal/visit.ts';
 
-/** Works through the nodes that may be ready, until further work needs an input. */
+/** Visited nodes that cost as much as one changed document. Most visits find that nothing changed. */
+const visitsPerChange = 8;
+
+/** Works through the nodes that may be ready, until further work needs an input, or this step has done its part. */
 export function advance(transaction: Transaction): void {
   const { state, tools } = transaction;
   do {
     if (state.stack.phase === 'converging' && !state.graph) buildGraph(transaction);
     // Nodes over the limit stay in the queues: a response makes room, and the next step continues here.
     while (state.stack.phase === 'converging' && state.inFlight.size < tools.limit) {
+      if (hasDoneItsPart(transaction) && isPartial(state, tools)) return;
+      transaction.visits += 1;
       const id = shift(state.ready.cleanups);
       if (id !== undefined) {
         visitCleanup(transaction, id);
@@ -40,6 +46,19 @@ export function advance(transaction: Transaction): void {
     }
   } while (finishIfDone(transaction));
 }
+
+function hasDoneItsPart({ changes, visits, tools: { most = Infinity } }: Transaction): boolean {
+  return changes.resources.size + changes.removed.size >= most || visits >= most * visitsPerChange;
+}
+
+/** Whether a step without inputs may find a node to work on. */
+export function isPartial(state: State, { limit }: Pick<Tools, 'limit'>): boolean {
+  const { stack, graph, ready, inFlight } = state;
+  if (stack.phase !== 'converging' || inFlight.size >= limit) return false;
+  return !graph || isFilled(ready.updates) || isFilled(ready.cleanups);
+}
+
+const isFilled = ({ head, items }: Queue): boolean => head < items.length;
 
 /** By index, not by `shift`: thousands may become ready in one step. */
 function shift(queue: Queue): string | undefined {

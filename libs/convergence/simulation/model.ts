@@ -119,6 +119,7 @@ export function nestedPlan(properties: JsonObject): Plan {
 export interface ToolOptions {
   readonly replaceFailed?: boolean;
   readonly limit?: number;
+  readonly most?: number;
   readonly atOnce?: Tools['atOnce'];
 }
 
@@ -128,6 +129,7 @@ export function toolsAt(now: number, options: ToolOptions = {}): Tools {
     graceMs: 5000,
     serves: ({ type }) => type === 'Test',
     limit: options.limit ?? 1000,
+    ...(options.most !== undefined && { most: options.most }),
     ...(options.atOnce && { atOnce: options.atOnce }),
     newId: (input, count) => `${input.replaceAll(':', '.')}/${count}`,
     replaceFailed: () => options.replaceFailed ?? true,

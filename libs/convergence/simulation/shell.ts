@@ -46,9 +46,28 @@ type Look = (id: string) => ResourceDocument | undefined;
 export interface Shell {
   readonly stored: { stack: StackDocument; readonly resources: ReadonlyMap<string, ResourceDocument> };
   take(inputs: readonly Input[]): Outcome;
-  /** Recovers after a death, as the next process does first. */
+  /** Recovers after a death, as the next process does first: executes the open record, and continues the stack. */
   recover(): void;
   forget(): void;
+}
+
+/** The outcome of the step that took the inputs, with the changes of the steps that continued it. */
+function wholeOf([first, ...more]: readonly Outcome[]): Outcome {
+  if (!first) throw new Error('no step');
+  if (more.length === 0) return first;
+  const all = [first, ...more].map(({ changes }) => changes);
+  return {
+    ...first,
+    isPartial: false,
+    changes: {
+      stack: all.at(-1)?.stack ?? first.changes.stack,
+      resources: new Map(all.flatMap(({ resources }) => [...resources])),
+      removed: new Map(all.flatMap(({ removed }) => [...removed])),
+      events: all.flatMap(({ events }) => events),
+      effects: all.flatMap(({ effects }) => effects),
+      dirty: all.some(({ dirty }) => dirty),
+    },
+  };
 }
 
 /** Copies a value as a store or queue would: anything that JSON cannot represent is lost. */
@@ -100,26 +119,31 @@ export function createShell(ports: ShellPorts, stack: StackDocument): Shell {
     return cached;
   };
 
+  const stepOnce = (state: State, inputs: readonly Input[]): Outcome => {
+    const before = state.stack;
+    const outcome = core.step(state, inputs, ports.toolsAt());
+    ports.watch({ before, state, inputs, outcome });
+    if (!outcome.changes.dirty) return outcome;
+    journal.sequence += 1;
+    journal.open = recordOf(outcome.changes);
+    carryOut(journal.open);
+    return outcome;
+  };
+
   const recordOf = ({ stack: changed, resources: documents, removed, effects }: Changes): StackRecord =>
     copy({ stack: changed, resources: [...documents.values()], removed: [...removed], effects });
 
   return {
     stored,
     take(inputs) {
-      const state = load();
-      const before = state.stack;
-      const outcome = core.step(state, inputs, ports.toolsAt());
-      ports.watch({ before, state, inputs, outcome });
-      if (outcome.changes.dirty) {
-        journal.sequence += 1;
-        journal.open = recordOf(outcome.changes);
-        carryOut(journal.open);
-      }
+      const first = stepOnce(load(), inputs);
       dieAt('replied');
-      return outcome;
+      const outcomes = [first];
+      while (outcomes.at(-1)?.isPartial) outcomes.push(stepOnce(load(), []));
+      return wholeOf(outcomes);
     },
     recover() {
-      load();
+      while (stepOnce(load(), []).isPartial);
     },
     forget() {
       cached = undefined;

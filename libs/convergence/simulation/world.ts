@@ -49,6 +49,7 @@ export class World {
   private readonly hashes = new Map<string, string>();
   private readonly replaceFailed: boolean;
   readonly limit: number;
+  readonly most: number;
   readonly cores: readonly Core[];
   readonly providers = new Providers({
     random: (below) => this.random(below),
@@ -65,6 +66,8 @@ export class World {
     this.cores = cores;
     this.replaceFailed = this.chance(50);
     this.limit = this.chance(30) ? 1 + this.random(3) : 1000;
+    // From the seed and not from `random`, so that a seed means the same run as before.
+    this.most = seed % 2 === 0 ? 1000 : 1 + (seed % 3);
   }
 
   chance(percent: number): boolean {
@@ -109,6 +112,7 @@ export class World {
             toolsAt(this.clock.now, {
               replaceFailed: this.replaceFailed,
               limit: this.limit,
+              most: this.most,
               atOnce: ({ resource }) => this.providers.answerAtOnce(resource),
             }),
           dies: (point) => this.diesAt(point),

@@ -40,6 +40,7 @@ export interface Evaluation {
     answered: AnsweredAtOnce;
     graceMs: number;
     limit: number;
+    most?: number;
   }): Tools & { readonly unresolved: readonly HeavyTask[] };
   /** Values that could show a secret are sealed; the service that shows the outputs opens them. @throws NeedsWorker */
   outputs(parameters: Evaluated): NonNullable<StackView['outputs']>;
@@ -215,10 +216,11 @@ export function createEvaluation(parameters: {
 
   return {
     sizes,
-    toolsAt: ({ now, answered, graceMs, limit }) => ({
+    toolsAt: ({ now, answered, graceMs, limit, most }) => ({
       now,
       graceMs,
       limit,
+      ...(most !== undefined && { most }),
       sizes,
       wrongSignal,
       serves: (resource, action) => servedBy(resource)?.actions?.includes(action) ?? false,

@@ -1,9 +1,10 @@
 /**
  * Runs the core for the stacks of one shard: takes the messages for a stack, steps, records, carries out, answers.
  *
- * H1 One step of a stack runs at a time; the next begins when the record of the last is closed.
+ * H1 One step of a stack runs at a time; the next begins when the record of the last is closed. A step changes a bounded
+ *    number of documents, so that it does not keep the event loop; the shell repeats it until nothing is ready.
  * H2 Everything that is sent, written or answered is in a record first, and a message is only acknowledged after its
- *    record.
+ *    record and after those of the steps that continue it.
  * H3 State in memory is a cache. It is discarded after any failure. A process that loads a stack first carries out the
  *    record that it finds open.
  * H4 Input that changes nothing (a repeat, a late response) is acknowledged and leaves no record.
@@ -22,6 +23,8 @@ import {
   stackSignal,
   stackUpdate,
 } from '@anneal/contracts/scheduling.ts';
+import type { StackDocument } from '@anneal/convergence/documents.ts';
+import type { Input, Outcome } from '@anneal/convergence/protocol.ts';
 import { loadState, type State } from '@anneal/convergence/state.ts';
 import { step } from '@anneal/convergence/step.ts';
 import { faultPoint } from '@anneal/runtime/fault.ts';
@@ -33,7 +36,7 @@ import type { Held } from '../limiter/limiter.ts';
 import { takeTurns } from '../limiter/release.ts';
 import { type Heavy, NeedsWorker } from '../engine/heavy.ts';
 import { createInbox } from './inbox.ts';
-import { appendRecord, closeRecord, recordOf, type JournalDocument } from './journal.ts';
+import { appendRecord, closeRecord, recordOf, type Cause, type JournalDocument } from './journal.ts';
 import { moveStacks } from './move-shard.ts';
 import { performRecord, sendRequests, type PerformContext } from './perform.ts';
 import { isNestedRequest, type Intake } from '../nested/intake.ts';
@@ -61,7 +64,16 @@ interface Entry {
   journal: JournalDocument | undefined;
 }
 
-type Cause = Pick<Envelope, 'id' | 'correlationid' | 'traceparent'>;
+/** The first message that arrived. A step that continues the work of another process has none. */
+function causeOf(arrivals: readonly Arrival[], { traversal }: StackDocument): Cause {
+  const [first] = arrivals.flatMap((arrival): Pick<Envelope, 'id' | 'correlationid' | 'traceparent'>[] => {
+    if (arrival.kind === 'message') return [arrival.message];
+    return arrival.kind === 'died' ? [arrival.died.message] : [];
+  });
+  if (!first) return { id: traversal, correlationid: traversal };
+  const { id, correlationid, traceparent } = first;
+  return { id, correlationid, ...(traceparent !== undefined && { traceparent }) };
+}
 
 export interface OpenShard extends Consumer {
   /** Leaves the shard and enters it again, after the number of shards has grown. */
@@ -108,13 +120,22 @@ export async function openShard(options: ShardOptions): Promise<OpenShard> {
     return loaded;
   };
 
-  const take = (stackId: string, arrivals: readonly Arrival[]): Promise<void> => {
+  const take = async (stackId: string, arrivals: readonly Arrival[]): Promise<void> => {
+    let isPartial = await atOneMoment(stackId, (moment) => takeAll(stackId, arrivals, moment));
+    while (isPartial) {
+      // Other stacks and other clients have their turn between two steps.
+      await new Promise((resolve) => setImmediate(resolve));
+      isPartial = await atOneMoment(stackId, (moment) => proceed(stackId, arrivals, moment));
+    }
+  };
+
+  const atOneMoment = <T>(stackId: string, work: (moment: Moment) => Promise<T>): Promise<T> => {
     // Use one moment for all tries: a worker's result is found by the data that its evaluation read, which may include
     // times.
     const moment = { now: context.now().getTime(), answered: new Map() };
     return options.heavy.trying(async () => {
       try {
-        await takeAll(stackId, arrivals, moment);
+        return await work(moment);
       } catch (error) {
         // The state in memory may contain a step that was not recorded.
         cache.delete(stackId);
@@ -123,7 +144,8 @@ export async function openShard(options: ShardOptions): Promise<OpenShard> {
     });
   };
 
-  const takeAll = async (stackId: string, arrivals: readonly Arrival[], moment: Moment): Promise<void> => {
+  /** Takes the arrivals in one step. True when the step is partial. */
+  const takeAll = async (stackId: string, arrivals: readonly Arrival[], moment: Moment): Promise<boolean> => {
     const { now } = moment;
     const refused = new Map<string, AnnealError>();
     for (const arrival of arrivals) {
@@ -142,7 +164,7 @@ export async function openShard(options: ShardOptions): Promise<OpenShard> {
     if (!entry) {
       const missing = new AnnealError('NotFound', `The Stack (${stackId}) could not be found.`);
       await Promise.all(messages.map((message) => reply(message, { error: refused.get(message.id) ?? missing })));
-      return;
+      return false;
     }
     const inputs = [];
     for (const message of messages) {
@@ -179,30 +201,8 @@ export async function openShard(options: ShardOptions): Promise<OpenShard> {
       const input = inputOfDeath(died, entry.state);
       if (input) inputs.push(input);
     }
-    const { stack: before } = entry.state;
-    const tools = options.toolsAt(moment);
-    const { changes, refusals } = step(entry.state, inputs, tools);
-    if (tools.unresolved.length > 0) throw new NeedsWorker(tools.unresolved);
+    const { refusals, isPartial } = await stepOnce(entry, { arrivals, inputs, moment });
     for (const [id, error] of refusals) refused.set(id, error);
-    const first: Cause | undefined = messages[0] ?? deaths[0]?.message;
-    if (changes.dirty && first) {
-      const record = recordOf(changes, {
-        time: new Date(now).toISOString(),
-        inputs: inputs.map(({ id }) => id),
-        let_go: letGo(before, changes.stack),
-        cause: {
-          id: first.id,
-          correlationid: first.correlationid,
-          ...(first.traceparent !== undefined && { traceparent: first.traceparent }),
-        },
-      });
-      const appended = await appendRecord(collections.journal, entry.journal, { stackId, shard, record });
-      if (!appended)
-        throw new AnnealError('Unavailable', `Another writer has stack ${stackId} in hand; it is read again.`);
-      await performRecord(options, { record, shard, stored: entry.state.resources });
-      entry.journal = await closeRecord(collections.journal, appended);
-      if (!entry.journal) cache.delete(stackId);
-    }
     await faultPoint('scheduling.closed');
     if (messages.some(isQuestion)) {
       const view = stackView({
@@ -219,6 +219,42 @@ export async function openShard(options: ShardOptions): Promise<OpenShard> {
       );
     }
     await faultPoint('scheduling.replied');
+    return isPartial;
+  };
+
+  /** Continues after a partial step, without input. True when this step is partial, too. */
+  const proceed = async (stackId: string, arrivals: readonly Arrival[], moment: Moment): Promise<boolean> => {
+    const entry = await load(stackId);
+    if (!entry) return false;
+    const { isPartial } = await stepOnce(entry, { arrivals, inputs: [], moment });
+    await faultPoint('scheduling.proceeded');
+    return isPartial;
+  };
+
+  /** Steps, records and carries out. */
+  const stepOnce = async (
+    entry: Entry,
+    { arrivals, inputs, moment }: { arrivals: readonly Arrival[]; inputs: readonly Input[]; moment: Moment },
+  ): Promise<Outcome> => {
+    const { stack: before } = entry.state;
+    const tools = options.toolsAt(moment);
+    const outcome = step(entry.state, inputs, tools);
+    if (tools.unresolved.length > 0) throw new NeedsWorker(tools.unresolved);
+    const { changes } = outcome;
+    if (!changes.dirty) return outcome;
+    const record = recordOf(changes, {
+      time: new Date(moment.now).toISOString(),
+      inputs: inputs.map(({ id }) => id),
+      let_go: letGo(before, changes.stack),
+      cause: causeOf(arrivals, changes.stack),
+    });
+    const appended = await appendRecord(collections.journal, entry.journal, { stackId: before.id, shard, record });
+    if (!appended)
+      throw new AnnealError('Unavailable', `Another writer has stack ${before.id} in hand; it is read again.`);
+    await performRecord(options, { record, shard, stored: entry.state.resources });
+    entry.journal = await closeRecord(collections.journal, appended);
+    if (!entry.journal) cache.delete(before.id);
+    return outcome;
   };
 
   const routeAgain = async (

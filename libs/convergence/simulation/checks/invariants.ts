@@ -30,7 +30,8 @@ export function checkStep(world: World, step: Step): void {
     must(resources.size + removed.size + events.length + effects.length === 0, 'changes without a record');
     return;
   }
-  const taken = step.inputs.some(({ id, ...input }) => !outcome.refusals.has(id) || 'parent' in input);
+  const taken =
+    step.inputs.length === 0 || step.inputs.some(({ id, ...input }) => !outcome.refusals.has(id) || 'parent' in input);
   // A refused signal leaves an event, and nothing else.
   const isEvent = changes.resources.size + changes.removed.size + changes.effects.length === 0;
   const isSignal = step.inputs.some(({ kind }) => kind === 'signal');
@@ -50,7 +51,7 @@ export function checkStep(world: World, step: Step): void {
   for (const effect of changes.effects) if (effect.kind === 'request') checkRequest(world, step, effect);
   keepBooks(world, step);
   for (const resource of changes.resources.values()) if (!isNested(resource)) world.books.agrees(resource);
-  checkPhase(world, state);
+  checkPhase(world, state, outcome.isPartial);
   if (state.stack.phase === 'idle' && step.before.phase !== 'idle') checkEnd(world, state);
 }
 
@@ -168,7 +169,7 @@ function keepBooks(world: World, { state, outcome }: Step): void {
   if (stack.deleted_at !== null) must(world.books.countOf(stack.id) === 0, `C6: something is left of ${stack.id}`);
 }
 
-function checkPhase(world: World, state: State): void {
+function checkPhase(world: World, state: State, isPartial: boolean): void {
   const { phase, status, batch, action } = state.stack;
   must(!state.stack.reason.startsWith('Defect'), state.stack.reason);
   const live = phase !== 'idle';
@@ -188,7 +189,7 @@ function checkPhase(world: World, state: State): void {
   if (phase === 'paused') must(state.inFlight.size === 0, 'C5: paused, and something is in flight');
   if (phase === 'converging') {
     const waits = state.inFlight.size > 0 || state.held.size > 0 || (batch?.until ?? null) !== null;
-    must(waits, 'C5: live, and nothing is in flight');
+    must(waits || isPartial, 'C5: live, and nothing is in flight');
   }
   const visits = [...state.inFlight].filter(
     (id) => state.resources.get(id)?.request?.traversal === state.stack.traversal,
