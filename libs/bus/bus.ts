@@ -4,7 +4,7 @@ import type { Envelope } from '@anneal/contracts/envelope.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Store } from '@anneal/store/port.ts';
 import { Owners, soleOwner, type Ownership } from './active/owners.ts';
-import { Turn } from './active/turn.ts';
+import { Turn, type Candidate } from './active/turn.ts';
 import { groupQueue, type Broker, type BrokerConsumer, type BusLog, type Intake, type Packet } from './broker.ts';
 import { createCodec } from './codec.ts';
 import { createDeaths } from './death.ts';
@@ -67,7 +67,7 @@ export function createBus(options: {
     return ownership;
   };
 
-  const takeAlone = async (queue: string, consumer: BusConsumer): Promise<Consumer> => {
+  const takeAlone = async (queue: string, consumer: Candidate): Promise<Consumer> => {
     const ownedBy = await owners();
     const turn = turns.get(queue) ?? new Turn({ queue, ownership: ownedBy, log });
     turns.set(queue, turn);
@@ -138,6 +138,9 @@ export function createBus(options: {
       // Order by subject needs one member that sees all events; the other members stand by.
       return takeAlone(groupQueue(group), consumer);
     },
+
+    hold: (name, onHeld) =>
+      takeAlone(`held:${name}`, { begin: () => Promise.resolve(), rest: () => Promise.resolve(), onActive: onHeld }),
 
     queues: {
       declare: (queue) => broker.queues.declare(queue),

@@ -143,6 +143,13 @@ export interface Bus {
     options?: ConsumeOptions & { group?: string },
   ): Promise<Consumer>;
 
+  /**
+   * Like `singleActive`, for work without a queue that all replicas share: of the processes that ask for a name, one
+   * holds it. Names are spread evenly, and another process takes over within ten seconds of the death of the holder. For
+   * a moment two processes may hold a name. Resolves when the others can see the wish; `onHeld` reports each change.
+   */
+  hold(name: string, onHeld: (held: boolean) => void): Promise<Consumer>;
+
   readonly queues: Queues;
   readonly deadLetters: DeadLetters;
 

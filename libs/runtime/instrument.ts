@@ -76,6 +76,7 @@ export function instrumentBus(bus: Bus, metrics: Registry, gate: Pick<StoreGate,
     consume: (queue, handler, options) => bus.consume(queue, gate.guard(measured(handler)), counting(queue, options)),
     subscribe: (patterns, handler, options?: ConsumeOptions & { group?: string }) =>
       bus.subscribe(patterns, gate.guard(measured(handler)), counting(`events.${options?.group}`, options)),
+    hold: (name, onHeld) => bus.hold(name, onHeld),
     check: () => bus.check(),
     close: () => bus.close(),
   };

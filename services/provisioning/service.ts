@@ -162,7 +162,7 @@ export const provisioningService = defineService({
     await records.publishLeft();
     await driver.resumeAll();
     await servers.resumeAll();
-    poll.start();
+    await poll.start();
 
     return {
       async stop() {

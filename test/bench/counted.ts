@@ -70,6 +70,7 @@ export function countedBus(bus: Bus, counts: Counts): Bus {
     request: (parameters) => bus.request(parameters),
     reply: (parameters) => bus.reply(parameters),
     subscribe: (...given) => bus.subscribe(...given),
+    hold: (...given) => bus.hold(...given),
     queues: bus.queues,
     deadLetters: bus.deadLetters,
     check: () => bus.check(),

@@ -202,6 +202,33 @@ describe('management controllers that misbehave', () => {
     await w.ask(nodeProvision, { node: 'machine-3', target: 'abort' });
   });
 
+  it('of two replicas one reads the power of a node, and the other takes over when that one stops', async () => {
+    const w = await open({ machines: 1, settings: { ANNEAL_PROVISIONING_POWER_POLL_SECONDS: '0.2' } });
+    await w.enrolAll();
+    await w.start();
+    const [machine] = w.lab.machines;
+    const noticed = async (power: 'power on' | 'power off'): Promise<void> => {
+      await machine?.reset(power === 'power on' ? 'On' : 'ForceOff');
+      await eventually(async () => ((await w.node('machine-1')).power_state === power ? true : undefined), {
+        what: `${power} noticed`,
+      });
+    };
+    const basic = Buffer.from(`${w.lab.username}:${w.lab.password}`).toString('base64');
+    const sessions = async (): Promise<unknown[]> => {
+      const answer = await fetch(`${w.lab.url}/redfish/v1/SessionService/Sessions`, {
+        headers: { authorization: `Basic ${basic}` },
+      });
+      return ((await answer.json()) as { Members: unknown[] }).Members;
+    };
+    for (const power of ['power on', 'power off', 'power on', 'power off'] as const) await noticed(power);
+    // Each replica that reads has a session of its own.
+    const [first, ...others] = await sessions();
+    expect(others).toEqual([]);
+    await w.stopFirst();
+    await noticed('power on');
+    expect(await sessions()).not.toContainEqual(first);
+  });
+
   it('a power button whose answer was lost is not pushed twice', async () => {
     const w = await open({ machines: 1 });
     const button = {

@@ -137,6 +137,10 @@ export class World {
       await provisioningService.start(this.context, readSettings(provisioningService.settings, this.settings)),
     );
   }
+  /** Stops the replica that started first. */
+  async stopFirst(): Promise<void> {
+    await this.#services.shift()?.stop();
+  }
   async stop(): Promise<void> {
     await Promise.all(this.#services.splice(0).map((service) => service.stop()));
   }

@@ -181,6 +181,26 @@ export function activeConformance(name: string, harness: BusHarness): void {
       expect(performance.now() - killedAt).toBeLessThan(takeOverMs);
     });
 
+    it('names without a queue are spread and taken over as queues are, and are no queues', async () => {
+      const names = numbers(0, 6).map((n) => `name:${n}`);
+      const victim = await hold(names);
+      await vi.waitFor(() => expect(victim.active().toSorted()).toEqual(names), soon);
+      const bus = await open();
+      const held = new Set<string>();
+      const holds = await Promise.all(
+        names.map((each) => bus.hold(each, (on) => void (on ? held.add(each) : held.delete(each)))),
+      );
+      await vi.waitFor(() => expect([held.size, victim.active().length]).toEqual([3, 3]), soon);
+      expect([...held, ...victim.active()].toSorted()).toEqual(names);
+      victim.holder.kill('SIGKILL');
+      await vi.waitFor(() => expect([...held].toSorted()).toEqual(names), soon);
+      const next = await hold(names);
+      await vi.waitFor(() => expect([held.size, next.active().length]).toEqual([3, 3]), soon);
+      await Promise.all(holds.map((each) => each.stop()));
+      await vi.waitFor(() => expect([[...held], next.active().toSorted()]).toEqual([[], names]), soon);
+      expect(await bus.queues.list()).toEqual([]);
+    });
+
     it('a process that hangs loses its queues, and when it goes on it takes part again', async () => {
       const victim = await hold(queues);
       await vi.waitFor(() => expect(victim.active().toSorted()).toEqual(queues), soon);

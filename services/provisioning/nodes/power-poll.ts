@@ -1,6 +1,8 @@
 /**
  * Reads the power of every node at rest, each by its own timer.
  *
+ * L0 One replica reads a node: the nodes are divided into slots by their ids, and each slot has one holder. When a replica
+ *    dies, the others take its slots over. Two replicas may read a node for a moment, which does no harm.
  * L1 A change counts when two successive readings agree, because controllers misread. The second reading comes soon.
  * L2 Three failed readings mark the node with a fault. A successful reading clears it.
  * L3 A reading is one short attempt. A controller that failed one is read in a separate lane, so that hanging
@@ -8,6 +10,8 @@
  * L4 A controller that shows another machine causes a fault at once, until the right machine is back or an operator
  *    acts.
  */
+import { createHash } from 'node:crypto';
+import type { Consumer } from '@anneal/bus/port.ts';
 import { AnnealError, toFailure } from '@anneal/contracts/errors.ts';
 import type { ServiceContext } from '@anneal/runtime/service.ts';
 import type { Bmcs } from './bmcs.ts';
@@ -19,9 +23,14 @@ import type { NodeChange, NodeRecords } from './records.ts';
 export const strikes = 3;
 /** Concurrent readings: of controllers that answer, and of controllers that failed a reading. */
 const lanes = { well: 64, suspect: 64 } as const;
+/** Enough to divide evenly over a few replicas. */
+const slots = 16;
 const shortestTryMs = 2_000;
 const longestTryMs = 10_000;
 const longestConfirmMs = 3_000;
+
+const unlisted = 'the nodes to poll could not be listed; retrying at the next interval';
+export const slotOf = (nodeId: string): number => (createHash('sha256').update(nodeId).digest()[0] ?? 0) % slots;
 
 /** Pure. Undefined where nothing is to be written. */
 export function afterReading(node: NodeDocument, reading: Power | null): NodeChange | undefined {
@@ -72,38 +81,67 @@ export class PowerPoll {
   readonly #watched = new Map<string, Watched>();
   readonly #lanes = { well: new Lane(lanes.well), suspect: new Lane(lanes.suspect) };
   readonly #inHand = new Set<Promise<void>>();
+  /** The slots that this replica holds. */
+  readonly #slots = new Set<number>();
+  #holds: readonly Consumer[] = [];
   #sweeping: NodeJS.Timeout | undefined;
+  #soon: NodeJS.Timeout | undefined;
   #stopped = false;
 
   constructor(options: PowerPollOptions) {
     this.#options = options;
   }
 
-  start(): void {
-    this.#options.records.onStateChange((after) => this.#see(after));
-    this.#sweepIn(0);
+  async start(): Promise<void> {
+    const { context, records } = this.#options;
+    records.onStateChange((after) => this.#see(after));
+    this.#sweepIn();
+    const held = Array.from({ length: slots }, (_, slot) =>
+      context.bus.hold(`provisioning.power-poll.${slot}`, (on) => (on ? this.#gain(slot) : this.#lose(slot))),
+    );
+    this.#holds = await Promise.all(held);
   }
 
   async stop(): Promise<void> {
     this.#stopped = true;
     clearTimeout(this.#sweeping);
+    clearTimeout(this.#soon);
     for (const { timer } of this.#watched.values()) clearTimeout(timer);
-    await Promise.all(this.#inHand);
+    await Promise.all([...this.#inHand, ...this.#holds.map((hold) => hold.stop())]);
   }
 
-  #sweepIn(ms: number): void {
+  #gain(slot: number): void {
+    this.#slots.add(slot);
+    // One sweep for all slots that are gained together.
+    this.#soon ??= setTimeout(() => {
+      this.#soon = undefined;
+      if (!this.#stopped) this.#run(this.#sweep(), unlisted);
+    });
+  }
+
+  #lose(slot: number): void {
+    this.#slots.delete(slot);
+    for (const [id, { timer }] of this.#watched) {
+      if (slotOf(id) !== slot) continue;
+      clearTimeout(timer);
+      this.#watched.delete(id);
+    }
+  }
+
+  #sweepIn(): void {
     if (this.#stopped) return;
     this.#sweeping = setTimeout(() => {
       this.#run(
-        this.#sweep().finally(() => this.#sweepIn(this.#options.everyMs)),
-        'the nodes to poll could not be listed; retrying at the next interval',
+        this.#sweep().finally(() => this.#sweepIn()),
+        unlisted,
       );
-    }, ms);
+    }, this.#options.everyMs);
     this.#sweeping.unref();
   }
 
   /** Updates the list of nodes, including changes by other replicas. */
   async #sweep(): Promise<void> {
+    if (this.#slots.size === 0) return;
     const all = await this.#options.records.all();
     const present = new Set(all.map(({ id }) => id));
     for (const [id, { timer }] of this.#watched) {
@@ -120,9 +158,10 @@ export class PowerPoll {
       if (node.version > known.node.version) known.node = node;
       return;
     }
+    if (!this.#slots.has(slotOf(node.id))) return;
     const watched: Watched = { node, timer: undefined };
     this.#watched.set(node.id, watched);
-    // Spread the readings of nodes that were found together, also between replicas.
+    // Spread the readings of nodes that were found together.
     this.#readIn(watched, Math.random() * this.#options.everyMs);
   }
 
