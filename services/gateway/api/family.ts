@@ -6,16 +6,19 @@ import { readJsonBodies } from '../http/body.ts';
 import { wordErrors } from '../http/family.ts';
 import { requireToken, type Authenticate } from '../identity/caller.ts';
 import { describe, serve, type Endpoint } from './endpoint.ts';
+import { deadLetterEndpoints } from './dead-letter-endpoints.ts';
 import { eventEndpoints, type EventEndpointOptions } from './event-endpoints.ts';
 import { hostEndpoints } from './host-endpoints.ts';
 import { queueEndpoints, type QueueEndpointOptions } from './queue-endpoints.ts';
 import { stackEndpoints } from './stack-endpoints.ts';
+import { subscriptionEndpoints } from './subscription-endpoints.ts';
 import { systemEndpoints } from './system-endpoints.ts';
 import { apiWording } from './wording.ts';
 
 export type ApiOptions = EventEndpointOptions &
   QueueEndpointOptions & {
     authenticate: Authenticate;
+    newId: () => string;
     version: string;
     report: (error: unknown, request: FastifyRequest) => void;
   };
@@ -27,7 +30,9 @@ export const apiEndpoints = (options: ApiOptions): Endpoint[] => [
   ...stackEndpoints(options),
   ...hostEndpoints(options),
   ...queueEndpoints(options),
+  ...deadLetterEndpoints(options),
   ...eventEndpoints(options),
+  ...subscriptionEndpoints(options),
 ];
 
 export function apiFamily(scope: FastifyInstance, options: ApiOptions): void {

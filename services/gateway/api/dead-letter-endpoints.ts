@@ -1,0 +1,108 @@
+/** Dead letters: list, show, purge and replay. Secrets are masked. */
+import type { Bus, DeadLetter } from '@anneal/bus/port.ts';
+import { AnnealError, failureSchema } from '@anneal/contracts/errors.ts';
+import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+import type { Secrets } from '@anneal/runtime/secrets.ts';
+import { z } from 'zod';
+import { endpoint, type Endpoint } from './endpoint.ts';
+
+const deadLetterSchema = z.object({
+  id: z.string(),
+  queue: z.string(),
+  died_at: z.string(),
+  attempts: z.number(),
+  failure: failureSchema,
+  history: z.array(z.object({ at: z.string(), error: z.string() })),
+  message: z.unknown(),
+});
+const limit = z.coerce.number().int().min(1).max(1000).default(20);
+
+
+export function deadLetterEndpoints({ bus, secrets }: { bus: Bus; secrets: Secrets }): Endpoint[] {
+  const shown = (letter: DeadLetter) => ({
+    id: letter.id,
+    queue: letter.queue,
+    died_at: letter.diedAt,
+    attempts: letter.attempts,
+    failure: letter.failure,
+    history: letter.history,
+    message: secrets.mask(readMessage(letter.bytes) as Json),
+  });
+  const letterMissing = (id: string) =>
+    new AnnealError('NotFound', `There is no dead letter ${id}; it may have been replayed or purged.`);
+
+  return [
+    endpoint({
+      method: 'GET',
+      path: '/dead-letters',
+      summary: 'Messages that were given up on, the newest first.',
+      query: z.object({ queue: z.string().optional(), limit, after: z.string().optional() }),
+      answer: z.object({ dead_letters: z.array(deadLetterSchema) }),
+      handle: async ({ query: { queue, limit: most, after } }) => {
+        const letters = await bus.deadLetters.list({
+          limit: most,
+          ...(queue !== undefined && { queue }),
+          ...(after !== undefined && { after }),
+        });
+        return { dead_letters: letters.map(shown) };
+      },
+    }),
+    endpoint({
+      method: 'GET',
+      path: '/dead-letters/{id}',
+      summary: 'One dead letter: why, after which attempts, and the message itself.',
+      answer: deadLetterSchema,
+      handle: async ({ params: { id = '' } }) => {
+        const letter = await bus.deadLetters.show(id);
+        if (!letter) throw letterMissing(id);
+        return shown(letter);
+      },
+    }),
+    endpoint({
+      method: 'DELETE',
+      path: '/dead-letters',
+      summary: 'Throw away all dead letters of a queue, or, with all=true, of every queue.',
+      query: z.object({ queue: z.string().min(1).optional(), all: z.enum(['true', 'false']).optional() }),
+      status: 200,
+      answer: z.object({ purged: z.number() }),
+      handle: async ({ query: { queue, all } }) => {
+        // A forgotten parameter must not delete every dead letter.
+        if (queue === undefined && all !== 'true') {
+          throw new AnnealError(
+            'InvalidRequest',
+            'Nothing says which dead letters to throw away: give queue=<name>, or all=true for those of every queue.',
+          );
+        }
+        return { purged: await bus.deadLetters.purge(queue === undefined ? {} : { queue }) };
+      },
+    }),
+    endpoint({
+      method: 'DELETE',
+      path: '/dead-letters/{id}',
+      summary: 'Throw a dead letter away.',
+      handle: async ({ params: { id = '' } }) => {
+        if ((await bus.deadLetters.purge({ id })) === 0) throw letterMissing(id);
+      },
+    }),
+    endpoint({
+      method: 'POST',
+      path: '/dead-letters/{id}/replay',
+      summary: 'Send a dead letter again, to the end of the queue in which it died.',
+      status: 202,
+      answer: z.object({ id: z.string() }),
+      handle: async ({ params: { id = '' } }) => {
+        if (!(await bus.deadLetters.replay(id))) throw letterMissing(id);
+        return { id };
+      },
+    }),
+  ];
+}
+
+/** The message as JSON, or its text when it cannot be parsed. */
+function readMessage(bytes: string): JsonObject | string {
+  try {
+    return JSON.parse(bytes) as JsonObject;
+  } catch {
+    return bytes;
+  }
+}

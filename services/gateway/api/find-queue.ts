@@ -1,0 +1,79 @@
+/** Finds a queue by its name, on the bus or in the store. */
+import type { Bus } from '@anneal/bus/port.ts';
+import {
+  hostList,
+  queueList,
+  queueMessages,
+  queueShow,
+  type QueueMessage,
+  type QueueView,
+} from '@anneal/contracts/configuration.ts';
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import { nearestOf } from '@anneal/runtime/nearest.ts';
+import type { Ask } from '../ask.ts';
+
+/** Every queue of the project in the store. */
+export async function storeQueues(ask: Ask, project: string): Promise<QueueView[]> {
+  const found: QueueView[] = [];
+  for (;;) {
+    const marker = found.at(-1)?.name;
+    const { queues } = await ask('configuration', queueList, {
+      project,
+      data: { project, limit: 1000, ...(marker !== undefined && { marker }) },
+    });
+    found.push(...queues);
+    if (queues.length < 1000) return found;
+  }
+}
+
+/** Every name that {@link isBusQueue} accepts. The name of a host means its requests queue. */
+async function knownNames(ask: Ask, project: string, onBus: readonly string[]): Promise<string[]> {
+  const [inStore, { hosts }] = await Promise.all([
+    storeQueues(ask, project),
+    ask('configuration', hostList, { project, data: { project } }),
+  ]);
+  const ofHosts = hosts.flatMap(({ name }) => [`${name}.requests`, `${name}.responses`, name]);
+  return [...onBus, ...inStore.map((queue) => queue.name), ...ofHosts];
+}
+
+/** True for a queue of the bus. @throws AnnealError NotFound that names the nearest existing queue. */
+export async function isBusQueue(
+  { ask, bus }: { ask: Ask; bus: Bus },
+  project: string,
+  name: string,
+): Promise<boolean> {
+  const onBus = (await bus.queues.list()).map((queue) => queue.name);
+  if (onBus.includes(name)) return true;
+  try {
+    await ask('configuration', queueShow, { project, data: { project, queue: name } });
+    return false;
+  } catch (error) {
+    if (!(error instanceof AnnealError) || error.code !== 'NotFound') throw error;
+  }
+  const nearest = nearestOf(name, await knownNames(ask, project, onBus));
+  const hint = nearest === undefined ? 'There is none yet.' : `The nearest name is ${nearest}.`;
+  throw new AnnealError('NotFound', `There is no queue ${name.slice(0, 255)}. ${hint}`, {
+    mistakes: [
+      { code: 'NotFound', path: 'queue', message: 'no such queue', ...(nearest !== undefined && { nearest }) },
+    ],
+  });
+}
+
+/** The first messages of a queue in the store, claimed ones included; nothing changes. */
+export async function peekStore(
+  ask: Ask,
+  { project, queue, most }: { project: string; queue: string; most: number },
+): Promise<QueueMessage[]> {
+  const { messages } = await ask('configuration', queueMessages, {
+    project,
+    data: {
+      project,
+      queue,
+      limit: most,
+      include_claimed: true,
+      echo: true,
+      client_id: '',
+    },
+  });
+  return messages;
+}

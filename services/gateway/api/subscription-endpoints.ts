@@ -1,0 +1,100 @@
+/** Webhook subscriptions and their deliveries. */
+import {
+  deliveryList,
+  deliveryReplay,
+  deliveryViewSchema,
+  subscriptionCreate,
+  subscriptionDelete,
+  subscriptionList,
+  subscriptionShow,
+  subscriptionViewSchema,
+} from '@anneal/contracts/notification.ts';
+import { z } from 'zod';
+import type { Ask } from '../ask.ts';
+import { projectOf } from '../identity/caller.ts';
+import { endpoint, type Endpoint } from './endpoint.ts';
+
+const subscribeSchema = z.object({
+  name: z.string().max(255).default(''),
+  url: z.url({ protocol: /^https?$/ }),
+  types: z.array(z.string().min(1)).min(1).default(['#']),
+  subject_prefix: z.string().default(''),
+  secret: z.string().optional(),
+  after: z.string().optional(),
+});
+
+export function subscriptionEndpoints({ ask, newId }: { ask: Ask; newId: () => string }): Endpoint[] {
+  return [
+    endpoint({
+      method: 'POST',
+      path: '/subscriptions',
+      summary: 'Have events sent to a URL, signed as Standard Webhooks. The secret is in this answer and never again.',
+      body: subscribeSchema,
+      status: 201,
+      answer: z.object({ subscription: subscriptionViewSchema, secret: z.string() }),
+      handle: ({ request, body: { secret, after, ...wanted } }) => {
+        const project = projectOf(request);
+        return ask('notification', subscriptionCreate, {
+          project,
+          data: {
+            id: newId(),
+            project,
+            ...wanted,
+            ...(secret !== undefined && { secret }),
+            ...(after !== undefined && { after }),
+          },
+        });
+      },
+    }),
+    endpoint({
+      method: 'GET',
+      path: '/subscriptions',
+      summary: 'The subscriptions of the project.',
+      answer: z.object({ subscriptions: z.array(subscriptionViewSchema) }),
+      handle: ({ request }) => {
+        const project = projectOf(request);
+        return ask('notification', subscriptionList, { project, data: { project } });
+      },
+    }),
+    endpoint({
+      method: 'GET',
+      path: '/subscriptions/{id}',
+      summary: 'One subscription: how it fares, and how much waits.',
+      answer: subscriptionViewSchema,
+      handle: ({ request, params: { id = '' } }) => {
+        const project = projectOf(request);
+        return ask('notification', subscriptionShow, { project, data: { project, id } });
+      },
+    }),
+    endpoint({
+      method: 'DELETE',
+      path: '/subscriptions/{id}',
+      summary: 'End a subscription.',
+      handle: ({ request, params: { id = '' } }) => {
+        const project = projectOf(request);
+        return ask('notification', subscriptionDelete, { project, data: { project, id } });
+      },
+    }),
+    endpoint({
+      method: 'GET',
+      path: '/subscriptions/{id}/deliveries',
+      summary: 'The latest deliveries of a subscription, with every attempt.',
+      answer: z.object({ deliveries: z.array(deliveryViewSchema) }),
+      handle: ({ request, params: { id = '' } }) => {
+        const project = projectOf(request);
+        return ask('notification', deliveryList, { project, data: { project, subscription: id } });
+      },
+    }),
+    endpoint({
+      method: 'POST',
+      path: '/subscriptions/{id}/deliveries/{delivery}/replay',
+      summary: 'Deliver an event again.',
+      status: 202,
+      answer: deliveryViewSchema,
+      handle: ({ request, params: { id = '', delivery = '' } }) => {
+        const project = projectOf(request);
+        return ask('notification', deliveryReplay, { project, data: { project, subscription: id, delivery } });
+      },
+    }),
+  ];
+}
