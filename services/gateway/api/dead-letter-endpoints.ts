@@ -1,7 +1,7 @@
 /** Dead letters: list, show, purge and replay. Secrets are masked. */
 import type { Bus, DeadLetter } from '@anneal/bus/port.ts';
 import { AnnealError, failureSchema } from '@anneal/contracts/errors.ts';
-import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+import type { JsonObject } from '@anneal/contracts/json.ts';
 import type { Secrets } from '@anneal/runtime/secrets.ts';
 import { z } from 'zod';
 import { endpoint, type Endpoint } from './endpoint.ts';
@@ -17,7 +17,6 @@ const deadLetterSchema = z.object({
 });
 const limit = z.coerce.number().int().min(1).max(1000).default(20);
 
-
 export function deadLetterEndpoints({ bus, secrets }: { bus: Bus; secrets: Secrets }): Endpoint[] {
   const shown = (letter: DeadLetter) => ({
     id: letter.id,
@@ -26,7 +25,7 @@ export function deadLetterEndpoints({ bus, secrets }: { bus: Bus; secrets: Secre
     attempts: letter.attempts,
     failure: letter.failure,
     history: letter.history,
-    message: secrets.mask(readMessage(letter.bytes) as Json),
+    message: secrets.mask(readMessage(letter.bytes)),
   });
   const letterMissing = (id: string) =>
     new AnnealError('NotFound', `There is no dead letter ${id}; it may have been replayed or purged.`);

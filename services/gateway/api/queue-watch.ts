@@ -1,6 +1,5 @@
 /** Follows a queue: sends each message once when it appears, as server-sent events. */
 import type { Bus } from '@anneal/bus/port.ts';
-import type { Json } from '@anneal/contracts/json.ts';
 import type { Secrets } from '@anneal/runtime/secrets.ts';
 import type { Ask } from '../ask.ts';
 import { queueKey, type Wakeups } from '../wakeups.ts';
@@ -57,7 +56,7 @@ async function watch(
     const messages = await peek();
     for (const message of messages) {
       if (seen.has(message.id)) continue;
-      await stream.send({ id: message.id, data: secrets.mask(message as unknown as Json) });
+      await stream.send({ id: message.id, data: secrets.mask(message) });
       quietSince = performance.now();
     }
     seen = new Set(messages.map(({ id }) => id));

@@ -7,7 +7,9 @@ import { callerOf, requireToken } from '../identity/caller.ts';
 import { clientId } from './access.ts';
 import { claimRoutes, type ClaimRouteOptions } from './claim-routes.ts';
 import { dialects, type Dialect } from './dialect.ts';
-import { messageRoutes } from './message-routes.ts';
+import { deleteRoutes } from './message-delete.ts';
+import { postRoutes } from './message-post.ts';
+import { readRoutes } from './message-read.ts';
 import { queueRoutes } from './queue-routes.ts';
 import { zaqarError, zaqarWording } from './wording.ts';
 
@@ -78,7 +80,10 @@ function speak(version: FastifyInstance, options: ZaqarOptions, dialect: Dialect
   });
   homeRoutes(version, dialect);
   queueRoutes(version, { ask: options.ask, dialect, limits: options.limits });
-  messageRoutes(version, { ask: options.ask, dialect, limits: options.limits });
+  const messages = { ask: options.ask, dialect, limits: options.limits };
+  postRoutes(version, messages);
+  readRoutes(version, messages);
+  deleteRoutes(version, messages);
   claimRoutes(version, { ...options, dialect });
 }
 

@@ -1,0 +1,95 @@
+/**
+ * Claims messages, and waits for them (the long poll of hosts).
+ *
+ * C1 The event of the queue wakes a waiting client. It also polls from time to time, because claims expire without an
+ *    event.
+ * C2 A message claimed for a client that has disconnected is released at once, not when the claim expires.
+ * C3 A stop of the gateway ends every wait with an empty answer, and the client asks another replica.
+ * C4 A client whose token was revoked during its wait gets no message.
+ */
+import { queueClaim, queueClaimRelease, type QueueMessage } from '@anneal/contracts/configuration.ts';
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import type { FastifyRequest } from 'fastify';
+import type { Ask } from '../ask.ts';
+import { authenticated, type Authenticate } from '../identity/caller.ts';
+import { queueKey, type Wakeups } from '../wakeups.ts';
+import type { QueueAccess } from './access.ts';
+import { waitOf } from './limits.ts';
+
+export interface ClaimOptions {
+  ask: Ask;
+  authenticate: Authenticate;
+  wakeups: Wakeups;
+  maxWaitSeconds: number;
+  stopping: AbortSignal;
+}
+
+/** How long a waiting client may miss an expired claim. */
+const lookAgainMs = 5_000;
+
+export interface WantedClaim {
+  ttl: number;
+  grace: number;
+  limit: number;
+  client_id?: string;
+}
+
+export interface Claimed {
+  id: string;
+  messages: QueueMessage[];
+}
+
+/** Claims what the queue has, or waits for it as long as the request allows. Undefined when there is nothing. */
+export async function claimWithin(
+  options: ClaimOptions,
+  request: FastifyRequest,
+  { access, wanted }: { access: QueueAccess; wanted: WantedClaim },
+): Promise<Claimed | undefined> {
+  const { ask, authenticate, wakeups, maxWaitSeconds, stopping } = options;
+  const end = performance.now() + waitOf(request, maxWaitSeconds) * 1000;
+  const gone = new AbortController();
+  const onClose = (): void => gone.abort();
+  request.raw.socket.once('close', onClose);
+  const signal = AbortSignal.any([gone.signal, stopping]); // C3
+  // Start listening before the first read, or a message that arrives in between would be missed.
+  const listener = wakeups.listen(queueKey(access.project, access.queue));
+  try {
+    for (;;) {
+      const claimed = await claimNow(ask, access, wanted);
+      if (claimed && gone.signal.aborted) {
+        await releaseClaim(ask, access, claimed.id); // C2
+        return undefined;
+      }
+      const left = end - performance.now();
+      if (claimed || left <= 0 || signal.aborted) return claimed;
+      await listener.next(Math.min(left, lookAgainMs), signal); // C1
+      if (signal.aborted) return undefined;
+      await authenticated(request, authenticate); // C4
+    }
+  } finally {
+    listener.close();
+    request.raw.socket.off('close', onClose);
+  }
+}
+
+async function claimNow(ask: Ask, { project, queue }: QueueAccess, wanted: WantedClaim): Promise<Claimed | undefined> {
+  try {
+    const { claim_id: id, messages } = await ask('configuration', queueClaim, {
+      project,
+      data: { project, queue, ...wanted },
+    });
+    return id === null || messages.length === 0 ? undefined : { id, messages };
+  } catch (error) {
+    // No message was ever posted there, so there is nothing to claim.
+    if (error instanceof AnnealError && error.code === 'NotFound') return undefined;
+    throw error;
+  }
+}
+
+/** Gives the messages of a claim back to the queue. A claim that no longer exists is ignored. */
+export const releaseClaim = (ask: Ask, { project, queue }: QueueAccess, claim: string): Promise<unknown> =>
+  ask('configuration', queueClaimRelease, { project, data: { project, queue, claim_id: claim } }).catch(
+    (error: unknown) => {
+      if (!(error instanceof AnnealError) || error.code !== 'NotFound') throw error;
+    },
+  );

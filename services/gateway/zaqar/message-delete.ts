@@ -1,0 +1,93 @@
+/** Deletes messages: one, several, those that a pop takes, or all of a queue. */
+import { queueMessageDelete } from '@anneal/contracts/configuration.ts';
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import { isObject, type Json } from '@anneal/contracts/json.ts';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { Ask } from '../ask.ts';
+import { queryValue } from '../http/body.ts';
+import { callerOf } from '../identity/caller.ts';
+import { queueFor, type QueueAccess } from './access.ts';
+import { idsOf, popOf } from './limits.ts';
+import { allMessages, hosts, oneMessage, type MessagePath, type MessageRouteOptions } from './message-paths.ts';
+import { zaqarError } from './wording.ts';
+
+export function deleteRoutes(scope: FastifyInstance, { ask, dialect, limits }: MessageRouteOptions): void {
+  scope.delete<MessagePath>(oneMessage, hosts, async (request, reply) => {
+    const claim = queryValue(request, 'claim_id');
+    await remove(ask, queueFor(request, 'take'), {
+      ids: [request.params.message],
+      ...(claim !== undefined && { claim_id: claim }),
+    });
+    return reply.code(204).send();
+  });
+
+  scope.delete(allMessages, hosts, async (request, reply) => {
+    const access = queueFor(request, 'take');
+    const ids = idsOf(request, limits);
+    const pop = popOf(request, limits);
+    const invalid = (description: string) => zaqarError('InvalidRequest', 'Invalid API request', description);
+    if (ids && pop !== undefined) {
+      throw invalid('pop and id params cannot be present together in the delete request.');
+    }
+    if (pop !== undefined) {
+      const caller = callerOf(request);
+      const { messages } = await remove(ask, access, { pop, ...(caller.kind === 'host' && { host_id: caller.id }) });
+      return reply.send({
+        messages: messages.map(({ id, age, ttl, body, claim_id, claim_count }) => ({
+          id,
+          age,
+          ttl,
+          body,
+          claim_id,
+          claim_count,
+        })),
+      });
+    }
+    if (!ids) {
+      throw invalid('The request should have either "ids" or "pop" parameter in the request, to be able to delete.');
+    }
+    const claim = queryValue(request, 'claim_ids')?.split(',', 1)[0] ?? queryValue(request, 'claim_id');
+    await remove(ask, access, { ids, ...(claim !== undefined && { claim_id: claim }) });
+    return reply.code(204).send();
+  });
+
+  if (dialect.version === 'v2') {
+    scope.post('/queues/:queue/purge', async (request, reply) => {
+      const access = queueFor(request, 'manage');
+      if (purgesMessages(request)) await remove(ask, access, { purge: true });
+      return reply.code(204).send();
+    });
+  }
+}
+
+const remove = (
+  ask: Ask,
+  { project, queue }: QueueAccess,
+  data: { ids?: string[]; pop?: number; purge?: boolean; claim_id?: string; host_id?: string },
+) =>
+  ask('configuration', queueMessageDelete, { project, data: { project, queue, ...data } }).catch((error: unknown) => {
+    if (error instanceof AnnealError && error.code === 'NotFound') return { messages: [] };
+    throw error;
+  });
+
+/**
+ * True when a purge includes messages. Without a body it includes everything. Queue subscriptions do not exist here.
+ */
+function purgesMessages(request: FastifyRequest): boolean {
+  const given = request.body as Json | undefined;
+  const types = isObject(given) ? given['resource_types'] : undefined;
+  if (types === undefined) return true;
+  const known = ['messages', 'subscriptions'];
+  if (
+    !Array.isArray(types) ||
+    types.length === 0 ||
+    !types.every((type) => typeof type === 'string' && known.includes(type))
+  ) {
+    throw zaqarError(
+      'InvalidRequest',
+      'Invalid request body',
+      `The "resource_types" of a purge are a list of ${known.join(' and ')}, not ${JSON.stringify(types)}.`,
+    );
+  }
+  return types.includes('messages');
+}

@@ -1,0 +1,18 @@
+/** Paths and options that the routes of messages share. */
+import type { Ask } from '../ask.ts';
+import type { Dialect } from './dialect.ts';
+import type { QueueRequestLimits } from './limits.ts';
+
+export const allMessages = '/queues/:queue/messages';
+export const oneMessage = `${allMessages}/:message`;
+export interface MessagePath {
+  Params: { queue: string; message: string };
+}
+/** Config of a route that hosts may call. */
+export const hosts = { config: { hosts: true } } as const;
+
+export interface MessageRouteOptions {
+  ask: Ask;
+  dialect: Dialect;
+  limits: QueueRequestLimits;
+}

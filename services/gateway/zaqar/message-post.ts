@@ -1,0 +1,72 @@
+/** Posts messages: by users, by hosts, and by signallers that hold a grant. */
+import { queuePost } from '@anneal/contracts/configuration.ts';
+import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { signalByGrant } from '../heat/signal.ts';
+import { callerOf } from '../identity/caller.ts';
+import { clientId, queueFor, signalQueueOf } from './access.ts';
+import { postedMessages, queueHref, type Dialect } from './dialect.ts';
+import { messageTtlOf, refuseManyPosted, type QueueRequestLimits } from './limits.ts';
+import { allMessages, type MessageRouteOptions } from './message-paths.ts';
+import { isForm, readResponseForm } from './response-form.ts';
+import { zaqarError } from './wording.ts';
+
+const posters = { config: { hosts: true, signallers: true } } as const;
+
+export function postRoutes(scope: FastifyInstance, { ask, dialect, limits }: MessageRouteOptions): void {
+  scope.post(allMessages, posters, async (request, reply) => {
+    const caller = callerOf(request);
+    if (caller.kind === 'signaller') {
+      const queue = signalQueueOf(request, caller);
+      for (const { body } of readMessages(dialect, limits, request)) await signalByGrant(ask, caller.grant, body);
+      return reply.code(201).send({ resources: [`${queueHref(dialect, queue)}/messages`] });
+    }
+    const { project, queue, answers } = queueFor(request, 'post');
+    const posted = isForm(request) ? [await readResponseForm(request)] : readMessages(dialect, limits, request);
+    const messages = answers === undefined ? posted : posted.map((message) => answering(answers, message));
+    const { ids } = await ask('configuration', queuePost, {
+      project,
+      data: { project, queue, client_id: posterOf(request, dialect), messages },
+    });
+    const base = `${queueHref(dialect, queue)}/messages`;
+    return reply
+      .code(201)
+      .header('location', `${base}?ids=${ids.join(',')}`)
+      .send({ resources: ids.map((id) => `${base}/${id}`), ...(dialect.lists && { partial: false }) });
+  });
+}
+
+/** Adds the request id from the queue's name to an answer without an id. */
+const answering = (id: string, { body, ttl }: { body: Json; ttl: number }): { body: Json; ttl: number } => ({
+  body: isObject(body) && body['id'] === undefined ? { ...body, id } : body,
+  ttl,
+});
+
+/**
+ * The client id of a poster. A host is known by its token. Users send one, so that they need not see their own
+ * messages.
+ */
+function posterOf(request: FastifyRequest, dialect: Dialect): string {
+  const caller = callerOf(request);
+  return (
+    clientId(request, dialect.clientIdRequired && caller.kind === 'user') || (caller.kind === 'host' ? caller.id : '')
+  );
+}
+
+function readMessages(
+  dialect: Dialect,
+  limits: QueueRequestLimits,
+  request: FastifyRequest,
+): { body: Json; ttl: number }[] {
+  const posted = postedMessages(dialect, request.body as Json | undefined);
+  const invalid = (description: string) => zaqarError('InvalidRequest', 'Invalid API request', description);
+  if (!posted) throw invalid('No messages were found in the request body.');
+  if (posted.length === 0) throw invalid('No messages to enqueu.');
+  refuseManyPosted(posted.length, limits);
+  return posted.map((item) => {
+    const message: JsonObject = isObject(item) ? item : {};
+    const { body } = message;
+    if (body === undefined) throw zaqarError('InvalidRequest', 'Invalid request body', 'Missing "body" field.');
+    return { body, ttl: messageTtlOf(message['ttl'], limits) };
+  });
+}
