@@ -21,35 +21,47 @@ interface ErrorDefinition {
 const table = <T extends Record<string, ErrorDefinition>>(definitions: T): T => definitions;
 
 export const errorTable = table({
-  InvalidTemplate: { status: 400, kind: 'final', remedy: 'Mend the places that are listed and send it again.' },
-  InvalidRequest: { status: 400, kind: 'final', remedy: 'Mend the fields that are listed and send it again.' },
-  NotSupported: { status: 400, kind: 'final', remedy: 'Use one of the actions that the message names.' },
+  InvalidTemplate: { status: 400, kind: 'final', remedy: 'Fix the listed errors and try again.' },
+  InvalidRequest: { status: 400, kind: 'final', remedy: 'Fix the listed fields and try again.' },
+  NotSupported: { status: 400, kind: 'final', remedy: 'Use one of the actions listed in the message.' },
   Unauthorized: { status: 401, kind: 'final', remedy: 'Log in again: POST /identity/v3/auth/tokens.' },
-  Forbidden: { status: 403, kind: 'final', remedy: 'Use credentials that have the right, or ask the owner.' },
-  NotFound: { status: 404, kind: 'final', remedy: 'Check the name and the project; list what exists.' },
-  AlreadyExists: { status: 409, kind: 'final', remedy: 'Choose another name, or update the one that exists.' },
-  Conflict: { status: 409, kind: 'final', remedy: 'Read the object again and repeat the request.' },
-  TooLarge: { status: 413, kind: 'final', remedy: 'Send less; the limit is in the message.' },
+  Forbidden: {
+    status: 403,
+    kind: 'final',
+    remedy: 'Use credentials with this permission, or ask the owner of the object.',
+  },
+  NotFound: {
+    status: 404,
+    kind: 'final',
+    remedy: 'Check the name and project. List commands, e.g. `anneal stack list`, show what exists.',
+  },
+  AlreadyExists: { status: 409, kind: 'final', remedy: 'Choose another name, or update the existing object.' },
+  Conflict: { status: 409, kind: 'final', remedy: 'Read the current state of the object, then repeat the request.' },
+  TooLarge: { status: 413, kind: 'final', remedy: 'Send less data; the message states the limit.' },
   LimitReached: { status: 429, kind: 'retry', remedy: 'Try again later.' },
   /** A retry cannot help: only a deletion or an operator makes room. */
   QuotaExceeded: {
     status: 403,
     kind: 'final',
-    remedy: 'Delete what is no longer needed, or ask the operator to raise the setting that the message names.',
+    remedy: 'Delete objects that are no longer needed, or ask the operator to raise the setting named in the message.',
   },
   Unavailable: {
     status: 503,
     kind: 'retry',
-    remedy: 'Wait; it is tried again. `anneal service list` shows what is down.',
+    remedy: 'Try again later. `anneal service list` shows which service is down.',
   },
-  TimedOut: { status: 504, kind: 'retry', remedy: 'Look at the queue of the service that did not answer.' },
+  TimedOut: {
+    status: 504,
+    kind: 'retry',
+    remedy: 'Check the service that did not answer: `anneal service list`, `anneal queue list`.',
+  },
   NoNodeAvailable: {
     status: 409,
     kind: 'retry',
-    remedy: 'Enrol or free a node that fits; the reason lists what was missing.',
+    remedy: 'Enrol or free a matching node; the message lists the missing requirements.',
   },
   BmcUnreachable: { status: 502, kind: 'retry', remedy: 'Check the address and the credentials of the node’s BMC.' },
-  BmcRefused: { status: 502, kind: 'retry', remedy: 'Look at the BMC’s own log; the answer is in the message.' },
+  BmcRefused: { status: 502, kind: 'retry', remedy: 'Check the log of the BMC; the message contains its answer.' },
   BmcMisconfigured: {
     status: 502,
     kind: 'final',
@@ -60,24 +72,36 @@ export const errorTable = table({
     status: 409,
     kind: 'final',
     remedy:
-      'Check which machine is there. Put the right one back, or accept this one: `anneal node provide NODE --verb manage`.',
+      'Check which machine the BMC controls. Reinstall the original machine, or accept this one: `anneal node provide NODE --verb manage`.',
   },
   HostSilent: {
     status: 504,
     kind: 'final',
-    remedy: 'Look at the console of the host: its agent never asked for work.',
+    remedy: 'Check the console of the host: its agent did not ask for work in time.',
   },
   DeploymentFailed: {
     status: 500,
     kind: 'final',
-    remedy: 'Mend the config or the host; the output of the script is attached.',
+    remedy: 'Fix the script or the host; the output of the script is included.',
   },
-  DeploymentSkipped: { status: 409, kind: 'final', remedy: 'Mend the config it depends on; this one was not run.' },
-  DeadlineExceeded: { status: 504, kind: 'final', remedy: 'Look at what it waited for, or allow it more time.' },
-  ResourceFailed: { status: 500, kind: 'final', remedy: 'The message names the leaf that failed and why.' },
-  Superseded: { status: 409, kind: 'final', remedy: 'A newer request replaced this one; follow that one.' },
-  InvalidMessage: { status: 400, kind: 'pause', remedy: 'Mend the sender; the bytes are kept with the dead letter.' },
-  Defect: { status: 500, kind: 'defect', remedy: 'This is a fault of ours; the log line has the stack.' },
+  DeploymentSkipped: {
+    status: 409,
+    kind: 'final',
+    remedy: 'Fix the failed config that this one depends on; this one did not run.',
+  },
+  DeadlineExceeded: {
+    status: 504,
+    kind: 'final',
+    remedy: 'Check the object that it waited for, or raise the timeout.',
+  },
+  ResourceFailed: { status: 500, kind: 'final', remedy: 'Fix the cause that the message names, then retry.' },
+  Superseded: { status: 409, kind: 'final', remedy: 'A newer request replaced this one; follow the newer one.' },
+  InvalidMessage: {
+    status: 400,
+    kind: 'pause',
+    remedy: 'Fix the sender; the dead letter keeps the bytes of the message.',
+  },
+  Defect: { status: 500, kind: 'defect', remedy: 'Internal error (a bug in Anneal); see the stack trace in the log.' },
 });
 export type ErrorCode = keyof typeof errorTable;
 

@@ -133,19 +133,19 @@ describe('what a nested stack says unasked', () => {
   it('reaches every stack around it, each time as a newer answer', () => {
     const stack = around();
     stack.state.stack = { ...stack.state.stack, parent: link(1, minute) };
-    const told = (more: Partial<ResourceResponse>): number[] =>
+    const answersTo = (more: Partial<ResourceResponse>): number[] =>
       says(stack, more).changes.effects.flatMap((effect) =>
         effect.kind === 'answer' ? [responseOf(effect, stack.state.stack).sequence ?? 0] : [],
       );
     const error = { code: 'ResourceFailed', message: 'm' };
     const sequences = [
-      ...told({ sequence: 6, attributes: { output: 'new' } }),
-      ...told({ sequence: 7, status: 'failed', error }),
-      ...told({ sequence: 8, attributes: { output: 'newer' }, status: 'failed', error }),
+      ...answersTo({ sequence: 6, attributes: { output: 'new' } }),
+      ...answersTo({ sequence: 7, status: 'failed', error }),
+      ...answersTo({ sequence: 8, attributes: { output: 'newer' }, status: 'failed', error }),
     ];
     expect(new Set(sequences).size).toBe(3);
     expect(sequences).toEqual(sequences.toSorted((a, b) => a - b));
-    expect(told({ sequence: 9, attributes: { output: 'newer' } })).toEqual([]);
+    expect(answersTo({ sequence: 9, attributes: { output: 'newer' } })).toEqual([]);
   });
 
   it('changes nothing while it is asked for something, is at something, or is being deleted', () => {

@@ -10,7 +10,7 @@ export class StackFailed extends Error {
   readonly failed: Stack;
 
   constructor(stack: Stack) {
-    super(`The stack ${stack.stack_name} failed: ${stack.stack_status}`);
+    super(`Stack ${stack.stack_name} failed: ${stack.stack_status}`);
     this.failed = stack;
   }
 }

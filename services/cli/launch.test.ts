@@ -10,14 +10,14 @@ const version = async (environment: Record<string, string>): Promise<{ stdout: s
   promisify(execFile)(process.execPath, [command, '--version'], { env: { PATH: process.env['PATH'], ...environment } });
 
 /** Each test starts whole processes. */
-describe('the command', { timeout: 120_000 }, () => {
+describe('the anneal command', { timeout: 120_000 }, () => {
   let folder: string;
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'anneal-launch-'));
   });
   afterEach(() => rm(folder, { recursive: true }));
 
-  it('keeps what it compiled for its next start, where it was told to or in the installation', async () => {
+  it('caches compiled code for its next start in NODE_COMPILE_CACHE, or else in the installation', async () => {
     await version({ NODE_COMPILE_CACHE: folder });
     expect(await readdir(folder)).toHaveLength(1);
     await version({});
@@ -25,12 +25,12 @@ describe('the command', { timeout: 120_000 }, () => {
     expect(await readdir(compiled)).not.toEqual([]);
   });
 
-  it('runs where it can keep nothing, and says nothing of it', async () => {
+  it('runs without a warning where the cache folder cannot be written', async () => {
     const kept = await version({ NODE_COMPILE_CACHE: '/dev/null/none' });
     expect(kept).toEqual({ stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/), stderr: '' });
   });
 
-  it('runs for many at once', async () => {
+  it('runs in several processes at the same time', async () => {
     const all = await Promise.all(Array.from({ length: 3 }, () => version({ NODE_COMPILE_CACHE: folder })));
     expect(new Set(all.map(({ stdout }) => stdout)).size).toBe(1);
   });

@@ -35,7 +35,7 @@ describe('findLogin', () => {
     await expect(found).rejects.toMatchObject({ mistakes: [{ path: 'OS_USERNAME' }, { path: 'OS_PASSWORD' }] });
   });
 
-  it('finds the credentials in a folder above', async () => {
+  it('finds the credentials in a parent folder', async () => {
     await mkdir(join(folder, 'a', 'b'), { recursive: true });
     await mkdir(join(folder, '.anneal'));
     await prepareCredentials({ ...own, dataDirectory: join(folder, '.anneal') });
@@ -43,12 +43,12 @@ describe('findLogin', () => {
     expect(login).toEqual({ authUrl: `${url}/identity/v3`, username: 'admin', password: 'kept', project: 'admin' });
   });
 
-  it('looks in ANNEAL_DATA only, when that is set', async () => {
+  it('searches only ANNEAL_DATA when that is set', async () => {
     const found = findLogin({ environment: { ANNEAL_DATA: 'elsewhere' }, cwd: folder });
     await expect(found).rejects.toThrow(join(folder, 'elsewhere'));
   });
 
-  it('refuses a file that is no credentials file, and says which', async () => {
+  it('refuses a file that is not a credentials file, and names it', async () => {
     await mkdir(join(folder, '.anneal'));
     await writeFile(join(folder, '.anneal', 'credentials.json'), '{"password":');
     await expect(findLogin({ environment: {}, cwd: folder })).rejects.toThrow(/credentials\.json is not/);

@@ -33,11 +33,11 @@ export async function findLogin(parameters: { environment: Environment; cwd: str
       return { authUrl, username, password, project };
     }
   }
-  const place = environment['ANNEAL_DATA'] ? folders[0] : `.anneal in ${cwd} or in a folder above it`;
+  const place = environment['ANNEAL_DATA'] ? folders[0] : `.anneal in ${cwd} or in a parent folder`;
   throw new AnnealError(
     'InvalidRequest',
-    `No Anneal to talk to: OS_AUTH_URL is not set, and there is no credentials.json in ${place}. ` +
-      'Start one here with `npm start`, or set OS_AUTH_URL, OS_USERNAME, OS_PASSWORD and OS_PROJECT_NAME.',
+    `No server to connect to: OS_AUTH_URL is not set, and there is no credentials.json in ${place}. ` +
+      'Start a server here with `npm start`, or set OS_AUTH_URL, OS_USERNAME, OS_PASSWORD and OS_PROJECT_NAME.',
   );
 }
 
@@ -49,7 +49,7 @@ function loginOf(environment: Environment, authUrl: string): Login {
     .filter((name) => !environment[name])
     .map((name) => ({ code: 'MissingSetting', path: name, message: 'is not set, but OS_AUTH_URL is' }));
   if (mistakes.length > 0)
-    throw new AnnealError('InvalidRequest', 'The OS_* variables are not complete.', { mistakes });
+    throw new AnnealError('InvalidRequest', 'The OS_* environment variables are incomplete.', { mistakes });
   return {
     authUrl,
     username: environment[wanted.username] ?? '',
@@ -77,12 +77,12 @@ export async function readCredentials(dataDirectory: string): Promise<Credential
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? error.code : undefined;
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
-    throw new AnnealError('InvalidRequest', `${file} cannot be read: ${String(code ?? error)}.`, { cause: error });
+    throw new AnnealError('InvalidRequest', `Cannot read ${file}: ${String(code ?? error)}.`, { cause: error });
   }
   try {
     return credentialsSchema.parse(JSON.parse(text));
   } catch (error) {
-    throw new AnnealError('InvalidRequest', `${file} is not a credentials file of Anneal; mend or remove it.`, {
+    throw new AnnealError('InvalidRequest', `${file} is not an Anneal credentials file; fix or remove it.`, {
       cause: error,
     });
   }

@@ -25,9 +25,9 @@ export function buildProgram(
   streams: { stdout: NodeJS.WritableStream; stderr: NodeJS.WritableStream },
 ): Command {
   const program = new Command('anneal')
-    .description('From a template to running machines.')
+    .description('Anneal: from templates to running bare-metal machines.')
     .version('0.1.0', '-V, --version')
-    .showHelpAfterError('(--help tells more)')
+    .showHelpAfterError('(add --help to see how to use the command)')
     .exitOverride()
     .configureHelp({
       // Do not show an empty list as a default.
@@ -45,8 +45,8 @@ export function buildProgram(
     .addHelpText('after', examples('serve', 'stack create web -t web.yaml', 'stack list', 'event watch'))
     .addHelpText(
       'after',
-      '\nIt talks to the server that OS_AUTH_URL names, else to the one whose data folder (.anneal) is here or above.' +
-        '\nExit status: 0 done, 1 failed, 2 refused, 130 broken off.\n',
+      '\nConnects to OS_AUTH_URL if set, otherwise to the local server whose data folder (.anneal) is in this or a parent folder.' +
+        '\nExit status: 0 success, 1 failure, 2 invalid input, 130 interrupted.\n',
     );
   addServeCommand(program, context);
   addStackCommands(program, context);

@@ -347,9 +347,9 @@ resources:
     const marker = (await client.stacks.events({ stack: 'only', limit: 1, descending: true })).at(0)?.id;
     const shown = await server.anneal('stack', 'plan', 'only', '--existing', '--parameter', 'version=second');
     expect(shown.stdout).toMatch(
-      /replace +only .*\n +deleted before the new one is made\n +update_replace_value: "first"/,
+      /replace +only .*\n +deleted before the replacement is created\n +update_replace_value: "first"/,
     );
-    expect(shown.stdout).toMatch(/maybe update +user .*\n +value: .* → \(known after it is applied\)/);
+    expect(shown.stdout).toMatch(/maybe update +user .*\n +value: .* → \(known after apply\)/);
     await client.stacks.update({ stack: 'only', bundle: parts, parameters: { version: 'second' } });
     expect(await settled(server, 'only')).toMatchObject({ stack_status: 'UPDATE_COMPLETE' });
     const events = await client.stacks.events({ stack: 'only', marker });

@@ -206,7 +206,7 @@ function failUnanswered(
   const failure: Failure = given.failure ?? {
     code: 'DeadlineExceeded',
     message: `${resource.action} was not answered before the stack's deadline, ${deadline ?? ''}`,
-    remedy: 'Look at what it waited for, or allow it more time.',
+    remedy: 'Check the object that it waited for, or raise the timeout.',
   };
   const attempted = attemptOf(resource.request, resource);
   failLeaf(transaction, id, {

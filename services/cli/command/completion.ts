@@ -16,8 +16,8 @@ export function addCompletionCommands(program: Command, context: CliContext): vo
   const { output } = context;
   program
     .command('completion')
-    .description('print the script that completes commands, options and names in your shell')
-    .addArgument(new Argument('<shell>', 'your shell').choices(shells))
+    .description('print the shell script that completes commands, options and names')
+    .addArgument(new Argument('<shell>', 'name of your shell').choices(shells))
     .addHelpText(
       'after',
       examples(

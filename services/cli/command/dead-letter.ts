@@ -20,12 +20,14 @@ const reasonOf = (row: DeadLetterRow): string => {
 
 export function addDeadLetterCommands(program: Command, context: CliContext): void {
   const { output } = context;
-  const noun = program.command('dead-letter').description('Messages that were given up on, with the reason');
+  const noun = program
+    .command('dead-letter')
+    .description('inspect, replay and purge messages that could not be processed');
   noun
     .command('list')
     .description('list dead letters')
-    .option('--queue <queue>', 'only those that died in this queue')
-    .option('--limit <n>', 'at most so many', positiveInteger, 100)
+    .option('--queue <queue>', 'only dead letters from this queue')
+    .option('--limit <n>', 'maximum number of results', positiveInteger, 100)
     .addOption(formatOption())
     .addHelpText('after', examples('dead-letter list', 'dead-letter list --queue anneal.provisioning.requests'))
     .action(async ({ queue, limit, output: format }) => {
@@ -44,7 +46,7 @@ export function addDeadLetterCommands(program: Command, context: CliContext): vo
     });
   noun
     .command('show <id>')
-    .description('show a dead letter: why it died, attempt by attempt, and its bytes')
+    .description('show a dead letter: the error of each attempt, and the bytes of the message')
     .addOption(formatOption())
     .addHelpText('after', examples('dead-letter show 0198…'))
     .action(async (id, { output: format }) => {
@@ -53,24 +55,24 @@ export function addDeadLetterCommands(program: Command, context: CliContext): vo
     });
   noun
     .command('replay <ids...>')
-    .description('send dead letters again, attempts from zero')
+    .description('send dead letters again to their original queue, with the attempt count reset to zero')
     .addHelpText('after', examples('dead-letter replay 0198…'))
     .action(async (ids) => {
       const client = await context.client();
       for (const id of ids) {
         await client.deadLetters.replay({ id });
-        output.line(`${id} is sent again.`);
+        output.line(`Replayed ${id}.`);
       }
     });
   noun
     .command('purge [ids...]')
-    .description('forget dead letters for good')
-    .option('--queue <queue>', 'all that died in this queue')
-    .option('--all', 'all of them')
+    .description('delete dead letters permanently')
+    .option('--queue <queue>', 'all dead letters from this queue')
+    .option('--all', 'all dead letters')
     .addHelpText('after', examples('dead-letter purge 0198…', 'dead-letter purge --queue anneal.provisioning.requests'))
     .action(async (ids, { queue, all }) => {
       if (ids.length === 0 && queue === undefined && !all) {
-        throw new AnnealError('InvalidRequest', 'Nothing to purge: name dead letters, or give --queue or --all.');
+        throw new AnnealError('InvalidRequest', 'Nothing to purge: give the ids of dead letters, --queue or --all.');
       }
       const client = await context.client();
       let count = 0;
@@ -87,6 +89,6 @@ export function addDeadLetterCommands(program: Command, context: CliContext): vo
           for (const { id } of page) await purge(id);
         }
       }
-      output.line(`Purged ${count}.`);
+      output.line(`Dead letters purged: ${count}.`);
     });
 }

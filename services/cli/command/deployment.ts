@@ -13,11 +13,11 @@ export function addDeploymentCommands(program: Command, context: CliContext): vo
   const { output } = context;
   program
     .command('deployment')
-    .description('Configs applied to hosts')
+    .description('inspect deployments, which apply configs to hosts')
     .command('list')
     .description('list deployments')
-    .option('--host <host>', 'only those on this host')
-    .option('--stack <stack>', 'only those of this stack')
+    .option('--host <host>', 'only deployments on this host')
+    .option('--stack <stack>', 'only deployments of this stack')
     .addOption(formatOption())
     .addHelpText(
       'after',
@@ -43,9 +43,9 @@ export function addDeploymentCommands(program: Command, context: CliContext): vo
     });
   program
     .command('config')
-    .description('What is run on hosts')
+    .description('inspect configs, which hosts run')
     .command('show <deployment>')
-    .description('show a deployment: its config, inputs, outputs, and what the script printed')
+    .description('show a deployment: its config, inputs, outputs, and the output of its script')
     .addOption(formatOption())
     .addHelpText('after', examples('config show 6f1c…', 'config show 6f1c… -o json'))
     .action(async (id, { output: format }) => {

@@ -25,17 +25,12 @@ export function eventText(event: AnnealEvent, colors: Colors): string {
 
 export function addEventCommands(program: Command, context: CliContext): void {
   const { output } = context;
-  const noun = program.command('event').description('What happens, as it happens');
+  const noun = program.command('event').description('list and watch events');
   noun
     .command('watch')
-    .description('print each event as it happens, over broken connections too, until Ctrl-C')
-    .option(
-      '--type <pattern>',
-      'only events of this type: stack.#, *.*.failed; may be given more than once',
-      collect,
-      [],
-    )
-    .option('--after <id>', 'start behind this event; `beginning` for all that is kept')
+    .description('print each event as it happens, until Ctrl-C; reconnects after a broken connection')
+    .option('--type <pattern>', 'only events of this type, e.g. stack.# or *.*.failed; may be repeated', collect, [])
+    .option('--after <id>', 'start after the event with this id; `beginning` for all stored events')
     .addOption(formatOption())
     .addHelpText(
       'after',
@@ -52,9 +47,9 @@ export function addEventCommands(program: Command, context: CliContext): void {
   noun
     .command('list')
     .description('list the latest events')
-    .option('--type <pattern>', 'only events of this type; may be given more than once', collect, [])
-    .option('--after <id>', 'only what came after this event; `beginning` for all that is kept')
-    .option('--limit <n>', 'at most so many', positiveInteger, 50)
+    .option('--type <pattern>', 'only events of this type; may be repeated', collect, [])
+    .option('--after <id>', 'only events after the event with this id; `beginning` for all stored events')
+    .option('--limit <n>', 'maximum number of results', positiveInteger, 50)
     .addOption(formatOption())
     .addHelpText('after', examples('event list', "event list --type 'node.#' --limit 20 -o json"))
     .action(async ({ type, after, limit, output: format }) => {

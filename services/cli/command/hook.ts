@@ -7,10 +7,10 @@ import { examples, formatOption } from './options.ts';
 
 export function addHookCommands(program: Command, context: CliContext): void {
   const { output } = context;
-  const noun = program.command('hook').description('Resources that wait for someone outside to say go');
+  const noun = program.command('hook').description('list and release hooks that are holding resources');
   noun
     .command('list <stack>')
-    .description('list what waits, in nested stacks too')
+    .description('list the resources that wait at hooks, also in nested stacks')
     .addOption(formatOption())
     .addHelpText('after', examples('hook list web'))
     .action(async (stack, { output: format }) => {
@@ -18,7 +18,7 @@ export function addHookCommands(program: Command, context: CliContext): void {
       const rows = withPaths(resources).flatMap(({ hook, ...resource }) => (hook ? [{ ...resource, hook }] : []));
       output.list(format, {
         rows,
-        none: `Nothing in ${stack} waits.`,
+        none: `No hooks are waiting in stack ${stack}.`,
         columns: {
           resource: (row) => row.path,
           hook: (row) => row.hook.name,
@@ -30,7 +30,7 @@ export function addHookCommands(program: Command, context: CliContext): void {
     });
   noun
     .command('clear <stack> <resource> <hook>')
-    .description('let a resource go on that waits at a hook of the environment')
+    .description('release a resource that waits at a hook of the environment')
     .addHelpText('after', examples('hook clear web server pre-update', 'hook clear web group/0/server pre-create'))
     .action(async (stack, resource, hook) => {
       await (await context.client()).actions.actOn({ stack, resource, action: { kind: 'clear hook', hook } });
@@ -38,9 +38,14 @@ export function addHookCommands(program: Command, context: CliContext): void {
     });
   noun
     .command('complete <stack> <resource> <hook>')
-    .addArgument(new Argument('<result>', 'what becomes of it').choices(['continue', 'abandon'] as const))
-    .description('end the wait of a lifecycle hook')
-    .requiredOption('--token <token>', 'from the event that told of the wait')
+    .addArgument(
+      new Argument('<result>', 'continue or abandon the action on the resource').choices([
+        'continue',
+        'abandon',
+      ] as const),
+    )
+    .description('complete a lifecycle hook')
+    .requiredOption('--token <token>', 'token from the event that reported the wait')
     .addHelpText('after', examples('hook complete web group/0 terminating continue --token 4711…'))
     .action(async (stack, resource, hook, result, { token }) => {
       const action = { kind: 'complete hook', hook, token, result } as const;
@@ -49,12 +54,12 @@ export function addHookCommands(program: Command, context: CliContext): void {
     });
   noun
     .command('heartbeat <stack> <resource> <hook>')
-    .description('keep a lifecycle hook waiting while you are at it')
-    .requiredOption('--token <token>', 'from the event that told of the wait')
+    .description("extend a lifecycle hook's timeout")
+    .requiredOption('--token <token>', 'token from the event that reported the wait')
     .addHelpText('after', examples('hook heartbeat web group/0 terminating --token 4711…'))
     .action(async (stack, resource, hook, { token }) => {
       const action = { kind: 'heartbeat', hook, token } as const;
       await (await context.client()).actions.actOn({ stack, resource, action });
-      output.line(`${hook} on ${resource} of ${stack} goes on waiting.`);
+      output.line(`Extended ${hook} on ${resource} of ${stack}.`);
     });
 }

@@ -14,7 +14,7 @@ function unexpectedLine({ count, request_id, deployment, last_at, reason }: Unex
 
 export function addHostCommands(program: Command, context: CliContext): void {
   const { output } = context;
-  const host = program.command('host').description('Machines that take configs from their queues');
+  const host = program.command('host').description('inspect hosts, the machines that take configs from their queues');
   const fields = (shown: HostView): (readonly [string, string | number | null])[] => [
     ['name', shown.name],
     ['id', shown.id],
@@ -61,7 +61,7 @@ export function addHostCommands(program: Command, context: CliContext): void {
     });
   host
     .command('token <host>')
-    .description('give a host a new token, for setting it up by hand; the old one ends')
+    .description('issue a new token to set up a host by hand; the old token stops working')
     .addOption(formatOption())
     .addHelpText('after', examples('host token web-serv1'))
     .action(async (name, { output: format }) => {

@@ -10,7 +10,7 @@ export function addInfoCommands(program: Command, context: CliContext): void {
   const { output } = context;
   program
     .command('info')
-    .description('which Anneal this talks to')
+    .description('show the server that the commands connect to')
     .addOption(formatOption())
     .addHelpText('after', examples('info', 'info -o json'))
     .action(async ({ output: format }) => {
@@ -22,9 +22,9 @@ export function addInfoCommands(program: Command, context: CliContext): void {
     });
   program
     .command('service')
-    .description('The services of Anneal')
+    .description('inspect the services of the server')
     .command('list')
-    .description('list the services with their health')
+    .description('list the services and their health')
     .addOption(formatOption())
     .addHelpText('after', examples('service list'))
     .action(async ({ output: format }) => {

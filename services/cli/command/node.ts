@@ -14,7 +14,8 @@ const addressOf = (node: Node): string => {
 
 const verbs = ['manage', 'inspect', 'provide', 'clean', 'abort', 'deleted'] as const;
 
-const verifyCaMeaning = 'check of the TLS certificate: true, false, path of a CA file at the server, or sha256:…';
+const verifyCaMeaning =
+  'how to verify the TLS certificate: true, false, the path of a CA file on the server, or sha256:…';
 
 const errorText = ({ last_error: error }: Node): string => {
   if (typeof error === 'string') return error;
@@ -23,11 +24,11 @@ const errorText = ({ last_error: error }: Node): string => {
 
 export function addNodeCommands(program: Command, context: CliContext): void {
   const { output } = context;
-  const node = program.command('node').description('Bare-metal machines');
+  const node = program.command('node').description('enrol, inspect and control nodes (bare-metal machines)');
   node
     .command('list')
     .description('list nodes')
-    .option('--state <state>', 'only those in this provision state, e.g. available')
+    .option('--state <state>', 'only nodes in this provision state, e.g. available')
     .addOption(formatOption())
     .addHelpText('after', examples('node list', 'node list --state available -o json'))
     .action(async ({ output: format, state }) => {
@@ -57,16 +58,16 @@ export function addNodeCommands(program: Command, context: CliContext): void {
     });
   node
     .command('enrol <name>')
-    .description('make a machine known by the address of its BMC')
-    .requiredOption('--address <url>', 'of the BMC (Redfish), e.g. https://10.0.0.7')
-    .option('--system <path>', 'its system there, when there are several, e.g. /redfish/v1/Systems/1')
+    .description('enrol a machine by its BMC address')
+    .requiredOption('--address <url>', 'address of the BMC (Redfish), e.g. https://10.0.0.7')
+    .option('--system <path>', 'Redfish system on the BMC if it has several, e.g. /redfish/v1/Systems/1')
     .option('--username <name>', 'user of the BMC')
     .option('--password-file <file>', 'file that holds the password of that user')
     .option('--verify-ca <check>', verifyCaMeaning)
-    .option('--resource-class <class>', 'what kind of machine it is')
-    .option('--trait <trait>', 'what it can do; may be given more than once', collect, [])
-    .option('--capability <name:value>', 'what placement may ask for; may be given more than once', collect, [])
-    .option('--no-provide', 'do not go on to available')
+    .option('--resource-class <class>', 'resource class: the kind of machine')
+    .option('--trait <trait>', 'capability of the machine; may be repeated', collect, [])
+    .option('--capability <name:value>', 'trait that a placement can require; may be repeated', collect, [])
+    .option('--no-provide', 'do not make the node available')
     .addOption(formatOption())
     .addHelpText(
       'after',
@@ -94,14 +95,14 @@ export function addNodeCommands(program: Command, context: CliContext): void {
     });
   node
     .command('set <node>')
-    .description('change how a node is reached, its name or its class')
-    .option('--name <name>', 'another name')
-    .option('--address <url>', 'of the BMC (Redfish)')
-    .option('--system <path>', 'its system there; empty for the only one')
+    .description("change a node's BMC access, name or resource class")
+    .option('--name <name>', 'new name')
+    .option('--address <url>', 'address of the BMC (Redfish)')
+    .option('--system <path>', 'Redfish system on the BMC; empty if it has only one')
     .option('--username <name>', 'user of the BMC')
     .option('--password-file <file>', 'file that holds the password of that user')
-    .option('--verify-ca <check>', `${verifyCaMeaning}; empty for the setting of the service`)
-    .option('--resource-class <class>', 'what kind of machine it is')
+    .option('--verify-ca <check>', `${verifyCaMeaning}; empty for the setting of the provisioning service`)
+    .option('--resource-class <class>', 'resource class: the kind of machine')
     .addOption(formatOption())
     .addHelpText(
       'after',
@@ -125,23 +126,24 @@ export function addNodeCommands(program: Command, context: CliContext): void {
         if (value === undefined || (value === '' && isAbsent(path))) return [];
         return [[path, value === '' ? null : value]];
       });
-      if (fields.length === 0) throw new AnnealError('InvalidRequest', `Nothing to change in the node ${name}.`);
+      if (fields.length === 0)
+        throw new AnnealError('InvalidRequest', `Nothing to change in node ${name}: give at least one option.`);
       const changed = await client.nodes.set({ node: name, fields: Object.fromEntries(fields) });
       output.one(options.output, changed, () => nodeFields(changed, context));
     });
   node
     .command('remove <node>')
-    .description('forget a node that has no server; the machine is left as it is')
+    .description('remove a node that has no server; the machine itself is not changed')
     .addHelpText('after', examples('node remove rack1-7'))
     .action(async (name) => {
       await (await context.client()).nodes.remove({ node: name });
-      output.line(`${name} removed`);
+      output.line(`Removed ${name}.`);
     });
   node
     .command('power <node>')
-    .description('change the power of a node, or show it')
+    .description('show or change the power state of a node')
     .addArgument(
-      new Argument('[target]', 'what to do').choices(Object.keys(powerTargets) as (keyof typeof powerTargets)[]),
+      new Argument('[target]', 'power action').choices(Object.keys(powerTargets) as (keyof typeof powerTargets)[]),
     )
     .addOption(formatOption())
     .addHelpText('after', examples('node power machine-1', 'node power machine-1 off'))
@@ -152,12 +154,12 @@ export function addNodeCommands(program: Command, context: CliContext): void {
       const { power_state, target_power_state } = shown;
       if (format !== 'table') output.value(format, { node: shown.name ?? shown.uuid, power_state, target_power_state });
       else if (target_power_state === null) output.line(`${name}: ${paintStatus(power_state, output.colors)}`);
-      else output.line(`${name}: ${paintStatus(power_state, output.colors)}, on its way to ${target_power_state}`);
+      else output.line(`${name}: ${paintStatus(power_state, output.colors)}, changing to ${target_power_state}`);
     });
   node
     .command('provide <node>')
-    .description('take a node through its life: to available, or by another verb')
-    .addOption(new Option('--verb <verb>', 'what to apply').choices(verbs).default('provide' as const))
+    .description("change a node's provision state (default: make it available)")
+    .addOption(new Option('--verb <verb>', 'provision verb').choices(verbs).default('provide' as const))
     .addOption(formatOption())
     .addHelpText('after', examples('node provide machine-1', 'node provide machine-1 --verb inspect'))
     .action(async (name, { verb, output: format }) => {
@@ -168,8 +170,10 @@ export function addNodeCommands(program: Command, context: CliContext): void {
     });
   node
     .command('maintenance <node>')
-    .description('take a node out of use, or back into it')
-    .addArgument(new Argument('<state>', 'on or off').choices(['on', 'off'] as const))
+    .description('turn maintenance of a node on or off')
+    .addArgument(
+      new Argument('<state>', 'on: take the node out of use; off: return it to use').choices(['on', 'off'] as const),
+    )
     .option('--reason <text>', 'why')
     .addOption(formatOption())
     .addHelpText(

@@ -9,34 +9,35 @@ import { failurePolicies } from '@anneal/contracts/scheduling.ts';
 import { InvalidArgumentError, Option } from '@commander-js/extra-typings';
 
 export const formatOption = () =>
-  new Option('-o, --output <format>', 'how to print')
+  new Option('-o, --output <format>', 'output format')
     .choices(['table', 'json', 'yaml'] as const)
     .default('table' as const);
 
 export const onFailureOption = () =>
   new Option(
     '--on-failure <what>',
-    'keep what was done, roll back to what was last complete, or pause until someone says retry, skip, rollback or cancel',
+    'keep the partial result, roll back to the last complete state, or pause until an operator retries, skips, rolls back or cancels',
   ).choices(failurePolicies);
 
 const repeated = <const Flags extends string>(flags: Flags, description: string) =>
   new Option(flags, description).argParser(collect).default<string[]>([]);
 
 export const otherTemplateOption = () =>
-  new Option('-t, --template <file>', 'template: a file or a URL; the current one with --existing');
+  new Option('-t, --template <file>', 'template: a file or a URL (default with --existing: the current template)');
 export const existingOption = () =>
-  new Option('--existing', 'keep the template, the environment and the parameters that are not given');
-export const clearParameterOption = () => repeated('--clear-parameter <name>', 'with --existing: back to its default');
+  new Option('--existing', 'keep the current template, environment and parameters unless new ones are given');
+export const clearParameterOption = () =>
+  repeated('--clear-parameter <name>', 'with --existing: reset this parameter to its default; may be repeated');
 export const environmentOption = () =>
-  repeated('-e, --environment <file>', 'environment; may be given more than once, the last wins');
-export const parameterOption = () =>
-  repeated('-P, --parameter <name=value>', 'value of a parameter; may be given more than once');
+  repeated('-e, --environment <file>', 'environment file; may be repeated, the last one wins');
+export const parameterOption = () => repeated('-P, --parameter <name=value>', 'value of a parameter; may be repeated');
 export const parameterFileOption = () =>
-  repeated('--parameter-file <name=file>', 'parameter whose value is the text of a file');
+  repeated('--parameter-file <name=file>', 'read the value of a parameter from a file; may be repeated');
 
 /** Options for `settle`. */
-export const waitOption = () => new Option('--wait', 'wait for the end, with a progress tree (default on a terminal)');
-export const noWaitOption = () => new Option('--no-wait', 'do not wait');
+export const waitOption = () =>
+  new Option('--wait', 'wait for the action to end, with a progress tree (default on a terminal)');
+export const noWaitOption = () => new Option('--no-wait', 'return as soon as the action has started');
 
 /** Examples for `addHelpText('after', …)`. */
 export const examples = (...lines: readonly string[]): string =>
@@ -45,12 +46,12 @@ export const examples = (...lines: readonly string[]): string =>
 export const collect = (value: string, all: string[]): string[] => [...all, value];
 
 export function positiveInteger(text: string): number {
-  if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError('It must be a whole number above zero.');
+  if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError('Must be an integer greater than zero.');
   return Number(text);
 }
 
 export function wholeNumber(text: string): number {
-  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('It must be a whole number.');
+  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('Must be a non-negative integer.');
   return Number(text);
 }
 
@@ -106,10 +107,10 @@ async function readText(url: URL): Promise<string> {
     });
   }
   if (url.protocol !== 'http:' && url.protocol !== 'https:') {
-    throw new AnnealError('InvalidRequest', `${url.protocol} is not a protocol to read files by`);
+    throw new AnnealError('InvalidRequest', `files cannot be read over ${url.protocol}`);
   }
   const response = await fetch(url).catch((error: unknown) => {
-    throw new AnnealError('Unavailable', 'nothing answers there', { cause: error });
+    throw new AnnealError('Unavailable', 'no server answers at that address', { cause: error });
   });
   if (!response.ok) throw new AnnealError('InvalidRequest', `the server answered ${response.status}`);
   return response.text();
@@ -120,6 +121,6 @@ export const readSecret = async (file: string, cwd: string): Promise<string> =>
   (
     await readText(toUrl(file, cwd)).catch((error: unknown) => {
       const reason = error instanceof Error ? error.message : String(error);
-      throw new AnnealError('InvalidRequest', `${file} cannot be read: ${reason}.`, { cause: error });
+      throw new AnnealError('InvalidRequest', `Cannot read ${file}: ${reason}.`, { cause: error });
     })
   ).trim();

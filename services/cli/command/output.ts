@@ -9,10 +9,10 @@ export const outputText = ({ output_value: value, output_error: error }: Output)
 
 export function addOutputCommands(program: Command, context: CliContext): void {
   const { output } = context;
-  const noun = program.command('output').description('What a stack gives back');
+  const noun = program.command('output').description('read stack outputs');
   noun
     .command('list <stack>')
-    .description('list the outputs of a stack with their values')
+    .description('list the outputs of a stack and their values')
     .addOption(formatOption())
     .addHelpText('after', examples('output list web'))
     .action(async (stack, { output: format }) => {
@@ -25,7 +25,7 @@ export function addOutputCommands(program: Command, context: CliContext): void {
     });
   noun
     .command('show <stack> <output>')
-    .description('print the value of an output, and nothing else')
+    .description('print only the value of an output')
     .addOption(formatOption())
     .addHelpText('after', examples('output show web url', 'output show web url -o json'))
     .action(async (stack, key, { output: format }) => {

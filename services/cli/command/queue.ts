@@ -6,10 +6,10 @@ import { examples, formatOption, positiveInteger } from './options.ts';
 
 export function addQueueCommands(program: Command, context: CliContext): void {
   const { output } = context;
-  const queue = program.command('queue').description('Queues of services, hosts and users');
+  const queue = program.command('queue').description('inspect the queues of services, hosts and users');
   queue
     .command('list')
-    .description('list queues with what waits in them')
+    .description('list queues and the number of messages that wait in each')
     .addOption(formatOption())
     .addHelpText('after', examples('queue list', 'queue list -o json'))
     .action(async ({ output: format }) => {
@@ -29,8 +29,8 @@ export function addQueueCommands(program: Command, context: CliContext): void {
     });
   queue
     .command('peek <queue>')
-    .description('look at the first messages without taking them')
-    .option('--limit <n>', 'at most so many', positiveInteger, 10)
+    .description('print the first messages without claiming them')
+    .option('--limit <n>', 'maximum number of results', positiveInteger, 10)
     .addOption(formatOption())
     .addHelpText('after', examples('queue peek anneal.scheduling.shard.0', 'queue peek web-serv1.requests -o json'))
     .action(async (name, { limit, output: format }) => {

@@ -11,11 +11,11 @@ import { examples, formatOption, wholeNumber } from './options.ts';
 
 export function addResourceCommands(program: Command, context: CliContext): void {
   const { output } = context;
-  const resource = program.command('resource').description('The parts of a stack');
+  const resource = program.command('resource').description('inspect stack resources and act on them');
   resource
     .command('list <stack>')
     .description('list the resources of a stack')
-    .option('--depth <n>', 'so many levels of nested stacks too', wholeNumber)
+    .option('--depth <n>', 'include nested stacks down to this depth', wholeNumber)
     .addOption(formatOption())
     .addHelpText('after', examples('resource list web', 'resource list web --depth 5', 'resource list web -o json'))
     .action(async (stack, { output: format, depth }) => {
@@ -37,7 +37,7 @@ export function addResourceCommands(program: Command, context: CliContext): void
     });
   resource
     .command('show <stack> <resource>')
-    .description('show a resource: state, attributes, why it failed')
+    .description('show a resource: state, attributes, reason of a failure')
     .addOption(formatOption())
     .addHelpText('after', examples('resource show web db', 'resource show web db -o yaml'))
     .action(async (stack, name, { output: format }) => {
@@ -54,7 +54,7 @@ export function addResourceCommands(program: Command, context: CliContext): void
         ['waits at', shown.hook?.name],
         ...(shown.drift ?? []).map(
           ({ property, expected, actual }) =>
-            [`drift of ${property}`, `${JSON.stringify(expected)} is really ${JSON.stringify(actual)}`] as const,
+            [`drift of ${property}`, `expected ${JSON.stringify(expected)}, found ${JSON.stringify(actual)}`] as const,
         ),
         ...(shown.conditions ?? []).map((one) => [`condition ${one.type}`, one.message || one.reason] as const),
         ...Object.entries(shown.attributes ?? {}).map(
@@ -77,11 +77,11 @@ export function addResourceCommands(program: Command, context: CliContext): void
         output.line(`Marked ${given} of ${stack} as ${unhealthy ? 'unhealthy' : 'healthy'}.`);
       });
   };
-  mark('mark-unhealthy', true, 'say that a resource is broken: the next update replaces it');
-  mark('mark-healthy', false, 'take that back');
+  mark('mark-unhealthy', true, 'mark a resource as broken; the next update replaces it');
+  mark('mark-healthy', false, 'clear the unhealthy mark');
   resource
     .command('skip <stack> <resource>')
-    .description('accept a failed resource as it is, so that what depends on it goes on')
+    .description('accept a failed resource as it is, so that its dependents continue')
     .addHelpText('after', examples('resource skip web motd'))
     .action(async (stack, given) => {
       await (await context.client()).actions.actOn({ stack, resource: given, action: { kind: 'skip' } });
@@ -90,7 +90,7 @@ export function addResourceCommands(program: Command, context: CliContext): void
   resource
     .command('signal <stack> <resource>')
     .description('send a signal to a resource')
-    .option('--data <json>', 'what the signal says')
+    .option('--data <json>', 'data of the signal, a JSON object')
     .addHelpText(
       'after',
       examples('resource signal web ready', `resource signal web ready --data '{"status":"SUCCESS"}'`),

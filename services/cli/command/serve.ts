@@ -8,19 +8,24 @@ import { examples, wholeNumber } from './options.ts';
 export function addServeCommand(program: Command, context: CliContext): void {
   program
     .command('serve')
-    .description('run all services in one process, with a lab of simulated machines beside it; or one service alone')
-    .argument('[service]', 'only this one: gateway, templating, scheduling, …')
-    .option('--data <folder>', 'where everything is kept', context.environment['ANNEAL_DATA'] ?? '.anneal')
+    .description('run all services in one process, plus a lab of simulated machines; or run one service alone')
+    .argument('[service]', 'run only this service: gateway, templating, scheduling, …')
+    .option('--data <folder>', 'folder for all data', context.environment['ANNEAL_DATA'] ?? '.anneal')
     .option('--host <address>', 'address to listen on', '127.0.0.1')
-    .option('--port <port>', 'port to listen on; 0 for a free one, which is then kept', wholeNumber, 8470)
-    .option('--lab <machines>', 'machines of the lab', wholeNumber, 6)
-    .option('--no-lab', 'no lab: the nodes are enrolled by hand')
-    .option('--bus <url>', 'broker; embedded when absent')
-    .option('--store <url>', 'database; embedded when absent')
-    .option('--separate', 'each service in processes of its own; needs --bus and --store')
+    .option(
+      '--port <port>',
+      'port to listen on; 0 picks a free port and uses it again at the next start',
+      wholeNumber,
+      8470,
+    )
+    .option('--lab <machines>', 'number of machines in the lab', wholeNumber, 6)
+    .option('--no-lab', 'start no lab; the operator enrols nodes')
+    .option('--bus <url>', 'broker (default: embedded)')
+    .option('--store <url>', 'database (default: embedded)')
+    .option('--separate', 'run each service in its own processes; requires --bus and --store')
     .option(
       '--replicas <service=count>',
-      'with --separate: processes of a service; may be given more than once',
+      'with --separate: number of processes of a service; may be repeated',
       (text: string, before: readonly string[]) => [...before, text],
       [] as readonly string[],
     )
@@ -62,10 +67,16 @@ function readReplicas(texts: readonly string[]): Partial<Record<ServiceName, num
     texts.map((text) => {
       const [service = '', count = ''] = text.split('=');
       if (!serviceNames.some((name) => name === service) || !/^[1-9]\d?$/.test(count)) {
-        throw new AnnealError('InvalidRequest', `--replicas takes <service>=<1 to 99>, not ${text}.`);
+        throw new AnnealError(
+          'InvalidRequest',
+          `--replicas must be <service>=<count>, with a count from 1 to 99, not ${text}.`,
+        );
       }
       if (service === 'gateway' && count !== '1') {
-        throw new AnnealError('InvalidRequest', 'On one machine there is one gateway, since there is one port.');
+        throw new AnnealError(
+          'InvalidRequest',
+          '--replicas gateway must be 1, because only one gateway on a machine can listen on the port.',
+        );
       }
       return [service, Number(count)] as const;
     }),

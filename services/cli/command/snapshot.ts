@@ -8,11 +8,11 @@ import { lastEvent, settle } from './settle.ts';
 
 export function addSnapshotCommands(program: Command, context: CliContext): void {
   const { output } = context;
-  const noun = program.command('snapshot').description('Stacks as they were');
+  const noun = program.command('snapshot').description('save and restore stack snapshots');
   noun
     .command('create <stack>')
-    .description('keep what a stack is now, so that it can be restored')
-    .option('--name <name>', 'a name for it', '')
+    .description('save the current state of a stack, to restore it later')
+    .option('--name <name>', 'name of the snapshot', '')
     .addOption(formatOption())
     .addHelpText('after', examples('snapshot create web --name before-upgrade'))
     .action(async (stack, { name, output: format }) => {
@@ -43,7 +43,7 @@ export function addSnapshotCommands(program: Command, context: CliContext): void
     });
   noun
     .command('show <stack> <snapshot>')
-    .description('show a snapshot, with all that it holds')
+    .description('show a snapshot and its contents')
     .addOption(formatOption())
     .addHelpText('after', examples('snapshot show web 4711… -o json'))
     .action(async (stack, snapshot, { output: format }) => {
@@ -58,7 +58,7 @@ export function addSnapshotCommands(program: Command, context: CliContext): void
     });
   noun
     .command('restore <stack> <snapshot>')
-    .description('take a stack back to what it was')
+    .description('restore a stack to a snapshot')
     .addOption(waitOption())
     .addOption(noWaitOption())
     .addOption(formatOption())
@@ -71,10 +71,10 @@ export function addSnapshotCommands(program: Command, context: CliContext): void
     });
   noun
     .command('delete <stack> <snapshot>')
-    .description('forget a snapshot')
+    .description('delete a snapshot')
     .addHelpText('after', examples('snapshot delete web 4711…'))
     .action(async (stack, snapshot) => {
       await (await context.client()).actions.deleteSnapshot({ stack, snapshot });
-      output.line(`Deleted the snapshot ${snapshot} of ${stack}.`);
+      output.line(`Deleted snapshot ${snapshot} of ${stack}.`);
     });
 }

@@ -34,7 +34,7 @@ function addPlan(stack: Command, context: CliContext): void {
   const { output } = context;
   stack
     .command('plan <stack>')
-    .description('show what an update would do, or a create where there is no such stack; nothing is changed')
+    .description('show the changes that an update would make, or a create if the stack does not exist; read-only')
     .addOption(otherTemplateOption())
     .addOption(environmentOption())
     .addOption(parameterOption())
@@ -77,7 +77,9 @@ function addPlan(stack: Command, context: CliContext): void {
       }
       for (const line of planLines(plan.changes, output.colors)) output.line(line);
       if (exists)
-        output.line(`Plan ${plan.hash}. To apply just this: the same with \`stack update\` and --plan <hash>.`);
+        output.line(
+          `Plan ${plan.hash}. To apply exactly this plan, run \`stack update\` with the same options and --plan <hash>.`,
+        );
     });
 }
 
@@ -96,35 +98,35 @@ function addActions(stack: Command, context: CliContext): void {
       .action((given, options) => start(context, { ...options, stack: given, ...about }));
   };
   add('check', {
-    description: 'compare what was made with what is really there; changes nothing',
+    description: 'compare the resources of a stack with reality and report drift; read-only',
     begun: 'Checking',
     action: { kind: 'check' },
     more: ['resource show web server'],
   });
   add('suspend', {
-    description: 'stop what a stack made, and keep it',
+    description: 'suspend the resources of a stack',
     begun: 'Suspending',
     action: { kind: 'suspend' },
   });
   add('resume', {
-    description: 'let what was suspended run again',
+    description: 'resume the resources of a suspended stack',
     begun: 'Resuming',
     action: { kind: 'resume' },
   });
   add('retry', {
-    description: 'do once more what failed',
+    description: 'retry the failed action',
     begun: 'Retrying',
     action: { kind: 'retry' },
   });
   add('rollback', {
-    description: 'go back to what was last complete',
+    description: 'roll back to the last complete state',
     begun: 'Rolling back',
     action: { kind: 'rollback' },
   });
   stack
     .command('cancel <stack>')
-    .description('break off what is in progress, and go back to what was last complete')
-    .option('--no-rollback', 'stay where it is')
+    .description('cancel the current action and roll back to the last complete state')
+    .option('--no-rollback', 'keep the current state instead of rolling back')
     .addOption(waitOption())
     .addOption(noWaitOption())
     .addOption(formatOption())
@@ -159,12 +161,12 @@ function addTakeaway(stack: Command, context: CliContext): void {
       return;
     }
     await writeFile(resolve(context.cwd, file), `${JSON.stringify(data, null, 2)}\n`, { mode: 0o600 });
-    output.line(`${done}; what adopts it is in ${file}.`);
+    output.line(`${done}; \`stack adopt\` can read it from ${file}.`);
   };
   stack
     .command('export <stack>')
-    .description('print what another server can adopt the stack with; changes nothing')
-    .option('--output-file <file>', 'write it there')
+    .description('export the stack for adoption by another server; read-only')
+    .option('--output-file <file>', 'write the export to this file instead of printing it')
     .addHelpText('after', examples('stack export web --output-file web.json'))
     .action(async (name, { outputFile }) => {
       const data = await (await context.client()).actions.export({ stack: name });
@@ -172,8 +174,8 @@ function addTakeaway(stack: Command, context: CliContext): void {
     });
   stack
     .command('abandon <stack>')
-    .description('forget a stack and leave everything that it made; prints what adopts it again')
-    .option('--output-file <file>', 'write it there')
+    .description('remove a stack but keep all its objects; prints the export that adopts it again')
+    .option('--output-file <file>', 'write the export to this file instead of printing it')
     .addHelpText('after', examples('stack abandon web --output-file web.json', 'stack adopt web --adopt-file web.json'))
     .action(async (name, { outputFile }) => {
       const data = await (await context.client()).actions.abandon({ stack: name });
@@ -181,7 +183,7 @@ function addTakeaway(stack: Command, context: CliContext): void {
     });
   stack
     .command('adopt <name>')
-    .description('make a stack of what is there already, as it was exported or abandoned')
+    .description('create a stack from existing objects, with the file from `export` or `abandon`')
     .requiredOption('--adopt-file <file>', 'what `export` or `abandon` gave')
     .addOption(parameterOption())
     .addOption(waitOption())

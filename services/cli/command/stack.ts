@@ -30,7 +30,7 @@ import { lastEvent, settle } from './settle.ts';
 import { addStackActionCommands } from './stack-action.ts';
 
 export function addStackCommands(program: Command, context: CliContext): void {
-  const stack = program.command('stack').description('Templates that run');
+  const stack = program.command('stack').description('create, update and inspect stacks');
   addCreate(stack, context);
   addUpdate(stack, context);
   addDelete(stack, context);
@@ -46,10 +46,10 @@ function addCreate(stack: Command, context: CliContext): void {
     .addOption(environmentOption())
     .addOption(parameterOption())
     .addOption(parameterFileOption())
-    .option('--timeout <minutes>', 'fail when it takes longer', positiveInteger)
+    .option('--timeout <minutes>', 'fail if the action takes longer', positiveInteger)
     .addOption(onFailureOption())
     .option('--rollback', 'the same as --on-failure rollback')
-    .option('--tag <tag>', 'tag; may be given more than once', collect, [])
+    .option('--tag <tag>', 'tag of the stack; may be repeated', collect, [])
     .addOption(waitOption())
     .addOption(noWaitOption())
     .addOption(formatOption())
@@ -85,19 +85,19 @@ const policyOf = (rollback: boolean | undefined) =>
 function addUpdate(stack: Command, context: CliContext): void {
   stack
     .command('update <stack>')
-    .description('take a stack to another template or to other parameters')
+    .description('update a stack with a new template or new parameters')
     .addOption(otherTemplateOption())
     .addOption(environmentOption())
     .addOption(parameterOption())
     .addOption(parameterFileOption())
     .addOption(existingOption())
     .addOption(clearParameterOption())
-    .option('--timeout <minutes>', 'fail when it takes longer', positiveInteger)
+    .option('--timeout <minutes>', 'fail if the action takes longer', positiveInteger)
     .addOption(onFailureOption())
     .option('--rollback', 'the same as --on-failure rollback')
     .option('--no-rollback', 'the same as --on-failure keep')
-    .option('--converge', 'look at what is really there first, and mend what differs')
-    .option('--plan <hash>', 'only if it does what the plan with this hash said')
+    .option('--converge', 'first compare the resources with reality and repair differences')
+    .option('--plan <hash>', 'refuse the update unless its plan has this hash')
     .addOption(waitOption())
     .addOption(noWaitOption())
     .addOption(formatOption())
@@ -132,7 +132,7 @@ function addUpdate(stack: Command, context: CliContext): void {
 function addDelete(stack: Command, context: CliContext): void {
   stack
     .command('delete <stacks...>')
-    .description('delete stacks, with all that they made')
+    .description('delete stacks and all their resources')
     .addOption(waitOption())
     .addOption(noWaitOption())
     .addOption(formatOption())
@@ -163,11 +163,11 @@ function addReaders(stack: Command, context: CliContext): void {
   const { output } = context;
   stack
     .command('list')
-    .description('list stacks, the newest first')
-    .option('--deleted', 'those that were deleted too')
-    .option('--nested', 'those inside others too')
-    .option('--status <status>', 'only those in this state, e.g. CREATE_FAILED')
-    .option('--limit <n>', 'at most so many', positiveInteger)
+    .description('list stacks, newest first')
+    .option('--deleted', 'include deleted stacks')
+    .option('--nested', 'include nested stacks')
+    .option('--status <status>', 'only stacks in this state, e.g. CREATE_FAILED')
+    .option('--limit <n>', 'maximum number of results', positiveInteger)
     .addOption(formatOption())
     .addHelpText('after', examples('stack list', 'stack list --status CREATE_FAILED -o json'))
     .action(async ({ output: format, deleted, nested, status, limit }) => {
@@ -200,10 +200,10 @@ function addReaders(stack: Command, context: CliContext): void {
     });
   stack
     .command('events <stack>')
-    .description('what happened to a stack, the oldest first')
-    .option('-f, --follow', 'go on until what is in progress has ended')
-    .option('--resource <name>', 'only of this resource')
-    .option('--limit <n>', 'only the last so many', positiveInteger)
+    .description('list the events of a stack, oldest first')
+    .option('-f, --follow', 'keep printing events until the current action has ended')
+    .option('--resource <name>', 'only events of this resource')
+    .option('--limit <n>', 'maximum number of events, the latest ones', positiveInteger)
     .addOption(formatOption())
     .addHelpText(
       'after',
@@ -228,7 +228,7 @@ function addReaders(stack: Command, context: CliContext): void {
         stackId,
         after: (await lastEvent(client, stackId)) ?? undefined,
         signal: context.interrupt,
-        onOutage: (error) => output.note(error ? `${error.message} Waiting for it.` : 'The server answers again.'),
+        onOutage: (error) => output.note(error ? `${error.message} Retrying.` : 'Reconnected to the server.'),
         onProgress({ events }) {
           for (const event of events) {
             if (resource === undefined || event.resource_name === resource)
@@ -239,7 +239,7 @@ function addReaders(stack: Command, context: CliContext): void {
     });
   stack
     .command('failures <stack>')
-    .description('why a stack failed: the first cause first, with the output of the script')
+    .description('show why a stack failed, root cause first, with script output')
     .addOption(formatOption())
     .addHelpText('after', examples('stack failures web', 'stack failures web -o json'))
     .action(async (name, { output: format }) => {

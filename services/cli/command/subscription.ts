@@ -8,7 +8,7 @@ import { collect, examples, formatOption } from './options.ts';
 
 export function addSubscriptionCommands(program: Command, context: CliContext): void {
   const { output } = context;
-  const noun = program.command('subscription').description('Who is told of events');
+  const noun = program.command('subscription').description('manage event subscriptions (webhooks)');
   const fields = (shown: SubscriptionView): (readonly [string, string | number | null])[] => [
     ['name', shown.name],
     ['id', shown.id],
@@ -22,12 +22,12 @@ export function addSubscriptionCommands(program: Command, context: CliContext): 
   ];
   noun
     .command('create <url>')
-    .description('have events sent to a URL, signed as Standard Webhooks')
-    .option('--name <name>', 'a name for it', '')
-    .option('--type <pattern>', 'events of this type; may be given more than once (default: all)', collect, [])
-    .option('--subject-prefix <text>', 'only events whose subject starts so')
-    .option('--secret <whsec_…>', 'the secret to sign with; made when absent')
-    .option('--after <id>', 'also what happened after this event; `beginning` for all that is kept')
+    .description('send events to a URL, signed as Standard Webhooks define')
+    .option('--name <name>', 'name of the subscription', '')
+    .option('--type <pattern>', 'only events of this type; may be repeated (default: all)', collect, [])
+    .option('--subject-prefix <text>', 'only events whose subject has this prefix')
+    .option('--secret <whsec_…>', 'secret that signs the deliveries (default: generated)')
+    .option('--after <id>', 'also send past events after the event with this id; `beginning` for all stored events')
     .addOption(formatOption())
     .addHelpText('after', examples("subscription create https://ops.example/hook --type 'stack.#' --type 'node.#'"))
     .action(async (url, { name, type, subjectPrefix, secret, after, output: format }) => {
@@ -58,7 +58,7 @@ export function addSubscriptionCommands(program: Command, context: CliContext): 
     });
   noun
     .command('show <id>')
-    .description('show a subscription and how its deliveries fare')
+    .description('show a subscription and the state of its deliveries')
     .addOption(formatOption())
     .addHelpText('after', examples('subscription show 0198…'))
     .action(async (id, { output: format }) => {
@@ -67,19 +67,19 @@ export function addSubscriptionCommands(program: Command, context: CliContext): 
     });
   noun
     .command('delete <ids...>')
-    .description('end subscriptions')
+    .description('delete subscriptions')
     .addHelpText('after', examples('subscription delete 0198…'))
     .action(async (ids) => {
       const client = await context.client();
       for (const id of ids) {
         await client.subscriptions.delete({ id });
-        output.line(`${id} is deleted.`);
+        output.line(`Deleted ${id}.`);
       }
     });
   noun
     .command('deliveries <id>')
     .description('list the latest deliveries of a subscription, or send one again')
-    .option('--replay <delivery>', 'send this one again')
+    .option('--replay <delivery>', 'send the delivery with this id again')
     .addOption(formatOption())
     .addHelpText('after', examples('subscription deliveries 0198…', 'subscription deliveries 0198… --replay 0199…'))
     .action(async (id, { replay, output: format }) => {

@@ -12,12 +12,12 @@ import { renderTemplate } from '../template/render.ts';
 import { collect, examples, formatOption } from './options.ts';
 
 function wholeNumber(text: string): number {
-  if (!/^\d{1,2}$/.test(text)) throw new InvalidArgumentError('It must be a number from 0 to 99.');
+  if (!/^\d{1,2}$/.test(text)) throw new InvalidArgumentError('Must be an integer from 0 to 99.');
   return Number(text);
 }
 
 const plainFormat = () =>
-  new Option('-o, --output <format>', 'how to print').choices(['json', 'yaml'] as const).default('yaml' as const);
+  new Option('-o, --output <format>', 'output format').choices(['json', 'yaml'] as const).default('yaml' as const);
 
 const record = (value: unknown): Record<string, unknown> => (isObject(value) ? value : {});
 const text = (value: unknown): string =>
@@ -26,22 +26,22 @@ const text = (value: unknown): string =>
 export function addTemplateCommands(program: Command, context: CliContext): void {
   const noun = program
     .command('template')
-    .description('Templates; nothing here needs a server, and validate asks one if it can');
+    .description('check, render and format templates without a server (validate uses one if it is available)');
   const { output } = context;
   const withInputs = <const Usage extends string>(name: Usage, description: string) =>
     noun
       .command(name)
       .description(description)
-      .option('-e, --environment <file>', 'environment; may be given more than once', collect, [])
-      .option('-P, --parameter <name=json>', 'value of a parameter; may be given more than once', collect, [])
-      .option('--files <file>', 'contents of the files that the template names, by name, as JSON')
-      .option('--stack-name <name>', 'what OS::stack_name gives', 'stack')
-      .option('--max-depth <levels>', 'how many levels of nested stacks there may be', wholeNumber, defaultDepth);
+      .option('-e, --environment <file>', 'environment file; may be repeated', collect, [])
+      .option('-P, --parameter <name=json>', 'value of a parameter; may be repeated', collect, [])
+      .option('--files <file>', 'JSON file with the contents of the files that the template refers to, by name')
+      .option('--stack-name <name>', 'value of OS::stack_name', 'stack')
+      .option('--max-depth <levels>', 'maximum number of levels of nested stacks', wholeNumber, defaultDepth);
   const strictly = () =>
-    new Option('--strict', 'also refuse what is passed over: paths that lead nowhere, nulls that become empty texts');
-  withInputs('validate <file>', 'check a template; every mistake is told, with its line and column')
+    new Option('--strict', 'also refuse what Heat ignores: paths that do not exist, nulls that become empty strings');
+  withInputs('validate <file>', 'check a template and report every mistake with its line and column')
     .addOption(strictly())
-    .option('--offline', 'ask no server which types are served')
+    .option('--offline', 'do not ask a server for its resource types')
     .addOption(formatOption())
     .addHelpText(
       'after',
@@ -72,55 +72,61 @@ export function addTemplateCommands(program: Command, context: CliContext): void
         },
       });
     });
-  withInputs('render [file]', 'work out all that a template comes to')
+  withInputs('render [file]', 'evaluate a template: resources, properties, conditions and outputs')
     .addOption(strictly())
-    .option('--attributes <file>', 'attributes of resources, {resource: {attribute: value, "__id__": id}}, as JSON')
-    .option('--batch <file>', 'one JSON case a line, {id, template, environment, parameters, files, attributes}')
+    .option(
+      '--attributes <file>',
+      'JSON file with attributes of resources: {resource: {attribute: value, "__id__": id}}',
+    )
+    .option(
+      '--batch <file>',
+      'file with one JSON case per line: {id, template, environment, parameters, files, attributes}',
+    )
     .addOption(plainFormat())
     .addHelpText('after', examples('template render web.yaml', 'template render web.yaml -e prod.yaml -o json'))
-    .addHelpText('after', `\nWhat is not known is shown as {"${unknownMark}": true}.\n`)
+    .addHelpText('after', `\nA value that is not known yet is shown as {"${unknownMark}": true}.\n`)
     .action((file, options) => renderTemplate(file, options, context));
-  withInputs('show <file>', 'list the parts of a template')
+  withInputs('show <file>', 'list the parameters, resources and outputs of a template')
     .addOption(formatOption())
     .addHelpText('after', examples('template show web.yaml'))
     .action((file, options) => showTemplate(file, options, context));
-  withInputs('plan <file>', 'show what would be created, in which order, and what runs in parallel')
+  withInputs('plan <file>', 'show the order in which resources would be created, and which of them in parallel')
     .addOption(strictly())
     .addOption(formatOption())
     .addHelpText('after', examples('template plan web.yaml', 'template plan web.yaml -o json'))
     .action((file, options) => planTemplate(file, options, context));
-  withInputs('graph <file>', 'draw what depends on what')
+  withInputs('graph <file>', 'draw the dependency graph')
     .addOption(
-      new Option('--format <format>', 'what to draw it in')
-        .choices(['mermaid', 'svg'] as const)
-        .default('mermaid' as const),
+      new Option('--format <format>', 'output format').choices(['mermaid', 'svg'] as const).default('mermaid' as const),
     )
-    .option('--out <file>', 'write it there')
+    .option('--out <file>', 'write to this file instead of standard output')
     .addHelpText('after', examples('template graph web.yaml', 'template graph web.yaml --format svg --out web.svg'))
     .action((file, options) => graphTemplate(file, options, context));
   noun
     .command('format <file>')
-    .description('lay out a template; comments stay')
-    .option('--write', 'in the file itself')
-    .option('--check', 'change nothing; fail when it is not formatted')
+    .description('format a template; comments are kept')
+    .option('--write', 'write the result to the file itself')
+    .option('--check', 'change nothing; fail if the file is not formatted')
     .addHelpText('after', examples('template format --write web.yaml'))
     .action((file, options) => formatTemplate(file, options, context));
   noun
     .command('functions [name]')
-    .description('list the functions of the language, or show one: its versions, arguments, oddities and an example')
-    .option('--yaql', 'those of the expressions in the function yaql')
+    .description(
+      'list the functions of the template language, or show the versions, arguments, oddities and an example of one',
+    )
+    .option('--yaql', 'list the functions of YAQL expressions instead')
     .addOption(formatOption())
     .addHelpText('after', examples('template functions', 'template functions str_replace', 'template functions --yaql'))
     .action((name, options) => listFunctions(name, options, context));
   noun
     .command('versions')
-    .description('list the versions of the language, with what each brings and refuses')
+    .description('list the versions of the template language, and what each adds and refuses')
     .addOption(formatOption())
     .addHelpText('after', examples('template versions'))
     .action((options) => listVersions(options.output, context));
   noun
     .command('schema')
-    .description('print a JSON Schema of templates, with which editors complete types, properties and functions')
+    .description('print a JSON Schema of templates, so that editors complete types, properties and functions')
     .addHelpText('after', examples('template schema > hot.schema.json'))
     .action(() => printSchema(context));
 }

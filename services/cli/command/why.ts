@@ -8,7 +8,7 @@ export function addWhyCommand(program: Command, context: CliContext): void {
   const { output } = context;
   program
     .command('why <stack> [resource]')
-    .description('say why nothing is happening, and what can be done about it')
+    .description('explain why a stack or resource makes no progress, and what to do about it')
     .addOption(formatOption())
     .addHelpText('after', examples('why web', 'why web server -o json'))
     .action(async (stack, resource, { output: format }) => {
@@ -23,6 +23,6 @@ export function addWhyCommand(program: Command, context: CliContext): void {
         const age = since === null ? '' : colors.dim(` for ${formatAge(since, context.now())}`);
         output.line(`${'  '.repeat(depth)}└ ${object}: ${state}${age}${reason === '' ? '' : `  ${reason}`}`);
       }
-      if (why.exits.length > 0) output.line(`What can be done: ${why.exits.join('; ')}`);
+      if (why.exits.length > 0) output.line(`Next steps: ${why.exits.join('; ')}`);
     });
 }

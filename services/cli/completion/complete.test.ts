@@ -48,18 +48,18 @@ describe('completionsFor', () => {
     expect(await at('template validate ')).toBe('files');
   });
 
-  it('does not tell of itself', async () => {
+  it('does not complete its own hidden command', async () => {
     expect(await at('completion-')).toEqual([]);
   });
 });
 
-describe('the commands', () => {
+describe('command help', () => {
   const leaves = (command: CommandTree, path: string): { path: string; command: CommandTree }[] =>
     command.commands.length === 0
       ? [{ path, command }]
       : command.commands.flatMap((below) => leaves(below, `${path} ${below.name}`.trim()));
 
-  it('every one that prints rows takes --output', () => {
+  it('offers --output on every command that prints rows', () => {
     const without = leaves(tree, '')
       .filter(({ command }) => !command.options.some(({ flags }) => flags.includes('--output')))
       .map(({ path }) => path);
@@ -86,7 +86,7 @@ describe('the commands', () => {
     ]);
   });
 
-  it('every one has examples in its help that name it', () => {
+  it('has examples of the command in the help of every command', () => {
     for (const { path } of leaves(tree, '')) {
       let text = '';
       let command: typeof program | undefined = program;

@@ -8,7 +8,7 @@ export function describeFailedStack(stack: Stack, colors: Colors): string[] {
   const verb = stack.stack_status.replace(/_FAILED$/, '').toLowerCase();
   const headline = `${colors.red('✘')} The ${verb} of ${colors.bold(stack.stack_name)} failed`;
   if (!first) {
-    return [`${headline}: ${stack.stack_status_reason ?? ''}`, `More: anneal stack events ${stack.stack_name}`];
+    return [`${headline}: ${stack.stack_status_reason ?? ''}`, `See: anneal stack events ${stack.stack_name}`];
   }
   return [
     `${headline} at ${colors.bold(first.resource)} (${first.type}).`,

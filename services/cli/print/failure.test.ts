@@ -8,7 +8,7 @@ import { describeError, describeFailure, describeMistake } from './failure.ts';
 const colors = pc.createColors(false);
 
 describe('describeMistake', () => {
-  it('begins with file:line:column, as editors jump to it', () => {
+  it('begins with file:line:column, which editors can open', () => {
     const mistake = {
       code: 'UnknownProperty',
       message: 'no such property',
@@ -22,12 +22,12 @@ describe('describeMistake', () => {
     );
   });
 
-  it('takes the file of the mistake before the one of the template', () => {
+  it('prefers the file of the mistake to the file of the template', () => {
     const mistake = { code: 'X', message: 'is wrong', path: 'a', file: 'part.yaml', line: 1, column: 2 };
     expect(describeMistake(mistake, { colors, file: 'web.yaml' })).toBe('part.yaml:1:2 a: is wrong');
   });
 
-  it('says once what the message says itself', () => {
+  it('does not repeat the path and the nearest name when the message contains them', () => {
     const place = { code: 'X', line: 1, column: 1, file: 't.yaml' };
     const named = { ...place, path: 'a.b', message: 'Property error: a.b: no such property', nearest: 'ab' };
     expect(describeMistake(named, { colors })).toBe(
@@ -43,18 +43,18 @@ describe('describeMistake', () => {
     expect(describeMistake(near, { colors })).toBe(
       't.yaml:1:1 p: Unknown Property hosted_onn (did you mean hosted_on?)',
     );
-    const said = { ...place, path: 'p', message: 'no get_parm; the nearest is get_param.', nearest: 'get_param' };
-    expect(describeMistake(said, { colors })).toBe('t.yaml:1:1 p: no get_parm; the nearest is get_param.');
+    const mistake = { ...place, path: 'p', message: 'no get_parm; the nearest is get_param.', nearest: 'get_param' };
+    expect(describeMistake(mistake, { colors })).toBe('t.yaml:1:1 p: no get_parm; the nearest is get_param.');
   });
 
-  it('says expected and found, unless the message does', () => {
+  it('adds the expected and the found value unless the message contains them', () => {
     const mistake = { code: 'X', message: 'must be a number', path: 'a', expected: 'number', found: 'text' };
     expect(describeMistake(mistake, { colors })).toBe('a: must be a number (found text)');
   });
 });
 
 describe('describeError', () => {
-  it('tells every mistake, then the remedy', () => {
+  it('lists every mistake, then the remedy', () => {
     const mistakes = [1, 2].map((line) => ({ code: 'X', message: 'is wrong', path: `p${line}`, line, column: 1 }));
     const error = new AnnealError('InvalidTemplate', 'The template has 2 mistakes.\np1: is wrong\np2: is wrong', {
       mistakes,
@@ -63,22 +63,22 @@ describe('describeError', () => {
       'Error: The template has 2 mistakes. (InvalidTemplate)',
       '  t.yaml:1:1 p1: is wrong',
       '  t.yaml:2:1 p2: is wrong',
-      'Remedy: Mend the places that are listed and send it again.',
+      'Remedy: Fix the listed errors and try again.',
     ]);
   });
 
-  it('speaks of no list where there is none', () => {
+  it('omits a remedy that refers to a list when there is no list', () => {
     const lines = describeError(new AnnealError('InvalidRequest', 'No such thing.'), { colors });
     expect(lines).toEqual(['Error: No such thing. (InvalidRequest)']);
   });
 
-  it('keeps a code that it does not know', () => {
+  it('prints an unknown error code', () => {
     expect(describeFailure({ code: 'Newer', message: 'New.' }, { colors })).toEqual(['Error: New. (Newer)']);
   });
 });
 
 describe('describeFailedStack', () => {
-  it('begins with the leaf: host, config, exit status, what the script wrote to standard error', () => {
+  it('begins with the root cause: host, config, exit status and standard error of the script', () => {
     const failure = {
       code: 'DeploymentFailed',
       message: 'It failed.',
@@ -105,7 +105,7 @@ describe('describeFailedStack', () => {
       '  standard error:',
       '  | no',
       '  | schema',
-      'Remedy: Mend the config or the host; the output of the script is attached.',
+      'Remedy: Fix the script or the host; the output of the script is included.',
       'Also load: Not run.',
     ]);
   });

@@ -57,8 +57,8 @@ export function describeMistake(mistake: Mistake, { colors, file }: Style): stri
   const where = place === '' ? '' : `${colors.bold(place)} `;
   // Do not repeat a path that the message contains. Omit a long list of valid values when the nearest one is known.
   const words = new Set(mistake.message.split(/[^\w:.-]+/).map((word) => word.replace(/[:.]+$/, '')));
-  const isSaid = mistake.path === mistake.file || (mistake.path.includes('.') && words.has(mistake.path));
-  const path = isSaid || mistake.path === '' ? '' : `${mistake.path}: `;
+  const isInMessage = mistake.path === mistake.file || (mistake.path.includes('.') && words.has(mistake.path));
+  const path = isInMessage || mistake.path === '' ? '' : `${mistake.path}: `;
   const { expected, found, nearest } = mistake;
   const facts = [
     ...(expected === undefined || mistake.message.includes(expected) || (nearest !== undefined && expected.length > 60)

@@ -12,7 +12,7 @@ const change = (more: Partial<PlannedChange>): PlannedChange => ({
   ...more,
 });
 
-it('a plan says what happens to what, in order, and why a resource has to be replaced', () => {
+it('renderPlan prints each change in order, and why a resource is replaced', () => {
   const lines = planLines(
     [
       change({ resource: 'same' }),
@@ -37,11 +37,11 @@ it('a plan says what happens to what, in order, and why a resource has to be rep
   expect(lines).toEqual([
     '   2  ± replace       web  OS::Heat::Value',
     '          because it is CHECK_FAILED',
-    '          deleted before the new one is made',
-    '          salt: "x" → "y"  needs a new one',
+    '          deleted before the replacement is created',
+    '          salt: "x" → "y"  forces replacement',
     '   3  - delete        old  OS::Heat::Value',
     '   3  ~ maybe update  user  OS::Heat::Value',
-    '          value: 1 → (known after it is applied)',
+    '          value: 1 → (known after apply)',
     '',
     '0 to create, 1 to update, 1 to replace, 1 to delete, 1 unchanged',
   ]);

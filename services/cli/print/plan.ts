@@ -37,12 +37,12 @@ export function planLines(changes: readonly PlannedChange[], colors: Colors): st
   const lines = changed.flatMap(({ resource, type, change, properties, step, order, because }) => [
     `${String(step).padStart(4)}  ${paint(change, `${marks[change]} ${change.padEnd(13)}`, colors)} ${colors.bold(resource)}  ${colors.dim(type)}`,
     ...(because === undefined ? [] : [`          because ${because}`]),
-    ...(order === 'delete before create' ? ['          deleted before the new one is made'] : []),
+    ...(order === 'delete before create' ? ['          deleted before the replacement is created'] : []),
     ...properties
       .filter(() => !change.endsWith('create') && !change.endsWith('delete'))
       .map(({ property, before, after, known, replaces }) => {
-        const to = known ? shown(after) : colors.dim('(known after it is applied)');
-        return `          ${property}: ${shown(before)} → ${to}${replaces ? colors.yellow('  needs a new one') : ''}`;
+        const to = known ? shown(after) : colors.dim('(known after apply)');
+        return `          ${property}: ${shown(before)} → ${to}${replaces ? colors.yellow('  forces replacement') : ''}`;
       }),
   ]);
   const count = (...kinds: Change[]): number => changes.filter(({ change }) => kinds.includes(change)).length;

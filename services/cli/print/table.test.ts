@@ -3,7 +3,7 @@ import { renderTable } from './table.ts';
 import { formatAge, formatDuration } from './time.ts';
 
 describe('renderTable', () => {
-  it('aligns columns without borders and without blanks at the end', () => {
+  it('aligns columns without borders or trailing spaces', () => {
     const text = renderTable({
       head: ['NAME', 'STATE'],
       rows: [
@@ -14,7 +14,7 @@ describe('renderTable', () => {
     expect(text.split('\n')).toEqual(['NAME    STATE', 'a       available', 'longer  -']);
   });
 
-  it('shows a value of several lines in its column', () => {
+  it('keeps a multi-line value in its column', () => {
     expect(
       renderTable({
         rows: [
@@ -36,7 +36,7 @@ describe('renderTable', () => {
     expect(text.split('\n')).toEqual(['\u001B[1mA\u001B[22m     B  C', '日本  x', 'abc   y  z']);
   });
 
-  it('draws the parts of an overcloud, and values of any length, in full', () => {
+  it('prints long names and long values in full', () => {
     const names = Array.from({ length: 20_000 }, (_, index) => `resource-${index} (OS::Heat::Value)`);
     const long = `“${'x'.repeat(1_000_000)}`;
     const lines = renderTable({
@@ -54,12 +54,12 @@ describe('renderTable', () => {
 });
 
 describe('formatDuration', () => {
-  it('is short at every length', () => {
+  it('formats every duration with at most two units', () => {
     const cases = [0, 400, 59_940, 59_960, 125_000, 3_599_600, 12_000_000, -5].map(formatDuration);
     expect(cases).toEqual(['0.0s', '0.4s', '59.9s', '1m00s', '2m05s', '1h00m', '3h20m', '0.0s']);
   });
 
-  it('knows never', () => {
+  it('prints - for a missing time', () => {
     expect([formatAge(null, 0), formatAge('nonsense', 0)]).toEqual(['-', '-']);
   });
 });

@@ -88,17 +88,17 @@ async function lookUntilAnswered(
 ): Promise<Omit<Progress, 'ended'>> {
   const { signal, onOutage } = parameters;
   const patience = Date.now() + longestOutage;
-  let told = false;
+  let isOutageReported = false;
   for (;;) {
     try {
       const seen = await look(parameters);
-      if (told) onOutage?.(undefined);
+      if (isOutageReported) onOutage?.(undefined);
       return seen;
     } catch (error) {
       const passing = error instanceof AnnealError && error.kind === 'retry';
       if (!passing || signal.aborted || Date.now() > patience) throw error;
-      if (!told) onOutage?.(error);
-      told = true;
+      if (!isOutageReported) onOutage?.(error);
+      isOutageReported = true;
       await delay(longestGap / 2, undefined, { signal });
     }
   }

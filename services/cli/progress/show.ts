@@ -38,7 +38,9 @@ export async function showProgress(parameters: {
       onOutage: (error) =>
         live
           ? undefined
-          : output.note(error ? `${error.message} Waiting for it; the stack goes on.` : 'The server answers again.'),
+          : output.note(
+              error ? `${error.message} Retrying; the stack itself is not affected.` : 'Reconnected to the server.',
+            ),
       onProgress(progress) {
         latest = progress;
         if (live) draw();
@@ -54,7 +56,7 @@ export async function showProgress(parameters: {
     if (interrupt.aborted) {
       live?.done();
       output.note(
-        `No longer waiting. The stack ${stack.name} goes on; follow it with: anneal stack events ${stack.name} --follow`,
+        `Stopped waiting; stack ${stack.name} is still in progress. Follow it with: anneal stack events ${stack.name} --follow`,
       );
     }
     throw error;
@@ -74,8 +76,8 @@ export function fit(lines: readonly string[], rows: number): string[] {
 
 export function eventLine(event: StackEventRow, colors: CliContext['output']['colors']): string {
   const status = paintStatus(event.resource_status, colors);
-  const [said = ''] = (event.resource_status_reason ?? '').split('\n');
+  const [firstLine = ''] = (event.resource_status_reason ?? '').split('\n');
   // Omit Heat's reason for normal progress, because the status is clearer.
-  const reason = said === '' || said === 'state changed' ? '' : colors.dim(`  ${said}`);
+  const reason = firstLine === '' || firstLine === 'state changed' ? '' : colors.dim(`  ${firstLine}`);
   return `${colors.dim(formatClock(event.event_time))}  ${event.resource_name}  ${status}${reason}`;
 }

@@ -31,7 +31,7 @@ const outline = (nodes: ReturnType<typeof layoutTree>): Outline[] =>
   nodes.map(({ resource: one, children }) => [one.resource_name, outline(children)]);
 
 describe('layoutTree', () => {
-  it('puts each resource once, below the deepest of those that it requires, and of these the last to be done', () => {
+  it('puts each resource once, below the deepest resource that it requires, and among those below the last to finish', () => {
     const tree = layoutTree([
       resource('serv1', ['configA', 'configB'], { finished_at: '2030-01-01T00:00:09Z' }),
       resource('queue', ['configA', 'configB']),
@@ -44,12 +44,12 @@ describe('layoutTree', () => {
     ]);
   });
 
-  it('shows every resource of a graph with a cycle or with names that are not there', () => {
+  it('shows every resource of a graph with a cycle or with unknown names', () => {
     const tree = layoutTree([resource('a', ['b']), resource('b', ['a', 'gone'])]);
     expect(JSON.stringify(outline(tree))).toMatch(/"a".*"b"|"b".*"a"/);
   });
 
-  it('is quick for a thousand resources in one chain', () => {
+  it('lays out a chain of a thousand resources in bounded time', () => {
     const names = Array.from({ length: 1000 }, (_, index) => `r${index}`);
     const chain = names.map((name, index) => resource(name, index < 999 ? [names[index + 1] ?? ''] : []));
     expect(layoutTree(chain)).toHaveLength(1);
@@ -69,7 +69,7 @@ describe('renderTree', () => {
       ],
     });
 
-  it('looks into nested stacks that work, failed or wait, and counts what is inside of those that are done', () => {
+  it('expands nested stacks that are busy, failed or waiting, and only counts the resources of finished ones', () => {
     const hook = { name: 'pre-create', since: '', kind: 'hook', deadline: null };
     const lines = renderTree({
       stack,
@@ -89,7 +89,7 @@ describe('renderTree', () => {
     ]);
   });
 
-  it('of a great many members shows those that are not done', () => {
+  it('hides finished members of a large group', () => {
     const members = Array.from({ length: 1000 }, (_, index) => inside(String(index), 'in group'));
     const failed = inside('late', 'in group', { resource_status: 'CREATE_FAILED' });
     const lines = renderTree({
@@ -103,7 +103,7 @@ describe('renderTree', () => {
     expect(lines[14]).toContain('… 989 more inside');
   });
 
-  it('shows state and time of each: of what runs the time so far, of what waits none', () => {
+  it('shows the state of each resource, its time so far while it runs, and no time while it waits', () => {
     const lines = renderTree({
       stack,
       now,
@@ -126,7 +126,7 @@ describe('renderTree', () => {
     );
   });
 
-  it('shows the reason of what failed, its first line only', () => {
+  it('shows the first line of the reason of a failed resource', () => {
     const failed = resource('a', [], {
       resource_status: 'CREATE_FAILED',
       resource_status_reason: 'exit status 3\nmore',
@@ -136,7 +136,7 @@ describe('renderTree', () => {
     );
   });
 
-  it('keeps the columns in line whatever is coloured', () => {
+  it('aligns columns with and without colors', () => {
     const resources = [resource('a', []), resource('longer', [], { resource_status: 'CREATE_FAILED' })];
     const plain = renderTree({ stack, now, colors, resources });
     const coloured = renderTree({ stack, now, colors: pc.createColors(true), resources });
@@ -145,7 +145,7 @@ describe('renderTree', () => {
 });
 
 describe('fit', () => {
-  it('keeps what is busy when not everything fits on the screen', () => {
+  it('shows busy resources first when the tree does not fit on the screen', () => {
     const lines = ['web', ...Array.from({ length: 50 }, (_, index) => `r${index} complete`), 'x in progress'];
     expect(fit(lines, 10)).toEqual(['web', 'x in progress', '… 50 more']);
     expect(fit(lines.slice(0, 5), 10)).toEqual(lines.slice(0, 5));

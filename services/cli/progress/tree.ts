@@ -151,9 +151,9 @@ function worthShowing(inside: readonly Resource[], around: Resource): { shown: T
 
 const noteOf = ({ hook, resource_status_reason: reason }: Resource, mood: Mood): string => {
   if (hook) return `waits at ${hook.name}`;
-  const said = mood === 'failed' || mood === 'busy' ? firstLine(reason) : '';
+  const line = mood === 'failed' || mood === 'busy' ? firstLine(reason) : '';
   // Omit Heat's reason for normal progress, because the state is clearer.
-  return said === 'state changed' ? '' : said;
+  return line === 'state changed' ? '' : line;
 };
 
 const stateText = (status: string): string =>

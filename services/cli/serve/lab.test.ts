@@ -20,7 +20,7 @@ afterEach(async () => {
 });
 
 describe('the lab beside the server', () => {
-  it('is not started a second time while it is suspended', async () => {
+  it('is not started a second time while its process is suspended', async () => {
     lab = await start();
     process.kill(lab.pid, 'SIGSTOP');
     const again = start();
@@ -30,7 +30,7 @@ describe('the lab beside the server', () => {
     clearTimeout(timer);
   }, 60_000);
 
-  it('does not end the server when it does not start, and is tried again', async () => {
+  it('does not end the server when it fails to start, and is started again', async () => {
     const failures: unknown[] = [];
     const started: boolean[] = [];
     const ending = new AbortController();

@@ -52,7 +52,7 @@ export async function startLab(parameters: {
     if (performance.now() > deadline) {
       throw new AnnealError(
         'Unavailable',
-        `The lab in ${folder} runs but did not answer for ${startSeconds} seconds: it is suspended or overloaded.`,
+        `The lab in ${folder} runs but did not answer within ${startSeconds} seconds: it is suspended or overloaded.`,
       );
     }
     await delay(50);
@@ -99,7 +99,9 @@ export async function startLab(parameters: {
   signal.throwIfAborted();
   const last = (await readFile(logFile, 'utf8').catch(() => '')).trimEnd().split('\n').slice(-5).join('\n');
   const reason =
-    end.reason === undefined ? `was not ready after ${startSeconds} seconds` : `ended at its start (${end.reason})`;
+    end.reason === undefined
+      ? `was not ready within ${startSeconds} seconds`
+      : `ended during its start (${end.reason})`;
   throw new AnnealError('Unavailable', `The lab ${reason}. The end of its log, ${logFile}:\n${last}`);
 }
 

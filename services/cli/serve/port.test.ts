@@ -23,17 +23,17 @@ describe('choosePort', () => {
     server.close();
   });
 
-  it('takes the free port of the last run again', async () => {
+  it('uses the port of the last run again', async () => {
     const options = { host: '127.0.0.1', port: 0, dataDirectory: folder };
     expect(await choosePort(options)).toBe(await choosePort(options));
   });
 
-  it('takes for 0 none that the system may give to a connection before it is listened on', async () => {
+  it('picks for 0 a port that the system never assigns to an outgoing connection', async () => {
     const chosen = choosePort({ host: '127.0.0.1', port: 0, dataDirectory: folder });
     expect(await chosen).toBeLessThan(32_000);
   });
 
-  it('takes another one where what was written down of the last run is no port', async () => {
+  it('picks another port when the stored port of the last run is invalid', async () => {
     await writeFile(join(folder, 'port'), '99999999');
     expect(await choosePort({ host: '127.0.0.1', port: 0, dataDirectory: folder })).toBeLessThan(32_000);
   });

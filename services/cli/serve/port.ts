@@ -40,15 +40,21 @@ function probe(host: string, port: number): Promise<number> {
   server.once('error', (error: NodeJS.ErrnoException) => {
     const reasons: Readonly<Record<string, readonly [string, string]>> = {
       EADDRINUSE: [
-        `Port ${port} of ${host} is in use by another program`,
-        'Choose another one: --port <port>, or --port 0 for a free one.',
+        `Cannot listen on ${host}:${port}: another program uses this port`,
+        'Choose another port with --port <port>, or a free one with --port 0.',
       ],
       EACCES: [
-        `Port ${port} of ${host} needs rights that this process has not`,
-        'Choose one above 1023: --port <port>.',
+        `Cannot listen on ${host}:${port}: this process lacks the permission`,
+        'Choose a port above 1023 with --port <port>.',
       ],
-      EADDRNOTAVAIL: [`This machine has no address ${host}`, 'Choose one that it has: --host <address>.'],
-      ENOTFOUND: [`${host} is not an address`, 'Choose one that this machine has: --host <address>.'],
+      EADDRNOTAVAIL: [
+        `Cannot listen on ${host}: this machine does not have that address`,
+        'Choose an address of this machine with --host <address>.',
+      ],
+      ENOTFOUND: [
+        `Cannot listen on ${host}: it is not an address`,
+        'Choose an address of this machine with --host <address>.',
+      ],
     };
     const [reason, remedy] = reasons[error.code ?? ''] ?? [];
     reject(

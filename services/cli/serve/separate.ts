@@ -68,8 +68,8 @@ export async function startSeparately(parameters: {
    * Writes the list of processes for operators and for tests that kill. One write at a time, so that the last one
    * stays.
    */
-  let told = Promise.resolve();
-  const tell = (): Promise<void> => (told = told.then(write, write));
+  let lastWrite = Promise.resolve();
+  const writeNext = (): Promise<void> => (lastWrite = lastWrite.then(write, write));
   const write = async (): Promise<void> => {
     const file = join(dataDirectory, 'processes.json');
     const rows = slots.map(({ name, service, healthPort, child }) => ({
@@ -103,7 +103,7 @@ export async function startSeparately(parameters: {
     const { promise, resolve } = Promise.withResolvers<string>();
     child.once('exit', (code, killed) => resolve(killed ?? `exit status ${code}`));
     child.once('error', (error) => resolve(error.message));
-    await tell();
+    await writeNext();
     return promise;
   };
 
@@ -162,7 +162,10 @@ export async function startSeparately(parameters: {
       throw new AnnealError('InvalidRequest', log);
     }
     const names = [...waiting].map(({ name }) => join(logs, `${name}.log`));
-    throw new AnnealError('Unavailable', `Not ready after ${readySeconds} seconds; see ${names.join(', ')}.`);
+    throw new AnnealError(
+      'Unavailable',
+      `The services are not ready after ${readySeconds} seconds; see ${names.join(', ')}.`,
+    );
   }
   return { stop };
 }

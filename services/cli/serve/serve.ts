@@ -65,7 +65,7 @@ export async function serve(parameters: ServeParameters): Promise<void> {
   interrupt.addEventListener(
     'abort',
     () => {
-      output.note('Stopping; once more stops at once.');
+      output.note('Stopping … press Ctrl-C again to stop immediately.');
       for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
         process.on(signal, () => {
           lab?.kill();
@@ -125,7 +125,7 @@ async function runServices(
         replicas: separate,
         environment: settings,
         dataDirectory,
-        onDeath: ({ name, reason }) => context.output.note(`${name} died (${reason}) and is started again.`),
+        onDeath: ({ name, reason }) => context.output.note(`${name} died (${reason}); restarting it.`),
         onWaiting: ({ names, seconds, reason }) =>
           context.output.note(
             reason === undefined
@@ -151,13 +151,11 @@ async function runServices(
       async onStart(lab, isRestart) {
         onLab(lab);
         if (!isRestart) return greet(lab);
-        context.output.note(
-          `The lab died and was started again at ${lab.url}; its machines come back from a power cut.`,
-        );
+        context.output.note(`The lab died; restarted it at ${lab.url}. Its machines start as after a power cut.`);
       },
       onTrouble: (error) =>
         context.output.note(
-          `The lab is not ready: ${toFailure(error).message}\nThe server works without it, and tries to start it again.`,
+          `The lab is not ready: ${toFailure(error).message}\nThe server works without the lab and keeps trying to start it.`,
         ),
       signal: interrupt,
     });
@@ -174,7 +172,7 @@ function refuseEmbedded(settings: Readonly<Record<string, string | undefined>>):
   if (embedded.length === 0) return;
   throw new AnnealError(
     'InvalidRequest',
-    `Services in processes of their own need a broker and a database that they share: give --bus amqp://… or nats://…, and --store mongodb://… (missing: ${embedded.join(', ')}).`,
+    `Separate services need a shared broker and a shared database: give --bus amqp://… or nats://…, and --store mongodb://… (missing: ${embedded.join(', ')}).`,
   );
 }
 
@@ -201,7 +199,11 @@ function announce(parameters: {
   output.line(`  try        ${prefix}npx anneal node list`);
   if (lab) {
     const { length } = lab.machines;
-    const origin = lab.isNew ? 'started' : length === wanted ? 'was running' : `was running; stop it to have ${wanted}`;
+    const origin = lab.isNew
+      ? 'started'
+      : length === wanted
+        ? 'was running'
+        : `was running; stop it to get ${wanted} machines`;
     output.line(`  lab        ${length} machines at ${lab.url} (${origin})`);
   }
   output.line(`  nodes      ${nodes}`);
@@ -220,7 +222,7 @@ export async function serveOne(parameters: {
   const service = services.find((candidate) => candidate.name === name);
   if (!service) {
     const names = services.map((candidate) => candidate.name).join(', ');
-    throw new AnnealError('InvalidRequest', `There is no service ${name}; there are ${names}.`);
+    throw new AnnealError('InvalidRequest', `There is no service ${name}. The services are ${names}.`);
   }
   const running = await startServices({
     services: [service],
@@ -232,7 +234,7 @@ export async function serveOne(parameters: {
       ...(store !== undefined && { ANNEAL_STORE_URL: store }),
     },
   });
-  context.output.line(`anneal ${name} takes work; health at ${running.healthUrl}`);
+  context.output.line(`anneal ${name} is ready; health at ${running.healthUrl}`);
   await once(context.interrupt, 'abort');
   await running.stop();
 }

@@ -6,7 +6,7 @@ const template =
 const answer = (value: unknown) => renderLine(JSON.stringify(value));
 
 describe('template render --batch', () => {
-  it('answers each case under its id', () => {
+  it('answers each case with its id', () => {
     expect(answer({ id: 7, template, environment: null, parameters: { p: { a: 1 } } })).toMatchObject({
       id: 7,
       outputs: { o: 1 },
@@ -18,7 +18,7 @@ describe('template render --batch', () => {
     expect(answer({ id: 'x', template, environment })).toMatchObject({ id: 'x', outputs: { o: 2 } });
   });
 
-  it('answers a case that is wrong with its errors', () => {
+  it('answers an invalid case with its errors', () => {
     expect(answer({ id: 'y', template })).toMatchObject({ id: 'y', errors: [{ code: 'MissingParameter', line: 2 }] });
     expect(answer({ id: 'z', template, files: 3 })).toMatchObject({ id: 'z', errors: [{ code: 'InvalidCase' }] });
     expect(renderLine('{')).toMatchObject({ id: null, errors: [{ code: 'InvalidCase' }] });

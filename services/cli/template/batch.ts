@@ -33,7 +33,7 @@ function readCase(line: string): { id: Json; parameters: RenderParameters | Mist
   if (!isObject(value)) return { id: null, parameters: refused('The case is not a JSON object') };
   const { id = null, template, environment, parameters, files, attributes } = value;
   try {
-    if (typeof template !== 'string' && !isObject(template)) throw misfit('template', 'a text or an object');
+    if (typeof template !== 'string' && !isObject(template)) throw misfit('template', 'a string or an object');
     return {
       id,
       parameters: {
@@ -56,7 +56,7 @@ function environmentsOf(value: Json | undefined): (string | JsonObject)[] {
   if (value === undefined || value === null) return [];
   return (Array.isArray(value) ? value : [value]).map((item) => {
     if (typeof item === 'string' || isObject(item)) return item;
-    throw misfit('environment', 'a text, null, or a list of texts');
+    throw misfit('environment', 'a string, null, or a list of strings');
   });
 }
 

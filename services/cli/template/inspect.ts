@@ -57,7 +57,9 @@ export async function planTemplate(file: string, options: InspectOptions, contex
     none: 'Nothing would be created.',
     columns: { step: (row) => row.step, resource: (row) => row.name, type: (row) => row.type },
   });
-  output.line(`\n${outline.resources} resources in ${outline.levels.length} steps; those of one step run in parallel.`);
+  output.line(
+    `\n${outline.resources} resources in ${outline.levels.length} steps; resources of the same step run in parallel.`,
+  );
   if (outline.critical_path.length > 1) output.line(`Critical path: ${outline.critical_path.join(' → ')}`);
 }
 

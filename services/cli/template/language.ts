@@ -29,7 +29,7 @@ function one<Row extends { readonly name: string }>(name: string, rows: readonly
   );
   throw new AnnealError(
     'InvalidRequest',
-    `There is no function ${name}${nearest === undefined ? '' : `; the nearest is ${nearest}`}`,
+    `There is no function ${name}${nearest === undefined ? '' : `; did you mean ${nearest}?`}`,
   );
 }
 

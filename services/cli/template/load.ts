@@ -64,7 +64,7 @@ async function readAlone(file: string, environments: readonly string[], cwd: str
 export async function readText(file: string, cwd: string): Promise<string> {
   return readFile(file === '-' ? '/dev/stdin' : resolve(cwd, file), 'utf8').catch((error: unknown) => {
     const reason = error instanceof Error ? error.message : String(error);
-    throw new AnnealError('InvalidRequest', `${file} cannot be read: ${reason}`, { cause: error });
+    throw new AnnealError('InvalidRequest', `Cannot read ${file}: ${reason}`, { cause: error });
   });
 }
 
@@ -82,7 +82,8 @@ async function readTexts(file: string, cwd: string): Promise<Record<string, stri
 /** Files as clients send them: texts by name. @throws AnnealError InvalidRequest for a file that is not text. */
 export function textsOf(value: JsonObject, where: string): Record<string, string> {
   for (const [name, text] of Object.entries(value)) {
-    if (typeof text !== 'string') throw new AnnealError('InvalidRequest', `${where}: the file ${name} must be a text`);
+    if (typeof text !== 'string')
+      throw new AnnealError('InvalidRequest', `${where}: the contents of file ${name} must be a string`);
   }
   return value as Record<string, string>;
 }

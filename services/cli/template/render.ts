@@ -21,7 +21,11 @@ export async function renderTemplate(
   context: CliContext,
 ): Promise<void> {
   if (options.batch !== undefined) return renderBatch(options.batch, options.strict === true, context);
-  if (file === undefined) throw new AnnealError('InvalidRequest', 'Name a template, or --batch with a file of cases');
+  if (file === undefined)
+    throw new AnnealError(
+      'InvalidRequest',
+      'No template given: name a template file, or give --batch with a file of cases',
+    );
   const { output } = options;
   const answer = await loadTemplate(file, options, context.cwd).then(render, (error: unknown) => {
     if (output !== 'json' || !(error instanceof AnnealError)) throw error;

@@ -34,16 +34,16 @@ function contextWith(client: CliContext['client']): CliContext {
   return { output, environment: {}, cwd: folder, interrupt, terminal: stream, now: Date.now, client };
 }
 
-it('checks the template here when no server is reached, and warns of types that may not be served', async () => {
+it('validateTemplate checks locally when no server is available, and warns of types that may not be served', async () => {
   await writeFile(join(folder, 't.yaml'), template);
-  const context = contextWith(() => Promise.reject(new AnnealError('InvalidRequest', 'No Anneal to talk to')));
+  const context = contextWith(() => Promise.reject(new AnnealError('InvalidRequest', 'No server to connect to')));
   expect(await validateTemplate('t.yaml', options, context)).toMatchObject({ Parameters: {} });
-  expect(notes).toContain('No server was asked');
+  expect(notes).toContain('No server is available');
   expect(notes).toContain('t.yaml:3:');
-  expect(notes).toContain('serves the type OS::Neutron::Net');
+  expect(notes).toContain('serves type OS::Neutron::Net');
 });
 
-it('asks nobody when it is called offline', async () => {
+it('validateTemplate contacts no server with --offline', async () => {
   await writeFile(join(folder, 't.yaml'), template);
   const context = contextWith(() => Promise.reject(new Error('it was asked')));
   expect(await validateTemplate('t.yaml', { ...options, offline: true }, context)).toMatchObject({ Parameters: {} });

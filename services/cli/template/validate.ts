@@ -49,7 +49,9 @@ async function reachable(context: CliContext): Promise<Client | undefined> {
   } catch (error) {
     const isMissing = error instanceof AnnealError && (error.code === 'InvalidRequest' || error.code === 'Unavailable');
     if (!isMissing) throw error;
-    context.output.note('No server was asked, so types of other providers are not known (--offline leaves this out).');
+    context.output.note(
+      'No server is available, so resource types of other providers are not known (--offline hides this warning).',
+    );
     return undefined;
   }
 }
@@ -81,7 +83,7 @@ function notServed(loaded: CompileParameters): Mistake[] {
       const child = nested.get(name);
       if (child) visit(child.body, `${path}<${child.file}>.`);
       if (inside?.kind === 'template' || served.has(type) || found.has(type)) continue;
-      const message = `No provider that comes with Anneal serves the type ${type}; a create is refused unless another does.`;
+      const message = `No built-in provider serves type ${type}; a create is refused unless another provider serves it.`;
       found.set(type, { code: 'UnknownType', message, path: `${path}.type`, ...source });
     }
   };
