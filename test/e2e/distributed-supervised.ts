@@ -11,7 +11,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { prepareCredentials } from '@anneal/cli/serve/credentials.ts';
 import { enrolMachines } from '@anneal/cli/serve/enrol.ts';
 import { startLab } from '@anneal/cli/serve/lab.ts';
-import { connect } from '@anneal/client/connect.ts';
+import { connect, type Client } from '@anneal/client/connect.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { freePort } from '../backends/free-port.ts';
 import { ownEnvironment, repository } from './server.ts';
@@ -28,8 +28,15 @@ const services = [
   'gateway',
 ];
 const restartMs = 300;
+const startMs = 120_000;
 
-export async function startSupervised(options: Backends & { lab: number }): Promise<Fleet> {
+export interface SupervisedOptions extends Backends {
+  readonly lab: number;
+  /** Settings of every process, as they are when it starts. */
+  readonly settings?: Readonly<Record<string, string>>;
+}
+
+export async function startSupervised(options: SupervisedOptions): Promise<Fleet> {
   const { broker, database } = options;
   const data = await mkdtemp(join(tmpdir(), 'anneal-e2e-'));
   const port = await freePort();
@@ -56,7 +63,7 @@ export async function startSupervised(options: Backends & { lab: number }): Prom
       const child = spawn(process.execPath, [join('services', service, 'main.ts')], {
         cwd: repository,
         stdio: ['ignore', 'pipe', 'pipe'],
-        env: { ...environment, ANNEAL_HEALTH_PORT: String(healthPort) },
+        env: { ...environment, ...options.settings, ANNEAL_HEALTH_PORT: String(healthPort) },
       });
       running.set(name, { service, healthPort, child });
       for (const stream of [child.stdout, child.stderr]) {
@@ -73,6 +80,17 @@ export async function startSupervised(options: Backends & { lab: number }): Prom
     keep(`${service}-${services.slice(0, index).filter((other) => other === service).length + 1}`, service),
   );
 
+  const output = (): string => lines.join('').slice(-6000);
+  let lab: Awaited<ReturnType<typeof startLab>> | undefined;
+  const dispose = async (): Promise<void> => {
+    stopping.abort();
+    for (const { child } of running.values()) child.kill('SIGTERM');
+    await Promise.all(kept);
+    await lab?.stop();
+    await broker.stop();
+    await database.stop();
+    await rm(data, { recursive: true, force: true, maxRetries: 5 });
+  };
   const answering = async () =>
     connect({
       authUrl: login.auth_url,
@@ -80,22 +98,30 @@ export async function startSupervised(options: Backends & { lab: number }): Prom
       password: login.password,
       project: login.project_name,
     }).catch(() => undefined);
-  const output = (): string => lines.join('').slice(-6000);
-  const client = await eventually(answering, { within: 60_000, what: 'the gateway answering', last: output });
-  const lab = await startLab({
-    folder: join(data, 'lab'),
-    machines: options.lab,
-    environment: process.env,
-    signal: stopping.signal,
+  const ready = async (): Promise<Client> => {
+    const client = await eventually(answering, { within: startMs, what: 'the gateway answering', last: output });
+    if (options.lab === 0) return client;
+    lab = await startLab({
+      folder: join(data, 'lab'),
+      machines: options.lab,
+      environment: process.env,
+      signal: stopping.signal,
+    });
+    await enrolMachines({ client, lab });
+    await eventually(
+      async () =>
+        (await client.nodes.list()).filter(({ provision_state }) => provision_state === 'available').length >=
+        options.lab
+          ? true
+          : undefined,
+      { within: startMs, what: `${options.lab} nodes being available`, last: output },
+    );
+    return client;
+  };
+  const client = await ready().catch(async (error: unknown) => {
+    await dispose();
+    throw error;
   });
-  await enrolMachines({ client, lab });
-  await eventually(
-    async () =>
-      (await client.nodes.list()).filter(({ provision_state }) => provision_state === 'available').length >= options.lab
-        ? true
-        : undefined,
-    { within: 60_000, what: `${options.lab} nodes being available`, last: output },
-  );
   return {
     data,
     client,
@@ -109,14 +135,6 @@ export async function startSupervised(options: Backends & { lab: number }): Prom
         pid: child.pid ?? 0,
         health_port: healthPort,
       })),
-    async dispose() {
-      stopping.abort();
-      for (const { child } of running.values()) child.kill('SIGTERM');
-      await Promise.all(kept);
-      await lab.stop();
-      await broker.stop();
-      await database.stop();
-      await rm(data, { recursive: true, force: true, maxRetries: 5 });
-    },
+    dispose,
   };
 }

@@ -56,6 +56,10 @@ export async function findBackends(find: FindBackend): Promise<Backends | undefi
 /** `anneal serve --separate` starts them and keeps them alive. */
 export async function startDistributed(options: Backends & { lab: number }): Promise<Distributed> {
   const { broker, database, lab } = options;
+  const stopBackends = async (): Promise<void> => {
+    await broker.stop();
+    await database.stop();
+  };
   const server = await startServer({
     lab,
     flags: [
@@ -69,6 +73,9 @@ export async function startDistributed(options: Backends & { lab: number }): Pro
       '--replicas',
       'configuration=2',
     ],
+  }).catch(async (error: unknown) => {
+    await stopBackends();
+    throw error;
   });
   return {
     ...server,
@@ -80,8 +87,7 @@ export async function startDistributed(options: Backends & { lab: number }): Pro
     processes: async () => JSON.parse(await readFile(join(server.data, 'processes.json'), 'utf8')) as ServiceProcess[],
     async dispose() {
       await server.dispose();
-      await broker.stop();
-      await database.stop();
+      await stopBackends();
     },
   };
 }

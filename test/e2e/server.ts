@@ -141,7 +141,11 @@ export async function startServer(options: TestServerOptions): Promise<TestServe
     await gone;
   };
 
-  await start();
+  await start().catch(async (error: unknown) => {
+    await end('SIGTERM');
+    await backends?.stop();
+    throw error;
+  });
   return {
     data,
     url,
