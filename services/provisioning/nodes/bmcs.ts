@@ -66,6 +66,9 @@ export class Bmcs {
     try {
       const turn = (): Promise<T> => this.#onMachine(node, { signal: end.signal, tries, work });
       return await this.#queues.run(keyOf(node), turn, end.signal);
+    } catch (error) {
+      // A pause that an abort ends reports only the abort; its reason says who ended the turn.
+      throw error instanceof Error && error.name === 'AbortError' && end.signal.aborted ? end.signal.reason : error;
     } finally {
       clearTimeout(timer);
       running.delete(end);
