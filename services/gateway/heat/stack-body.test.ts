@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import type { JsonObject } from '@anneal/contracts/json.ts';
+import { failurePolicies } from '@anneal/contracts/scheduling.ts';
 import { readStackBody } from './stack-body.ts';
 
 const data = {
@@ -43,4 +45,88 @@ describe('tags', () => {
     expect(() => readStackBody({ ...data, tags: tags(101, 3) })).toThrow(/at most 100 tags, not 101/);
     expect(() => readStackBody({ ...data, tags: tags(1, 81) })).toThrow(/1 to 80 characters/);
   });
+});
+
+describe('a field with an invalid value', () => {
+  const template = { heat_template_version: '2018-08-31' };
+  const flag = 'must be true or false';
+  const minutes = 'must be a whole number of minutes, 0 or more';
+  const texts: [fields: JsonObject, path: string, text: string][] = [
+    [
+      { template_url: 'http://x' },
+      'template_url',
+      'is not fetched by this server: send the template itself in template',
+    ],
+    [{ template: 1 }, 'template', 'must be an object or a text'],
+    [{ template: [] }, 'template', 'must be an object or a text'],
+    [{ environment: 1 }, 'environment', 'must be an object or a text'],
+    [{ files: ['a'] }, 'files', 'must be an object of texts'],
+    [{ files: { 'a.yaml': 1 } }, 'files.a.yaml', 'must be a text'],
+    [{ parameters: 'a=b' }, 'parameters', 'must be an object'],
+    [{ parameters: [] }, 'parameters', 'must be an object'],
+    [{ clear_parameters: 'a' }, 'clear_parameters', 'must be a list of names'],
+    [{ clear_parameters: [1] }, 'clear_parameters', 'must be a list of names'],
+    [{ environment_files: [1] }, 'environment_files', 'must be a list of names'],
+    [{ environment_files: ['e'] }, 'environment_files', 'names e, which is not among the files that were sent'],
+    [{ timeout_mins: -1 }, 'timeout_mins', minutes],
+    [{ timeout_mins: 1.5 }, 'timeout_mins', minutes],
+    [{ timeout_mins: '1m' }, 'timeout_mins', minutes],
+    [{ timeout_mins: '9'.repeat(400) }, 'timeout_mins', minutes],
+    [{ timeout_mins: true }, 'timeout_mins', minutes],
+    [{ on_failure: 'x' }, 'on_failure', `must be one of ${failurePolicies.join(', ')}`],
+    [{ disable_rollback: 'x' }, 'disable_rollback', flag],
+    [{ disable_rollback: 1 }, 'disable_rollback', flag],
+    [{ converge: 'yes' }, 'converge', flag],
+    [{ plan_hash: 1 }, 'plan_hash', 'must be a text'],
+    [{ tags: ['a'] }, 'tags', 'must be a text with commas between the tags'],
+    [{ tags: 'a,,b' }, 'tags', 'must each have 1 to 80 characters'],
+    [{ tags: '\ud800' }, 'tags', 'must each have 1 to 80 characters'],
+    [{ adopt_stack_data: 1 }, 'adopt_stack_data', 'must be a JSON object'],
+    [{ adopt_stack_data: '[]' }, 'adopt_stack_data', 'must be a JSON object'],
+    [{ adopt_stack_data: { resources: {} } }, 'adopt_stack_data.template', 'must be an object'],
+    [{ adopt_stack_data: { template: {} } }, 'adopt_stack_data.resources', 'must be an object'],
+  ];
+
+  it.each(texts)('%j is refused by its path', (fields, path, text) => {
+    expect(() => readStackBody({ template, ...fields })).toThrow(
+      expect.objectContaining({
+        code: 'InvalidRequest',
+        message: `${path} ${text}.`,
+        mistakes: [{ code: 'InvalidField', path, message: text }],
+      }),
+    );
+  });
+
+  it('is listed beside all others', () => {
+    expect(() => readStackBody({ template: 1, timeout_mins: -1, tags: 7 })).toThrow(
+      `template must be an object or a text; timeout_mins ${minutes}; tags must be a text with commas between the tags`,
+    );
+    expect(() => readStackBody({ adopt_stack_data: '{', files: 1 })).toThrow(
+      /^adopt_stack_data is not JSON: .*; files must be an object of texts$/,
+    );
+  });
+
+  it('is tolerated where another field makes it meaningless', () => {
+    expect(readStackBody({ template, on_failure: 'keep', disable_rollback: 'x' }).onFailure).toBe('keep');
+  });
+});
+
+it('reads the values that clients send in several forms', () => {
+  const read = (fields: JsonObject) => readStackBody({ template: 'x', ...fields });
+  const unset = Object.fromEntries(
+    ['template_url', 'files', 'environment', 'environment_files', 'parameters', 'clear_parameters', 'timeout_mins']
+      .concat(['on_failure', 'disable_rollback', 'tags', 'converge', 'plan_hash', 'adopt_stack_data'])
+      .map((name) => [name, null]),
+  );
+  expect(read(unset)).toEqual(read({}));
+  expect(read({})).toMatchObject({ environments: [], files: {}, parameters: {}, clearParameters: [], converge: false });
+  expect([0, '0', 30, '30'].map((timeout_mins) => read({ timeout_mins }).timeoutMinutes)).toEqual([null, null, 30, 30]);
+  expect([true, 'True', 'false'].map((disable_rollback) => read({ disable_rollback }).onFailure)).toEqual([
+    'keep',
+    'keep',
+    'rollback',
+  ]);
+  expect(['', ' ', 'a, b'].map((tags) => read({ tags }).tags)).toEqual([[], [], ['a', 'b']]);
+  expect(read({ converge: 'TRUE' }).converge).toBe(true);
+  expect(read({ unknown: 1, environment: '' }).environments).toEqual([]);
 });

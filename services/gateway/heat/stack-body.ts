@@ -4,6 +4,8 @@ import { AnnealError, type Mistake } from '@anneal/contracts/errors.ts';
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import type { Secrets } from '@anneal/runtime/secrets.ts';
 import { failurePolicies, type FailurePolicy } from '@anneal/contracts/scheduling.ts';
+import { parse as parseJson } from 'secure-json-parse';
+import { z } from 'zod';
 import { heatError } from './wording.ts';
 
 export interface StackRequest {
@@ -26,56 +28,113 @@ export interface StackRequest {
 
 const absent = (value: Json | undefined): value is null | undefined => value === undefined || value === null;
 
-/** @throws AnnealError InvalidRequest that names every invalid field. */
-export function readStackBody(given: JsonObject): StackRequest {
-  const mistakes: Mistake[] = [];
-  const wrong = (path: string, message: string): undefined => {
-    mistakes.push({ code: 'InvalidField', path, message });
-    return undefined;
-  };
-  const adopted = readAdopted(given['adopt_stack_data'], wrong);
-  // The request wins over the adopted stack. Clients send unset fields as empty, so drop empty fields.
-  const body = adopted ? { ...adopted.body, ...withoutEmpty(given) } : given;
-  // Some clients send every field, empty when they have nothing for it.
-  if (!absent(body['template_url']) && body['template_url'] !== '') {
-    wrong('template_url', 'is not fetched by this server: send the template itself in template');
+const object = z.custom<JsonObject>(isObject);
+const document = z.union([z.string(), object]);
+const names = z.custom<string[]>((value) => Array.isArray(value) && value.every((item) => typeof item === 'string'));
+const flag = z.union([z.boolean(), z.stringbool({ truthy: ['true'], falsy: ['false'] })]);
+const minutes = z
+  .union([z.number(), z.string().regex(/^\d+$/).transform(Number)])
+  .refine((sent) => Number.isInteger(sent) && sent >= 0);
+const mostTags = 100;
+const tags = z
+  .string()
+  .transform((text) => (text.trim() === '' ? [] : text.split(',').map((tag) => tag.trim())))
+  .refine((list) => list.every((tag) => tag.length > 0 && tag.length <= 80 && tag.isWellFormed()), {
+    error: 'must each have 1 to 80 characters',
+    abort: true,
+  })
+  .refine((list) => list.length <= mostTags, {
+    error: ({ input }) => `must be at most ${mostTags} tags, not ${(input as string[]).length}`,
+  });
+
+/** Clients send every field, and null for one that they have nothing for. */
+const given = <T extends z.ZodType>(schema: T) => schema.nullish().transform((value) => value ?? undefined);
+
+const bodySchema = z.object({
+  template_url: given(z.literal('')),
+  files: given(z.record(z.string(), z.string())),
+  template: given(document),
+  environment_files: given(names),
+  environment: given(document),
+  parameters: given(object),
+  clear_parameters: given(names),
+  timeout_mins: given(minutes),
+  on_failure: given(z.enum(failurePolicies)),
+  disable_rollback: given(flag),
+  tags: given(tags),
+  converge: given(flag),
+  plan_hash: given(z.string()),
+});
+
+const adoptedSchema = z.object({ template: object, resources: object });
+
+/** The rest of the sentence that begins with the path of an invalid field. */
+const fieldTexts: Readonly<Record<string, string>> = {
+  template_url: 'is not fetched by this server: send the template itself in template',
+  files: 'must be an object of texts',
+  template: 'must be an object or a text',
+  environment_files: 'must be a list of names',
+  environment: 'must be an object or a text',
+  parameters: 'must be an object',
+  clear_parameters: 'must be a list of names',
+  timeout_mins: 'must be a whole number of minutes, 0 or more',
+  on_failure: `must be one of ${failurePolicies.join(', ')}`,
+  disable_rollback: 'must be true or false',
+  tags: 'must be a text with commas between the tags',
+  converge: 'must be true or false',
+  plan_hash: 'must be a text',
+};
+const adoptedTexts: typeof fieldTexts = { template: 'must be an object', resources: 'must be an object' };
+
+/** Reads a value, and adds a mistake for every invalid field; undefined when there is one. */
+function read<T>(
+  schema: z.ZodType<T>,
+  value: unknown,
+  { texts, under = [], mistakes }: { texts: typeof fieldTexts; under?: readonly string[]; mistakes: Mistake[] },
+): T | undefined {
+  const parsed = schema.safeParse(value, {
+    error: ({ path: [field, ...rest] = [] }) => (rest.length > 0 ? 'must be a text' : texts[String(field)]),
+  });
+  for (const { path, message } of parsed.error?.issues ?? []) {
+    mistakes.push({ code: 'InvalidField', path: [...under, ...path].join('.'), message });
   }
-  const files = readFiles(body['files'], wrong);
-  const request: StackRequest = {
-    template: readDocument(body['template'], 'template', wrong),
-    environments: readEnvironments(body, files, wrong),
-    files: withoutEnvironments(files, body['environment_files']),
-    parameters: absent(body['parameters'])
-      ? {}
-      : isObject(body['parameters'])
-        ? body['parameters']
-        : (wrong('parameters', 'must be an object') ?? {}),
-    clearParameters: readNames(body['clear_parameters'], 'clear_parameters', wrong),
-    timeoutMinutes: readTimeout(body['timeout_mins'], wrong),
-    onFailure: readPolicy(body, wrong),
-    tags: readTags(body['tags'], wrong),
-    converge: readFlag(body['converge'], 'converge', wrong) ?? false,
-    planHash: readText(body['plan_hash'], 'plan_hash', wrong),
-    adopt: adopted?.resources,
-  };
-  if (mistakes.length > 0) {
-    const [first] = mistakes;
-    const listed = mistakes.map(({ path, message }) => `${path} ${message}`).join('; ');
-    throw new AnnealError(
-      'InvalidRequest',
-      mistakes.length === 1 && first ? `${first.path} ${first.message}.` : listed,
-      {
-        mistakes,
-      },
-    );
-  }
-  return request;
+  return parsed.data;
 }
 
-type Wrong = (path: string, message: string) => undefined;
+/** @throws AnnealError InvalidRequest that names every invalid field. */
+export function readStackBody(sent: JsonObject): StackRequest {
+  const mistakes: Mistake[] = [];
+  const adopted = readAdopted(sent['adopt_stack_data'], mistakes);
+  // The request wins over the adopted stack. Clients send unset fields as empty, so drop empty fields.
+  const merged = adopted ? { ...adopted.body, ...withoutEmpty(sent) } : sent;
+  // `on_failure` is Anneal's own. It decides alone, also beside a `disable_rollback` that means nothing.
+  const { disable_rollback: disabled = null } = merged;
+  const asked = { ...merged, disable_rollback: absent(merged['on_failure']) ? disabled : null };
+  const body = read(bodySchema, asked, { texts: fieldTexts, mistakes });
+  const environments = body && readEnvironments(body, mistakes);
+  if (!body || !environments || mistakes.length > 0) throw invalid(mistakes);
+  const { environment_files: apart = [], disable_rollback: keeps } = body;
+  return {
+    template: body.template,
+    environments,
+    // Environment files may hold secrets. They are kept sealed, among the environments.
+    files: Object.fromEntries(Object.entries(body.files ?? {}).filter(([name]) => !apart.includes(name))),
+    parameters: body.parameters ?? {},
+    clearParameters: body.clear_parameters ?? [],
+    // Heat's way to ask for no deadline.
+    timeoutMinutes: body.timeout_mins === 0 ? null : body.timeout_mins,
+    onFailure: body.on_failure ?? (keeps === undefined ? undefined : keeps ? 'keep' : 'rollback'),
+    tags: body.tags,
+    converge: body.converge ?? false,
+    planHash: body.plan_hash,
+    adopt: adopted?.resources,
+  };
+}
 
-const withoutAbsent = (body: JsonObject): JsonObject =>
-  Object.fromEntries(Object.entries(body).filter(([, value]) => !absent(value)));
+function invalid(mistakes: readonly Mistake[]): AnnealError {
+  const listed = mistakes.map(({ path, message }) => `${path} ${message}`);
+  return new AnnealError('InvalidRequest', listed.length === 1 ? `${listed[0]}.` : listed.join('; '), { mistakes });
+}
 
 const withoutEmpty = (body: JsonObject): JsonObject =>
   Object.fromEntries(
@@ -84,26 +143,26 @@ const withoutEmpty = (body: JsonObject): JsonObject =>
 
 /** Reads the JSON text from `abandon` or `export`: the request for the stack, and its resources. */
 function readAdopted(
-  value: Json | undefined,
-  wrong: Wrong,
+  sent: Json | undefined,
+  mistakes: Mistake[],
 ): { readonly body: JsonObject; readonly resources: JsonObject } | undefined {
-  if (absent(value)) return undefined;
-  let data: Json = value;
-  if (typeof value === 'string') {
+  if (absent(sent)) return undefined;
+  const wrong = (message: string): undefined => {
+    mistakes.push({ code: 'InvalidField', path: 'adopt_stack_data', message });
+    return undefined;
+  };
+  let data: Json = sent;
+  if (typeof sent === 'string') {
     try {
-      data = JSON.parse(value) as Json;
+      data = parseJson(sent) as Json;
     } catch (error) {
-      return wrong('adopt_stack_data', `is not JSON: ${error instanceof Error ? error.message : String(error)}`);
+      return wrong(`is not JSON: ${error instanceof Error ? error.message : String(error)}`);
     }
   }
-  if (!isObject(data)) return wrong('adopt_stack_data', 'must be a JSON object');
-  const { template, environment, files, resources } = data;
-  if (!isObject(template)) wrong('adopt_stack_data.template', 'must be an object');
-  if (!isObject(resources)) wrong('adopt_stack_data.resources', 'must be an object');
-  return {
-    body: withoutAbsent({ template: template ?? null, environment: environment ?? null, files: files ?? null }),
-    resources: isObject(resources) ? takenOver(resources) : {},
-  };
+  if (!isObject(data)) return wrong('must be a JSON object');
+  const valid = read(adoptedSchema, data, { texts: adoptedTexts, under: ['adopt_stack_data'], mistakes });
+  const { template = null, environment = null, files = null } = data;
+  return { body: { template, environment, files }, resources: takenOver(valid?.resources ?? {}) };
 }
 
 const parts: ReadonlySet<string> = new Set(['resource_id', 'metadata', 'attributes', 'resource_data']);
@@ -122,48 +181,17 @@ function takenOver(resources: JsonObject): JsonObject {
   return Object.fromEntries(entries);
 }
 
-/** Reads the failure policy. `on_failure` is Anneal's own; Heat has only `disable_rollback`. */
-function readPolicy(body: JsonObject, wrong: Wrong): FailurePolicy | undefined {
-  const given = body['on_failure'];
-  if (!absent(given)) {
-    const policy = failurePolicies.find((one) => one === given);
-    return policy ?? wrong('on_failure', `must be one of ${failurePolicies.join(', ')}`);
-  }
-  const disabled = readFlag(body['disable_rollback'], 'disable_rollback', wrong);
-  return disabled === undefined ? undefined : disabled ? 'keep' : 'rollback';
-}
-
-function readText(value: Json | undefined, path: string, wrong: Wrong): string | undefined {
-  if (absent(value)) return undefined;
-  return typeof value === 'string' ? value : wrong(path, 'must be a text');
-}
-
-function readDocument(value: Json | undefined, path: string, wrong: Wrong): string | JsonObject | undefined {
-  if (absent(value)) return undefined;
-  if (typeof value === 'string' || isObject(value)) return value;
-  return wrong(path, 'must be an object or a text');
-}
-
-function readFiles(value: Json | undefined, wrong: Wrong): Record<string, string> {
-  if (absent(value)) return {};
-  if (!isObject(value)) return wrong('files', 'must be an object of texts') ?? {};
-  const files: [string, string][] = [];
-  for (const [name, content] of Object.entries(value)) {
-    if (typeof content === 'string') files.push([name, content]);
-    else wrong(`files.${name}`, 'must be a text');
-  }
-  return Object.fromEntries(files);
-}
-
-/** Reads the environments. Named files win over `environment`, which clients send merged for older servers. */
-function readEnvironments(body: JsonObject, files: Record<string, string>, wrong: Wrong): (string | JsonObject)[] {
-  const names = readNames(body['environment_files'], 'environment_files', wrong);
-  const environment = readDocument(body['environment'], 'environment', wrong);
-  if (names.length > 0) {
-    const named = names.flatMap((name) => {
-      const content = files[name];
+/** The environments. Named files win over `environment`, which clients send merged for older servers. */
+function readEnvironments(
+  { files = {}, environment_files: from = [], environment }: z.infer<typeof bodySchema>,
+  mistakes: Mistake[],
+): (string | JsonObject)[] {
+  if (from.length > 0) {
+    const named = from.flatMap((name) => {
+      const content = Object.hasOwn(files, name) ? files[name] : undefined;
       if (content !== undefined) return [content];
-      wrong('environment_files', `names ${name}, which is not among the files that were sent`);
+      const message = `names ${name}, which is not among the files that were sent`;
+      mistakes.push({ code: 'InvalidField', path: 'environment_files', message });
       return [];
     });
     const hooks = hooksOf(environment);
@@ -188,48 +216,6 @@ function onlyHooks(resources: JsonObject): JsonObject | undefined {
     return inside ? [[name, inside]] : [];
   });
   return kept.length > 0 ? Object.fromEntries(kept) : undefined;
-}
-
-/** Removes environment files, because they may hold secrets. The merged environment is kept sealed. */
-function withoutEnvironments(files: Record<string, string>, names: Json | undefined): Record<string, string> {
-  return Object.fromEntries(Object.entries(files).filter(([name]) => !(Array.isArray(names) && names.includes(name))));
-}
-
-function readNames(value: Json | undefined, path: string, wrong: Wrong): string[] {
-  if (absent(value)) return [];
-  if (Array.isArray(value) && value.every((item) => typeof item === 'string')) return value;
-  return wrong(path, 'must be a list of names') ?? [];
-}
-
-function readTimeout(value: Json | undefined, wrong: Wrong): number | null | undefined {
-  if (absent(value)) return undefined;
-  const minutes = typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : value;
-  if (typeof minutes !== 'number' || !Number.isInteger(minutes) || minutes < 0) {
-    return wrong('timeout_mins', 'must be a whole number of minutes, 0 or more');
-  }
-  return minutes === 0 ? null : minutes;
-}
-
-function readFlag(value: Json | undefined, path: string, wrong: Wrong): boolean | undefined {
-  if (absent(value)) return undefined;
-  if (typeof value === 'boolean') return value;
-  const lower = typeof value === 'string' ? value.toLowerCase() : '';
-  if (lower === 'true' || lower === 'false') return lower === 'true';
-  return wrong(path, 'must be true or false');
-}
-
-const mostTags = 100;
-
-function readTags(value: Json | undefined, wrong: Wrong): string[] | undefined {
-  if (absent(value)) return undefined;
-  if (typeof value !== 'string') return wrong('tags', 'must be a text with commas between the tags');
-  const tags = value.split(',').map((tag) => tag.trim());
-  if (value.trim() === '') return [];
-  if (tags.some((tag) => tag.length === 0 || tag.length > 80 || !tag.isWellFormed())) {
-    return wrong('tags', 'must each have 1 to 80 characters');
-  }
-  if (tags.length > mostTags) return wrong('tags', `must be at most ${mostTags} tags, not ${tags.length}`);
-  return tags;
 }
 
 /** Reads the name and the request of a stack to create. */

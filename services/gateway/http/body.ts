@@ -2,11 +2,12 @@
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { parse as parseJson } from 'secure-json-parse';
 import type { z } from 'zod';
 
 /**
  * Parses every body as JSON. Clients of the OpenStack APIs send `Content-Type: application/json` without a body, and
- * bodies without a type. An empty body counts as absent.
+ * bodies without a type. An empty body counts as absent. Keys that could change the prototype of an object are refused.
  */
 export function readJsonBodies(scope: FastifyInstance): void {
   scope.removeAllContentTypeParsers();
@@ -16,7 +17,7 @@ export function readJsonBodies(scope: FastifyInstance): void {
     if (isTooDeep(text))
       return done(new AnnealError('InvalidRequest', `The request body is nested deeper than ${deepest} levels.`));
     try {
-      done(null, JSON.parse(text));
+      done(null, parseJson(text));
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
       done(new AnnealError('InvalidRequest', `The request body is not valid JSON: ${reason}`));

@@ -6,9 +6,10 @@ import { baseUrl } from '../http/base-url.ts';
 import { objectBody } from '../http/body.ts';
 import { callerOf } from '../identity/caller.ts';
 import { asHost, clientId, queueFor, type QueueAccess } from './access.ts';
+import { bodiesOf } from './bodies.ts';
 import { claimWithin, releaseClaim, type Claimed, type ClaimOptions, type WantedClaim } from './claim.ts';
 import { messageBody, queueHref, type Dialect } from './dialect.ts';
-import { claimGraceOf, claimTtlOf, limitOf, type QueueRequestLimits } from './limits.ts';
+import { limitOf, type QueueRequestLimits } from './limits.ts';
 import { renderShellHost } from './shell-host.ts';
 
 export interface ClaimRouteOptions extends ClaimOptions {
@@ -23,6 +24,7 @@ export function claimRoutes(scope: FastifyInstance, options: ClaimRouteOptions):
   const { ask, dialect, limits } = options;
   const all = '/queues/:queue/claims';
   const one = `${all}/:claim`;
+  const bodies = bodiesOf(dialect, limits);
 
   scope.post(all, hosts, async (request, reply) => {
     const access = queueFor(request, 'take');
@@ -32,10 +34,8 @@ export function claimRoutes(scope: FastifyInstance, options: ClaimRouteOptions):
     const client =
       clientId(request, dialect.clientIdRequired && caller.kind === 'user') ||
       (caller.kind === 'host' ? caller.id : '');
-    const body = objectBody(request);
     const wanted: WantedClaim = {
-      ttl: claimTtlOf(body['ttl'], limits),
-      grace: claimGraceOf(body['grace'], limits),
+      ...bodies.claim(objectBody(request)),
       limit: limitOf(request, limits),
       ...(client !== '' && { client_id: client }),
     };
@@ -74,13 +74,14 @@ export function claimRoutes(scope: FastifyInstance, options: ClaimRouteOptions):
   scope.patch<{ Params: { claim: string } }>(one, hosts, async (request, reply) => {
     const access = queueFor(request, 'take');
     const body = objectBody(request);
+    const { ttl, grace } = bodies.claim(body);
     await ask('configuration', queueClaimRenew, {
       project: access.project,
       data: {
         ...access,
         claim_id: request.params.claim,
-        ttl: claimTtlOf(body['ttl'], limits),
-        ...(body['grace'] !== undefined && { grace: claimGraceOf(body['grace'], limits) }),
+        ttl,
+        ...(body['grace'] !== undefined && { grace }),
       },
     }).catch((error: unknown) => {
       throw claimMissing(request, access, error);

@@ -11,7 +11,7 @@
  * | a queue's metadata | `/metadata` | the queue itself | the queue itself, with reserved keys |
  */
 import type { QueueMessage } from '@anneal/contracts/configuration.ts';
-import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
+import type { JsonObject } from '@anneal/contracts/json.ts';
 import { aliasOf } from './queue-alias.ts';
 
 export interface Dialect {
@@ -70,10 +70,3 @@ export const queueBody = (spoken: Dialect, name: string): { name: string; href: 
   const listed = aliasOf(name);
   return { name: listed, href: queueHref(spoken, listed) };
 };
-
-/** The messages of a request body, in either form. Undefined when it contains none. */
-export function postedMessages({ lists }: Dialect, body: Json | undefined): Json[] | undefined {
-  if (lists) return Array.isArray(body) ? body : undefined;
-  if (!isObject(body)) return undefined;
-  return Array.isArray(body['messages']) ? body['messages'] : undefined;
-}

@@ -1,12 +1,12 @@
 /** Deletes messages: one, several, those that a pop takes, or all of a queue. */
 import { queueMessageDelete } from '@anneal/contracts/configuration.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import { isObject, type Json } from '@anneal/contracts/json.ts';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import type { Ask } from '../ask.ts';
 import { queryValue } from '../http/body.ts';
 import { callerOf } from '../identity/caller.ts';
 import { queueFor, type QueueAccess } from './access.ts';
+import { bodiesOf } from './bodies.ts';
 import { idsOf, popOf } from './limits.ts';
 import { allMessages, hosts, oneMessage, type MessagePath, type MessageRouteOptions } from './message-paths.ts';
 import { zaqarError } from './wording.ts';
@@ -52,9 +52,10 @@ export function deleteRoutes(scope: FastifyInstance, { ask, dialect, limits }: M
   });
 
   if (dialect.version === 'v2') {
+    const { purgesMessages } = bodiesOf(dialect, limits);
     scope.post('/queues/:queue/purge', async (request, reply) => {
       const access = queueFor(request, 'manage');
-      if (purgesMessages(request)) await remove(ask, access, { purge: true });
+      if (purgesMessages(request.body)) await remove(ask, access, { purge: true });
       return reply.code(204).send();
     });
   }
@@ -69,25 +70,3 @@ const remove = (
     if (error instanceof AnnealError && error.code === 'NotFound') return { messages: [] };
     throw error;
   });
-
-/**
- * True when a purge includes messages. Without a body it includes everything. Queue subscriptions do not exist here.
- */
-function purgesMessages(request: FastifyRequest): boolean {
-  const given = request.body as Json | undefined;
-  const types = isObject(given) ? given['resource_types'] : undefined;
-  if (types === undefined) return true;
-  const known = ['messages', 'subscriptions'];
-  if (
-    !Array.isArray(types) ||
-    types.length === 0 ||
-    !types.every((type) => typeof type === 'string' && known.includes(type))
-  ) {
-    throw zaqarError(
-      'InvalidRequest',
-      'Invalid request body',
-      `The "resource_types" of a purge are a list of ${known.join(' and ')}, not ${JSON.stringify(types)}.`,
-    );
-  }
-  return types.includes('messages');
-}

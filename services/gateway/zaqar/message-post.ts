@@ -1,28 +1,28 @@
 /** Posts messages: by users, by hosts, and by signallers that hold a grant. */
 import { queuePost } from '@anneal/contracts/configuration.ts';
-import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
+import { isObject } from '@anneal/contracts/json.ts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { signalByGrant } from '../heat/signal.ts';
 import { callerOf } from '../identity/caller.ts';
 import { clientId, queueFor, signalQueueOf } from './access.ts';
-import { postedMessages, queueHref, type Dialect } from './dialect.ts';
-import { messageTtlOf, refuseManyPosted, type QueueRequestLimits } from './limits.ts';
+import { bodiesOf, type PostedMessage } from './bodies.ts';
+import { queueHref, type Dialect } from './dialect.ts';
 import { allMessages, type MessageRouteOptions } from './message-paths.ts';
 import { isForm, readResponseForm } from './response-form.ts';
-import { zaqarError } from './wording.ts';
 
 const posters = { config: { hosts: true, signallers: true } } as const;
 
 export function postRoutes(scope: FastifyInstance, { ask, dialect, limits }: MessageRouteOptions): void {
+  const bodies = bodiesOf(dialect, limits);
   scope.post(allMessages, posters, async (request, reply) => {
     const caller = callerOf(request);
     if (caller.kind === 'signaller') {
       const queue = signalQueueOf(request, caller);
-      for (const { body } of readMessages(dialect, limits, request)) await signalByGrant(ask, caller.grant, body);
+      for (const { body } of bodies.messages(request.body)) await signalByGrant(ask, caller.grant, body);
       return reply.code(201).send({ resources: [`${queueHref(dialect, queue)}/messages`] });
     }
     const { project, queue, answers } = queueFor(request, 'post');
-    const posted = isForm(request) ? [await readResponseForm(request)] : readMessages(dialect, limits, request);
+    const posted = isForm(request) ? [await readResponseForm(request)] : bodies.messages(request.body);
     const messages = answers === undefined ? posted : posted.map((message) => answering(answers, message));
     const { ids } = await ask('configuration', queuePost, {
       project,
@@ -37,7 +37,7 @@ export function postRoutes(scope: FastifyInstance, { ask, dialect, limits }: Mes
 }
 
 /** Adds the request id from the queue's name to an answer without an id. */
-const answering = (id: string, { body, ttl }: { body: Json; ttl: number }): { body: Json; ttl: number } => ({
+const answering = (id: string, { body, ttl }: PostedMessage): PostedMessage => ({
   body: isObject(body) && body['id'] === undefined ? { ...body, id } : body,
   ttl,
 });
@@ -51,22 +51,4 @@ function posterOf(request: FastifyRequest, dialect: Dialect): string {
   return (
     clientId(request, dialect.clientIdRequired && caller.kind === 'user') || (caller.kind === 'host' ? caller.id : '')
   );
-}
-
-function readMessages(
-  dialect: Dialect,
-  limits: QueueRequestLimits,
-  request: FastifyRequest,
-): { body: Json; ttl: number }[] {
-  const posted = postedMessages(dialect, request.body as Json | undefined);
-  const invalid = (description: string) => zaqarError('InvalidRequest', 'Invalid API request', description);
-  if (!posted) throw invalid('No messages were found in the request body.');
-  if (posted.length === 0) throw invalid('No messages to enqueu.');
-  refuseManyPosted(posted.length, limits);
-  return posted.map((item) => {
-    const message: JsonObject = isObject(item) ? item : {};
-    const { body } = message;
-    if (body === undefined) throw zaqarError('InvalidRequest', 'Invalid request body', 'Missing "body" field.');
-    return { body, ttl: messageTtlOf(message['ttl'], limits) };
-  });
 }

@@ -1,0 +1,66 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { startTestGateway, type TestGateway } from '../testing/test-gateway.ts';
+
+let gateway: TestGateway;
+beforeAll(async () => {
+  gateway = await startTestGateway({ ANNEAL_GATEWAY_QUEUE_PAGE: '2', ANNEAL_GATEWAY_MESSAGE_SECONDS: '100' });
+  await gateway.behind.post('work', { n: 0 });
+});
+afterAll(() => gateway.stop());
+
+const call = (path: string, body: unknown) =>
+  gateway.call('POST', `/messaging/v2/queues/work/${path}`, body, {
+    'client-id': '3381af92-2b9e-11e3-b191-71861300734c',
+  });
+
+const [request, field] = ['Invalid API request', 'Invalid request body'];
+const range = 'may not exceed 100 seconds (ANNEAL_GATEWAY_MESSAGE_SECONDS), and must be at least 1 seconds long.';
+const purges = (types: unknown) =>
+  `The "resource_types" of a purge are a list of messages and subscriptions, not ${JSON.stringify(types)}.`;
+const refused: [path: string, body: unknown, title: string, description: string][] = [
+  ['messages', undefined, request, 'No messages were found in the request body.'],
+  ['messages', [{ body: 1 }], request, 'No messages were found in the request body.'],
+  ['messages', { messages: {} }, request, 'No messages were found in the request body.'],
+  ['messages', { messages: [] }, request, 'No messages to enqueu.'],
+  ['messages', { messages: [{ body: 1 }, 2] }, field, 'Missing "body" field.'],
+  ['messages', { messages: [{ ttl: 60 }] }, field, 'Missing "body" field.'],
+  ['messages', { messages: [{ body: 1, ttl: 'x' }] }, field, 'The value of the "ttl" field must be a int.'],
+  ['messages', { messages: [{ body: 1, ttl: 1.5 }] }, field, 'The value of the "ttl" field must be a int.'],
+  ['messages', { messages: [{ body: 1, ttl: 101 }] }, request, `The TTL for a message ${range}`],
+  ['messages', { messages: [{ body: 1, ttl: 0 }] }, request, `The TTL for a message ${range}`],
+  ['claims', { ttl: true }, field, 'The value of the "ttl" field must be a int.'],
+  ['claims', { grace: '1' }, field, 'The value of the "grace" field must be a int.'],
+  ['claims', [], request, 'The request body must be a JSON object.'],
+  ['purge', { resource_types: 'messages' }, field, purges('messages')],
+  ['purge', { resource_types: [] }, field, purges([])],
+  ['purge', { resource_types: ['other'] }, field, purges(['other'])],
+];
+
+it.each(refused)('a post to %s with %j is refused: %s, %s', async (path, body, title, description) => {
+  const answer = await call(path, body);
+  expect([answer.status, answer.json['title'], answer.json['description']]).toEqual([400, title, description]);
+});
+
+it('a post of too many messages is refused before each is read', async () => {
+  const { json } = await call('messages', { messages: [1, 2, 3] });
+  expect(json['description']).toBe('The post has 3 messages; it may have at most 2 (ANNEAL_GATEWAY_QUEUE_PAGE).');
+});
+
+it.each([
+  ['messages', { messages: [{ body: null, ttl: null, more: 1 }, { body: { a: 1 } }] }, 201],
+  ['claims', { ttl: null, grace: null, more: 1 }, 201],
+  ['purge', { resource_types: ['subscriptions'] }, 204],
+])('a post to %s with %j is accepted', async (path, body, status) => {
+  expect((await call(path, body)).status).toBe(status);
+});
+
+it.each(['{"__proto__": {"ttl": 60}}', '{"constructor": {"prototype": {"ttl": 60}}}', '{"a": [{"__proto__": null}]}'])(
+  'the body %s is refused, because it could change the prototype of an object',
+  async (body) => {
+    const answer = await call('claims', body);
+    expect([answer.status, answer.json['description']]).toEqual([
+      400,
+      'The request body is not valid JSON: Object contains forbidden prototype property',
+    ]);
+  },
+);

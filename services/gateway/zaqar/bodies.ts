@@ -1,0 +1,94 @@
+/** Bodies of queue requests. Invalid ones are refused in Zaqar's words, at the first mistake. */
+import { isObject, type Json } from '@anneal/contracts/json.ts';
+import { z } from 'zod';
+import type { Dialect } from './dialect.ts';
+import type { Limit, QueueRequestLimits } from './limits.ts';
+import { zaqarError } from './wording.ts';
+
+export interface PostedMessage {
+  readonly body: Json;
+  /** Seconds. */
+  readonly ttl: number;
+}
+
+/** The readers of bodies. Each throws AnnealError InvalidRequest. */
+export interface Bodies {
+  readonly messages: (body: unknown) => PostedMessage[];
+  /** Seconds of a claim and of its grace. */
+  readonly claim: (body: unknown) => { readonly ttl: number; readonly grace: number };
+  /** True when a purge includes messages. Without a body it includes everything. */
+  readonly purgesMessages: (body: unknown) => boolean;
+}
+
+/** Builds the schemas once, for one version of the API. */
+export function bodiesOf({ lists }: Dialect, limits: QueueRequestLimits): Bodies {
+  const posted = postSchema(limits);
+  const messages = lists ? posted : z.object({ messages: posted }, notFound).transform((body) => body.messages);
+  const claim = z.object({
+    ttl: seconds({ field: 'ttl', what: 'TTL for a claim', least: 1, fallback: 300, limit: limits.claimTtl }),
+    grace: seconds({ field: 'grace', what: 'grace for a claim', least: 0, fallback: 60, limit: limits.claimTtl }),
+  });
+  return {
+    messages: (body) => parse(messages, body),
+    claim: (body) => parse(claim, body),
+    purgesMessages: (body) => parse(purgeSchema, isObject(body) ? body : {}).resource_types.includes('messages'),
+  };
+}
+
+const notFound = { error: 'No messages were found in the request body.' };
+
+function postSchema({ page: { most, setting }, messageTtl }: QueueRequestLimits) {
+  const ttl = seconds({ field: 'ttl', what: 'TTL for a message', least: 1, fallback: 3600, limit: messageTtl });
+  const message = z.object({
+    body: z.custom<Json>((body) => body !== undefined, { error: 'Missing "body" field.' }),
+    ttl,
+  });
+  return (
+    z
+      .array(z.unknown(), notFound)
+      .min(1, { error: 'No messages to enqueu.' })
+      .max(most, {
+        error: ({ input }) =>
+          `The post has ${(input as unknown[]).length} messages; it may have at most ${most} (${setting}).`,
+      })
+      // Reads the messages only if their number is allowed.
+      .pipe(z.array(z.preprocess((item) => (isObject(item) ? item : {}), message)))
+  );
+}
+
+const purgeable: readonly unknown[] = ['messages', 'subscriptions'];
+const purgeSchema = z.object({
+  resource_types: z
+    .custom<unknown[]>(
+      (types) => Array.isArray(types) && types.length > 0 && types.every((type) => purgeable.includes(type)),
+      {
+        error: ({ input }) =>
+          `The "resource_types" of a purge are a list of ${purgeable.join(' and ')}, not ${JSON.stringify(input)}.`,
+      },
+    )
+    .default([...purgeable]),
+});
+
+/** A whole number of seconds; absent or null: the fallback, or the limit if that is less. */
+function seconds(field: { field: string; what: string; least: number; fallback: number; limit: Limit }) {
+  const { what, least, fallback, limit } = field;
+  const range = `The ${what} may not exceed ${limit.most} seconds (${limit.setting}), and must be at least ${least} seconds long.`;
+  return z
+    .int({
+      error: ({ code }) => (code === 'invalid_type' ? `The value of the "${field.field}" field must be a int.` : range),
+    })
+    .min(least, { error: range })
+    .max(limit.most, { error: range })
+    .nullish()
+    .transform((given) => given ?? Math.min(fallback, limit.most));
+}
+
+function parse<T>(schema: z.ZodType<T>, body: unknown): T {
+  const parsed = schema.safeParse(body);
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  const field = issue?.path.at(-1);
+  const isRange = issue?.code === 'too_big' || issue?.code === 'too_small';
+  const isField = typeof field === 'string' && field !== 'messages' && !isRange;
+  throw zaqarError('InvalidRequest', isField ? 'Invalid request body' : 'Invalid API request', issue?.message ?? '');
+}
