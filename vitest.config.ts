@@ -22,7 +22,7 @@ export default defineConfig({
         ? [
             project(
               'soak',
-              ['test/chaos/*.soak.ts', 'test/e2e/{distributed-outage,slow-database}.soak.ts'],
+              ['test/chaos/*.soak.ts', 'test/e2e/{dead-letters,shard-growth,distributed-outage,slow-database}.soak.ts'],
               300_000,
               backends,
             ),

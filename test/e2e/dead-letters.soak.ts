@@ -1,4 +1,4 @@
-/** What ends as a dead letter on a real broker fails the resource that waits for it, and names itself everywhere. */
+/** A dead letter on a real broker fails the resource that waits for the message, and everything names the dead letter. */
 import { Link } from '@anneal/bus/nats/connection.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Envelope } from '@anneal/contracts/envelope.ts';

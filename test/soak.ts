@@ -1,0 +1,43 @@
+/**
+ * `npm run soak`: the product on real brokers and databases, and their deaths. `--short` is the selection of CI: it takes
+ * minutes, and ends at a limit whatever hangs. Names of files select others.
+ */
+import { spawn } from 'node:child_process';
+import { parseArgs } from 'node:util';
+
+const minute = 60_000;
+/** Each of these has passed ten times in a row on each broker. */
+const selection = ['dead-letters', 'shard-growth', 'distributed-outage'];
+
+const { values, positionals } = parseArgs({ options: { short: { type: 'boolean' } }, allowPositionals: true });
+const limitMs = (values.short ? 20 : 240) * minute;
+const files = positionals.length > 0 ? positionals : values.short ? selection : [];
+
+const runner = spawn(
+  process.execPath,
+  ['node_modules/vitest/vitest.mjs', 'run', '--project', 'soak', '--maxWorkers=1', '--reporter=verbose', ...files],
+  {
+    stdio: 'inherit',
+    env: { ...process.env, ANNEAL_TEST_SOAK: values.short ? 'short' : 'true' },
+    // A group of its own: its end is the end of every server that the tests have started.
+    detached: true,
+  },
+);
+const end = (signal: NodeJS.Signals): void => {
+  try {
+    process.kill(-(runner.pid ?? 0), signal);
+  } catch {
+    // The group has ended.
+  }
+};
+const limit = setTimeout(() => {
+  process.stderr.write(`\nThe soak has taken ${limitMs / minute} minutes, its limit: stopped.\n`);
+  end('SIGKILL');
+}, limitMs);
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => end(signal));
+runner.once('exit', (code) => {
+  clearTimeout(limit);
+  // A failed test may leave servers behind.
+  end('SIGKILL');
+  process.exitCode = code ?? 1;
+});
