@@ -94,7 +94,7 @@ export const traitsSchema = z
   .array(z.string().regex(/^[A-Z][A-Z0-9_]{0,254}$/, 'expected a standard trait, or CUSTOM_ and A to Z, 0 to 9, _'))
   .max(50)
   .transform((traits) => [...new Set(traits)]);
-/** What an operator writes down about a node. Anneal does not interpret it. */
+/** Notes of an operator about a node. Anneal does not interpret them. */
 export const nodeExtraSchema = jsonObject.refine(
   (extra) => JSON.stringify(extra).length <= 65_536,
   'expected at most 64 KiB',
