@@ -1,4 +1,4 @@
-/** What stands under deploy/ in other languages, held against the code that it deploys. */
+/** Compares the files of deploy/ in other languages with the code that they deploy. */
 import { globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -20,10 +20,10 @@ const serviceOf = (name: string): string =>
   new RegExp(`^  ${name}:\\n((?: {4}.*\\n|\\n)+)`, 'm').exec(compose)?.[1] ?? '';
 const anchorOf = (name: string): string => new RegExp(`^x-${name}: .*\\n((?: .*\\n)+)`, 'm').exec(compose)?.[1] ?? '';
 
-describe('deploy', () => {
-  it('names only settings that exist', () => {
+describe('the deployment files', () => {
+  it('name only settings that exist', () => {
     const known = new Set(matches(textOf('docs/reference/settings.md'), /ANNEAL_[A-Z_]+[A-Z]/g));
-    // Of compose alone: which image to run.
+    // Only compose uses this variable: the image to run.
     const own = ['ANNEAL_IMAGE'];
     const files = globSync(['Containerfile', 'compose/**/*', 'compose/.env.example', 'helm/**/*', 'systemd/*'], {
       cwd: here,
@@ -39,7 +39,7 @@ describe('deploy', () => {
     }
   });
 
-  it('starts two replicas of every service, and the whole of a broker by its profile', () => {
+  it('start two replicas of every service, and all nodes of a broker in its profile', () => {
     expect(anchorOf('service')).toMatch(/^ {4}replicas: 2$/m);
     for (const name of serviceNames) {
       expect(serviceOf(name)).toContain('<<: *service\n');
@@ -51,12 +51,12 @@ describe('deploy', () => {
     }
   });
 
-  it('has a Deployment of every service in the chart', () => {
+  it('have a Deployment for every service in the chart', () => {
     const services = /^services:\n((?:.*\n)+?)(?=^\S)/m.exec(textOf('deploy/helm/anneal/values.yaml'))?.[1] ?? '';
     expect(matches(services, /^ {2}(\w+):/gm).toSorted()).toEqual(serviceNames.toSorted());
   });
 
-  it('scales by the queues that the services have', () => {
+  it('scale by queues that exist', () => {
     const chart = textOf('deploy/helm/anneal/templates/keda.yaml');
     const pattern = /\$queues := printf `(.+)` \$name/.exec(chart)?.[1]?.replaceAll('\\\\', '\\') ?? '';
     expect(chart).toContain(`${queueMetrics.depth.name}{`);
@@ -65,7 +65,7 @@ describe('deploy', () => {
     for (const queue of [requestsQueue('templating'), 'anneal.scheduling.dead']) expect(queue).not.toMatch(queues);
   });
 
-  it('puts every package of the workspace into the image', () => {
+  it('put every package of the workspace into the image', () => {
     const copied = matches(textOf('deploy/Containerfile'), /^COPY (\S+\/package\.json) /gm);
     const packages = globSync(['{libs,services}/*/package.json', 'deploy/lab/package.json', 'test/package.json'], {
       cwd: root,
@@ -78,7 +78,7 @@ describe('the alerts and the dashboard', () => {
   const rules = textOf('deploy/prometheus/rules.yaml');
   const dashboard = textOf('deploy/grafana/anneal.json');
 
-  it('read only metrics that are there', () => {
+  it('use only metrics that exist', () => {
     const ours = new Set(
       [...Object.values(busMetrics), ...Object.values(queueMetrics)].flatMap(({ name }) =>
         ['', '_count', '_bucket', '_sum'].map((end) => name + end),
@@ -89,7 +89,7 @@ describe('the alerts and the dashboard', () => {
     }
   });
 
-  it('every alert is shown silent and firing in rules.test.yaml', () => {
+  it('have a silent and a firing test of every alert in rules.test.yaml', () => {
     const tests = textOf('deploy/prometheus/rules.test.yaml');
     const alerts = matches(rules, /^ +- alert: (\w+)$/gm);
     expect(alerts.length).toBeGreaterThan(10);

@@ -27,13 +27,13 @@ const seed: BootSeed = {
   metadata: {},
 };
 
-describe('lab', () => {
+describe('the lab', () => {
   let directory: string;
   let lab: Lab;
   let boots: string[];
   const closing: (() => void)[] = [];
 
-  /** Runs a script that leaves a daemon in a session of its own, and logs. */
+  /** Runs a script that logs and leaves a daemon in a separate session. */
   const startAgent: StartAgent = async (options) => {
     boots.push(options.seed.hostname);
     await mkdir(options.directory, { recursive: true });
@@ -140,7 +140,7 @@ describe('lab', () => {
     await rm(directory, { recursive: true, force: true });
   });
 
-  it('installs what it is told to boot, starts its system, and uses the override up', async () => {
+  it('installs the image of the boot override, starts its system, and uses the override only once', async () => {
     const { url } = await serve({ '/seed': seed });
     expect((await bootFrom(`${url}/seed`)).status).toBe(204);
     await reset('On');
@@ -153,7 +153,7 @@ describe('lab', () => {
     expect(log).toMatch(/^\S+ front app: hello front\n$/);
   });
 
-  it('M2: power off ends every process of the machine, daemons in sessions of their own included', async () => {
+  it('M2: ends every process of a machine at power off, also daemons in separate sessions', async () => {
     const { url } = await serve({ '/seed': seed });
     await bootFrom(`${url}/seed`);
     await reset('On');
@@ -166,7 +166,7 @@ describe('lab', () => {
     expect(await processesOf(machineFolder())).toEqual([]);
   });
 
-  it('M3: after a power cut, what was on boots again from its disk', async () => {
+  it('M3: boots a machine from its disk after a power cut if it was on', async () => {
     const { url } = await serve({ '/seed': seed });
     await bootFrom(`${url}/seed`);
     await reset('On');
@@ -179,7 +179,7 @@ describe('lab', () => {
     await eventually(() => (boots.length === 2 ? true : undefined), { what: 'a second boot' });
   });
 
-  it('a power cut after the exchange does not lose the machine: it repeats the exchange with the same key', async () => {
+  it('repeats the exchange with the same key after a power cut', async () => {
     const { url, keys, answering } = await serve({ '/seed': seed });
     answering.exchanges = false;
     await bootFrom(`${url}/seed`);
@@ -192,7 +192,7 @@ describe('lab', () => {
     expect(new Set(keys).size).toBe(1);
   });
 
-  it('a cleaning image erases the disk, is reported, and powers the machine off', async () => {
+  it('erases the disk, reports it and powers off when a machine boots a cleaning image', async () => {
     const { url, reports } = await serve({ '/seed': seed, '/clean': { ...seed, purpose: 'clean' } });
     await bootFrom(`${url}/seed`);
     await reset('On');
@@ -214,7 +214,7 @@ describe('lab', () => {
     expect(existsSync(join(machineFolder(), 'disk'))).toBe(false);
   });
 
-  it('refuses a change that was made to another version, and says wrong values by name', async () => {
+  it('refuses a change of another version, and names wrong values', async () => {
     const { headers } = await redfish(system);
     const change = { method: 'PATCH', body: { AssetTag: 'a' }, headers: { 'if-match': headers.get('etag') ?? '' } };
     expect((await redfish(system, change)).status).toBe(204);
@@ -224,7 +224,7 @@ describe('lab', () => {
     expect(JSON.stringify(wrong.body)).toContain('BootSourceOverrideTarget');
   });
 
-  it('gives a limited number of sessions, and nothing without one', async () => {
+  it('limits the number of sessions, and refuses requests without one', async () => {
     expect((await fetch(`${lab.url}/redfish/v1/Systems`)).status).toBe(401);
     const login = () =>
       redfish('/redfish/v1/SessionService/Sessions', {
@@ -241,7 +241,7 @@ describe('lab', () => {
     expect((await fetch(`${lab.url}/redfish/v1/Systems`, { headers: { 'x-auth-token': token } })).status).toBe(401);
   });
 
-  it('misbehaves on demand: busy, dark, and resets that do nothing', async () => {
+  it('arms faults on request: busy, dark, and resets without effect', async () => {
     const fault = (body: object) => redfish('/lab/v1/machines/machine-1/faults', { method: 'POST', body });
     await fault({ busy: 1 });
     expect((await redfish(system)).status).toBe(503);
@@ -255,7 +255,7 @@ describe('lab', () => {
     expect((await redfish(system)).body['PowerState']).toBe('Off');
   });
 
-  it('ends what a killed lab has left running before its machines boot again', async () => {
+  it('ends the processes of a killed lab before its machines boot again', async () => {
     const left = spawn('sleep', ['300'], {
       env: { ANNEAL_LAB_MACHINE: machineFolder() },
       stdio: 'ignore',
@@ -267,7 +267,7 @@ describe('lab', () => {
     expect(await ended).toBe('SIGKILL');
   });
 
-  it('comes back where it was, at a port that no outgoing connection takes meanwhile', async () => {
+  it('listens on the same port after a restart, outside the range of outgoing connections', async () => {
     const { url } = lab;
     expect(Number(new URL(url).port)).toBeLessThan(32_000);
     await lab.stop();
@@ -275,7 +275,7 @@ describe('lab', () => {
     expect(lab.url).toBe(url);
   });
 
-  it('does not start on a state file that it cannot understand, and names it', async () => {
+  it('does not start with an unreadable state file, and names the file', async () => {
     await lab.stop();
     await writeFile(join(directory, 'machines/machine-1/machine.json'), '{');
     await expect(start()).rejects.toThrow('machine.json');

@@ -131,7 +131,8 @@ export async function startLab(options: LabOptions): Promise<Lab> {
       } catch (error) {
         if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE' || next === ports.at(-1)) throw error;
         if (next !== before) continue;
-        const moved = 'the port of the last run is taken; the lab moves to another, and enrolled nodes must be told';
+        const moved =
+          'port of the last run is in use; listening on another port, so enrolled nodes need the new address';
         options.log.warn({ port: next }, moved);
       }
     }

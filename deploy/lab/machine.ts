@@ -29,7 +29,7 @@ export const resetTypes = [
 ] as const;
 export type ResetType = (typeof resetTypes)[number];
 
-/** In Redfish's words (BootProgress.LastState). */
+/** Redfish's terms (BootProgress.LastState). */
 export type BootProgress = 'None' | 'SystemHardwareInitializationComplete' | 'OSBootStarted' | 'OSRunning' | 'OEM';
 
 export interface Timing {
@@ -159,7 +159,7 @@ export class Machine {
 
   #enqueue(change: () => Promise<void>): Promise<void> {
     this.#changes = this.#changes.then(change).catch((error: unknown) => {
-      this.#options.log.error({ err: error, machine: this.#state.name }, 'a change of power failed');
+      this.#options.log.error({ err: error, machine: this.#state.name }, 'change of power failed');
     });
     return this.#changes;
   }
@@ -177,7 +177,7 @@ export class Machine {
     this.#show('None', 'Power-on self-test');
     this.#boot(run).catch((error: unknown) => {
       if (run.ended.signal.aborted) return;
-      this.#options.log.error({ err: error, machine: this.#state.name }, 'the boot failed');
+      this.#options.log.error({ err: error, machine: this.#state.name }, 'boot failed');
       this.#show('OEM', `Boot failed: ${error instanceof Error ? error.message : String(error)}`);
     });
   }
@@ -207,7 +207,7 @@ export class Machine {
       // The agent cannot prevent the power cut: its processes are found and ended anyway.
       this.#options.log.warn(
         { err: error, machine: this.#state.name },
-        'the agent did not take the loss of power well',
+        'agent did not end at the power cut; killing its processes',
       );
     }
     await killProcesses(this.directory);
@@ -219,7 +219,10 @@ export class Machine {
       // The agent has stopped, so the power cut has nothing left to kill.
       if (this.#run) this.#run.agent = undefined;
     } catch (error) {
-      this.#options.log.warn({ err: error, machine: this.#state.name }, 'the agent did not stop; its power goes');
+      this.#options.log.warn(
+        { err: error, machine: this.#state.name },
+        'agent did not stop in time; cutting the power',
+      );
     }
   }
 
@@ -243,7 +246,7 @@ export class Machine {
         return;
       }
       if ('value' in loaded) install(this.directory, loaded.value);
-      else this.#options.log.warn({ machine: this.#state.name }, `nothing to boot there: ${loaded.gaveUp}`);
+      else this.#options.log.warn({ machine: this.#state.name }, `boot source has no boot document: ${loaded.gaveUp}`);
     }
     this.#useUpOverride();
 

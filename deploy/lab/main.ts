@@ -9,16 +9,16 @@ const help = `Simulated bare-metal machines behind a Redfish endpoint.
 
   node deploy/lab/main.ts --data DIR [--machines 6] [--port 0] [--host 127.0.0.1] [--boot-seconds 1] [--tls]
 
-  --data DIR          Where the machines keep their state; the same folder is the same machines.
-  --machines N        How many there are (1 to 1000).
-  --port P            Of the endpoint; 0 takes the one of the last run, or a free one.
-  --host ADDRESS      Where the endpoint listens.
-  --tls               HTTPS, with a certificate that the lab signs itself; DIR/lab.json has its fingerprint.
-  --boot-seconds S    How long the power-on self-test takes.
+  --data DIR          Folder with the state of the machines; the same folder has the same machines.
+  --machines N        Number of machines (1 to 1000).
+  --port P            Port of the endpoint; 0 uses the port of the last run, or a free one.
+  --host ADDRESS      Address on which the endpoint listens.
+  --tls               HTTPS with a self-signed certificate; DIR/lab.json has its fingerprint.
+  --boot-seconds S    Duration of the power-on self-test.
   --log-level LEVEL   debug, info, warn, error or silent.
 
-When it is ready, DIR/lab.json says where it is and how to log in. SIGTERM and SIGINT cut the power of all machines.
-Faults: POST /lab/v1/machines/<name>/faults {"answer": "hang", "drip": 500, "power": "stale"}; DELETE clears. All are in faults.ts.
+When the lab is ready, DIR/lab.json has its address and login. SIGTERM and SIGINT cut the power of all machines.
+Faults: POST /lab/v1/machines/<name>/faults {"answer": "hang", "drip": 500, "power": "stale"}; DELETE clears all. faults.ts lists them.
 `;
 
 function number(
@@ -65,13 +65,13 @@ async function run(): Promise<void> {
   }
   const log = createLog({ level: flags.level, format: process.stderr.isTTY ? 'pretty' : 'json' });
   const lab = await startLab({ ...flags, environment: process.env, startAgent, log });
-  log.info({ url: lab.url, machines: lab.machines.length }, 'the lab is ready');
+  log.info({ url: lab.url, machines: lab.machines.length }, 'lab ready');
 
   const stop = (): void => {
     lab.stop().then(
       () => process.exit(0),
       (error: unknown) => {
-        log.error({ err: error }, 'the lab did not stop cleanly');
+        log.error({ err: error }, 'lab did not stop cleanly; exiting');
         process.exit(1);
       },
     );

@@ -8,7 +8,7 @@ import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startLab, type Lab } from './lab.ts';
 
-describe('the lab as others meet it', () => {
+describe('the lab for its clients', () => {
   let directory: string;
   let lab: Lab;
 
@@ -55,13 +55,13 @@ describe('the lab as others meet it', () => {
     await rm(directory, { recursive: true, force: true });
   });
 
-  it('hangs: accepts a request and never answers it', async () => {
+  it('accepts a request and never answers it (hang)', async () => {
     await fault({ answer: 'hang' });
     await expect(send(system, { signal: AbortSignal.timeout(300) })).rejects.toThrow('timeout');
     expect((await send('/redfish/v1/')).status).toBe(200);
   });
 
-  it('drips: sends the headers and then one byte at a time', async () => {
+  it('sends the headers and then one byte at a time (drip)', async () => {
     await fault({ drip: 50 });
     const answer = await send(system);
     expect(answer.status).toBe(200);
@@ -83,12 +83,12 @@ describe('the lab as others meet it', () => {
     expect(await got.text()).toMatch(text);
   });
 
-  it('ends an answer in its middle', async () => {
+  it('closes the connection in the middle of an answer (half)', async () => {
     await fault({ answer: 'half' });
     await expect(send(system).then((answer) => answer.text())).rejects.toThrow('terminated');
   });
 
-  it('shows a power that is false or stale, and the UUID of another machine', async () => {
+  it('reports a false or stale power state, and the UUID of another machine', async () => {
     await fault({ power: 'stale', uuid: '11111111-2222-4333-8444-555555555555', system: { SerialNumber: null } });
     await send(`${system}/Actions/ComputerSystem.Reset`, { method: 'POST', body: { ResetType: 'On' } });
     await expect.poll(() => lab.machines[0]?.power).toBe('On');
@@ -101,7 +101,7 @@ describe('the lab as others meet it', () => {
     expect(await read()).toMatchObject({ PowerState: 'PoweringOn', UUID: lab.machines[0]?.state.uuid });
   });
 
-  it('accepts an image and does not mount it, or loses it at a reset', async () => {
+  it('accepts an image without mounting it, or ejects it at a reset', async () => {
     const drive = `${system}/VirtualMedia/Cd`;
     const insert = (): Promise<Response> =>
       send(`${drive}/Actions/VirtualMedia.InsertMedia`, { method: 'POST', body: { Image: 'http://127.0.0.1:1/i' } });
@@ -114,7 +114,7 @@ describe('the lab as others meet it', () => {
     expect(await read(drive)).toMatchObject({ Inserted: false });
   });
 
-  it('restarts its controller, which ends the sessions', async () => {
+  it('ends all sessions when a controller restarts', async () => {
     const login = await send('/redfish/v1/SessionService/Sessions', {
       method: 'POST',
       body: { UserName: lab.username, Password: lab.password },
@@ -128,7 +128,7 @@ describe('the lab as others meet it', () => {
     expect((await withToken()).status).toBe(401);
   });
 
-  it('speaks HTTPS with a certificate of its own, which stays the same', async () => {
+  it('keeps its self-signed HTTPS certificate after a restart', async () => {
     for (let run = 0; run < 2; run += 1) {
       await lab.stop();
       lab = await start(true);
@@ -142,7 +142,7 @@ describe('the lab as others meet it', () => {
     }
   });
 
-  it('says no as the protocol wants it', async () => {
+  it('refuses a request in the form that the protocol requires', async () => {
     const refused = await send(system, { method: 'DELETE' });
     expect([refused.status, refused.headers.get('allow')]).toEqual([405, 'GET, HEAD, PATCH']);
     expect((await send(system, { headers: { 'odata-version': '4.1' } })).status).toBe(412);
@@ -156,7 +156,7 @@ describe('the lab as others meet it', () => {
     expect(answer.toString()).toMatch(/^HTTP\/1.1 501 /);
   });
 
-  it('changes what it says that it has changed, and has an account with the roles of the standard', async () => {
+  it('applies the changes that it confirms, and has an account with the standard roles', async () => {
     expect((await send(system, { method: 'PATCH', body: { IndicatorLED: 'Blinking' } })).status).toBe(204);
     expect(await read()).toMatchObject({ IndicatorLED: 'Blinking' });
     expect((await send(system, { method: 'PATCH', body: { IndicatorLED: 'Green' } })).status).toBe(400);

@@ -3,8 +3,8 @@ import { belonging } from './processes.ts';
 
 const none = { environment: '', folder: '' };
 
-describe('belonging', () => {
-  it('P1: by environment, by folder, and by a parent that belongs', () => {
+describe('the processes of a machine', () => {
+  it('P1: are found by environment, by folder, and by a parent of the machine', () => {
     const all = [
       { pid: 1, parent: 0, ...none },
       { pid: 10, parent: 1, ...none, environment: '/lab/machines/m1' },
@@ -17,7 +17,7 @@ describe('belonging', () => {
     expect(belonging(all, '/lab/machines', 99).toSorted((a, b) => a - b)).toEqual([10, 11, 12, 13, 20]);
   });
 
-  it('P3: never this process and its ancestors', () => {
+  it('P3: never include this process and its ancestors', () => {
     const all = [
       { pid: 5, parent: 1, ...none, folder: '/lab' },
       { pid: 6, parent: 5, ...none, folder: '/lab' },

@@ -1,6 +1,7 @@
-"""Prints the events of Anneal from NATS, one JSON object a line.
+"""Prints the events of Anneal from NATS, one JSON object per line.
 
-Without --durable it hears what happens while it runs. With --durable NAME the server keeps what happens while it is away.
+Without --durable it receives only the events that are published while it runs. With --durable NAME the server keeps the events that are
+published while it does not run.
 """
 
 import argparse
@@ -8,7 +9,7 @@ import asyncio
 import json
 
 import nats
-from nats.errors import TimeoutError as NothingYet
+from nats.errors import TimeoutError as NoMessage
 from nats.js.api import AckPolicy, ConsumerConfig, DeliverPolicy
 
 SEVEN_DAYS = 7 * 24 * 3600
@@ -23,31 +24,31 @@ async def main():
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--bus", default="nats://127.0.0.1:4222", help="the URL of the server")
     options.add_argument("--prefix", default="anneal", help="the ?prefix= of ANNEAL_BUS_URL")
-    options.add_argument("--pattern", default="#", help="of event types: * is one word, # any number; e.g. stack.#")
+    options.add_argument("--pattern", default="#", help="pattern of event types: * is one word, # any number of words; e.g. stack.#")
     options.add_argument("--durable", default="", help="the name of a durable consumer, e.g. listener-billing")
-    options.add_argument("--count", type=int, default=0, help="end after so many events")
-    given = options.parse_args()
+    options.add_argument("--count", type=int, default=0, help="stop after this number of events")
+    arguments = options.parse_args()
 
-    connection = await nats.connect(given.bus)
-    subject = f"{given.prefix}.e.{given.pattern.replace('#', '>')}"
+    connection = await nats.connect(arguments.bus)
+    subject = f"{arguments.prefix}.e.{arguments.pattern.replace('#', '>')}"
     seen = 0
-    if given.durable:
-        # An abandoned consumer keeps every event on the disk: the server removes it after a week without a listener.
+    if arguments.durable:
+        # An abandoned consumer keeps every event on the disk, so let the server remove it after a week without a listener.
         config = ConsumerConfig(
             ack_policy=AckPolicy.EXPLICIT, deliver_policy=DeliverPolicy.NEW, inactive_threshold=SEVEN_DAYS
         )
         subscription = await connection.jetstream().pull_subscribe(
-            subject, durable=given.durable, stream=f"{given.prefix}-events", config=config
+            subject, durable=arguments.durable, stream=f"{arguments.prefix}-events", config=config
         )
         print("listening", flush=True)
-        while not given.count or seen < given.count:
+        while not arguments.count or seen < arguments.count:
             try:
-                messages = await subscription.fetch(min(100, given.count or 100), timeout=30)
-            except NothingYet:
+                messages = await subscription.fetch(min(100, arguments.count or 100), timeout=30)
+            except NoMessage:
                 continue
             for message in messages:
                 show(message)
-                # Only now may the server forget it. An event may come twice: its id says so.
+                # Acknowledge last, so that no event is lost. An event that arrives twice has the same id.
                 await message.ack()
                 seen += 1
     else:
@@ -57,7 +58,7 @@ async def main():
         async for message in subscription.messages:
             show(message)
             seen += 1
-            if seen == given.count:
+            if seen == arguments.count:
                 break
     await connection.close()
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """A provider of one resource type, Example::File, over RabbitMQ: a file in a folder.
 
-The contract, in short (docs/tasks/write-a-provider.md has all of it):
-- Announce the types, and the queue on which requests are taken, at every start.
-- A request may come twice: the work is done once, and the answer given again.
-- `fence` grows with every new request for a resource: one that is lower than what was seen is dropped.
-- The answer is sent before the request is acknowledged, so that neither is lost when this program dies.
+The contract in short (docs/tasks/write-a-provider.md has the whole contract):
+- Announce the types and the queue of requests at every start.
+- A request may arrive twice: do the work once and send the same response again.
+- `fence` grows with every new request for a resource: drop a request with a lower fence than the highest one seen.
+- Send the response before you acknowledge the request, so that neither is lost when this program dies.
 """
 
 import argparse
@@ -27,14 +27,14 @@ TYPE = {
         "name": {
             "type": "String",
             "required": True,
-            "description": "Its name in the folder of the provider; another name is another file.",
+            "description": "Name in the folder of the provider. A change replaces the file.",
             "constraints": [{"allowed_pattern": "[A-Za-z0-9][A-Za-z0-9_.-]*"}],
         },
-        "content": {"type": "String", "default": "", "update_allowed": True, "description": "What stands in it."},
+        "content": {"type": "String", "default": "", "update_allowed": True, "description": "Content of the file."},
     },
     "attributes": {
-        "path": {"type": "String", "description": "Where it is."},
-        "sha256": {"type": "String", "description": "The hash of its content."},
+        "path": {"type": "String", "description": "Path of the file."},
+        "sha256": {"type": "String", "description": "SHA-256 hash of the content."},
     },
     "actions": ["check"],
     "budget_seconds": 30,
@@ -42,30 +42,30 @@ TYPE = {
 
 
 class Refused(Exception):
-    """What was asked for cannot be done, and trying again would not help."""
+    """The request cannot be carried out, and a retry would not help."""
 
 
 class Files:
-    """The work itself, and what is remembered of it: per resource the highest fence and the answer to it."""
+    """The files, and a record for each resource: the highest fence and the response to it."""
 
     def __init__(self, folder: Path):
         self.folder = folder
-        self.memory = folder / ".memory"
-        self.memory.mkdir(parents=True, exist_ok=True)
+        self.records = folder / ".records"
+        self.records.mkdir(parents=True, exist_ok=True)
 
-    def remembered(self, resource: str) -> dict:
+    def record_of(self, resource: str) -> dict:
         try:
-            return json.loads((self.memory / f"{resource}.json").read_text())
+            return json.loads((self.records / f"{resource}.json").read_text())
         except FileNotFoundError:
             return {"fence": 0, "answer": None}
 
-    def remember(self, resource: str, fence: int, answer: dict) -> None:
-        write_whole(self.memory / f"{resource}.json", json.dumps({"fence": fence, "answer": answer}))
+    def record(self, resource: str, fence: int, answer: dict) -> None:
+        write_whole(self.records / f"{resource}.json", json.dumps({"fence": fence, "answer": answer}))
 
     def run(self, action: str, request: dict) -> dict:
         name = request["properties"].get("name", "")
         if not name or "/" in name or name.startswith("."):
-            raise Refused(f"{name!r} is no name for a file.")
+            raise Refused(f"{name!r} is not a valid file name.")
         path = self.folder / name
         if action == "delete":
             path.unlink(missing_ok=True)
@@ -80,7 +80,7 @@ class Files:
 
     def check(self, path: Path, request: dict) -> dict:
         if not path.exists():
-            raise Refused(f"{path} is gone.")
+            raise Refused(f"{path} does not exist.")
         expected = request["properties"].get("content") or ""
         actual = path.read_text()
         drift = [] if actual == expected else [{"property": "content", "expected": expected, "actual": actual}]
@@ -88,7 +88,7 @@ class Files:
 
 
 def write_whole(path: Path, text: str) -> None:
-    """A reader sees the old content or the new one, never half of it, also when the power fails."""
+    """A reader sees either the old or the new content, even after a power cut."""
     temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
     with open(temporary, "w", encoding="utf-8") as file:
         file.write(text)
@@ -102,7 +102,7 @@ def hash_of(content: bytes) -> str:
 
 
 def envelope(kind: str, data: dict, cause: dict | None = None, message_id: str | None = None) -> dict:
-    """A CloudEvent, as everything on the bus is."""
+    """A CloudEvent, the form of every message on the bus."""
     message_id = message_id or str(uuid.uuid4())
     sent = {
         "specversion": "1.0",
@@ -129,7 +129,7 @@ class Provider:
         self.prefix = prefix
         self.files = files
         self.channel = pika.BlockingConnection(pika.URLParameters(url)).channel()
-        # A send returns once the broker has it on disk.
+        # A send returns when the broker has stored the message on disk.
         self.channel.confirm_delivery()
         self.channel.queue_declare(
             prefix + QUEUE, durable=True, arguments={"x-queue-type": "quorum", "x-delivery-limit": 1_000_000}
@@ -162,7 +162,7 @@ class Provider:
         action = message["type"].removeprefix("resource.")
         answer = self.answer(action, message["data"])
         if answer:
-            # The same answer has the same id, however often it is sent.
+            # A response that is sent again has the same id.
             answer_id = f"{message['id']}:{answer['status']}"
             self.send(message["replyto"], envelope("resource.response", answer, message, answer_id))
         channel.basic_ack(method.delivery_tag)
@@ -175,22 +175,22 @@ class Provider:
             "action": action,
             "fence": fence,
         }
-        # Looking changes nothing, so there is nothing to remember; nor does a check take a new fence from a repeat.
+        # A check or signal changes no file, so it needs no record.
         if action in ("check", "signal"):
             return {**common, **self.attempt(action, request)}
-        known = self.files.remembered(resource)
+        known = self.files.record_of(resource)
         if known["fence"] > fence:
             return None
         if known["fence"] == fence and known["answer"]:
             return known["answer"]
         answer = {**common, **self.attempt(action, request)}
-        self.files.remember(resource, fence, answer)
+        self.files.record(resource, fence, answer)
         return answer
 
     def attempt(self, action: str, request: dict) -> dict:
         try:
             if action == "signal":
-                raise Refused("Files do not take signals.")
+                raise Refused("A file accepts no signals.")
             return {"status": "complete", **self.files.run(action, request)}
         except (Refused, OSError) as error:
             return {"status": "failed", "error": {"code": "ResourceFailed", "message": str(error)}}
@@ -199,8 +199,8 @@ class Provider:
 def main() -> None:
     parser = argparse.ArgumentParser(description="Serves the resource type Example::File over RabbitMQ.")
     parser.add_argument("--bus", default=os.environ.get("ANNEAL_BUS_URL", "amqp://127.0.0.1"), help="amqp://…")
-    parser.add_argument("--prefix", default="", help="the prefix of the URL that Anneal runs with, if it has one")
-    parser.add_argument("--folder", type=Path, default=Path("files"), help="where the files are")
+    parser.add_argument("--prefix", default="", help="the ?prefix= of ANNEAL_BUS_URL, if there is one")
+    parser.add_argument("--folder", type=Path, default=Path("files"), help="folder of the files")
     options = parser.parse_args()
     Provider(options.bus, options.prefix, Files(options.folder.resolve())).serve()
 

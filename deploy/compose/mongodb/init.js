@@ -1,4 +1,4 @@
-/* Run by mongosh. Everything it does may have been done before, by itself or by one that was killed in the middle. */
+/* A script for mongosh. Each step may already be done, by an earlier run or by a run that was killed. */
 const { MONGODB_ROOT_PASSWORD: rootPassword, MONGODB_PASSWORD: password } = process.env;
 const nodes = ['mongodb-1:27017', 'mongodb-2:27017', 'mongodb-3:27017'];
 const notYetInitialised = 94;
@@ -11,17 +11,17 @@ try {
   if (error.code !== notYetInitialised) throw error;
   const members = nodes.map((host, index) => ({ _id: index, host }));
   first.runCommand({ replSetInitiate: { _id: 'anneal', members } });
-  print('The replica set is made.');
+  print('replica set created');
 }
 
-// Waits for a primary by itself, for thirty seconds; when there is none by then, this ends and is started again.
+// The driver waits thirty seconds for a primary. Without one the script fails, and Compose starts it again.
 const anneal = new Mongo(`${administrator}${nodes.join(',')}/admin?replicaSet=anneal`).getDB('anneal');
-// In the database of the URL, which is where a client without `authSource` is looked up.
+// Create the user in the database of the URL, because MongoDB looks there for a client without `authSource`.
 const user = { pwd: password, roles: [{ role: 'readWrite', db: 'anneal' }] };
 if (anneal.getUser('anneal') === null) {
   anneal.createUser({ user: 'anneal', ...user }, { w: 'majority' });
-  print('The user of the services is made.');
+  print('user of the services created');
 } else {
-  // Also how a password is changed: in .env, then `docker compose up`.
+  // This also changes a password: edit .env, then run `docker compose up`.
   anneal.updateUser('anneal', user, { w: 'majority' });
 }

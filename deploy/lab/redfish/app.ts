@@ -82,7 +82,7 @@ export function createRedfish(options: RedfishOptions): FastifyInstance {
     if (error instanceof RedfishError) return reply.code(error.status).headers(error.headers).send(errorBody(error));
     const status = (error as { statusCode?: number }).statusCode ?? 500;
     const message = error instanceof Error ? error.message : String(error);
-    if (status >= 500) log.error({ err: error, path: request.url }, 'the endpoint failed');
+    if (status >= 500) log.error({ err: error, path: request.url }, 'unhandled error; replied with its status');
     return reply.code(status).send(errorBody({ key: status >= 500 ? 'InternalError' : 'GeneralError', message }));
   });
 

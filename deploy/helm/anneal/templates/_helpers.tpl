@@ -2,7 +2,7 @@
 {{- default .Chart.Name .Values.nameOverride | trunc 45 | trimSuffix "-" -}}
 {{- end -}}
 
-{{/* Short enough that every service's name fits behind it. */}}
+{{/* Short enough to append the name of every service. */}}
 {{- define "anneal.fullname" -}}
 {{- if .Values.fullnameOverride -}}
 {{- .Values.fullnameOverride | trunc 45 | trimSuffix "-" -}}
@@ -43,7 +43,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- mergeOverwrite (deepCopy .root.Values.defaults) $own | toYaml -}}
 {{- end -}}
 
-{{/* "true" where something other than the Deployment counts the replicas of a service. */}}
+{{/* "true" when an autoscaler, not the Deployment, sets the replicas of a service. */}}
 {{- define "anneal.scaled" -}}
 {{- if or .service.autoscaling.enabled (and .root.Values.keda.enabled .service.keda.enabled) -}}true{{- end -}}
 {{- end -}}
