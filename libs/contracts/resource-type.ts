@@ -44,6 +44,24 @@ export const propertySchema: z.ZodType<PropertySchema> = z.lazy(() =>
   }),
 );
 
+/** Where a type whose resources are stacks keeps the parts of the stack. */
+export const stackTypeSchema = z.object({
+  template: z.object({
+    property: z.string(),
+    /** The value of the property: the template itself, or the name of a file that was sent with the request. */
+    holds: z.enum(['text', 'file']),
+  }),
+  /** The property with the parameters of the stack. */
+  parameters: z.string(),
+  /** The property with the time limit of each action, in minutes. */
+  timeout: z.string(),
+  /** Attributes that show the outputs: one map of all, or one `Outputs.<name>` for each. */
+  outputs: z.enum(['map', 'each']),
+  /** True when the stack is the root of its own tree: the stack list shows it, and the tree around ends at it. */
+  root: z.boolean(),
+});
+export type StackType = z.infer<typeof stackTypeSchema>;
+
 export const resourceTypeSchema = z.object({
   /** E.g. `OS::Heat::SoftwareDeployment`. */
   type: z.string().min(1),
@@ -65,6 +83,15 @@ export const resourceTypeSchema = z.object({
   replacement: z.literal('delete_first').optional(),
   /** Every update of its stack replaces it, even without a difference. */
   renewed: z.literal(true).optional(),
+  /**
+   * The next update repairs a resource whose update failed. Absent: it replaces the resource, because the effect of the
+   * failed update is unknown.
+   */
+  failed_update: z.literal('repair').optional(),
+  /** The most characters of a physical name. Absent: 255. */
+  name_limit: z.int().min(16).max(255).optional(),
+  /** The resource is a stack of its own, which the engine runs. */
+  stack: stackTypeSchema.optional(),
   /** Seconds that one action of this type may take without progress before it counts as stalled. */
   budget_seconds: z.number().positive().optional(),
 });

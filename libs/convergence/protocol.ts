@@ -167,6 +167,8 @@ export interface Tools {
   }) => Comparison;
   /** Whether to replace a resource of this type after a failed update, rather than update it again. */
   readonly replaceFailed: (type: string) => boolean;
+  /** The most characters of the physical name of such a resource. */
+  readonly nameLimit: (resource: Typed) => number;
   /** Whether the provider of this resource serves such a request; otherwise only the state changes. */
   readonly serves: (
     resource: Typed,

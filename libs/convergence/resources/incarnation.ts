@@ -3,13 +3,7 @@ import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { PlanResource } from '@anneal/contracts/plan.ts';
 import { physicalName } from './physical-name.ts';
 import type { Resolution } from '../protocol.ts';
-import {
-  type PendingRequest,
-  type RequestAction,
-  type ResourceDocument,
-  type ResourceState,
-  servedType,
-} from '../documents.ts';
+import { type PendingRequest, type RequestAction, type ResourceDocument, type ResourceState } from '../documents.ts';
 import type { Graph } from '../state.ts';
 import {
   addEffect,
@@ -44,8 +38,8 @@ export function create(
     physical_name: physicalName({
       stack: state.stack.name,
       resource: planned.name,
-      type: servedType({ type: planned.type, nested: planned.nested?.kind ?? null }),
       id,
+      limit: transaction.tools.nameLimit({ type: planned.type, nested: planned.nested?.kind ?? null }),
     }),
     attributes: {},
     properties: {},

@@ -1,15 +1,10 @@
 /** `<stack>-<resource>-<12 lower-case base32 characters of the id>`: a name for a physical object, chosen before it exists. */
 const alphabet = 'abcdefghijklmnopqrstuvwxyz234567';
-const limits: Readonly<Record<string, number>> = { 'OS::Nova::Server': 53, 'OS::Heat::DeployedServer': 53 };
 
-export function physicalName(parameters: {
-  stack: string;
-  resource: string;
-  type: string | undefined;
-  id: string;
-}): string {
+/** `limit`: the most characters of the name, 16 or more. */
+export function physicalName(parameters: { stack: string; resource: string; id: string; limit: number }): string {
   const name = `${parameters.stack}-${parameters.resource}-${shortId(parameters.id)}`;
-  const limit = limits[parameters.type ?? ''] ?? 255;
+  const { limit } = parameters;
   // Cut from the middle, because the tail distinguishes incarnations.
   return name.length <= limit ? name : `${name.slice(0, 2)}-${name.slice(name.length - limit + 3)}`;
 }

@@ -132,6 +132,7 @@ export function toolsAt(now: number, options: ToolOptions = {}): Tools {
     ...(options.most !== undefined && { most: options.most }),
     ...(options.atOnce && { atOnce: options.atOnce }),
     newId: (input, count) => `${input.replaceAll(':', '.')}/${count}`,
+    nameLimit: () => 255,
     replaceFailed: () => options.replaceFailed ?? true,
     resolve: ({ resource, peer }) => {
       const external = resource.external_id;

@@ -24,6 +24,7 @@ import { pseudoParameters } from '../parameters/pseudo.ts';
 import { compileStack } from '../compile/stack.ts';
 import { type FacadeParts, StackScope } from '../compile/stack-scope.ts';
 import { nestedKind } from './describe.ts';
+import { stackTypeOf } from '../types/stack-types.ts';
 import { Digests } from './digest.ts';
 import { foldFacade } from './fold-facade.ts';
 import { type NestedTemplate, readNested, type TemplateLibrary } from './library.ts';
@@ -185,10 +186,17 @@ function sourceOf(options: WithWork, mistakes: Mistakes): Source | undefined {
     };
   }
   if ((options.kind ?? nestedKind(type, false)) === 'stack') {
-    const { template, TemplateURL: url } = properties;
-    const [text, given] =
-      type === 'OS::Heat::Stack' ? [template, 'parameters'] : [typeof url === 'string' && files[url], 'Parameters'];
-    if (typeof text !== 'string') return refuseFile(typeof url === 'string' ? url : type, options, mistakes);
+    const stack = stackTypeOf(type);
+    const named = stack && properties[stack.template.property];
+    const text = stack?.template.holds === 'file' ? typeof named === 'string' && files[named] : named;
+    if (!stack || typeof text !== 'string') {
+      return refuseFile(
+        stack?.template.holds === 'file' && typeof named === 'string' ? named : type,
+        options,
+        mistakes,
+      );
+    }
+    const given = stack.parameters;
     const parameters = properties[given];
     const passed = isObject(parameters) ? parameters : {};
     // Secrets are not tracked per key, so a secret hides all of them.

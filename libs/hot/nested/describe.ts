@@ -7,17 +7,15 @@ import { evaluate, type Scope, unknown } from '../evaluate.ts';
 import { bare } from '../compile/entry-digest.ts';
 import { groupKind } from '../groups/kind.ts';
 import { toRecord } from '@anneal/python/yaml/node.ts';
+import { stackTypeOf } from '../types/stack-types.ts';
 import { resolveProperties } from '../resources/properties.ts';
 import type { ResolvedTypes, StackInput } from '../compile/tree.ts';
 import { holdsUnknown, type Partial } from '../evaluate/unknown.ts';
 
-/** Types whose properties hold the template of the stack. */
-const stackTypes: ReadonlySet<string> = new Set(['OS::Heat::Stack', 'AWS::CloudFormation::Stack']);
-
 export function nestedKind(type: string, isTemplate: boolean): PlanNested['kind'] | undefined {
   if (isTemplate) return 'template';
   if (groupKind(type)) return 'group';
-  return stackTypes.has(type) ? 'stack' : undefined;
+  return stackTypeOf(type) && 'stack';
 }
 
 interface Described extends ResolvedTypes {

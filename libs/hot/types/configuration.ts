@@ -247,6 +247,7 @@ const queueServer: ResourceType = {
     name: { type: 'String', description: 'Its name.' },
     show,
   },
+  failed_update: 'repair',
   budget_seconds: 60,
 };
 

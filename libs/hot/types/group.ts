@@ -108,6 +108,15 @@ export const groupTypes: ResourceType[] = [
       parameters: map({ default: {}, update_allowed: true }),
     },
     { stack_name: 'String', outputs: 'Map' },
+    {
+      stack: {
+        template: { property: 'template', holds: 'text' },
+        parameters: 'parameters',
+        timeout: 'timeout',
+        outputs: 'map',
+        root: true,
+      },
+    },
   ),
   resourceType('OS::Heat::AccessPolicy', { AllowedResources: list({ required: true }) }, {}),
 ];

@@ -16,7 +16,7 @@ export function nestedTypesIn(region: string): ResourceType[] {
   return nestedTypes.map((type) => {
     const { context } = type.properties;
     const named = context?.schema?.['region_name'];
-    if (type.type !== 'OS::Heat::Stack' || !named) return type;
+    if (!type.stack || !named) return type;
     const here = { ...named, default: region, constraints: oneOf(region) };
     const properties = {
       ...type.properties,

@@ -214,6 +214,10 @@ const server: ResourceType = {
     os_collect_config: { type: 'Map', description: 'How its agent finds its queue.' },
     show: { type: 'Map', description: 'Everything that is known of it.' },
   },
+  // Only an operator decides to recreate a machine.
+  failed_update: 'repair',
+  // Heat's max_server_name_length.
+  name_limit: 53,
   // Time that a machine may take to boot.
   budget_seconds: 1800,
 };
@@ -233,6 +237,10 @@ const deployedServer: ResourceType = {
     os_collect_config: { type: 'Map', description: 'How its agent finds its queue.' },
     show: { type: 'Map', description: 'Everything that is known of it.' },
   },
+  // Only an operator decides to recreate a machine.
+  failed_update: 'repair',
+  // Heat's max_server_name_length.
+  name_limit: 53,
   budget_seconds: 60,
 };
 

@@ -1,5 +1,7 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '@anneal/contracts/json.ts';
+import type { ResourceType } from '@anneal/contracts/resource-type.ts';
+import { knownTypes } from '@anneal/hot/types/known.ts';
 import { createSecrets } from '@anneal/runtime/secrets.ts';
 import { createEvaluation } from './evaluation.ts';
 
@@ -21,4 +23,37 @@ it('finds no change in a property whose secret an older key or an older format s
     expect(compare({ password: sealed }, after)).toBe('same');
     expect(compare({ password: sealed }, { password: secrets.seal('other') })).not.toBe('same');
   }
+});
+
+describe('facts about a type', () => {
+  const toolsFor = (types: readonly ResourceType[]) =>
+    createEvaluation({
+      secrets: createSecrets([key(1)]),
+      typeOf: (type) => types.find((each) => each.type === type),
+      sizes: { value: size, resource: size, stack: size },
+    }).toolsAt({ now: 0, answered: new Map(), graceMs: 0, limit: 1 });
+
+  it('come from the description that its provider announces', () => {
+    const foreign: ResourceType = {
+      type: 'Example::Machine',
+      properties: {},
+      attributes: {},
+      failed_update: 'repair',
+      name_limit: 20,
+    };
+    const tools = toolsFor([foreign]);
+    expect(['Example::Machine', 'Example::Other'].map((type) => tools.replaceFailed(type))).toEqual([false, true]);
+    expect(tools.nameLimit({ type: 'Example::Machine', nested: null })).toBe(20);
+    expect(tools.nameLimit({ type: 'Example::Other', nested: null })).toBe(255);
+    // A template that the environment maps to the type is not the type.
+    expect(tools.nameLimit({ type: 'Example::Machine', nested: 'template' })).toBe(255);
+  });
+
+  it('keep machines after a failed update, and give them names of at most 53 characters', () => {
+    const tools = toolsFor(knownTypes);
+    const kept = knownTypes.map(({ type }) => type).filter((type) => !tools.replaceFailed(type));
+    expect(kept.toSorted()).toEqual(['OS::Heat::DeployedServer', 'OS::Marconi::QueueServer', 'OS::Nova::Server']);
+    const short = kept.filter((type) => tools.nameLimit({ type, nested: null }) === 53);
+    expect(short.toSorted()).toEqual(['OS::Heat::DeployedServer', 'OS::Nova::Server']);
+  });
 });

@@ -61,8 +61,8 @@ export interface Evaluation {
 /** The work that a preview of a stack may take, and the additional work for each of its resources. */
 const [workOfPreview, workAResource] = [500_000, 200];
 
-/** Types whose failed update is retried in place, because only an operator decides to recreate a machine. */
-const keptAfterFailure = new Set(['OS::Nova::Server', 'OS::Heat::DeployedServer', 'OS::Marconi::QueueServer']);
+/** The most characters of a physical name, unless the type has its own limit. */
+const nameLimit = 255;
 
 export function createEvaluation(parameters: {
   secrets: Secrets;
@@ -178,12 +178,14 @@ export function createEvaluation(parameters: {
     return { verdict: replace.length > 0 ? 'replace' : 'update', changed };
   };
 
+  const replaceFailed: Tools['replaceFailed'] = (type) => typeOf(type)?.failed_update !== 'repair';
+
   const previewTools = (plan: Plan, stack: StackDocument): PreviewTools => {
     // A preview is refused when it takes more work, because no worker continues it.
     const work = new Work(workOfPreview + workAResource * Object.keys(plan.resources).length);
     return {
       compare,
-      replaceFailed: (type) => !keptAfterFailure.has(type),
+      replaceFailed,
       replaces(resource, property) {
         const type = typeFor(resource);
         if (type.open_properties) return false;
@@ -228,7 +230,8 @@ export function createEvaluation(parameters: {
       ...resolving(),
       compare,
       atOnce: (pending) => answerAtOnce(pending, { secrets, answered }),
-      replaceFailed: (type) => !keptAfterFailure.has(type),
+      replaceFailed,
+      nameLimit: (resource) => servedBy(resource)?.name_limit ?? nameLimit,
     }),
     previewTools: ({ plan, stack }) => previewTools(plan, stack),
     referenceTo,

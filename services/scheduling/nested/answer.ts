@@ -8,6 +8,7 @@ import type { Effect } from '@anneal/convergence/protocol.ts';
 import { representative, type ResourceDocument, type StackDocument } from '@anneal/convergence/documents.ts';
 import { type Members, readGroup } from '@anneal/hot/groups/attribute.ts';
 import { groupKind } from '@anneal/hot/groups/kind.ts';
+import { stackTypeOf } from '@anneal/hot/types/stack-types.ts';
 import { readInside } from '@anneal/hot/nested/inside.ts';
 import { type Partial, unknown } from '@anneal/hot/evaluate/unknown.ts';
 import { walk } from '@anneal/hot/evaluate/walk.ts';
@@ -176,7 +177,7 @@ function stackAttributes({
   reader: Reader;
 }): JsonObject {
   if (kept.kind === 'stack') {
-    if (kept.type === 'OS::Heat::Stack') return { stack_name: stack.name, outputs };
+    if (stackTypeOf(kept.type)?.outputs === 'map') return { stack_name: stack.name, outputs };
     return Object.fromEntries(Object.entries(outputs).map(([name, value]) => [`Outputs.${name}`, value]));
   }
   const reads = kept.reads.flatMap(([attribute, ...path]): Read[] => {

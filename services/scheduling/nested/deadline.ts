@@ -1,10 +1,6 @@
 /** The time limit of a nested stack: that of the stack around it, or a shorter one from its own properties. */
 import type { NestedRequest, ResourceRequest } from '@anneal/contracts/resource.ts';
-
-const properties: ReadonlyMap<string, string> = new Map([
-  ['OS::Heat::Stack', 'timeout'],
-  ['AWS::CloudFormation::Stack', 'TimeoutInMinutes'],
-]);
+import { stackTypeOf } from '@anneal/hot/types/stack-types.ts';
 
 interface Asked extends Pick<ResourceRequest, 'properties'> {
   readonly resource: Pick<ResourceRequest['resource'], 'type'>;
@@ -15,7 +11,8 @@ interface Asked extends Pick<ResourceRequest, 'properties'> {
 /** The timeout of each action in minutes; null when the properties set none. */
 export function minutesOf({ resource, properties: given, nested }: Asked): number | null {
   if (nested?.kind === 'template') return null;
-  const minutes = given[properties.get(resource.type) ?? ''];
+  const { timeout } = stackTypeOf(resource.type) ?? {};
+  const minutes = timeout === undefined ? undefined : given[timeout];
   return typeof minutes === 'number' && minutes > 0 ? minutes : null;
 }
 

@@ -4,6 +4,7 @@ import type { PlanResource } from '@anneal/contracts/plan.ts';
 import type { PreviewRow } from '@anneal/convergence/preview/preview.ts';
 import { groupKind } from '@anneal/hot/groups/kind.ts';
 import { holdsOpened, isOpened, isUndecided, openName } from '@anneal/hot/groups/open.ts';
+import { stackTypeOf } from '@anneal/hot/types/stack-types.ts';
 import { referencesOf } from '@anneal/hot/resources/references.ts';
 
 export interface NestedForeseen {
@@ -22,8 +23,9 @@ export function foreseenOf({ planned, foreseen }: PreviewRow): NestedForeseen | 
     case 'group':
       return isUndecided(planned.type, open) ? undefined : { properties: open, unknown: [openName] };
     case 'stack': {
-      const key = planned.type === 'OS::Heat::Stack' ? 'parameters' : 'Parameters';
-      if (unknown.includes('template') || unknown.includes('TemplateURL')) return undefined;
+      const stack = stackTypeOf(planned.type);
+      if (!stack || unknown.includes(stack.template.property)) return undefined;
+      const key = stack.parameters;
       const parameters = open[key] ?? {};
       if (isOpened(parameters) || typeof parameters !== 'object' || parameters === null) return undefined;
       const entries = Object.entries(parameters as JsonObject);

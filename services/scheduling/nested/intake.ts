@@ -24,6 +24,7 @@ import {
   type ResourceRequest,
   type ResourceResponse,
 } from '@anneal/contracts/resource.ts';
+import { stackTypeOf } from '@anneal/hot/types/stack-types.ts';
 import type { Input } from '@anneal/convergence/protocol.ts';
 import { newStack, type ParentLink, type StackDocument } from '@anneal/convergence/documents.ts';
 import { emptyPlan, type State } from '@anneal/convergence/state.ts';
@@ -96,8 +97,7 @@ export function createIntake(parts: {
   ) => {
     const data = message.data as ResourceRequest;
     const { nested, resource } = data;
-    // An OS::Heat::Stack is the root of its own tree: the stack list shows it, and the tree around ends at it.
-    const isOwn = nested?.kind === 'stack' && resource.type === 'OS::Heat::Stack';
+    const isOwn = isRoot(data);
     const now = context.now();
     const project = message.project ?? '';
     const { version: _, ...document } = newStack({
@@ -177,7 +177,7 @@ export function createIntake(parts: {
         });
         const added = Object.keys((await plans.get(target.plan)).resources).length;
         const project = message.project ?? '';
-        const own = data.nested.kind === 'stack' && data.resource.type === 'OS::Heat::Stack' ? 1 : 0;
+        const own = isRoot(data) ? 1 : 0;
         const refusal = await quotas.within({ project, stacks: own, resources: added }, () =>
           insert(message, { target, kept }),
         );
@@ -291,3 +291,7 @@ function keptOf({ resource, properties }: ResourceRequest, nested: NestedRequest
   const { kind, reads, environment, files, facade } = nested;
   return { kind, type: resource.type, reads, environment, files, facade, properties, members: null };
 }
+
+/** Whether the stack is the root of its own tree: the stack list shows it, and the tree around ends at it. */
+const isRoot = ({ nested, resource }: ResourceRequest): boolean =>
+  nested?.kind === 'stack' && stackTypeOf(resource.type)?.root === true;

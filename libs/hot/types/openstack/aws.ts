@@ -77,7 +77,16 @@ export const awsTypes: ResourceType[] = [
     },
     {},
     // Attributes are `Outputs.<name>`, with the names of the template.
-    { open_attributes: true },
+    {
+      open_attributes: true,
+      stack: {
+        template: { property: 'TemplateURL', holds: 'file' },
+        parameters: 'Parameters',
+        timeout: 'TimeoutInMinutes',
+        outputs: 'each',
+        root: false,
+      },
+    },
   ),
   resourceType(
     'AWS::EC2::EIP',
