@@ -6,6 +6,7 @@
 import type { Definition } from '@anneal/contracts/define.ts';
 import { answerSchema, answerType, envelopeSchema, type Envelope } from '@anneal/contracts/envelope.ts';
 import { AnnealError, type ErrorCode, type Mistake } from '@anneal/contracts/errors.ts';
+import { isLargeJson, readJson, writeJson } from '@anneal/contracts/json-slices.ts';
 import type { Blobs } from '@anneal/store/port.ts';
 import type { z } from 'zod';
 import type { Packet } from './broker.ts';
@@ -46,32 +47,39 @@ export function createCodec(options: { registry: ReadonlyMap<string, Definition>
     return parsed.data;
   };
 
+  /** The packet of a message with a long text of its data, in which the data travels as a claim check if it must. */
+  const large = async ({ data: _data, ...rest }: Envelope, text: string): Promise<Packet> => {
+    const { id, type, subject } = rest;
+    if (!isOver(text)) return { id, type, subject, bytes: `${JSON.stringify(rest).slice(0, -1)},"data":${text}}` };
+    const dataref = await blobs.put(text);
+    return { id, type, subject, bytes: JSON.stringify({ ...rest, dataref }) };
+  };
+
   return {
     encode(message) {
       const parsed = envelopeSchema.safeParse(message);
       if (!parsed.success) throw refused('Defect', `The envelope of ${message.type}`, parsed.error);
       validated(message, 'Defect');
+      if (isLargeJson(message.data)) return writeJson(message.data).then((data) => large(message, data));
       const bytes = JSON.stringify(message);
       const { id, type, subject } = message;
       if (!isOver(bytes)) return { id, type, subject, bytes };
-      const data = JSON.stringify(message.data);
-      if (!isOver(data)) return { id, type, subject, bytes };
-      return blobs.put(data).then((dataref) => {
-        const { data: _travelsInTheStore, ...rest } = message;
-        return { id, type, subject, bytes: JSON.stringify({ ...rest, dataref }) };
-      });
+      return large(message, JSON.stringify(message.data));
     },
 
     decode(bytes) {
       const message = readEnvelope(bytes);
       const { dataref } = message;
       if (dataref === undefined) return { ...message, data: validated(message, 'InvalidMessage') };
-      return blobs.getText(dataref).then((text) => {
+      return blobs.getText(dataref).then(async (text) => {
         if (text === undefined) {
           throw new AnnealError('InvalidMessage', `The data of ${message.type}, ${dataref}, is not in the store.`);
         }
         const { dataref: _fetched, ...rest } = message;
-        return { ...rest, data: validated({ ...rest, data: parseJson(text) }, 'InvalidMessage') };
+        const data = await readJson(text).catch((cause: unknown) => {
+          throw notJson(cause);
+        });
+        return { ...rest, data: validated({ ...rest, data }, 'InvalidMessage') };
       });
     },
 
@@ -119,9 +127,13 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new AnnealError('InvalidMessage', `The message is not JSON: ${reason}`, { cause });
+    throw notJson(cause);
   }
+}
+
+function notJson(cause: unknown): AnnealError {
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  return new AnnealError('InvalidMessage', `The message is not JSON: ${reason}`, { cause });
 }
 
 function refused(code: ErrorCode, what: string, error: z.ZodError, prefix = ''): AnnealError {

@@ -2,6 +2,7 @@
 import type { CallDefinition } from '@anneal/contracts/define.ts';
 import { answerSchema, type Envelope } from '@anneal/contracts/envelope.ts';
 import { AnnealError, fromFailure, toFailure } from '@anneal/contracts/errors.ts';
+import { validateInSlices } from '@anneal/contracts/validate-slices.ts';
 
 interface Waiting {
   readonly settle: (answer: Envelope | { readonly error: unknown }) => void;
@@ -25,7 +26,7 @@ export class Questions {
       settle: (answer) => {
         end();
         if ('error' in answer) reject(answer.error);
-        else readAnswer({ queue, call, answer, resolve, reject });
+        else void readAnswer({ queue, call, answer }).then(resolve, reject);
       },
     };
     const stop = (): void => waiting.settle({ error: signal?.reason });
@@ -63,25 +64,21 @@ export class Questions {
   }
 }
 
-function readAnswer<Q, A>(parameters: {
+/** The value of the answer. @throws AnnealError the failure that it reports, or Defect when it is not valid. */
+async function readAnswer<Q, A>(parameters: {
   queue: string;
   call: CallDefinition<Q, A>;
   answer: Envelope;
-  resolve: (value: A) => void;
-  reject: (error: unknown) => void;
-}): void {
-  const { queue, call, answer, resolve, reject } = parameters;
+}): Promise<A> {
+  const { queue, call, answer } = parameters;
   const outer = answerSchema.safeParse(answer.data);
   if (!outer.success) {
-    reject(new AnnealError('Defect', `The answer of ${queue} to ${call.type} is no answer: ${outer.error.message}`));
-  } else if (!outer.data.ok) {
-    reject(fromFailure(outer.data.failure));
-  } else {
-    const value = call.answer.safeParse(outer.data.value);
-    if (value.success) resolve(value.data);
-    else
-      reject(new AnnealError('Defect', `The answer of ${queue} to ${call.type} is not valid: ${value.error.message}`));
+    throw new AnnealError('Defect', `The answer of ${queue} to ${call.type} is no answer: ${outer.error.message}`);
   }
+  if (!outer.data.ok) throw fromFailure(outer.data.failure);
+  const value = await validateInSlices(call.answer, outer.data.value);
+  if (value.success) return value.data;
+  throw new AnnealError('Defect', `The answer of ${queue} to ${call.type} is not valid: ${value.error.message}`);
 }
 
 /** The answer that replaces one that could not be sent. */

@@ -160,7 +160,7 @@ describe('a value from a host, a signal or an export', () => {
       const exported = await world.ask(stackExport, { project, stack: id });
       await world.act(id, { kind: 'abandon' });
       await world.complete(id);
-      const file = portable(exported, secrets);
+      const file = await portable(exported, secrets);
       expect(JSON.stringify(file)).not.toContain('hush');
       const adopt = secrets.fromOutside(file['resources'] as JsonObject);
       const again = await world.create(`a-${host}`, input, { adopt });

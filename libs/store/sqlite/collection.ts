@@ -11,7 +11,7 @@ import {
 } from '../port.ts';
 import { assertServed } from '../served.ts';
 import { type Connection, isConstraint } from './connection.ts';
-import { countSql, findSql, type Sql } from './query.ts';
+import { amongSql, countSql, findSql, sizesSql, type Sql } from './query.ts';
 import { keysOf, refusedFields, tableOf } from './table.ts';
 
 interface Row {
@@ -26,6 +26,28 @@ interface Written {
 }
 
 const nothing: Written = { keys: '', body: '' };
+
+/** Bounds of what one turn of the event loop reads or writes for one caller: some milliseconds of work. */
+const rowsPerTurn = 250;
+const bytesPerTurn = 512 * 1024;
+
+const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+/** Divides items into parts within the bounds of one turn. An item that exceeds them is a part of its own. */
+function slicesOf<I>(items: readonly I[], bytesOf: (item: I) => number): I[][] {
+  const slices: I[][] = [];
+  let bytes = Infinity;
+  for (const item of items) {
+    const last = slices.at(-1);
+    bytes += bytesOf(item);
+    if (last && last.length < rowsPerTurn && bytes <= bytesPerTurn) last.push(item);
+    else {
+      slices.push([item]);
+      bytes = bytesOf(item);
+    }
+  }
+  return slices;
+}
 
 export class SqliteCollection<T extends Document> implements Collection<T> {
   readonly #connection: Connection;
@@ -81,8 +103,49 @@ export class SqliteCollection<T extends Document> implements Collection<T> {
 
   async find(query: Query): Promise<T[]> {
     assertServed(this.#definition, query);
-    const rows = await this.#all(findSql(this.#definition.name, query));
-    return rows.map((row) => read(row) as T);
+    const { name } = this.#definition;
+    const first = await this.#connection.read(() => this.#firstOf(findSql(name, query)));
+    const documents = first.rows.map((row) => read(row) as T);
+    return first.isAll ? documents : this.#findRest(query, documents);
+  }
+
+  /** The first rows, as many as one turn of the event loop should read. */
+  #firstOf({ text, values }: Sql): { rows: Row[]; isAll: boolean } {
+    const rows: Row[] = [];
+    let characters = 0;
+    for (const row of this.#connection.prepare(text).iterate(...values) as unknown as Iterable<Row>) {
+      if (rows.length >= rowsPerTurn || characters >= bytesPerTurn) return { rows, isAll: false };
+      rows.push(row);
+      characters += row.body.length;
+    }
+    return { rows, isAll: true };
+  }
+
+  /**
+   * Reads the other documents of a long answer in several turns. A document that is written meanwhile is read as it is
+   * then, and left out when it does not match any more.
+   */
+  async #findRest(query: Query, first: T[]): Promise<T[]> {
+    const { name } = this.#definition;
+    const known = new Map(first.map((document) => [document.id, document]));
+    const { text, values } = sizesSql(name, query);
+    const sizes = await this.#connection.read(
+      () => this.#connection.prepare(text).all(...values) as unknown as { id: string; bytes: number }[],
+    );
+    const missing = sizes.filter(({ id }) => !known.has(id));
+    const slices = slicesOf(missing, ({ bytes }) => bytes);
+    for (const slice of slices) {
+      await nextTurn();
+      const found = await this.#all(
+        amongSql(
+          name,
+          query,
+          slice.map(({ id }) => id),
+        ),
+      );
+      for (const row of found) known.set(row.id, read(row) as T);
+    }
+    return sizes.flatMap(({ id }) => known.get(id) ?? []);
   }
 
   async count(where: Query['where']): Promise<number> {
@@ -113,9 +176,16 @@ export class SqliteCollection<T extends Document> implements Collection<T> {
     const written = operations.map((operation) =>
       operation.kind === 'remove' ? nothing : this.#written(operation.document),
     );
-    return this.#connection.write(() =>
-      operations.map((operation, index) => this.#apply(operation, written[index] ?? nothing)),
-    );
+    const outcomes: BulkOutcome[] = [];
+    for (const slice of slicesOf(written, ({ body }) => body.length)) {
+      if (outcomes.length > 0) await nextTurn();
+      const start = outcomes.length;
+      const done = await this.#connection.write(() =>
+        slice.map((each, index) => this.#apply(operations[start + index] as BulkOperation<T>, each)),
+      );
+      outcomes.push(...done);
+    }
+    return outcomes;
   }
 
   #apply(operation: BulkOperation<T>, { keys, body }: Written): BulkOutcome {

@@ -7,16 +7,29 @@ export interface Sql {
   readonly values: readonly (string | number)[];
 }
 
-export function findSql(collection: string, query: Query): Sql {
+const rows = 'id, version, body';
+const sizes = 'id, octet_length(body) AS bytes';
+
+export function findSql(collection: string, query: Query, columns: string = rows): Sql {
   const { text, values } = whereSql(query.where);
   const direction = query.descending ? ' DESC' : '';
   // Equal entries are ordered by id, so that every answer has one order and a page can end at any entry.
   const order = [...new Set([...(query.orderBy ?? []), 'id'])].map((field) => columnOf(field) + direction);
   const limit = query.limit === undefined ? '' : ' LIMIT ?';
   return {
-    text: `SELECT id, version, body FROM ${tableOf(collection)}${text} ORDER BY ${order.join(', ')}${limit}`,
+    text: `SELECT ${columns} FROM ${tableOf(collection)}${text} ORDER BY ${order.join(', ')}${limit}`,
     values: query.limit === undefined ? values : [...values, Math.max(0, Math.trunc(query.limit))],
   };
+}
+
+/** The ids and sizes of the documents that `findSql` finds, in its order. */
+export const sizesSql = (collection: string, query: Query): Sql => findSql(collection, query, sizes);
+
+/** Those of some documents that still match a query, in no order. */
+export function amongSql(collection: string, { where }: Query, ids: readonly string[]): Sql {
+  const { text, values } = whereSql(where);
+  const among = `${text === '' ? ' WHERE' : `${text} AND`} id IN ${listSql}`;
+  return { text: `SELECT ${rows} FROM ${tableOf(collection)}${among}`, values: [...values, JSON.stringify(ids)] };
 }
 
 export function countSql(collection: string, where: Query['where']): Sql {

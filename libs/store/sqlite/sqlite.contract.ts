@@ -8,6 +8,7 @@ import type { Document } from '../port.ts';
 import { timersConformance } from '../conformance/timers.ts';
 
 interface Thing extends Document {
+  readonly text?: string;
   readonly colour: string | null;
 }
 
@@ -43,3 +44,58 @@ for (const synchronous of ['normal', 'full']) {
   storeConformance(name, harness);
   timersConformance(name, harness);
 }
+
+/** Counts the turns of the event loop that other work gets until a promise is settled. */
+async function turnsDuring(work: Promise<unknown>): Promise<number> {
+  let turns = 0;
+  let isRunning = true;
+  const count = (): void => {
+    if (!isRunning) return;
+    turns += 1;
+    setImmediate(count);
+  };
+  setImmediate(count);
+  await work;
+  isRunning = false;
+  return turns;
+}
+
+it('reads and writes many documents in several turns of the event loop, in order', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'anneal-store-'));
+  const store = await openStore({ url: `sqlite:${join(folder, 'store.db')}` });
+  const things = await store.collection<Thing>({ name: 'test_things', indexes: [{ fields: ['colour'] }] });
+  const ids = Array.from({ length: 2000 }, (_, index) => `t${String(index).padStart(5, '0')}`);
+  const writing = things.bulk(ids.map((id) => ({ kind: 'insert', document: { id, colour: 'red' } })));
+  expect(await turnsDuring(writing)).toBeGreaterThan(5);
+  expect(new Set(await writing)).toEqual(new Set(['done']));
+  const query = { where: { colour: 'red' }, orderBy: ['colour'], descending: true, limit: 1900 };
+  const reading = things.find(query);
+  expect(await turnsDuring(reading)).toBeGreaterThan(5);
+  expect((await reading).map(({ id }) => id)).toEqual(ids.toReversed().slice(0, 1900));
+  const again = things.find(query);
+  await things.remove('t00500');
+  await things.replace({ id: 't00600', colour: 'blue' }, 1);
+  const left = await again;
+  expect(left.filter(({ id, colour }) => colour !== 'red' || id === 't00500' || id === 't00600')).toEqual([]);
+  await store.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+it('reads a few large documents in several turns of the event loop', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'anneal-store-'));
+  const store = await openStore({ url: `sqlite:${join(folder, 'store.db')}` });
+  const things = await store.collection<Thing>({ name: 'test_things', indexes: [{ fields: ['colour'] }] });
+  const text = 'x'.repeat(300_000);
+  const writing = things.bulk(
+    Array.from({ length: 12 }, (_, index) => ({
+      kind: 'insert',
+      document: { id: `t${index}`, colour: 'red', text },
+    })),
+  );
+  expect(await turnsDuring(writing)).toBeGreaterThan(5);
+  const reading = things.find({ where: { colour: 'red' } });
+  expect(await turnsDuring(reading)).toBeGreaterThan(4);
+  expect((await reading).length).toBe(12);
+  await store.close();
+  await rm(folder, { recursive: true, force: true });
+});

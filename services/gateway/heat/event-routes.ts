@@ -1,6 +1,7 @@
 /** Reads the events of a stack and of one resource. */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { stackEvents, type StackEvent, type StackView } from '@anneal/contracts/scheduling.ts';
+import { mapInSlices } from '@anneal/contracts/pace.ts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Ask } from '../ask.ts';
 import { queryNumber, queryValue, queryValues } from '../http/body.ts';
@@ -26,7 +27,9 @@ export function eventRoutes(scope: FastifyInstance, { ask }: { ask: Ask }): void
     const events = await eventsOf(ask, request, { stack, depth: depth ?? 0 });
     const root = rootOf(request);
     return {
-      events: events.map((event) => eventBody(root, event, depth === undefined ? {} : { rootStack: stack })),
+      events: await mapInSlices(events, (event) =>
+        eventBody(root, event, depth === undefined ? {} : { rootStack: stack }),
+      ),
     };
   });
 

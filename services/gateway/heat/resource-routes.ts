@@ -1,6 +1,7 @@
 /** Reads the resources of a stack, and marks one as unhealthy. */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { resourceAct, type ResourceView } from '@anneal/contracts/scheduling.ts';
+import { mapInSlices } from '@anneal/contracts/pace.ts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Ask } from '../ask.ts';
 import { objectBody, queryBoolean, queryNumber, queryValues, type Query } from '../http/body.ts';
@@ -43,7 +44,9 @@ export function resourceRoutes(scope: FastifyInstance, { ask }: { ask: Ask }): v
       });
     const root = rootOf(request);
     return {
-      resources: resources.filter(fits).map((resource) => resourceBody(root, resource, { detail, shown: false })),
+      resources: await mapInSlices(resources.filter(fits), (resource) =>
+        resourceBody(root, resource, { detail, shown: false }),
+      ),
     };
   });
 

@@ -3,6 +3,7 @@
  * body.
  */
 import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
+import { isLargeJson, writeJson } from '@anneal/contracts/json-slices.ts';
 import type { ServiceContext } from '@anneal/runtime/service.ts';
 import type { SettingsOf } from '@anneal/runtime/settings.ts';
 import { apiFamily, apiPrefix } from '../api/family.ts';
@@ -59,6 +60,13 @@ export function buildServer(options: ServerOptions): FastifyInstance {
 
   app.addHook('onRequest', async (request, reply) => {
     void reply.headers({ 'x-openstack-request-id': request.id, 'x-content-type-options': 'nosniff' });
+  });
+  // A list of 10,000 resources has 7 MB.
+  app.addHook('preSerialization', async (_request, reply, payload) => {
+    if (!isLargeJson(payload)) return payload;
+    const text = await writeJson(payload);
+    void reply.serializer(() => text);
+    return payload;
   });
   app.addHook('onResponse', async (request, reply) => {
     // Log the route pattern and not the address, because addresses contain boot secrets and names.

@@ -1,4 +1,5 @@
 /** Reads the events of stacks. Skips runs that cannot contain a requested event. */
+import { mapInSlices } from '@anneal/contracts/pace.ts';
 import type { Collection } from '@anneal/store/port.ts';
 import {
   eventsIn,
@@ -103,7 +104,7 @@ export class History {
   /** All events of several stacks, in no order. */
   async all(stackIds: readonly string[], resource: string | undefined): Promise<KeptEvent[]> {
     const runs = await this.#runs.find({ where: { stack_id: { in: stackIds } } });
-    const events = runs.flatMap(eventsIn);
+    const events = (await mapInSlices(runs, eventsIn)).flat();
     return resource === undefined ? events : events.filter(({ resource_name: name }) => name === resource);
   }
 }

@@ -1,13 +1,8 @@
 /** Exports a stack, with all nested stacks, in Heat's form of an abandoned stack. */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
-import {
-  isNested,
-  representative,
-  type ResourceDocument,
-  type StackDocument,
-  type Target,
-} from '@anneal/convergence/documents.ts';
+import { Pace } from '@anneal/contracts/pace.ts';
+import { isNested, representative, type StackDocument, type Target } from '@anneal/convergence/documents.ts';
 import type { Blobs } from '@anneal/store/port.ts';
 import type { Collections } from '../collections.ts';
 import { exportedResource } from './snapshots.ts';
@@ -45,10 +40,9 @@ export function createExporter({ stacks, resources }: Collections, blobs: Blobs)
   };
 
   const whole: Exporter['stack'] = async (stack) => {
-    const byName = new Map<string, ResourceDocument[]>();
-    for (const resource of await resources.find({ where: { stack_id: stack.id } })) {
-      byName.set(resource.name, [...(byName.get(resource.name) ?? []), resource]);
-    }
+    const found = await resources.find({ where: { stack_id: stack.id } });
+    const byName = Map.groupBy(found, ({ name }) => name);
+    const pace = new Pace();
     const entries: [string, Json][] = [];
     for (const candidates of byName.values()) {
       const resource = representative(candidates);
@@ -56,6 +50,7 @@ export function createExporter({ stacks, resources }: Collections, blobs: Blobs)
       const child = isNested(resource) ? await stacks.get(resource.id) : undefined;
       const inside = child && child.deleted_at === null ? await whole(child) : {};
       entries.push([resource.name, { ...inside, ...exportedResource(resource) }]);
+      if (pace.isOver) await pace.turn();
     }
     return frame(stack, stack.target, Object.fromEntries(entries));
   };

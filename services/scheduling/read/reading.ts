@@ -1,5 +1,7 @@
 /** Answers read-only questions from the store, in any replica. */
 import { AnnealError } from '@anneal/contracts/errors.ts';
+import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+import { mapInSlices } from '@anneal/contracts/pace.ts';
 import type { Plan } from '@anneal/contracts/plan.ts';
 import type {
   ResourceView,
@@ -131,7 +133,7 @@ export function createReading(parameters: {
       for await (const level of tree.down(stack, levels, question.name)) {
         for (const { stack: at, found } of level) {
           const plan = await headingFor(at);
-          rows.push({ stack: at, views: resourceViews({ stack: at, plan, found, detail: question.detail }) });
+          rows.push({ stack: at, views: await resourceViews({ stack: at, plan, found, detail: question.detail }) });
         }
       }
       const views = rows
@@ -145,8 +147,7 @@ export function createReading(parameters: {
     async events(question) {
       const stack = await find(question);
       if ((question.nested_depth ?? 0) > 0) return eventsOfTree(stack, question);
-      const found = await history.read({ ...question, stackId: stack.id });
-      return { stack: await viewOf(stack), events: found.map(eventView) };
+      return eventsOfOne(stack, question);
     },
     async snapshots(question) {
       const stack = await find(question);
@@ -156,8 +157,15 @@ export function createReading(parameters: {
     async snapshot(question) {
       const stack = await find(question);
       const found = await findSnapshot(snapshots, stack.id, question.snapshot);
-      const data = await exporter.frame(stack, found.target, found.resources);
-      return { ...snapshotView(found), data: context.secrets.mask(data) };
+      const { resources: kept, ...frame } = await exporter.frame(stack, found.target, found.resources);
+      const masked = await mapInSlices(Object.entries(kept as JsonObject), ([name, resource]): [string, Json] => [
+        name,
+        context.secrets.mask(resource),
+      ]);
+      return {
+        ...snapshotView(found),
+        data: { ...context.secrets.mask(frame), resources: Object.fromEntries(masked) },
+      };
     },
     async forget(question) {
       const stack = await find(question);
@@ -169,16 +177,22 @@ export function createReading(parameters: {
     exported: async (question) => exporter.stack(await find(question)),
   };
 
+  async function eventsOfOne(
+    stack: StackDocument,
+    question: Question<typeof stackEvents>,
+  ): Promise<AnswerOf<typeof stackEvents>> {
+    const found = await history.read({ ...question, stackId: stack.id });
+    return { stack: await viewOf(stack), events: found.map(eventView) };
+  }
+
   /** The events of all stacks of the tree, in the order of time. */
   async function eventsOfTree(
     stack: StackDocument,
     question: Question<typeof stackEvents>,
   ): Promise<AnswerOf<typeof stackEvents>> {
     const ids = (await tree.stacks(stack, question.nested_depth ?? 0)).map(({ id }) => id);
-    const found = await history.all(ids, question.resource);
-    const key = (event: KeptEvent): string =>
-      `${event.time} ${event.stack_id} ${String(event.sequence).padStart(12, '0')}`;
-    const sorted = found.toSorted((a, b) => (key(a) < key(b) ? -1 : 1));
+    if (ids.length === 1) return eventsOfOne(stack, question);
+    const sorted = (await history.all(ids, question.resource)).sort(inTime);
     if (question.descending) sorted.reverse();
     const at = question.marker === undefined ? -1 : sorted.findIndex(({ id }) => id === question.marker);
     const page = sorted.slice(at + 1, question.limit === undefined ? undefined : at + 1 + question.limit);
@@ -190,9 +204,9 @@ export function createReading(parameters: {
     plan: Plan;
     found: readonly ResourceDocument[];
     detail: boolean;
-  }): ResourceView[] {
+  }): Promise<ResourceView[]> {
     const requirers = requirersOf(from.plan);
-    return rowsOf(from.found, from.plan).map((row) => {
+    return mapInSlices(rowsOf(from.found, from.plan), (row) => {
       const name = 'resource' in row ? row.resource.name : row.planned.name;
       const requiredBy = requirers.get(name) ?? [];
       if ('planned' in row) return plannedView({ stack: from.stack, planned: row.planned, requiredBy });
@@ -216,6 +230,13 @@ const snapshotView = ({ id, name, stack_id, status, reason, created_at }: Snapsh
   reason,
   created_at,
 });
+
+/** The order of time; of events of the same time, that of their stacks and then of their numbers. */
+function inTime(a: KeptEvent, b: KeptEvent): number {
+  if (a.time !== b.time) return a.time < b.time ? -1 : 1;
+  if (a.stack_id !== b.stack_id) return a.stack_id < b.stack_id ? -1 : 1;
+  return a.sequence - b.sequence;
+}
 
 const pageSize = 200;
 

@@ -1,0 +1,132 @@
+/**
+ * Writes and reads large JSON in slices, so that several MB do not keep the event loop. The text is ordinary JSON: its
+ * only line breaks are where the writer has cut it, and they show the reader where to cut.
+ */
+import { Pace } from './pace.ts';
+
+/** Values (and 64 characters of text each count as one) that are written or read without a cut: about a millisecond. */
+const uncut = 4000;
+const charactersOfOne = 64;
+/** A line is a part of a value that is read at once. */
+const charactersOfLine = 32 * 1024;
+/** A text below this is read at once. */
+const charactersUncut = 256 * 1024;
+
+/** Whether the value is small enough to write it at once. */
+export function isLargeJson(value: unknown): boolean {
+  return left(value, uncut) < 0;
+}
+
+function left(value: unknown, budget: number): number {
+  let rest = budget - 1;
+  if (typeof value === 'string') return rest - Math.floor(value.length / charactersOfOne);
+  if (typeof value !== 'object' || value === null) return rest;
+  if (Array.isArray(value)) {
+    for (const item of value) {
+      rest = left(item, rest);
+      if (rest < 0) return rest;
+    }
+    return rest;
+  }
+  for (const key in value) {
+    rest = left((value as Record<string, unknown>)[key], rest);
+    if (rest < 0) return rest;
+  }
+  return rest;
+}
+
+/**
+ * The text of `JSON.stringify`, with line breaks where it was cut. The value must not change meanwhile, and must be JSON.
+ */
+export async function writeJson(value: unknown, pace: Pace = new Pace()): Promise<string> {
+  const lines: string[] = [];
+  for (const line of linesOf('', value)) {
+    lines.push(line);
+    if (pace.isOver) await pace.turn();
+  }
+  return lines.join('\n');
+}
+
+/** Each member begins with its comma. Small members share a line, because a line costs more than their text. */
+function* linesOf(before: string, value: unknown): Generator<string> {
+  if (typeof value !== 'object' || value === null || 'toJSON' in value || !isLargeJson(value)) {
+    yield before + JSON.stringify(value);
+    return;
+  }
+  const isList = Array.isArray(value);
+  yield before + (isList ? '[' : '{');
+  let line = '';
+  let comma = '';
+  for (const key of isList ? value.keys() : Object.keys(value)) {
+    const member: unknown = (value as Readonly<Record<string | number, unknown>>)[key];
+    if (member === undefined && !isList) continue;
+    const start = isList ? comma : `${comma}${JSON.stringify(key)}:`;
+    comma = ',';
+    if (isLargeJson(member)) {
+      if (line !== '') yield line;
+      line = '';
+      yield* linesOf(start, member);
+      continue;
+    }
+    line += start + JSON.stringify(member ?? null);
+    if (line.length < charactersOfLine) continue;
+    yield line;
+    line = '';
+  }
+  if (line !== '') yield line;
+  yield isList ? ']' : '}';
+}
+
+/** Reads the text of `writeJson` in slices, and any other JSON at once. @throws SyntaxError */
+export async function readJson(text: string, pace: Pace = new Pace()): Promise<unknown> {
+  if (text.length < charactersUncut || !text.includes('\n')) return JSON.parse(text) as unknown;
+  try {
+    return await joined(text.split('\n'), pace);
+  } catch {
+    // Another program's line breaks are at other places.
+    return JSON.parse(text) as unknown;
+  }
+}
+
+type Container = unknown[] | Record<string, unknown>;
+
+/** A line that opens a list or a map: its key, when it is the member of a map, and the bracket. */
+const opening = /^,?(?:("(?:[^"\\]|\\.)*"):)?([[{])$/;
+
+async function joined(lines: readonly string[], pace: Pace): Promise<unknown> {
+  const [first] = lines;
+  if (first !== '[' && first !== '{') throw new SyntaxError('not written by writeJson');
+  const whole: Container = first === '[' ? [] : {};
+  const open: Container[] = [whole];
+  for (const line of lines.slice(1)) {
+    const container = open.at(-1);
+    if (!container) throw new SyntaxError('text after the end');
+    const opened = opening.exec(line);
+    if (line === (Array.isArray(container) ? ']' : '}')) open.pop();
+    else if (opened) {
+      const inner: Container = opened[2] === '[' ? [] : {};
+      const key = opened[1];
+      if ((key === undefined) !== Array.isArray(container)) throw new SyntaxError('a member without a key');
+      if (Array.isArray(container)) container.push(inner);
+      else define(container, JSON.parse(key ?? '""') as string, inner);
+      open.push(inner);
+    } else addMembers(container, line.startsWith(',') ? line.slice(1) : line);
+    if (pace.isOver) await pace.turn();
+  }
+  if (open.length > 0) throw new SyntaxError('no end');
+  return whole;
+}
+
+function addMembers(container: Container, text: string): void {
+  if (Array.isArray(container)) {
+    for (const item of JSON.parse(`[${text}]`) as unknown[]) container.push(item);
+    return;
+  }
+  for (const [key, member] of Object.entries(JSON.parse(`{${text}}`) as object)) define(container, key, member);
+}
+
+/** Assignment would set the prototype for the key `__proto__`. */
+function define(container: Record<string, unknown>, key: string, value: unknown): void {
+  if (key !== '__proto__') container[key] = value;
+  else Object.defineProperty(container, key, { value, enumerable: true, configurable: true, writable: true });
+}
