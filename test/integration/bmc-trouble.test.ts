@@ -229,6 +229,22 @@ describe('management controllers that misbehave', () => {
     expect(await sessions()).not.toContainEqual(first);
   });
 
+  it('no verb drops a change of power half-way, except abort', async () => {
+    const w = await open({ machines: 1 });
+    await w.enrolAll();
+    await w.fault('machine-1', { ignore_resets: 1_000 });
+    await w.ask(nodePower, { node: 'machine-1', target: 'power on' });
+    for (const target of ['manage', 'inspect', 'clean'] as const) {
+      await expect(w.ask(nodeProvision, { node: 'machine-1', target })).rejects.toMatchObject({
+        code: 'Conflict',
+        message: expect.stringContaining('"abort"') as string,
+      });
+    }
+    expect((await w.node('machine-1')).target_power_state).toBe('power on');
+    await w.ask(nodeProvision, { node: 'machine-1', target: 'abort' });
+    await w.ask(nodeProvision, { node: 'machine-1', target: 'manage' });
+  });
+
   it('a power button whose answer was lost is not pushed twice', async () => {
     const w = await open({ machines: 1 });
     const button = {

@@ -173,7 +173,10 @@ export class Nodes {
     const { id } = await this.#find(question.node);
     const verb = question.target;
     const told = await this.#records.change(id, (node) => {
-      if (verb === 'abort' && node.work?.step === 'change power') return { work: null, power_target: null };
+      const isChangingPower = node.work?.step === 'change power';
+      if (verb === 'abort' && isChangingPower) return { work: null, power_target: null };
+      // The verb would drop the change of power half-way. A deletion takes the power off in any case.
+      if (isChangingPower && verb !== 'deleted') throw changingPower(node, verb);
       const isOther = node.fault === identityFault;
       if (isOther && verb === 'manage') {
         const reason = 'the machine that answers is accepted';
@@ -279,6 +282,12 @@ export class Nodes {
     return node;
   }
 }
+
+const changingPower = (node: NodeDocument, verb: string): AnnealError =>
+  new AnnealError(
+    'Conflict',
+    `The verb "${verb}" is refused for node ${node.name} while its power is changed (${node.power_target}, since ${node.work?.since}). Wait for it, or end it with the verb "abort".`,
+  );
 
 function requireTrust(trust: Trust | undefined): void {
   const problem = trust === undefined ? undefined : trustProblem(trust);
