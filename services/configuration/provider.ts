@@ -1,15 +1,14 @@
 /**
- * The provider of the types that put configs on hosts.
- *
- * P1 One document per resource holds the highest fence seen, the work for it and its final response.
- * P2 A lower fence is dropped. A repeat of the same fence gets the final response, or its unfinished work is completed.
- * P3 Each decision is written, in one document, before any action follows from it.
+ * The provider of the types that put configs on hosts. Its promises: P1 to P4 of `libs/provider/provide.ts`. A document
+ * holds the request, its work on the host and its response, because all of them change together.
  */
 import { AnnealError, toFailure } from '@anneal/contracts/errors.ts';
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import type { ResourceAction, ResourceRequest } from '@anneal/contracts/resource.ts';
-import { DuplicateError, type Draft } from '@anneal/store/port.ts';
+import { accept } from '@anneal/provider/accept.ts';
+import type { Received } from '@anneal/provider/document.ts';
+import type { Draft } from '@anneal/store/port.ts';
 import type { DeploymentState, ResourceDocument } from './collections.ts';
 import { digestOf, replacedBy } from './deployments/derive.ts';
 import { configOf } from './configs/made-config.ts';
@@ -59,58 +58,31 @@ const hostIdOf = (properties: JsonObject): string | null => {
 export async function handleRequest(context: ProviderContext, action: Action, message: Request): Promise<void> {
   const { resource, properties } = message.data;
   kindOf(resource.type);
+  const take = (): Promise<void> =>
+    accept<ResourceDocument>(
+      {
+        context: context.service,
+        collection: context.collections.resources,
+        decide: ({ known }) => decide(context, action, message, known),
+        carryOut: async (document, { known }) => {
+          await withdrawSuperseded(context, document, known);
+          await carryOut(context, document);
+        },
+      },
+      { action, message },
+    );
   // Accept the requests of one host in the order of arrival, so that its queue keeps that order.
-  await context.queues.lock(`host ${hostIdOf(properties) ?? resource.id}`, () => accept(context, action, message));
+  await context.queues.serial.run(`host ${hostIdOf(properties) ?? resource.id}`, take);
 }
 
-async function accept(context: ProviderContext, action: Action, message: Request): Promise<void> {
-  const { resources } = context.collections;
-  for (;;) {
-    const known = await resources.get(message.data.resource.id);
-    if (known && known.fence > message.data.fence) return;
-    if (known && known.fence === message.data.fence) return repeat(context, known, message);
-    const next = await decide(context, action, message, known);
-    const saved = known ? await resources.replace(next, known.version) : await insertNew(context, next);
-    if (!saved) continue;
-    if (known?.run_id && known.run_id !== saved.run_id && known.deployment?.status === 'IN_PROGRESS') {
-      await withdraw(context, {
-        run_id: known.run_id,
-        host_id: known.deployment.host_id,
-        even_claimed: false,
-      });
-    }
-    return carryOut(context, saved);
-  }
-}
-
-async function insertNew(
-  { collections }: ProviderContext,
-  document: Draft<ResourceDocument>,
-): Promise<ResourceDocument | undefined> {
-  try {
-    return await collections.resources.insert(document);
-  } catch (error) {
-    if (error instanceof DuplicateError) return undefined;
-    throw error;
-  }
-}
-
-async function repeat(context: ProviderContext, known: ResourceDocument, message: Request): Promise<void> {
-  if (!known.response || known.unsent) return carryOut(context, known);
-  const { status, attributes, error, replace } = known.response;
-  const again = respond(
-    context,
-    { ...known, asker: askerOf(message), outbox: [] },
-    {
-      status,
-      ...(attributes && { attributes }),
-      ...(error && { error }),
-      ...(replace !== undefined && { replace }),
-    },
-  );
-  for (const { queue, message: answer } of again.outbox) {
-    if (queue !== null) await context.service.bus.send({ queue, messages: [answer] });
-  }
+/** Takes the run of the request before this one out of the queue of its host, unless the host runs it already. */
+async function withdrawSuperseded(
+  context: ProviderContext,
+  document: ResourceDocument,
+  known: Received<ResourceDocument>['known'],
+): Promise<void> {
+  if (!known?.run_id || known.run_id === document.run_id || known.deployment?.status !== 'IN_PROGRESS') return;
+  await withdraw(context, { run_id: known.run_id, host_id: known.deployment.host_id, even_claimed: false });
 }
 
 const askerOf = (message: Request) => ({ ...message, data: null });

@@ -1,6 +1,7 @@
 /** Appends responses and events to a document's outbox. */
 import { deploymentEvent } from '@anneal/contracts/events.ts';
-import { resourceResponse, type ResourceResponse } from '@anneal/contracts/resource.ts';
+import type { ResourceResponse } from '@anneal/contracts/resource.ts';
+import { responseMessage } from '@anneal/provider/document.ts';
 import type { ServiceContext } from '@anneal/runtime/service.ts';
 import type { Draft } from '@anneal/store/port.ts';
 import type { ResourceDocument } from './collections.ts';
@@ -28,13 +29,8 @@ export function respond(
   const next = last ? { ...document, response: full } : document;
   if (queue === undefined) return next;
   // Each reported step has its own id, so that "started" does not look like a repeat of "queued".
-  const part = last ? '' : document.deployment?.started_at ? ':started' : ':queued';
-  const message = service.mint(resourceResponse, {
-    id: `${document.asker.id}:${response.status}${part}`,
-    subject: document.stack_id,
-    cause: document.asker,
-    data: full,
-  });
+  const step = last ? undefined : document.deployment?.started_at ? 'started' : 'queued';
+  const message = responseMessage(service.mint, { asker: document.asker, response: full, step });
   return { ...next, outbox: [...next.outbox, { queue, message }], unsent: true };
 }
 

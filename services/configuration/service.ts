@@ -17,7 +17,8 @@ import { AnnealError } from '@anneal/contracts/errors.ts';
 import { queueFilled } from '@anneal/contracts/events.ts';
 import { hostRequestsQueue, hostResponsesQueue, requestsQueue, responsesQueue } from '@anneal/contracts/queues.ts';
 import { configurationTypes } from '@anneal/hot/types/configuration.ts';
-import { announceTypes, providerRoutes } from '@anneal/runtime/provider.ts';
+import { announceTypes, providerRoutes } from '@anneal/provider/routes.ts';
+import { Serial } from '@anneal/runtime/serial.ts';
 import { defineService, type ServiceContext } from '@anneal/runtime/service.ts';
 import { createTimers, type Timers } from '@anneal/store/timers.ts';
 import { openCollections } from './collections.ts';
@@ -26,7 +27,6 @@ import { listDeployments, showDeployment } from './deployments/view.ts';
 import { fire } from './deployments/due.ts';
 import { authenticateHost, createHost, deleteHost, forgetHost, renewToken, viewHost } from './hosts/host.ts';
 import { failNamed, handleRefused, type HostMessageContext } from './hosts/message.ts';
-import { createKeyedLock } from './queues/keyed-lock.ts';
 import { handleRequest, type ProviderContext } from './provider.ts';
 import type { QueueContext } from './queues/queue.ts';
 import { queueRoutes } from './queues/calls.ts';
@@ -49,7 +49,7 @@ export const configurationService = defineService({
     const queues: QueueContext = {
       collections,
       secrets: service.secrets,
-      lock: createKeyedLock(),
+      serial: new Serial(),
       now: () => service.now().getTime(),
       wake: (queue) => wake(service, queue),
       onFirst: (message) => limitWait(context, message, queues.now()),

@@ -17,7 +17,7 @@ import {
 } from '@anneal/contracts/provisioning.ts';
 import { requestsQueue } from '@anneal/contracts/queues.ts';
 import { provisioningTypes, withImages } from '@anneal/hot/types/provisioning.ts';
-import { announceTypes, providerRoutes } from '@anneal/runtime/provider.ts';
+import { announceTypes, providerRoutes } from '@anneal/provider/routes.ts';
 import { defineService } from '@anneal/runtime/service.ts';
 import { createTimers, type Timers } from '@anneal/store/timers.ts';
 import { Bmcs } from './nodes/bmcs.ts';

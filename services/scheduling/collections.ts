@@ -8,7 +8,7 @@ import type { HeldDocument } from './limiter/limiter.ts';
 import type { JournalDocument } from './shard/journal.ts';
 import type { SnapshotDocument, Snapshots } from './read/snapshots.ts';
 import type { ShardsDocument } from './shard/shards.ts';
-import type { WorkDocument } from './provider/answering.ts';
+import { readable, type WorkDocument } from './provider/document.ts';
 
 export interface ProviderDocument extends Document {
   readonly announcement: ProviderAnnouncement;
@@ -63,5 +63,17 @@ export async function openCollections(store: Store): Promise<Collections> {
       store.collection<GarbageDocument>({ name: 'scheduling_garbage', indexes: [{ fields: ['since'] }] }),
       store.collection<ShardsDocument>({ name: 'scheduling_shards', indexes: [] }),
     ]);
-  return { stacks, resources, events, shelves, journal, providers, work, snapshots, held, garbage, shards };
+  return {
+    stacks,
+    resources,
+    events,
+    shelves,
+    journal,
+    providers,
+    work: readable(work),
+    snapshots,
+    held,
+    garbage,
+    shards,
+  };
 }

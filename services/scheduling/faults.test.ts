@@ -15,7 +15,7 @@ const points = [
   'scheduling.published',
   'scheduling.closed',
   'scheduling.replied',
-  'scheduling.provider.kept',
+  'provider.answered',
 ];
 
 const plan = (value: string) =>

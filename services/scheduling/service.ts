@@ -5,7 +5,7 @@ import { configurationTypes } from '@anneal/hot/types/configuration.ts';
 import { nestedTypesIn, scalingTypes } from '@anneal/hot/types/nested.ts';
 import { provisioningTypes } from '@anneal/hot/types/provisioning.ts';
 import { schedulingTypes } from '@anneal/hot/types/scheduling.ts';
-import { announceTypes, providerRoutes } from '@anneal/runtime/provider.ts';
+import { announceTypes, providerRoutes } from '@anneal/provider/routes.ts';
 import { defineService } from '@anneal/runtime/service.ts';
 import { createWorkerPool } from '@anneal/runtime/worker-pool.ts';
 import { createTimers, type Timers } from '@anneal/store/timers.ts';

@@ -4,7 +4,7 @@ import type { Bus, ConsumeOptions, Handler } from '@anneal/bus/port.ts';
 import { createMint, type Envelope } from '@anneal/contracts/envelope.ts';
 import { registry } from '@anneal/contracts/registry.ts';
 import { resourceResponse, type ResourceRequest } from '@anneal/contracts/resource.ts';
-import { announceTypes } from '@anneal/runtime/provider.ts';
+import { announceTypes } from '@anneal/provider/routes.ts';
 import { openStore } from '@anneal/store/open.ts';
 import { pino } from 'pino';
 import { v7 } from 'uuid';

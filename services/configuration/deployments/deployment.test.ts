@@ -8,7 +8,7 @@ import {
   queueMessages,
 } from '@anneal/contracts/configuration.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
-import { createTestContext } from '@anneal/runtime/testing.ts';
+import { createTestContext, eventually } from '@anneal/runtime/testing.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { claimed, createRig, project, type Rig } from '../testing/running-service.ts';
 
@@ -140,8 +140,9 @@ describe('what a host answers', () => {
       code: 'InvalidRequest',
     });
     const answer = await rig.final(resource.id);
-    const [letter] = await rig.context.bus.deadLetters.list({ limit: 10 });
-    expect(answer).toMatchObject({ status: 'failed', error: { details: { dead_letter: letter?.id } } });
+    // The dead letter is stored after the requester is notified.
+    const letter = await eventually(async () => (await rig.context.bus.deadLetters.list({ limit: 10 }))[0]);
+    expect(answer).toMatchObject({ status: 'failed', error: { details: { dead_letter: letter.id } } });
   });
 });
 

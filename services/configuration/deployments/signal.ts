@@ -1,7 +1,8 @@
 /** External signals to a deployment, by which heat-agents answer through the stack API. */
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import { AnnealError, toFailure } from '@anneal/contracts/errors.ts';
-import { resourceResponse, type ResourceResponse, type resourceSignalSchema } from '@anneal/contracts/resource.ts';
+import type { ResourceResponse, resourceSignalSchema } from '@anneal/contracts/resource.ts';
+import { reply } from '@anneal/provider/accept.ts';
 import type { z } from 'zod';
 import { readHostMessage } from '../hosts/response-body.ts';
 import { answerRun, type RunContext } from './run.ts';
@@ -9,27 +10,10 @@ import { answerRun, type RunContext } from './run.ts';
 type Signal = Envelope<z.infer<typeof resourceSignalSchema>>;
 
 export async function handleSignal(context: RunContext, message: Signal): Promise<void> {
+  const { resource, stack, fence } = message.data;
   const outcome = await take(context, message);
-  const { replyto, data } = message;
-  if (replyto === undefined) return;
-  const answered: ResourceResponse = {
-    resource_id: data.resource.id,
-    stack_id: data.stack.id,
-    action: 'signal',
-    fence: data.fence,
-    ...outcome,
-  };
-  await context.service.bus.send({
-    queue: replyto,
-    messages: [
-      context.service.mint(resourceResponse, {
-        id: `${message.id}:signal:${answered.status}`,
-        subject: data.stack.id,
-        cause: message,
-        data: answered,
-      }),
-    ],
-  });
+  const response = { resource_id: resource.id, stack_id: stack.id, action: 'signal', fence, ...outcome } as const;
+  await reply(context.service, message, { response });
 }
 
 async function take(context: RunContext, { data }: Signal): Promise<Pick<ResourceResponse, 'status' | 'error'>> {

@@ -29,7 +29,7 @@ export interface ClaimRequest {
 
 export function claimMessages(context: QueueContext, request: ClaimRequest): Promise<MessageDocument[]> {
   const { queue, claim_id, limit } = request;
-  return context.lock(`claim ${queue.id}`, async () => {
+  return context.serial.run(`claim ${queue.id}`, async () => {
     // The call may repeat one whose answer was lost.
     const before = await messagesOf(context, queue, claim_id);
     if (before.length > 0) return before;

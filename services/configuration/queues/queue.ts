@@ -9,16 +9,17 @@ import type { QueueMessage, QueueView } from '@anneal/contracts/configuration.ts
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { Secrets } from '@anneal/runtime/secrets.ts';
+import type { Serial } from '@anneal/runtime/serial.ts';
 import { DuplicateError } from '@anneal/store/port.ts';
 import type { Collections, MessageDocument, QueueDocument } from '../collections.ts';
-import type { KeyedLock } from './keyed-lock.ts';
 import { refuseMessages, refuseQueue, type QueueLimits } from './limits.ts';
 import type { ResolvedQueue } from './names.ts';
 
 export interface QueueContext {
   readonly collections: Collections;
   readonly secrets: Secrets;
-  readonly lock: KeyedLock;
+  /** Avoids collisions between the requests of one process. */
+  readonly serial: Serial;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
   /** Wakes the clients that wait at the queue, because there may be a message to claim. */
@@ -57,8 +58,8 @@ export function putMessages(
   },
 ): Promise<MessageDocument[]> {
   const { queue, client_id, messages, limits } = options;
-  const { collections, lock, now } = context;
-  return lock(`put ${queue.id}`, async () => {
+  const { collections, serial, now } = context;
+  return serial.run(`put ${queue.id}`, async () => {
     const there = await collections.messages.getMany(messages.map((message) => message.id));
     const missing = messages.filter((message) => !there.some((known) => known.id === message.id));
     if (missing.length === 0) return there;

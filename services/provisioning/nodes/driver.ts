@@ -19,7 +19,7 @@ import { lateFailure, move, type Budgets, type Moment } from './moves.ts';
 import type { NodeChange, NodeRecords } from './records.ts';
 import { stepAfter, type Verb } from './states.ts';
 import { isHopeless, type createSteps, type Outcome } from './steps.ts';
-import { SingleFlight } from './single-flight.ts';
+import { SingleFlight } from '@anneal/runtime/serial.ts';
 
 export interface NodeDriverOptions {
   readonly context: ServiceContext;

@@ -1,28 +1,22 @@
 /**
  * Runs one task at a time per key, because controllers are slow and crash under load. A dead one delays only itself.
  */
+import { Serial } from '@anneal/runtime/serial.ts';
 
 /** Time for interrupted work to report its last step. */
 const graceMs = 1_000;
 
 export class SerialQueues {
-  readonly #tails = new Map<string, Promise<unknown>>();
+  readonly #serial = new Serial();
 
   /** An abort removes waiting work from the queue. Running work must handle the signal itself. */
   run<T>(key: string, work: () => Promise<T>, signal: AbortSignal): Promise<T> {
-    const before = this.#tails.get(key) ?? Promise.resolve();
     let started = false;
-    const start = (): Promise<T> => {
+    const turn = this.#serial.run(key, async () => {
       signal.throwIfAborted();
       started = true;
       return work();
-    };
-    const turn = before.then(start, start);
-    const settled = (): void => {
-      if (this.#tails.get(key) === tail) this.#tails.delete(key);
-    };
-    const tail = turn.then(settled, settled);
-    this.#tails.set(key, tail);
+    });
     return new Promise((resolve, reject) => {
       let grace: NodeJS.Timeout | undefined;
       const abort = (): void => {
@@ -38,6 +32,6 @@ export class SerialQueues {
   }
 
   isBusy(key: string): boolean {
-    return this.#tails.has(key);
+    return this.#serial.isBusy(key);
   }
 }

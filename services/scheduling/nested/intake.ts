@@ -14,7 +14,6 @@ import {
   resourceCheck,
   resourceCreate,
   resourceDelete,
-  resourceResponse,
   resourceResume,
   resourceSnapshot,
   resourceSuspend,
@@ -28,6 +27,7 @@ import { stackTypeOf } from '@anneal/hot/types/stack-types.ts';
 import type { Input } from '@anneal/convergence/protocol.ts';
 import { newStack, type ParentLink, type StackDocument } from '@anneal/convergence/documents.ts';
 import { emptyPlan, type State } from '@anneal/convergence/state.ts';
+import { reply } from '@anneal/provider/accept.ts';
 import type { ServiceContext } from '@anneal/runtime/service.ts';
 import { DuplicateError } from '@anneal/store/port.ts';
 import { liveName } from '../shard/live-name.ts';
@@ -70,16 +70,8 @@ export function createIntake(parts: {
   const { context, collections, plans, compile, quotas } = parts;
   const { stacks } = collections;
 
-  const respond = async (message: Envelope, response: ResourceResponse): Promise<void> => {
-    if (message.replyto === undefined) return;
-    const answer = context.mint(resourceResponse, {
-      id: `${message.id}:${response.status}`,
-      subject: response.resource_id,
-      cause: message,
-      data: response,
-    });
-    await context.bus.send({ queue: message.replyto, messages: [answer] });
-  };
+  const respond = (message: Envelope, response: ResourceResponse): Promise<void> =>
+    reply(context, message, { response });
   const responseTo = (
     message: Envelope,
     how: Pick<ResourceResponse, 'status'> & Partial<ResourceResponse>,

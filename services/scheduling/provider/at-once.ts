@@ -5,9 +5,9 @@
  */
 import type { ResourceResponse } from '@anneal/contracts/resource.ts';
 import { type ResourceDocument, servedType, type StackDocument } from '@anneal/convergence/documents.ts';
+import { responseTo } from '@anneal/provider/document.ts';
 import type { Secrets } from '@anneal/runtime/secrets.ts';
 import { requestData } from '../shard/request-envelope.ts';
-import { responseTo } from './answering.ts';
 import { behaviourOf, takeOver } from './behaviours.ts';
 
 /** The answers in the tries of one step. The first try draws a random value, and the later tries find it. */

@@ -1,7 +1,7 @@
 /** The behaviour of each type of our own provider. The types are defined as data in `libs/hot/types/scheduling.ts`. */
-import type { Failure } from '@anneal/contracts/errors.ts';
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import type { ResourceAction, ResourceRequest } from '@anneal/contracts/resource.ts';
+import type { Result } from '@anneal/provider/document.ts';
 import type { Secrets } from '@anneal/runtime/secrets.ts';
 import { coerceValue } from './coerce.ts';
 import { randomString } from './random-string.ts';
@@ -12,10 +12,6 @@ export interface ActionRequest extends ResourceRequest {
   /** Only for an update. */
   readonly old_properties?: JsonObject;
 }
-
-export type Result =
-  | { readonly ok: true; readonly physicalId?: string; readonly attributes?: JsonObject; readonly message?: string }
-  | { readonly ok: false; readonly failure: Failure; readonly replace?: boolean };
 
 export interface Behaviour {
   /** Set when the work takes no time and touches nothing outside, so that the step answers it itself (`at-once.ts`). */
@@ -31,9 +27,9 @@ export interface Behaviour {
 
 /** Adopts an object without creating it or waiting for it. The object keeps its physical id. */
 export function takeOver({ run, adopt }: Behaviour, request: ActionRequest): Result {
-  if (adopt) return { ok: true, attributes: adopt(request) };
+  if (adopt) return { kind: 'complete', attributes: adopt(request) };
   const result = run(request);
-  return result.ok && result.attributes ? { ok: true, attributes: result.attributes } : result;
+  return result.kind === 'complete' && result.attributes ? { kind: 'complete', attributes: result.attributes } : result;
 }
 
 /** Reads a value from Heat's `resource_data`, or from the attributes that our export adds. */
@@ -42,7 +38,7 @@ const heldIn = ({ adopt }: ActionRequest, attribute: string): Json | undefined =
   return (isObject(data) ? data['value'] : undefined) ?? (isObject(attributes) ? attributes[attribute] : undefined);
 };
 
-const done: Result = { ok: true };
+const done: Result = { kind: 'complete' };
 
 const value: Behaviour = {
   atOnce: true,
@@ -51,10 +47,10 @@ const value: Behaviour = {
     const open = request.secrets.open<Json>(request.properties) as JsonObject;
     const secret = open !== request.properties;
     const coerced = coerceValue(open['value'] ?? null, open['type'] ?? null);
-    if (!coerced.ok) return { ok: false, failure: { code: 'InvalidRequest', message: coerced.message } };
+    if (!coerced.ok) return { kind: 'failed', error: { code: 'InvalidRequest', message: coerced.message } };
     return {
-      ok: true,
-      physicalId: request.resource.physical_name,
+      kind: 'complete',
+      physical_id: request.resource.physical_name,
       attributes: { value: secret ? request.secrets.seal(coerced.value) : coerced.value },
     };
   },
@@ -65,15 +61,16 @@ const random: Behaviour = {
   run(request) {
     if (request.action !== 'create') return done;
     const made = randomString(request.secrets.open<Json>(request.properties) as JsonObject);
-    if (!made.ok) return { ok: false, failure: { code: 'InvalidRequest', message: made.message } };
-    return { ok: true, physicalId: request.resource.physical_name, attributes: { value: made.value } };
+    if (!made.ok) return { kind: 'failed', error: { code: 'InvalidRequest', message: made.message } };
+    return { kind: 'complete', physical_id: request.resource.physical_name, attributes: { value: made.value } };
   },
   adopt: (request) => ({ value: heldIn(request, 'value') ?? null }),
 };
 
 const none: Behaviour = {
   atOnce: true,
-  run: ({ action, resource }) => (action === 'create' ? { ok: true, physicalId: resource.id, attributes: {} } : done),
+  run: ({ action, resource }) =>
+    action === 'create' ? { kind: 'complete', physical_id: resource.id, attributes: {} } : done,
 };
 
 /** A creation that fails leaves no object behind, so it has no id. */
@@ -93,12 +90,16 @@ const test: Behaviour = {
     if (action === 'update' && properties['update_replace'] === true) {
       const differs = JSON.stringify(old?.['value']) !== JSON.stringify(properties['value']);
       if (differs)
-        return { ok: false, replace: true, failure: { code: 'ResourceFailed', message: 'It has to be replaced.' } };
+        return { kind: 'failed', replace: true, error: { code: 'ResourceFailed', message: 'It has to be replaced.' } };
     }
     if (properties['fail'] === true) {
-      return { ok: false, failure: { code: 'ValueError', message: `Test Resource failed ${resource.name}` } };
+      return { kind: 'failed', error: { code: 'ValueError', message: `Test Resource failed ${resource.name}` } };
     }
-    return { ok: true, physicalId: resource.physical_name, attributes: { output: properties['value'] ?? null } };
+    return {
+      kind: 'complete',
+      physical_id: resource.physical_name,
+      attributes: { output: properties['value'] ?? null },
+    };
   },
   adopt: (request) => ({ output: heldIn(request, 'output') ?? request.properties['value'] ?? null }),
 };
@@ -112,7 +113,7 @@ const delay: Behaviour = {
     return number('min_wait', 0) + Math.random() * number('max_jitter', 0) * number('jitter_multiplier', 1);
   },
   run: ({ action, resource }) =>
-    action === 'create' ? { ok: true, physicalId: resource.physical_name, attributes: {} } : done,
+    action === 'create' ? { kind: 'complete', physical_id: resource.physical_name, attributes: {} } : done,
 };
 
 const behaviours: Readonly<Record<string, Behaviour>> = {

@@ -5,12 +5,12 @@ import { requestsQueue } from '@anneal/contracts/queues.ts';
 import type { ResourceAction, ResourceRequest } from '@anneal/contracts/resource.ts';
 import { groupAdjust } from '@anneal/contracts/scheduling.ts';
 import type { StackDocument } from '@anneal/convergence/documents.ts';
+import { reply } from '@anneal/provider/accept.ts';
+import { responseTo, type Result } from '@anneal/provider/document.ts';
 import type { ServiceContext } from '@anneal/runtime/service.ts';
 import { grantOf, signalEndpoint, signedSignalUrl } from '@anneal/runtime/signal-grant.ts';
 import type { Collection } from '@anneal/store/port.ts';
 import { liveName } from '../shard/live-name.ts';
-import { type Answering, responseTo } from './answering.ts';
-import type { Result } from './behaviours.ts';
 
 const policies: ReadonlySet<string> = new Set(['OS::Heat::ScalingPolicy', 'AWS::AutoScaling::ScalingPolicy']);
 const configuration = 'AWS::AutoScaling::LaunchConfiguration';
@@ -29,12 +29,8 @@ export interface Scaling {
   take(action: ResourceAction, message: Envelope<ResourceRequest>): Promise<void>;
 }
 
-export function createScaling(parameters: {
-  context: ServiceContext;
-  stacks: Collection<StackDocument>;
-  respond: Answering['respond'];
-}): Scaling {
-  const { context, stacks, respond } = parameters;
+export function createScaling(parameters: { context: ServiceContext; stacks: Collection<StackDocument> }): Scaling {
+  const { context, stacks } = parameters;
   const { bus, gatewayUrl, mint, secrets } = context;
 
   /** Finds a group by reference: the id of its stack for Heat types, the name of its stack for AWS types. */
@@ -53,8 +49,8 @@ export function createScaling(parameters: {
     if (!group) {
       const name = typeof reference === 'string' ? reference : '';
       return {
-        ok: false,
-        failure: {
+        kind: 'failed',
+        error: {
           code: 'NotFound',
           message: `Alarm ${data.resource.name} could not find scaling group named "${name}"`,
         },
@@ -78,7 +74,7 @@ export function createScaling(parameters: {
       },
     });
     await bus.send({ queue: requestsQueue('scheduling'), messages: [adjustment] });
-    return { ok: true, message: 'Signal: the group was asked' };
+    return { kind: 'complete', message: 'Signal: the group was asked' };
   };
 
   const attributesOf = (message: Envelope<ResourceRequest>): JsonObject => {
@@ -93,15 +89,16 @@ export function createScaling(parameters: {
     async take(action, message) {
       const { data } = message;
       const isPolicy = policies.has(data.resource.type);
-      const answer = (result: Result): Promise<void> => respond(message, responseTo(action, data, result));
+      const answer = (result: Result): Promise<void> =>
+        reply(context, message, { response: responseTo(action, data, result) });
       if (action === 'signal') {
         await answer(await adjust(message));
       } else if (action === 'create' || action === 'update') {
         // As in Heat, clients find a policy by its id, and groups refer to a configuration by its name.
         const physicalId = isPolicy ? data.resource.id : data.resource.physical_name;
-        await answer({ ok: true, physicalId, attributes: isPolicy ? attributesOf(message) : {} });
+        await answer({ kind: 'complete', physical_id: physicalId, attributes: isPolicy ? attributesOf(message) : {} });
       } else {
-        await answer({ ok: true });
+        await answer({ kind: 'complete' });
       }
     },
   };

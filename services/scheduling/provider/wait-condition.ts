@@ -7,23 +7,26 @@
  * S2 A repeated delivery of a signal changes nothing (`signals.ts`).
  */
 import type { Envelope } from '@anneal/contracts/envelope.ts';
+import { AnnealError } from '@anneal/contracts/errors.ts';
 import { jsonBytes, type Json, type JsonObject } from '@anneal/contracts/json.ts';
-import type { ResourceAction, ResourceRequest } from '@anneal/contracts/resource.ts';
+import type { ResourceRequest } from '@anneal/contracts/resource.ts';
 import type { SizeLimit } from '@anneal/convergence/resources/size.ts';
+import { reply } from '@anneal/provider/accept.ts';
+import { draftOf, responseTo, type Received, type Result } from '@anneal/provider/document.ts';
+import type { Decision } from '@anneal/provider/provide.ts';
 import { faultPoint } from '@anneal/runtime/fault.ts';
 import type { ServiceContext } from '@anneal/runtime/service.ts';
 import { grantOf, grantOfUrl, signalEndpoint, signalToken, signedSignalUrl } from '@anneal/runtime/signal-grant.ts';
 import type { Collection } from '@anneal/store/port.ts';
-import type { Timers } from '@anneal/store/timers.ts';
-import { createAnswering, responseTo, timerOf, type WorkDocument } from './answering.ts';
-import type { Result } from './behaviours.ts';
+import type { WorkDocument } from './document.ts';
 import { addSignal, dataText, dialectOf, handleTypes, judgeSignals, timeoutOf, type Signals } from './signals.ts';
 
 export interface WaitConditions {
   serves(type: string): boolean;
-  take(action: ResourceAction, message: Envelope<ResourceRequest>): Promise<void>;
-  /** Fails a condition whose timeout has expired. */
-  expire(document: WorkDocument): Promise<void>;
+  decide(received: Received<WorkDocument>): Promise<Decision<WorkDocument>>;
+  work(document: WorkDocument, request: ResourceRequest): Promise<Decision<WorkDocument>>;
+  /** Takes a signal to a handle, and wakes the conditions that wait for it. */
+  signal(message: Envelope<ResourceRequest>): Promise<void>;
 }
 
 const conditionTypes: ReadonlySet<string> = new Set(['OS::Heat::WaitCondition', 'AWS::CloudFormation::WaitCondition']);
@@ -37,50 +40,22 @@ export const countOf = (data: ResourceRequest): number => Number(read(data.prope
 export function createWaitConditions(parameters: {
   context: ServiceContext;
   work: Collection<WorkDocument>;
-  timers: () => Timers;
   /** The size limit for all signals of a handle together. */
   limit: SizeLimit;
+  wake: (id: string) => Promise<void>;
 }): WaitConditions {
-  const { context, work, timers, limit } = parameters;
+  const { context, work, limit, wake } = parameters;
   const { secrets, now, gatewayUrl, region } = context;
-  const { respond, keep } = createAnswering({ context, work });
 
-  const answer = async (
-    last: WorkDocument | undefined,
-    parts: { action: ResourceAction; message: Envelope; data: ResourceRequest; result: Result },
-    more: Pick<WorkDocument, 'signals' | 'silent' | 'handle'> = {},
-  ): Promise<void> => {
-    const { action, data } = parts;
-    const response = responseTo(action, data, parts.result);
-    await keep(last, {
-      id: data.resource.id,
-      fence: data.fence,
-      action,
-      request: null,
-      due_at: null,
-      response,
-      ...more,
-    });
-    await faultPoint('scheduling.provider.kept');
-    await respond(parts.message, response);
-  };
-
-  const takeHandle = async (action: ResourceAction, message: Envelope<ResourceRequest>): Promise<void> => {
-    const { data } = message;
-    const last = await work.get(data.resource.id);
-    if (action === 'signal') {
-      await takeSignal(message, last);
-      return;
-    }
-    if (action !== 'create' && action !== 'update') {
-      if (action === 'delete' && last) await work.remove(last.id);
-      await respond(message, responseTo(action, data, { ok: true }));
-      return;
-    }
-    if (last && last.fence > data.fence) return;
-    const result: Result = { ok: true, physicalId: data.resource.id, attributes: attributesOf(message) };
-    const silent = data.properties['signal_transport'] === 'NO_SIGNAL';
-    await answer(last, { action, message, data, result }, { signals: last?.signals ?? {}, silent });
+  const decideHandle = ({ action, message, known }: Received<WorkDocument>): Decision<WorkDocument> => {
+    if (action !== 'create' && action !== 'update') return { kind: 'complete', change: { due_at: null } };
+    const silent = message.data.properties['signal_transport'] === 'NO_SIGNAL';
+    return {
+      kind: 'complete',
+      physical_id: message.data.resource.id,
+      attributes: attributesOf(message),
+      change: { due_at: null, signals: known?.signals ?? {}, silent },
+    };
   };
 
   const attributesOf = (message: Envelope<ResourceRequest>): JsonObject => {
@@ -127,90 +102,44 @@ export function createWaitConditions(parameters: {
     }
   };
 
-  const takeSignal = async (message: Envelope<ResourceRequest>, last: WorkDocument | undefined): Promise<void> => {
+  const takeSignal = async (message: Envelope<ResourceRequest>): Promise<Result> => {
     const { data } = message;
-    if (!last) {
-      const failure = { code: 'NotFound', message: `The handle ${data.resource.name} is not there to be signalled.` };
-      await respond(message, responseTo('signal', data, { ok: false, failure }));
-      return;
+    if (!handleTypes.has(data.resource.type)) return { kind: 'complete' };
+    const handle = await work.get(data.resource.id);
+    if (!handle) {
+      const text = `The handle ${data.resource.name} is not there to be signalled.`;
+      return { kind: 'failed', error: { code: 'NotFound', message: text } };
     }
     const body = (data as ResourceRequest & { signal: Json }).signal;
     const dialect = dialectOf(data.resource.type);
-    const added = addSignal(last.signals ?? {}, { body, message: message.id, dialect });
-    if (!added.ok) {
-      await respond(message, responseTo('signal', data, added));
-      return;
-    }
+    const added = addSignal(handle.signals ?? {}, { body, message: message.id, dialect });
+    if (!added.ok) return { kind: 'failed', error: added.failure };
     const bytes = jsonBytes(added.signals);
     if (bytes > limit.bytes) {
       const text = `With this signal the handle ${data.resource.name} keeps ${bytes} bytes; the limit is ${limit.bytes} (${limit.setting}).`;
-      const failure = { code: 'TooLarge', message: text };
-      await respond(message, responseTo('signal', data, { ok: false, failure }));
-      return;
+      return { kind: 'failed', error: { code: 'TooLarge', message: text } };
     }
-    const { version: _, ...draft } = last;
-    await keep(last, { ...draft, signals: added.signals });
+    await keepSignals(handle, added.signals);
     await faultPoint('scheduling.provider.signalled');
-    for (const waiting of await work.find({ where: { handle: last.id } })) {
-      if (waiting.request) await judge(waiting, { signals: added.signals, silent: false });
-    }
+    for (const { id, request } of await work.find({ where: { handle: handle.id } })) if (request) await wake(id);
     const { status, reason } = added.signal;
-    await respond(
-      message,
-      responseTo('signal', data, { ok: true, message: `Signal: status:${status} reason:${reason}` }),
-    );
+    return { kind: 'complete', message: `Signal: status:${status} reason:${reason}` };
   };
 
-  /** Answers a condition when the signals of its handle decide it. */
-  const judge = async (
-    waiting: WorkDocument,
-    { signals, silent }: { signals: Signals; silent: boolean },
-  ): Promise<void> => {
-    if (!waiting.request) return;
-    const data = waiting.request.data as unknown as ResourceRequest;
-    const verdict = silent ? ({ ok: true } as const) : judgeSignals(signals, { count: countOf(data) });
-    if (verdict) await conclude(waiting, verdict.ok ? doneWith(data, signals) : verdict);
+  const keepSignals = async (handle: WorkDocument, signals: Signals): Promise<void> => {
+    if (await work.replace({ ...draftOf(handle), signals }, handle.version)) return;
+    throw new AnnealError('Unavailable', `Another writer changed the handle ${handle.id}; it is read again.`);
   };
 
-  const doneWith = (data: ResourceRequest, signals: Signals): Result => ({
-    ok: true,
-    physicalId: data.resource.id,
-    attributes: {
-      [data.resource.type.startsWith('AWS') ? 'Data' : 'data']: dataText(
-        secrets.open<Json>(signals as unknown as Json) as unknown as Signals,
-      ),
-    },
-  });
-
-  const conclude = async (waiting: WorkDocument, result: Result): Promise<void> => {
-    if (!waiting.request) return;
-    const data = waiting.request.data as unknown as ResourceRequest;
-    const message = { ...waiting.request.message, data } as Envelope<ResourceRequest>;
-    const handle = waiting.handle === undefined ? {} : { handle: waiting.handle };
-    await answer(waiting, { action: waiting.action, message, data, result }, handle);
-    await timers().cancel([timerOf(waiting.id, waiting.fence, now().toISOString()).id]);
-  };
-
-  const takeCondition = async (action: ResourceAction, message: Envelope<ResourceRequest>): Promise<void> => {
+  const decideCondition = async ({
+    action,
+    message,
+    known,
+  }: Received<WorkDocument>): Promise<Decision<WorkDocument>> => {
     const { data } = message;
-    const last = await work.get(data.resource.id);
-    if (action === 'delete') {
-      const handle = last?.handle === undefined ? undefined : await work.get(last.handle);
-      if (handle) {
-        const { version: _, ...draft } = handle;
-        await keep(handle, { ...draft, signals: {} });
-      }
-      if (last) await work.remove(last.id);
-    }
-    if (action !== 'create' && action !== 'update') {
-      await respond(message, responseTo(action, data, { ok: true }));
-      return;
-    }
-    if (last && last.fence > data.fence) return;
-    if (last?.fence === data.fence && last.response) {
-      await respond(message, last.response);
-      return;
-    }
+    // The deletion clears the handle, so it is work.
+    if (action === 'delete' && known?.handle !== undefined) return { kind: 'waiting', ms: 0 };
+    if (action !== 'create' && action !== 'update') return { kind: 'complete', change: { due_at: null } };
     const reference = secrets.open(read(data.properties, 'handle') ?? null);
     const text = typeof reference === 'string' ? reference : '';
     const grant = grantOfUrl(secrets, text);
@@ -218,39 +147,48 @@ export function createWaitConditions(parameters: {
     const handle = await work.get(handleId);
     if (!handle?.signals || (grant && grant.stack_id !== data.stack.id)) {
       const why = grant && handle ? 'is the handle of another stack' : 'is no wait condition handle';
-      const failure = { code: 'InvalidRequest', message: `The handle of ${data.resource.name} ${why}: ${handleId}` };
-      await answer(last, { action, message, data, result: { ok: false, failure } });
-      return;
+      const error = { code: 'InvalidRequest', message: `The handle of ${data.resource.name} ${why}: ${handleId}` };
+      return { kind: 'failed', error, change: { due_at: null } };
     }
-    const { data: _, ...envelope } = message;
-    const dueAt =
-      last?.fence === data.fence && last.due_at !== null
-        ? last.due_at
-        : new Date(now().getTime() + Number(read(data.properties, 'timeout') ?? 0) * 1000).toISOString();
-    const waiting = await keep(last, {
-      id: data.resource.id,
-      fence: data.fence,
-      action,
-      request: { message: envelope, data: data as unknown as JsonObject },
-      due_at: dueAt,
-      response: null,
-      handle: handleId,
-    });
-    await faultPoint('scheduling.provider.waiting');
-    await timers().set([timerOf(waiting.id, waiting.fence, dueAt)]);
-    const state = await work.get(handleId);
-    await judge(waiting, { signals: state?.signals ?? {}, silent: state?.silent === true });
+    const due = now().getTime() + Number(read(data.properties, 'timeout') ?? 0) * 1000;
+    return { kind: 'waiting', ms: 0, change: { due_at: new Date(due).toISOString(), handle: handleId } };
   };
+
+  /** Judges a condition by the signals of its handle and its timeout; clears the handle of a deleted one. */
+  const workOnCondition = async (document: WorkDocument, data: ResourceRequest): Promise<Decision<WorkDocument>> => {
+    const handle = document.handle === undefined ? undefined : await work.get(document.handle);
+    if (document.action === 'delete') {
+      if (handle) await keepSignals(handle, {});
+      return { kind: 'complete' };
+    }
+    const signals = handle?.signals ?? {};
+    const count = countOf(data);
+    const verdict = handle?.silent === true ? ({ ok: true } as const) : judgeSignals(signals, { count });
+    if (verdict?.ok) return { ...doneWith(data, signals), change: { due_at: null } };
+    if (verdict) return { kind: 'failed', error: verdict.failure, change: { due_at: null } };
+    const left = Date.parse(document.due_at ?? '') - now().getTime();
+    if (left > 0) return { kind: 'waiting', ms: left };
+    return { kind: 'failed', error: timeoutOf(signals, { count }), change: { due_at: null } };
+  };
+
+  const doneWith = (data: ResourceRequest, signals: Signals): Result => ({
+    kind: 'complete',
+    physical_id: data.resource.id,
+    attributes: {
+      [data.resource.type.startsWith('AWS') ? 'Data' : 'data']: dataText(
+        secrets.open<Json>(signals as unknown as Json) as unknown as Signals,
+      ),
+    },
+  });
 
   return {
     serves: (type) => handleTypes.has(type) || conditionTypes.has(type),
-    take: (action, message) =>
-      handleTypes.has(message.data.resource.type) ? takeHandle(action, message) : takeCondition(action, message),
-    async expire(document) {
-      if (!document.request || document.handle === undefined) return;
-      const signals = (await work.get(document.handle))?.signals ?? {};
-      const count = countOf(document.request.data as unknown as ResourceRequest);
-      await conclude(document, { ok: false, failure: timeoutOf(signals, { count }) });
+    decide: async (received) =>
+      handleTypes.has(received.message.data.resource.type) ? decideHandle(received) : decideCondition(received),
+    work: workOnCondition,
+    async signal(message) {
+      const response = responseTo('signal', message.data, await takeSignal(message));
+      await reply(context, message, { response });
     },
   };
 }

@@ -1,9 +1,8 @@
 /** Describes the wait of a resource at our own provider, and how an operator can end it. Read-only. */
-import type { ResourceRequest } from '@anneal/contracts/resource.ts';
 import type { ResourceDocument, StackDocument } from '@anneal/convergence/documents.ts';
 import { signalEndpoint } from '@anneal/runtime/signal-grant.ts';
 import type { Collection } from '@anneal/store/port.ts';
-import type { WorkDocument } from './answering.ts';
+import type { WorkDocument } from './document.ts';
 import { countOf } from './wait-condition.ts';
 
 export interface Wait {
@@ -41,7 +40,7 @@ export function createWaiting({
     }
     const [state, handle] = await Promise.all([work.get(document.handle), resources.get(document.handle)]);
     const signals = Object.entries(state?.signals ?? {});
-    const count = countOf(document.request.data as unknown as ResourceRequest);
+    const count = countOf(document.request.data);
     const came = `${signals.length} of ${count} signals`;
     const ids = signals.slice(-named).map(([id]) => id);
     const which = ids.length === 0 ? '' : ` (${signals.length > named ? '…, ' : ''}${ids.join(', ')})`;

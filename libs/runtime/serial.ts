@@ -1,6 +1,34 @@
-/** Runs once per key at a time. A kick during a run causes one more run after it, and so does a run that throws. */
+/** Work by key, within one process. Across processes, the versions in the store protect each document. */
+
+/**
+ * Runs one task at a time per key, in the order of the calls. A task that fails does not stop the next one; only its
+ * caller sees the failure.
+ */
+export class Serial {
+  readonly #tails = new Map<string, Promise<unknown>>();
+
+  run<T>(key: string, work: () => Promise<T>): Promise<T> {
+    const before = this.#tails.get(key) ?? Promise.resolve();
+    const turn = before.then(work, work);
+    const settled = (): void => {
+      if (this.#tails.get(key) === tail) this.#tails.delete(key);
+    };
+    const tail = turn.then(settled, settled);
+    this.#tails.set(key, tail);
+    return turn;
+  }
+
+  isBusy(key: string): boolean {
+    return this.#tails.has(key);
+  }
+}
+
 const againMs = 1_000;
 
+/**
+ * Runs one task at a time per key. A kick during a run causes one more run after it, and so does a run that fails,
+ * after a pause. So any number of kicks costs at most one more run, and none is lost.
+ */
 export class SingleFlight {
   readonly #run: (key: string) => Promise<void>;
   readonly #onError: (error: unknown, key: string) => void;

@@ -1,0 +1,77 @@
+/** Takes requests for resources: fences, repeats, and one record per request (P1 to P3 of `provide.ts`). */
+import type { Bus } from '@anneal/bus/port.ts';
+import type { Envelope, Mint } from '@anneal/contracts/envelope.ts';
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import type { ResourceAction, ResourceResponse } from '@anneal/contracts/resource.ts';
+import { faultPoint } from '@anneal/runtime/fault.ts';
+import { DuplicateError, type Collection, type Draft } from '@anneal/store/port.ts';
+import { responseMessage, type ProvidedDocument, type Received, type Request } from './document.ts';
+
+export interface Acceptance<D extends ProvidedDocument> {
+  readonly context: { readonly bus: Bus; readonly mint: Mint };
+  readonly collection: Collection<D>;
+  /**
+   * Decides how the document records the request. Called again when another writer changed the document first, so it
+   * changes nothing outside. An error leaves the request unrecorded, and the bus delivers it again.
+   */
+  readonly decide: (received: Received<D>) => Promise<Draft<D>>;
+  /** Does what follows from the recorded decision. Called again for a repeat of a request that is not answered yet. */
+  readonly carryOut: (document: D, received: Received<D>) => Promise<void>;
+}
+
+/**
+ * Takes one request. Resolves when its decision is recorded and carried out; then the bus may forget the request.
+ * Safe under redelivery, and when replicas take the same request at the same time.
+ * @throws AnnealError InvalidMessage for a request without `replyto`
+ */
+export async function accept<D extends ProvidedDocument>(
+  options: Acceptance<D>,
+  { action, message }: { action: ResourceAction; message: Request },
+): Promise<void> {
+  const { collection, decide, carryOut } = options;
+  const { resource, fence } = message.data;
+  if (message.replyto === undefined) {
+    const text = `Rejected ${message.type} for ${resource.name}: it names no queue for the response (replyto).`;
+    throw new AnnealError('InvalidMessage', text);
+  }
+  for (;;) {
+    const known = await collection.get(resource.id);
+    if (known && known.fence > fence) return;
+    const received = { action, message, known };
+    if (known?.fence === fence) {
+      if (known.response && !known.unsent) await reply(options.context, message, { response: known.response });
+      else await carryOut(known, received);
+      return;
+    }
+    const saved = await write(collection, await decide(received), known);
+    if (!saved) continue;
+    await faultPoint('provider.recorded');
+    await carryOut(saved, received);
+    return;
+  }
+}
+
+/** Sends a response to the requester. Durable on return; a repeat has the same id. */
+export async function reply(
+  { bus, mint }: { bus: Bus; mint: Mint },
+  asker: Envelope,
+  { response, step }: { response: ResourceResponse; step?: string | number },
+): Promise<void> {
+  if (asker.replyto === undefined) return;
+  await bus.send({ queue: asker.replyto, messages: [responseMessage(mint, { asker, response, step })] });
+}
+
+/** Writes over the document that was read. Undefined when another writer was first. */
+async function write<D extends ProvidedDocument>(
+  collection: Collection<D>,
+  draft: Draft<D>,
+  known: D | undefined,
+): Promise<D | undefined> {
+  if (known) return collection.replace(draft, known.version);
+  try {
+    return await collection.insert(draft);
+  } catch (error) {
+    if (error instanceof DuplicateError) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,134 @@
+/** The guarantees of providers, held against each service that is one, over the real bus and store. */
+import { hostCreate, queueClaim, queuePost, hostRequestSchema } from '@anneal/contracts/configuration.ts';
+import { requestsQueue, type ServiceName } from '@anneal/contracts/queues.ts';
+import { configurationService } from '@anneal/configuration/service.ts';
+import { guarantees, type Death, type Subject } from '@anneal/provider/conformance/guarantees.ts';
+import { Probe } from '@anneal/provider/conformance/probe.ts';
+import { provisioningService } from '@anneal/provisioning/service.ts';
+import { armFault } from '@anneal/runtime/fault.ts';
+import { readSettings } from '@anneal/runtime/settings.ts';
+import { createTestContext, type TestContext } from '@anneal/runtime/testing.ts';
+import { schedulingService } from '@anneal/scheduling/service.ts';
+import { afterAll, beforeAll, describe, it } from 'vitest';
+
+const project = '00000000000000000000000000000001';
+const closers: (() => Promise<unknown>)[] = [];
+let context: TestContext;
+
+beforeAll(async () => {
+  context = await createTestContext({ name: 'scheduling', logLevel: process.env['TEST_LOG'] ?? 'silent' });
+  closers.push(() => context.dispose());
+  const { bus, store, directory } = context;
+  const contextOf = (name: ServiceName) => createTestContext({ name, bus, store, directory });
+  for (const service of [configurationService, provisioningService, schedulingService]) {
+    const running = await service.start(await contextOf(service.name), readSettings(service.settings, {}) as never);
+    closers.push(() => running.stop());
+  }
+});
+afterAll(async () => {
+  for (const close of closers.toReversed()) await close();
+});
+
+/** The first pass of a fault point throws: the message or timer behind it comes again. */
+const dieAt = (point: string): Death => ({
+  name: `a fault at ${point}`,
+  arm: () => {
+    const disarm = armFault(point, () => {
+      disarm();
+      throw new Error(`fault ${point}`);
+    });
+    return Promise.resolve(() => Promise.resolve());
+  },
+});
+
+const createHost = async (): Promise<string> => {
+  const id = context.newId();
+  const message = context.mint(hostCreate, { data: { id, name: `host-${id.slice(-8)}`, project }, project });
+  await context.bus.request({ queue: requestsQueue('configuration'), call: hostCreate, message });
+  return id;
+};
+
+/** A host that completes each request as soon as its queue is filled. */
+async function createWillingHost(): Promise<string> {
+  const { bus, mint } = context;
+  const id = await createHost();
+  const queue = requestsQueue('configuration');
+  const answerNext = async (): Promise<boolean> => {
+    const claim = mint(queueClaim, { data: { project, queue: `host.${id}.requests`, ttl: 60, grace: 60 }, project });
+    const { messages } = await bus.request({ queue, call: queueClaim, message: claim });
+    const [first] = messages;
+    if (!first) return false;
+    const body = { id: hostRequestSchema.parse(first.body).id, status_code: 0 };
+    const post = mint(queuePost, {
+      data: { project, queue: `host.${id}.responses`, client_id: 'host', messages: [{ body, ttl: 600 }] },
+      project,
+    });
+    await bus.request({ queue, call: queuePost, message: post });
+    return true;
+  };
+  const listener = await bus.subscribe(
+    ['queue.filled'],
+    async ({ message }) => {
+      if ((message.data as { queue: string }).queue === `host.${id}.requests`) while (await answerNext());
+    },
+    { group: `test-${id}` },
+  );
+  closers.push(() => listener.stop());
+  return id;
+}
+
+interface Case {
+  readonly service: ServiceName;
+  readonly subject: () => Promise<Subject>;
+}
+
+const ordered = 'OS::Heat::OrderedConfig';
+const cases: readonly Case[] = [
+  {
+    service: 'scheduling',
+    subject: () =>
+      Promise.resolve({
+        type: 'OS::Heat::TestResource',
+        properties: { value: '{id}', wait_secs: 0.05 },
+        changed: { value: 'another' },
+        endless: { type: 'OS::Heat::TestResource', properties: { action_wait_secs: { create: -1 } } },
+        deaths: ['provider.recorded', 'provider.answered', 'provider.sent'].map(dieAt),
+      }),
+  },
+  {
+    service: 'configuration',
+    subject: async () => ({
+      type: ordered,
+      properties: { hosted_on: await createWillingHost(), script: 'true' },
+      changed: { actions: ['CREATE', 'UPDATE', 'SUSPEND'] },
+      endless: { type: ordered, properties: { hosted_on: await createHost(), script: 'true' } },
+      deaths: ['provider.recorded', 'configuration.run.recorded', 'configuration.outbox.sent'].map(dieAt),
+    }),
+  },
+  {
+    service: 'provisioning',
+    subject: () =>
+      Promise.resolve({
+        type: 'OS::Heat::DeployedServer',
+        properties: { name: 'host-{id}' },
+        changed: { name: 'another' },
+        // There is no node.
+        endless: { type: 'OS::Nova::Server', properties: { flavor: 'm1.small', name: 'server-{id}' } },
+        deaths: ['provider.recorded', 'provider.answered', 'provider.sent'].map(dieAt),
+      }),
+  },
+];
+
+describe.each(cases)('the provider in $service', (each) => {
+  let probe: Probe;
+  let subject: Subject;
+  beforeAll(async () => {
+    const { bus, mint, newId } = context;
+    const now = (): number => context.now().getTime();
+    probe = await Probe.open({ bus, mint, newId, now, queue: requestsQueue(each.service), project, withinMs: 60_000 });
+    subject = await each.subject();
+  });
+  afterAll(() => probe.close());
+
+  it.each(guarantees)('$id: $title', ({ check }) => check(probe, subject));
+});
