@@ -74,12 +74,13 @@ interface Preview {
   readonly around?: Change;
 }
 
-export function previewStack({ plan, resources, tools, around }: Preview): PreviewRow[] {
+/** Yields the rows one by one, because a caller may let other work run in between. */
+export function* previewStack({ plan, resources, tools, around }: Preview): Generator<PreviewRow> {
   const existing = standing(resources);
   const changes = new Map<string, Change>();
   const all = new Map(Object.entries(plan.resources));
   const order = inOrderOf(all, (name) => all.get(name)?.requires ?? []);
-  const rows = order.map((planned): PreviewRow => {
+  for (const planned of order) {
     const row = previewOne({
       planned,
       existing: existing.get(planned.name),
@@ -89,9 +90,9 @@ export function previewStack({ plan, resources, tools, around }: Preview): Previ
       around,
     });
     changes.set(planned.name, row.change);
-    return row;
-  });
-  return [...rows, ...deletions(existing, plan)];
+    yield row;
+  }
+  yield* deletions(existing, plan);
 }
 
 /** One row per resource, all with the same judgement: by default unchanged. */

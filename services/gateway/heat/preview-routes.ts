@@ -1,5 +1,6 @@
 /** Previews of an update: Heat's five lists, and Anneal's own plan with the hash under which it can be applied. */
 import { randomUUID } from 'node:crypto';
+import { mapInSlices } from '@anneal/contracts/pace.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import { stackPreview, stackResources, type PlannedChange } from '@anneal/contracts/scheduling.ts';
 import type { FastifyInstance } from 'fastify';
@@ -73,16 +74,19 @@ export function previewRoutes(scope: FastifyInstance, { ask, compiler }: { ask: 
           data: { project, stack: id, detail: false, ...(nested && { nested_depth: deepest }) },
         });
         const there = byPath(stack, resources);
-        const listed = (...kinds: PlannedChange['change'][]): JsonObject[] =>
-          shown.filter(({ change }) => kinds.includes(change)).map((change) => previewRow(change, { stack, there }));
+        const listed = (...kinds: PlannedChange['change'][]): Promise<JsonObject[]> =>
+          mapInSlices(
+            shown.filter(({ change }) => kinds.includes(change)),
+            (change) => previewRow(change, { stack, there }),
+          );
         return {
           resource_changes: {
-            unchanged: listed('unchanged'),
+            unchanged: await listed('unchanged'),
             // A `maybe` change may turn out to change nothing, and only the run decides. Heat would not list it.
-            updated: listed('update', 'maybe update'),
-            replaced: listed('replace', 'maybe replace'),
-            added: listed('create', 'maybe create'),
-            deleted: listed('delete', 'maybe delete'),
+            updated: await listed('update', 'maybe update'),
+            replaced: await listed('replace', 'maybe replace'),
+            added: await listed('create', 'maybe create'),
+            deleted: await listed('delete', 'maybe delete'),
           },
           plan,
           ...said,

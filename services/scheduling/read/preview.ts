@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+import { mapInSlices, Pace } from '@anneal/contracts/pace.ts';
 import type { Plan, PlanResource } from '@anneal/contracts/plan.ts';
 import type { PlannedChange, stackPreview } from '@anneal/contracts/scheduling.ts';
 import { inOrder, type PlannedTree } from '@anneal/convergence/preview/order.ts';
@@ -77,9 +78,13 @@ export function createPreview(parts: {
   const visit = async (at: At): Promise<PlannedTree[]> => {
     const { stack, plan, around } = at;
     const tools = evaluation.previewTools({ plan, stack });
-    const rows = previewStack({ plan, resources: at.resources, tools, ...(around && { around }) });
-    const byName = new Map(rows.map((row) => [row.name, row]));
-    return treesOf(rows, at.prefix, (row, prefix) => below({ ...at, prefix }, row, byName));
+    const byName = new Map<string, PreviewRow>();
+    const pace = new Pace();
+    for (const row of previewStack({ plan, resources: at.resources, tools, ...(around && { around }) })) {
+      byName.set(row.name, row);
+      if (pace.isOver) await pace.turn();
+    }
+    return treesOf([...byName.values()], at.prefix, (row, prefix) => below({ ...at, prefix }, row, byName));
   };
 
   /** The rows of a nested stack that stays unchanged, or whose change cannot be predicted. */
@@ -194,7 +199,7 @@ export function createPreview(parts: {
       existing ? resources.find({ where: { stack_id: existing.id } }) : [],
     ]);
     const trees = await visit({ stack, plan, target, resources: held, prefix: '' });
-    return { hash: planHash(existing, target), changes: inOrder(trees).map(mask) };
+    return { hash: planHash(existing, target), changes: await mapInSlices(inOrder(trees), mask) };
   };
 }
 
@@ -204,7 +209,9 @@ async function treesOf(
   below: (row: PreviewRow, prefix: string) => Promise<Below>,
 ): Promise<PlannedTree[]> {
   const trees: PlannedTree[] = [];
+  const pace = new Pace();
   for (const row of rows) {
+    if (pace.isOver) await pace.turn();
     const { name, type, change, properties, after } = row;
     const resource = `${prefix}${name}`;
     const { inner, because = row.because } = await below(row, `${resource}.resources.`);

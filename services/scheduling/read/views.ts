@@ -221,18 +221,17 @@ export function rowsOf(
     if (list) list.push(resource);
     else byName.set(resource.name, [resource]);
   }
-  const rows: ({ resource: ResourceDocument } | { planned: PlanResource })[] = [];
-  for (const candidates of byName.values()) {
+  const rows = new Map<string, { resource: ResourceDocument } | { planned: PlanResource }>();
+  for (const [name, candidates] of byName) {
     const resource = representative(candidates);
-    if (resource) rows.push({ resource });
+    if (resource) rows.set(name, { resource });
   }
   // Leave out the temporary members of a rolling update, because they are not created again.
   const gone = new Set(plan.rolling?.temporary);
   for (const planned of Object.values(plan.resources)) {
-    if (!byName.has(planned.name) && !gone.has(planned.name)) rows.push({ planned });
+    if (!byName.has(planned.name) && !gone.has(planned.name)) rows.set(planned.name, { planned });
   }
-  const nameOf = (row: (typeof rows)[number]): string => ('resource' in row ? row.resource.name : row.planned.name);
-  return rows.sort((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1));
+  return [...rows.keys()].sort().flatMap((name) => rows.get(name) ?? []);
 }
 
 export function requirersOf(plan: Plan): Map<string, string[]> {
