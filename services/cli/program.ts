@@ -10,6 +10,7 @@ import { addInfoCommands } from './command/info.ts';
 import { addNodeCommands } from './command/node.ts';
 import { examples } from './command/options.ts';
 import { addOutputCommands } from './command/output.ts';
+import { addProviderCommands } from './command/provider.ts';
 import { addQueueCommands } from './command/queue.ts';
 import { addResourceCommands } from './command/resource.ts';
 import { addServeCommand } from './command/serve.ts';
@@ -60,6 +61,7 @@ export function buildProgram(
   addNodeCommands(program, context);
   addHostCommands(program, context);
   addQueueCommands(program, context);
+  addProviderCommands(program, context);
   addDeadLetterCommands(program, context);
   addEventCommands(program, context);
   addSubscriptionCommands(program, context);

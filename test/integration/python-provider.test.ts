@@ -1,28 +1,14 @@
 /** The example of a provider in Python, on a real RabbitMQ. Skipped where one of them, or PyPI, cannot be had. */
-import { execFile, spawn, type ChildProcess } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { afterAll, beforeAll, describe, expect, it, type TestContext } from 'vitest';
 import { findRabbitmq } from '../backends/rabbitmq.ts';
-import { bundle, deleted, repository, settled, startServer, type TestServer } from '../e2e/server.ts';
-
-const run = promisify(execFile);
-const example = join(repository, 'examples', 'python-provider');
-
-async function install(directory: string): Promise<{ python: string } | { missing: string }> {
-  try {
-    await run('python3', ['-m', 'venv', directory]);
-    const pip = ['install', '--quiet', '--disable-pip-version-check', '-r', join(example, 'requirements.txt')];
-    await run(join(directory, 'bin', 'pip'), pip, { timeout: 120_000 });
-    return { python: join(directory, 'bin', 'python') };
-  } catch (error) {
-    return { missing: (error instanceof Error ? error.message : String(error)).split('\n')[0] ?? '' };
-  }
-}
+import { bundle, deleted, settled, startServer, type TestServer } from '../e2e/server.ts';
+import { example, installPython } from './python.ts';
 
 describe('a provider in Python', () => {
   let folder: string;
@@ -35,7 +21,7 @@ describe('a provider in Python', () => {
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'anneal-python-'));
     closers.push(() => rm(folder, { recursive: true, force: true }));
-    const installed = await install(join(folder, 'venv'));
+    const installed = await installPython(join(folder, 'venv'));
     const broker = await findRabbitmq();
     if ('missing' in broker) missing = broker.missing;
     else closers.push(() => broker.stop());

@@ -1,4 +1,5 @@
 /** Plays the engine towards a provider: sends requests to its queue, and collects the responses. */
+import { setTimeout } from 'node:timers/promises';
 import type { Bus, Consumer } from '@anneal/bus/port.ts';
 import type { Envelope, Mint } from '@anneal/contracts/envelope.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
@@ -45,6 +46,10 @@ export interface Wanted {
   readonly changed?: JsonObject;
   readonly physicalId?: string | null;
 }
+
+/** Attempts to remove the queue of the responses, and the pause between two, in milliseconds. */
+const removals = 50;
+const removalPauseMs = 200;
 
 const plain = { create: resourceCreate, delete: resourceDelete, check: resourceCheck } as const;
 
@@ -153,7 +158,20 @@ export class Probe {
       if (request.type !== resourceDelete.type) await this.#delete(request).catch(() => undefined);
     }
     await this.#consumer?.stop();
-    await this.#options.bus.queues.remove(this.#replies);
+    await this.#removeQueue();
+  }
+
+  /** A broker may count a consumer for a moment after it has stopped, and keeps a queue with consumers. */
+  async #removeQueue(): Promise<void> {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        await this.#options.bus.queues.remove(this.#replies);
+        return;
+      } catch (error) {
+        if (attempt === removals) throw error;
+        await setTimeout(removalPauseMs);
+      }
+    }
   }
 
   async #delete(request: Request): Promise<void> {
@@ -184,7 +202,10 @@ export class Probe {
 
   async #until(holds: () => boolean, withinMs: number, what: () => string): Promise<void> {
     const late = Promise.withResolvers<never>();
-    const timer = setTimeout(() => late.reject(new AnnealError('TimedOut', `Missing: ${what()}.`)), withinMs);
+    const timer = globalThis.setTimeout(
+      () => late.reject(new AnnealError('TimedOut', `Missing: ${what()}.`)),
+      withinMs,
+    );
     // Nothing waits for it once the condition holds.
     late.promise.catch(() => undefined);
     try {
