@@ -5,20 +5,9 @@ import type { Failure } from '@anneal/contracts/errors.ts';
 import type { HostRequest, UnexpectedAnswer } from '@anneal/contracts/configuration.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { ResourceAction, ResourceResponse } from '@anneal/contracts/resource.ts';
+import type { WithOutbox } from '@anneal/runtime/outbox.ts';
 import type { Collection, Document, Store } from '@anneal/store/port.ts';
 import type { StoredConfig } from './deployments/derive.ts';
-
-/** A message that a document must send. It is kept with the state that it reports until it is sent. */
-export interface Outgoing {
-  /** The queue to send to. Null for an event. */
-  readonly queue: string | null;
-  readonly message: Envelope;
-}
-export interface WithOutbox extends Document {
-  readonly outbox: readonly Outgoing[];
-  /** True while the outbox holds something; the index by which a restart finds it. */
-  readonly unsent: boolean;
-}
 
 export interface QueueDocument extends Document {
   readonly project: string;

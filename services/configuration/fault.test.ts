@@ -21,7 +21,7 @@ function failOnce(name: string): { fired: () => boolean } {
   return { fired: () => fired };
 }
 
-const points = ['configuration.run.recorded', 'configuration.run.ended', 'configuration.outbox.sent'];
+const points = ['configuration.run.recorded', 'configuration.run.ended', 'outbox.sent'];
 
 describe('a deployment whose service stops half-way', () => {
   it.each(points)('completes when the message is delivered again after a fault at %s', async (point) => {

@@ -31,7 +31,7 @@ import { handleRequest, type ProviderContext } from './provider.ts';
 import type { QueueContext } from './queues/queue.ts';
 import { queueRoutes } from './queues/calls.ts';
 import { findHost } from './queues/names.ts';
-import { keepSending } from './outbox.ts';
+import { keepSending } from '@anneal/runtime/outbox.ts';
 import { recover } from './recover.ts';
 import { abandonRuns } from './deployments/run.ts';
 import { limitWait } from './deployments/run-timer.ts';

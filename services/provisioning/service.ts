@@ -159,14 +159,14 @@ export const provisioningService = defineService({
       queue,
       types: withImages(provisioningTypes, values.images),
     });
-    await records.publishLeft();
+    const publishing = await records.keepPublishing();
     await driver.resumeAll();
     await servers.resumeAll();
     await poll.start();
 
     return {
       async stop() {
-        await Promise.all([up.stop(), requests.stop()]);
+        await Promise.all([up.stop(), requests.stop(), publishing.stop()]);
         await timers().stop();
         // An unresponsive controller must not delay the stop. Steps are interrupted and repeated at the next start.
         await Promise.all([servers.stop(), driver.stop(), poll.stop(), bmcs.close()]);

@@ -102,7 +102,7 @@ const cases: readonly Case[] = [
       properties: { hosted_on: await createWillingHost(), script: 'true' },
       changed: { actions: ['CREATE', 'UPDATE', 'SUSPEND'] },
       endless: { type: ordered, properties: { hosted_on: await createHost(), script: 'true' } },
-      deaths: ['provider.recorded', 'configuration.run.recorded', 'configuration.outbox.sent'].map(dieAt),
+      deaths: ['provider.recorded', 'configuration.run.recorded', 'outbox.sent'].map(dieAt),
     }),
   },
   {

@@ -1,9 +1,9 @@
 /** Derives a run from a request of the engine: the target of the deployment and the request to its host. */
-import { createHash } from 'node:crypto';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { ResourceRequest } from '@anneal/contracts/resource.ts';
+import { derivedId } from '@anneal/runtime/derived-id.ts';
 import type { Draft } from '@anneal/store/port.ts';
 import type { DeploymentState, HostDocument, ResourceDocument } from '../collections.ts';
 import {
@@ -193,9 +193,7 @@ export function startRun(
 
 /** A UUID derived from resource and fence, so that a repeated request gets the same one. */
 export function runIdOf(resourceId: string, fence: number): string {
-  const hex = createHash('sha256').update(`run:${resourceId}:${fence}`).digest('hex');
-  const variant = ((Number.parseInt(hex.slice(16, 17), 16) & 3) | 8).toString(16);
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
+  return derivedId(`run:${resourceId}:${fence}`);
 }
 
 /** Applies `depends_on`: a failed deployment skips this run, and an unfinished one delays it. */

@@ -18,7 +18,7 @@ import type { ServiceContext } from '@anneal/runtime/service.ts';
 import type { Draft } from '@anneal/store/port.ts';
 import type { Collections, DeploymentState, HostDocument, ResourceDocument } from '../collections.ts';
 import { attributesOf, outcomeOf } from './outcome.ts';
-import { flushOutbox } from '../outbox.ts';
+import { flushOutbox } from '@anneal/runtime/outbox.ts';
 import { dropMessage, firstMessage, isClaimed, putMessages, type QueueContext } from '../queues/queue.ts';
 import { hostQueue } from '../queues/names.ts';
 import { deadlineTimer, limitAnswer, limitWait, timerOf, type RunTimerContext } from './run-timer.ts';

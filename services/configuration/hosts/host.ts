@@ -18,8 +18,8 @@ import type { Condition } from '@anneal/contracts/scheduling.ts';
 import type { ServiceContext } from '@anneal/runtime/service.ts';
 import { DuplicateError, type Draft } from '@anneal/store/port.ts';
 import type { Timers } from '@anneal/store/timers.ts';
-import type { Collections, HostDocument, Outgoing } from '../collections.ts';
-import { flushOutbox } from '../outbox.ts';
+import type { Collections, HostDocument } from '../collections.ts';
+import { flushOutbox, type Outgoing } from '@anneal/runtime/outbox.ts';
 import { makeQueue, removeQueue, type QueueContext } from '../queues/queue.ts';
 import { hostQueue } from '../queues/names.ts';
 

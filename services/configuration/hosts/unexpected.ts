@@ -7,8 +7,8 @@
  */
 import type { HostResponse, UnexpectedAnswer } from '@anneal/contracts/configuration.ts';
 import { hostEvent } from '@anneal/contracts/events.ts';
-import type { DeploymentState, HostDocument, Outgoing, ResourceDocument } from '../collections.ts';
-import { flushOutbox } from '../outbox.ts';
+import type { DeploymentState, HostDocument, ResourceDocument } from '../collections.ts';
+import { flushOutbox, type Outgoing } from '@anneal/runtime/outbox.ts';
 import { keptOutputs } from '../deployments/outcome.ts';
 import { hostQueue } from '../queues/names.ts';
 import type { RunContext } from '../deployments/run.ts';

@@ -1,8 +1,8 @@
 /** Handlers of the queue calls. They apply the special rules of host queues. */
-import { createHash } from 'node:crypto';
 import { answer, type Route } from '@anneal/bus/route.ts';
 import * as contract from '@anneal/contracts/configuration.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
+import { derivedId } from '@anneal/runtime/derived-id.ts';
 import { checkMetadata } from './dead-letter-queue.ts';
 import { claimMessages, liveClaim, releaseClaim, renewClaim } from './claim.ts';
 import { hearOf } from '../hosts/host.ts';
@@ -25,11 +25,8 @@ import { refusePost, refuseQueue } from './limits.ts';
 import { resolveQueue, type QueueUse, type ResolvedQueue } from './names.ts';
 import { deleteRequests, isReplaced, popRequest, purgeRequests, type SetAsideContext } from './set-aside.ts';
 
-/** A UUID derived from its parts, so that a repeated call gets the same one. */
-const derivedId = (...parts: readonly (string | number)[]): string => {
-  const hex = createHash('sha256').update(parts.join(':')).digest('hex');
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
-};
+/** The same call, repeated, gets the same id. */
+const repeatableId = (...parts: readonly (string | number)[]): string => derivedId(parts.join(':'), 'a');
 
 export function queueRoutes(context: HostMessageContext & SetAsideContext & HandOutContext): Route[] {
   const { service, queues, collections } = context;
@@ -77,7 +74,7 @@ export function queueRoutes(context: HostMessageContext & SetAsideContext & Hand
     answer(service, contract.queuePost, async ({ id, data }) => {
       refusePost(data.messages, queues.limits);
       const queue = named(await resolve(data, 'write'));
-      const messages = data.messages.map((message, index) => ({ ...message, id: derivedId('post', id, index) }));
+      const messages = data.messages.map((message, index) => ({ ...message, id: repeatableId('post', id, index) }));
       await post(context, queue, data.client_id, messages);
       return { ids: messages.map((message) => message.id) };
     }),
@@ -95,7 +92,7 @@ export function queueRoutes(context: HostMessageContext & SetAsideContext & Hand
       if (data.pop !== undefined) {
         await contact(queue);
         if (queue.role !== 'requests') return { messages: await popMessages(queues, queue, data.pop) };
-        const taken = await popRequest(context, queue, derivedId('pop', id));
+        const taken = await popRequest(context, queue, repeatableId('pop', id));
         if (!taken) return { messages: [] };
         await watchTaken(context, queue, taken);
         return { messages: [await poppedForm(context, { queue, message: taken, host_id: data.host_id })] };
@@ -112,7 +109,7 @@ export function queueRoutes(context: HostMessageContext & SetAsideContext & Hand
     answer(service, contract.queueClaim, async ({ id, data }) => {
       const queue = await resolve(data, 'read');
       await contact(queue);
-      const claim_id = derivedId('claim', id);
+      const claim_id = repeatableId('claim', id);
       const { ttl, grace } = data;
       const client_id = data.client_id ?? null;
       const claimed = await claimMessages(queues, {

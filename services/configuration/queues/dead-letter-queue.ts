@@ -1,7 +1,7 @@
 /** Zaqar's reserved metadata of a user's queue: a message that was claimed too often moves to another queue. */
-import { createHash } from 'node:crypto';
 import { AnnealError, type Mistake } from '@anneal/contracts/errors.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+import { derivedId } from '@anneal/runtime/derived-id.ts';
 import type { MessageDocument } from '../collections.ts';
 import { putMessages, type QueueContext } from './queue.ts';
 import type { QueueLimits } from './limits.ts';
@@ -66,13 +66,8 @@ export async function moveToDeadLetters(
   const { from, message, deadLetterQueue, ttl } = options;
   const { project } = from;
   const queue = { id: queueId(project, deadLetterQueue), project, name: deadLetterQueue, host: null, role: null };
-  const messages = [{ id: deadId(message.id), body: message.body, ttl: ttl ?? message.ttl }];
+  const messages = [{ id: derivedId(`dead:${message.id}`, 'a'), body: message.body, ttl: ttl ?? message.ttl }];
   await putMessages(context, { queue, client_id: message.client_id, messages });
   await context.collections.messages.remove(message.id);
   await context.wake(queue);
-}
-
-function deadId(id: string): string {
-  const hex = createHash('sha256').update(`dead:${id}`).digest('hex');
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
 }

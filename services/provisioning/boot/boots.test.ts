@@ -38,10 +38,12 @@ const boot = (purpose: Boot['purpose']): Boot =>
     answered_at: null,
   }) as unknown as Boot;
 async function nodeThatBoots(change: Partial<NodeDocument>): Promise<void> {
-  const node = { id: 'n', name: 'n', traits: [], properties: {}, instance_id: null, target: null, outbox: [] };
+  const node = { id: 'n', name: 'n', traits: [], properties: {}, instance_id: null, target: null };
   const rest = { instance_info: {}, facts: {}, last_error: null, power: null, fault: null, reason: '', work: null };
   await records.insert({
     ...node,
+    outbox: [],
+    unsent: false,
     ...rest,
     poll: { failures: 0, reading: null },
     ...change,

@@ -3,7 +3,8 @@ import type { Failure } from '@anneal/contracts/errors.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { NodeState, NodeView, powerStates } from '@anneal/contracts/provisioning.ts';
 import type { Condition } from '@anneal/contracts/scheduling.ts';
-import type { CollectionDefinition, Document } from '@anneal/store/port.ts';
+import type { WithOutbox } from '@anneal/runtime/outbox.ts';
+import type { CollectionDefinition } from '@anneal/store/port.ts';
 import type { Claims, Identity } from './identity.ts';
 import { identityFault } from './faults.ts';
 import type { Step } from './states.ts';
@@ -54,13 +55,7 @@ export interface Boot {
   readonly report: { readonly status: 'cleaned' | 'failed'; readonly message: string } | null;
 }
 
-export interface OutboxEntry {
-  readonly id: string;
-  readonly kind: 'enrolled' | 'state' | 'power' | 'fault' | 'boot refused' | 'removed';
-  readonly data: JsonObject;
-}
-
-export interface NodeDocument extends Document {
+export interface NodeDocument extends WithOutbox {
   readonly name: string;
   readonly driver: 'redfish';
   readonly address: string;
@@ -105,7 +100,6 @@ export interface NodeDocument extends Document {
   readonly created_at: string;
   readonly updated_at: string;
   readonly provision_updated_at: string;
-  readonly outbox: readonly OutboxEntry[];
 }
 
 /** The collection without unique claims, for documents of older versions: absent claims would equal each other. */
@@ -117,6 +111,7 @@ export const unclaimedDefinition: CollectionDefinition = {
     { fields: ['instance_id'] },
     { fields: ['boot.secret_hash'] },
     { fields: ['boot.token_hash'] },
+    { fields: ['unsent'] },
   ],
 };
 export const nodesDefinition: CollectionDefinition = {

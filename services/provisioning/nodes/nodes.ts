@@ -94,6 +94,7 @@ export class Nodes {
       updated_at: now,
       provision_updated_at: now,
       outbox: [],
+      unsent: false,
     };
     let node: NodeDocument;
     try {

@@ -2,21 +2,27 @@
  * The nodes in the store, and the events that report their changes.
  *
  * N1 A node is only written over the version that was read. A writer that lost reads and decides again.
- * N2 The event of a change is in the document before it is on the bus, and leaves it after: a crash between the two
- *    publishes it again with the same id, in order.
+ * N2 The event of a change is in the outbox of the node until it is published (`libs/runtime/outbox.ts`).
  */
 import { AnnealError, type Failure } from '@anneal/contracts/errors.ts';
 import { nodeEvent, type NodeEventData } from '@anneal/contracts/events.ts';
-import type { JsonObject } from '@anneal/contracts/json.ts';
 import { faultPoint } from '@anneal/runtime/fault.ts';
+import { flushOutbox, keepSending, type Outgoing } from '@anneal/runtime/outbox.ts';
 import type { ServiceContext } from '@anneal/runtime/service.ts';
 import { DuplicateError, type Collection, type CollectionDefinition, type Draft } from '@anneal/store/port.ts';
 import { claimsOf, merged as mergedIdentity, type Claims, type Identity } from './identity.ts';
 import { sameMachine } from './faults.ts';
 import { missingClaims } from './claims.ts';
-import { nodesDefinition, unclaimedDefinition, type NodeDocument, type OutboxEntry } from './document.ts';
+import { nodesDefinition, unclaimedDefinition, type NodeDocument } from './document.ts';
 
-export type NodeChange = Partial<Omit<NodeDocument, 'id' | 'version' | 'outbox'>>;
+export type NodeChange = Partial<Omit<NodeDocument, 'id' | 'version' | 'outbox' | 'unsent'>>;
+
+/** An event in the form of earlier versions. */
+interface EarlierEntry {
+  readonly id: string;
+  readonly kind: keyof typeof definitions;
+  readonly data: NodeEventData;
+}
 
 const definitions = {
   enrolled: nodeEvent.enrolled,
@@ -30,7 +36,6 @@ const definitions = {
 export class NodeRecords {
   readonly collection: Collection<NodeDocument>;
   readonly #context: ServiceContext;
-  readonly #published = new Set<string>();
   /** Callbacks for every change of state. */
   readonly #watchers = new Set<(after: NodeDocument, before: NodeDocument) => void>();
 
@@ -41,8 +46,11 @@ export class NodeRecords {
 
   /** Gives claims to the nodes of older versions first. `placeholders`: see `identityIn`. */
   static async open(context: ServiceContext, placeholders: ReadonlySet<string> = new Set()): Promise<NodeRecords> {
-    const opened = async (definition: CollectionDefinition): Promise<NodeRecords> =>
-      new NodeRecords(context, await context.store.collection<NodeDocument>(definition));
+    const opened = async (definition: CollectionDefinition): Promise<NodeRecords> => {
+      const records = new NodeRecords(context, await context.store.collection<NodeDocument>(definition));
+      await records.#convertOutboxes();
+      return records;
+    };
     try {
       const records = await opened(nodesDefinition);
       await records.#claimAll(placeholders);
@@ -99,8 +107,8 @@ export class NodeRecords {
 
   async insert(draft: Draft<NodeDocument>): Promise<NodeDocument> {
     const entry = this.#entry('enrolled', { ...draft, version: 1 }, draft.last_error);
-    const inserted = await this.collection.insert({ ...draft, outbox: [entry] });
-    await this.#publish(inserted);
+    const inserted = await this.collection.insert({ ...draft, outbox: [entry], unsent: true });
+    await flushOutbox(this.#context, this.collection, inserted);
     return inserted;
   }
 
@@ -161,7 +169,7 @@ export class NodeRecords {
       provision_updated_at: moved ? now : current.provision_updated_at,
       version: current.version + 1,
     };
-    const entries: OutboxEntry[] = current.outbox.filter((entry) => !this.#published.has(entry.id));
+    const entries: Outgoing[] = [...current.outbox];
     if (moved) entries.push(this.#entry('state', merged, change.last_error ?? null));
     const refused = merged.boot?.refused_at;
     if (refused !== undefined && refused !== null && refused !== current.boot?.refused_at)
@@ -170,26 +178,31 @@ export class NodeRecords {
       entries.push(this.#entry('fault', merged, merged.fault === null ? null : merged.last_error));
     if (merged.power !== current.power) entries.push(this.#entry('power', merged, null));
     const { version: _version, ...draft } = merged;
-    const replaced = await this.collection.replace({ ...draft, outbox: entries }, current.version);
+    const replaced = await this.collection.replace(
+      { ...draft, outbox: entries, unsent: entries.length > 0 },
+      current.version,
+    );
     if (!replaced) return undefined;
     await faultPoint('provisioning.node.written');
-    await this.#publish(replaced);
+    await flushOutbox(this.#context, this.collection, replaced);
     if (moved) for (const watch of this.#watchers) watch(replaced, current);
     return replaced;
   }
 
   async remove(node: NodeDocument): Promise<boolean> {
     if (!(await this.collection.remove(node.id, node.version))) return false;
-    await this.#send([this.#entry('removed', node, null)], node);
+    await this.#context.bus.publish([this.#entry('removed', node, null).message]);
     return true;
   }
 
-  /** Publishes, after a start, the events that were written and perhaps not published. */
-  async publishLeft(): Promise<void> {
-    for (const node of await this.all()) if (node.outbox.length > 0) await this.#publish(node);
+  /** Publishes what a crash or an outage of the broker left, at the start and from then on. */
+  async keepPublishing(): Promise<{ stop(): Promise<void> }> {
+    const left = await this.collection.find({ where: { unsent: true } });
+    for (const node of left) await flushOutbox(this.#context, this.collection, node);
+    return keepSending({ service: this.#context, collection: this.collection });
   }
 
-  #entry(kind: OutboxEntry['kind'], node: NodeDocument, failure: Failure | null): OutboxEntry {
+  #entry(kind: EarlierEntry['kind'], node: NodeDocument, failure: Failure | null): Outgoing {
     const data: NodeEventData = {
       node_id: node.id,
       name: node.name,
@@ -201,32 +214,25 @@ export class NodeRecords {
       version: node.version,
       ...(failure && { failure }),
     };
-    return { id: this.#context.newId(), kind, data: data as unknown as JsonObject };
+    return this.#event(node, { id: this.#context.newId(), kind, data });
   }
 
-  async #publish(node: NodeDocument): Promise<void> {
-    const entries = node.outbox.filter((entry) => !this.#published.has(entry.id));
-    if (entries.length === 0) return;
-    await this.#send(entries, node);
-    for (const entry of entries) this.#published.add(entry.id);
-    // Losing this race is harmless: the winner knows the published events, or publishes them again.
-    const { version, ...draft } = node;
-    const cleared = await this.collection.replace({ ...draft, outbox: [] }, version);
-    if (cleared) for (const entry of node.outbox) this.#published.delete(entry.id);
-  }
-
-  async #send(entries: readonly OutboxEntry[], node: NodeDocument): Promise<void> {
+  #event(node: NodeDocument, { id, kind, data }: EarlierEntry): Outgoing {
     const project = node.instance_info['project'];
-    await this.#context.bus.publish(
-      entries.map((entry) =>
-        this.#context.mint(definitions[entry.kind], {
-          id: entry.id,
-          subject: node.id,
-          data: entry.data as unknown as NodeEventData,
-          ...(typeof project === 'string' && { project }),
-        }),
-      ),
-    );
+    const about = { id, subject: node.id, data, ...(typeof project === 'string' && { project }) };
+    return { queue: null, message: this.#context.mint(definitions[kind], about) };
+  }
+
+  /** Documents of earlier versions have events in another form, and no mark by which they are found. */
+  async #convertOutboxes(): Promise<void> {
+    for (const node of await this.all()) {
+      const { version, ...draft } = node;
+      const earlier = node.outbox as unknown as readonly (EarlierEntry | Outgoing)[];
+      if (!earlier.some((entry) => 'kind' in entry)) continue;
+      const outbox = earlier.map((entry) => ('kind' in entry ? this.#event(node, entry) : entry));
+      // Another replica that writes first converts it as well.
+      await this.collection.replace({ ...draft, outbox, unsent: true }, version);
+    }
   }
 }
 

@@ -24,10 +24,10 @@ import { opened } from '@anneal/hot/groups/open.ts';
 import { compareProperties, resolveProperties, type Resolved } from '@anneal/hot/resources/properties.ts';
 import { walk } from '@anneal/hot/evaluate/walk.ts';
 import { Abandoned, Work } from '@anneal/hot/evaluate/work.ts';
+import { derivedId } from '@anneal/runtime/derived-id.ts';
 import type { Secrets } from '@anneal/runtime/secrets.ts';
 import { createBounds, type Evaluated } from './bounds.ts';
 import type { Heavy, HeavyTask } from './heavy.ts';
-import { derivedId } from '../shard/ids.ts';
 import { nestedReference } from '../nested/reference.ts';
 import { findRead, withoutReads } from '../nested/reads.ts';
 import { createSealing, type Peer } from './sealing.ts';
@@ -226,7 +226,8 @@ export function createEvaluation(parameters: {
       sizes,
       wrongSignal,
       serves: (resource, action) => servedBy(resource)?.actions?.includes(action) ?? false,
-      newId: derivedId,
+      // A repeated step of the same input gives the same ids.
+      newId: (input, count) => derivedId(`${input}\n${count}`),
       ...resolving(),
       compare,
       atOnce: (pending) => answerAtOnce(pending, { secrets, answered }),

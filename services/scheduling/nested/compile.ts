@@ -6,10 +6,10 @@ import { requestsQueue } from '@anneal/contracts/queues.ts';
 import { type CompileAnswer, templateCompileNested } from '@anneal/contracts/templating.ts';
 import { type ResourceDocument, type StackDocument, type Target } from '@anneal/convergence/documents.ts';
 import { groupKind } from '@anneal/hot/groups/kind.ts';
+import { derivedId } from '@anneal/runtime/derived-id.ts';
 import type { ServiceContext } from '@anneal/runtime/service.ts';
 import type { Collections } from '../collections.ts';
 import type { Evaluation } from '../engine/evaluation.ts';
-import { derivedId } from '../shard/ids.ts';
 import { targetOf } from '../shard/target.ts';
 import { createConfigurations } from './configuration.ts';
 import type { GroupState, Kept } from './kept.ts';
@@ -96,7 +96,7 @@ export function createChildCompiler({
       reference: stack.name,
       withinSeconds: (Date.parse(parameters.deadline) - context.now().getTime()) / 1000,
       limit: evaluation.sizes.stack,
-      newName: (count) => memberName(derivedId(`${cause.id} member`, count)),
+      newName: (count) => memberName(derivedId(`${cause.id} member\n${count}`)),
     });
     const template = resealMembers({ type, properties: wanted.properties, template: found.template, secrets });
     return { template, rolling: found.rolling, members: cooled(found.state, parameters) };
