@@ -62,13 +62,6 @@ export function stackIdOf(message: Envelope): string | undefined {
   }
 }
 
-/** Looks again for the provider of a resource. */
-export interface RouteInput {
-  readonly kind: 'route';
-  readonly resource: string;
-  readonly fence: number;
-}
-
 export interface ToInput {
   readonly message: Envelope;
   readonly state: State;
@@ -77,12 +70,11 @@ export interface ToInput {
   readonly intake: Intake;
   readonly adjust: (message: Envelope, state: State) => Promise<Input | undefined>;
   readonly now: number;
-  readonly routeMs: number;
-  readonly providers: Pick<Providers, 'queueOf' | 'isForeign' | 'types'>;
+  readonly providers: Pick<Providers, 'isForeign'>;
   readonly secrets: Pick<Secrets, 'fromOutside'>;
 }
 
-export async function toInput(parameters: ToInput): Promise<Input | RouteInput | undefined> {
+export async function toInput(parameters: ToInput): Promise<Input | undefined> {
   const { message, state, plans } = parameters;
   const { id } = message;
   switch (message.type) {
@@ -119,10 +111,8 @@ export async function toInput(parameters: ToInput): Promise<Input | RouteInput |
     case resourceResponse.type:
       return { kind: 'response', id, response: responseOf(parameters) };
     case timerFired.type: {
-      const data = message.data as Fired;
-      const [what, resource, fence] = data.timer.split(':');
-      if (what !== 'route') return { kind: 'timer', id, timer: data.timer, traversal: data.traversal };
-      return routeOrFail({ ...parameters, resource: resource ?? '', fence: Number(fence) });
+      const { timer, traversal } = message.data as Fired;
+      return { kind: 'timer', id, timer, traversal };
     }
     default:
       return parameters.intake.toInput(message, state);
@@ -181,30 +171,3 @@ async function toAction({ message, state, plans, snapshots }: ToInput, action: S
 }
 
 const visits = { check: 'CHECK', suspend: 'SUSPEND', resume: 'RESUME' } as const;
-
-function routeOrFail(parameters: ToInput & { resource: string; fence: number }): Input | RouteInput | undefined {
-  const { state, providers, routeMs } = parameters;
-  const resource = state.resources.get(parameters.resource);
-  const request = resource?.request;
-  if (!resource || request?.fence !== parameters.fence) return undefined;
-  const since = Date.parse(resource.started_at ?? resource.updated_at);
-  if (providers.queueOf(resource.type) !== undefined || parameters.now - since < routeMs) {
-    return { kind: 'route', resource: resource.id, fence: parameters.fence };
-  }
-  return {
-    kind: 'response',
-    id: parameters.message.id,
-    response: {
-      resource_id: resource.id,
-      stack_id: resource.stack_id,
-      action: request.action,
-      fence: request.fence,
-      status: 'failed',
-      error: {
-        code: 'Unavailable',
-        message: `no provider has announced the type ${resource.type}; announced are ${providers.types().join(', ') || 'none'}`,
-        remedy: 'Start the provider of this type, then update or delete the stack again.',
-      },
-    },
-  };
-}

@@ -22,6 +22,7 @@ import type { Gate } from '../limiter/limiter.ts';
 import { publicForm } from '../events/public-event.ts';
 import type { Providers } from './providers.ts';
 import { requestEnvelope, type RequestEffect } from './request-envelope.ts';
+import { routeTimer } from './routing.ts';
 import type { Shards } from './shards.ts';
 import { keepSnapshot, removeSnapshots } from '../read/snapshots.ts';
 
@@ -42,9 +43,6 @@ export interface Performance {
   readonly shard: number;
   readonly stored: ReadonlyMap<string, ResourceDocument>;
 }
-
-/** How long to wait before looking again for a missing provider. */
-const routeRetryMs = 1000;
 
 export async function performRecord(shared: PerformContext, performance: Performance): Promise<void> {
   const { record } = performance;
@@ -177,11 +175,7 @@ export async function sendRequests(shared: PerformContext, parameters: Sending):
     const queue = nested ? shards.queueOf(resource.id) : providers.queueOf(resource.type);
     if (queue === undefined) {
       if (effect.kind === 'request') {
-        homeless.push({
-          id: `${stack.id}:route:${resource.id}`,
-          dueAt: context.now().getTime() + routeRetryMs,
-          data: { stack_id: stack.id, timer: `route:${resource.id}:${effect.fence}`, traversal: stack.traversal },
-        });
+        homeless.push(routeTimer(stack, effect, context.now().getTime()));
       }
       continue;
     }

@@ -41,6 +41,7 @@ import { moveStacks } from './move-shard.ts';
 import { performRecord, sendRequests, type PerformContext } from './perform.ts';
 import { isNestedRequest, type Intake } from '../nested/intake.ts';
 import type { Quotas } from '../engine/quota.ts';
+import { lookAgain, routeOf, type Route } from './routing.ts';
 import { stackIdOf, toInput, type Arrival, type ToInput } from './arrival.ts';
 import { stackView } from '../read/views.ts';
 
@@ -177,21 +178,27 @@ export async function openShard(options: ShardOptions): Promise<OpenShard> {
           refused.set(message.id, tooMany);
           continue;
         }
-        const input = await toInput({
-          message,
-          state: entry.state,
-          plans,
-          snapshots: collections.snapshots,
-          intake: options.intake,
-          adjust: options.adjust,
-          now,
-          routeMs: options.routeMs,
-          providers: options.providers,
-          secrets: context.secrets,
-        });
-        if (input === undefined) continue;
-        if (input.kind === 'route') await routeAgain(entry, input, message);
-        else inputs.push(input);
+        const route = routeOf(message);
+        const input = route
+          ? await lookAgain(route, {
+              ...options,
+              message,
+              state: entry.state,
+              now,
+              send: (waiting) => sendAgain(entry, waiting, message),
+            })
+          : await toInput({
+              message,
+              state: entry.state,
+              plans,
+              snapshots: collections.snapshots,
+              intake: options.intake,
+              adjust: options.adjust,
+              now,
+              providers: options.providers,
+              secrets: context.secrets,
+            });
+        if (input) inputs.push(input);
       } catch (error) {
         if (!(error instanceof AnnealError) || error.kind === 'retry') throw error;
         refused.set(message.id, error);
@@ -257,19 +264,14 @@ export async function openShard(options: ShardOptions): Promise<OpenShard> {
     return outcome;
   };
 
-  const routeAgain = async (
-    entry: Entry,
-    { resource, fence }: { resource: string; fence: number },
-    message: Envelope,
-  ): Promise<void> => {
-    await sendRequests(options, {
+  const sendAgain = (entry: Entry, route: Route, { id, correlationid }: Envelope): Promise<void> =>
+    sendRequests(options, {
       stack: entry.state.stack,
       shard,
-      effects: [{ kind: 'request', resource, fence }],
-      cause: { id: message.id, correlationid: message.correlationid },
-      resourceOf: (id) => entry.state.resources.get(id),
+      effects: [{ kind: 'request', ...route }],
+      cause: { id, correlationid },
+      resourceOf: (resource) => entry.state.resources.get(resource),
     });
-  };
 
   const reply = async (question: Envelope, result: { value: Json } | { error: AnnealError }): Promise<void> => {
     if (!isQuestion(question)) return;

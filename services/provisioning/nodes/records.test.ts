@@ -1,0 +1,42 @@
+import { createTestContext, eventually } from '@anneal/runtime/testing.ts';
+import type { Draft } from '@anneal/store/port.ts';
+import { expect, it } from 'vitest';
+import { nodesDefinition, type NodeDocument } from './document.ts';
+import { NodeRecords } from './records.ts';
+
+const older = {
+  id: 'n',
+  name: 'n',
+  state: 'available',
+  properties: {},
+  instance_info: { project: 'p1' },
+  claims: { given: 'a', place: 'b', machine: 'c', serial: null },
+};
+
+it('N2: publishes the events that an earlier version left in its outbox, with their ids', async () => {
+  const context = await createTestContext({ name: 'provisioning' });
+  const heard: { id: string; type: string; project: string | undefined }[] = [];
+  const listener = await context.bus.subscribe(['node.#'], async ({ message: { id, type, project } }) => {
+    heard.push({ id, type, project });
+  });
+  const data = {
+    node_id: 'n',
+    name: 'n',
+    provision_state: 'available',
+    power_state: null,
+    instance_id: null,
+    fault: null,
+    reason: '',
+    version: 2,
+  };
+  const collection = await context.store.collection<NodeDocument>(nodesDefinition);
+  await collection.insert({ ...older, outbox: [{ id: 'e1', kind: 'state', data }] } as unknown as Draft<NodeDocument>);
+  const records = await NodeRecords.open(context);
+  const publishing = await records.keepPublishing();
+  await eventually(() => heard[0], { what: 'the event' });
+  expect(heard).toEqual([{ id: 'e1', type: 'node.provision.changed', project: 'p1' }]);
+  expect(await records.get('n')).toMatchObject({ outbox: [], unsent: false });
+  await publishing.stop();
+  await listener.stop();
+  await context.dispose();
+});

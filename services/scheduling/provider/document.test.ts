@@ -1,0 +1,60 @@
+import { resourceCreate, type ResourceResponse } from '@anneal/contracts/resource.ts';
+import { createTestContext, eventually } from '@anneal/runtime/testing.ts';
+import type { Draft } from '@anneal/store/port.ts';
+import { createTimers, type Timers } from '@anneal/store/timers.ts';
+import { expect, it } from 'vitest';
+import { openCollections } from '../collections.ts';
+import type { WorkDocument } from './document.ts';
+import { createWorker } from './work.ts';
+
+it('P3: a wait and an answer that an earlier version stored are continued and repeated', async () => {
+  const context = await createTestContext({ name: 'scheduling' });
+  const { bus, mint, store } = context;
+  const responses: ResourceResponse[] = [];
+  const replyto = 'anneal.scheduling.shard.0';
+  const consumer = await bus.consume(replyto, async ({ message }) => {
+    responses.push(message.data as ResourceResponse);
+  });
+  const requestFor = (id: string) =>
+    mint(resourceCreate, {
+      id: `${id}:1`,
+      replyto,
+      data: {
+        resource: { id, name: 'd', type: 'OS::Heat::TestResource', physical_name: 'd' },
+        stack: { id: 's', name: 's' },
+        traversal: 't',
+        fence: 1,
+        deadline: new Date(Date.now() + 60_000).toISOString(),
+        physical_id: null,
+        properties: { value: 'x', wait_secs: 1 },
+        attributes: {},
+      },
+    });
+  const { data, ...message } = requestFor('waiting');
+  const { work, stacks } = await openCollections(store);
+  const base = { fence: 1, action: 'create' } as const;
+  const due_at = new Date(Date.now() - 1000).toISOString();
+  const response = { resource_id: 'done', stack_id: 's', ...base, status: 'complete', attributes: { output: 'kept' } };
+  for (const earlier of [
+    { id: 'waiting', ...base, request: { message, data }, due_at, response: null },
+    { id: 'done', ...base, request: null, due_at: null, response },
+  ])
+    await work.insert(earlier as unknown as Draft<WorkDocument>);
+
+  let timers: Timers | undefined;
+  const limit = { bytes: 1000, setting: 'a setting' };
+  const worker = createWorker({ context, work, stacks, timers: () => timers as Timers, limit });
+  const onError = (error: unknown): never => {
+    throw error;
+  };
+  const collection = 'scheduling_waits';
+  timers = await createTimers({ store, collection, now: Date.now, onError, fire: (timer) => worker.wake(timer) });
+  await timers.set([{ id: 'waiting:1', dueAt: Date.parse(due_at), data: { resource: 'waiting', fence: 1 } }]);
+  await worker.take('create', requestFor('done'));
+  const answerOf = (id: string) => eventually(() => responses.find(({ resource_id }) => resource_id === id));
+  expect(await answerOf('waiting')).toMatchObject({ status: 'complete', attributes: { output: 'x' } });
+  expect(await answerOf('done')).toEqual(response);
+  await timers.stop();
+  await consumer.stop();
+  await context.dispose();
+});
