@@ -6,7 +6,7 @@ import { spawn } from 'node:child_process';
 import { parseArgs } from 'node:util';
 
 const minute = 60_000;
-/** Each of these has passed ten times in a row on each broker. */
+/** Both brokers, minutes for each file. */
 const selection = ['dead-letters', 'shard-growth', 'distributed-outage'];
 
 const { values, positionals } = parseArgs({ options: { short: { type: 'boolean' } }, allowPositionals: true });

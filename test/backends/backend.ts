@@ -2,6 +2,8 @@
 export interface BackendServer {
   /** With credentials. */
   readonly url: string;
+  /** Its data folder. Absent for one that is no program of this machine. */
+  readonly data?: string;
   /** As a power cut. */
   kill(): Promise<void>;
   /** Starts again on the same data and port. */

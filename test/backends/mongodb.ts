@@ -101,6 +101,7 @@ async function startOwn(program: Program): Promise<BackendServer> {
   await start();
   return {
     url,
+    data: folder,
     mayBeKilled: true,
     kill,
     start,

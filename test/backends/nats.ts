@@ -92,7 +92,7 @@ async function startOwn(program: string, config = ''): Promise<BackendServer> {
     await stop();
     throw error;
   }
-  return { url: `nats://127.0.0.1:${port}`, mayBeKilled: true, kill, start, stop };
+  return { url: `nats://127.0.0.1:${port}`, data: folder, mayBeKilled: true, kill, start, stop };
 }
 
 /** True once it says INFO, as a NATS server does unasked. */

@@ -134,7 +134,16 @@ async function startOwn(script: string, epmd: string, tls: Certificates | undefi
     throw error;
   }
   const url = `amqp://guest:guest@127.0.0.1:${port}`;
-  return { url, mayBeKilled: true, kill, start, stop, control, ...(secureHost !== undefined && { secureHost }) };
+  return {
+    url,
+    data: folder,
+    mayBeKilled: true,
+    kill,
+    start,
+    stop,
+    control,
+    ...(secureHost !== undefined && { secureHost }),
+  };
 }
 
 const secureSettings = (tls: Certificates, host: string): string[] => [

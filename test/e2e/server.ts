@@ -21,6 +21,8 @@ export const repository = join(dirname(fileURLToPath(import.meta.url)), '..', '.
 
 export interface TestServer {
   readonly data: string;
+  /** The data folders of a broker and a database of the test's own. */
+  readonly backends: readonly string[];
   readonly url: string;
   readonly client: Client;
   /** Of the administrator. */
@@ -54,7 +56,9 @@ export interface TestServerOptions {
 }
 
 /** The same scenarios on a real broker and a real database: a project of the test runner names the broker. */
-async function chosenBackends(): Promise<{ flags: string[]; stop: () => Promise<void> } | undefined> {
+async function chosenBackends(): Promise<
+  { flags: string[]; folders: string[]; stop: () => Promise<void> } | undefined
+> {
   const chosen = process.env['ANNEAL_TEST_BROKER'];
   if (chosen === undefined) return undefined;
   const [broker, database] = await Promise.all([chosen === 'nats' ? findNats() : findRabbitmq(), findMongodb()]);
@@ -62,6 +66,7 @@ async function chosenBackends(): Promise<{ flags: string[]; stop: () => Promise<
   if ('missing' in database) throw new Error(database.missing);
   return {
     flags: ['--bus', broker.url, '--store', database.url],
+    folders: [broker, database].flatMap(({ data }) => data ?? []),
     async stop() {
       await Promise.all([broker.stop(), database.stop()]);
     },
@@ -148,6 +153,7 @@ export async function startServer(options: TestServerOptions): Promise<TestServe
   });
   return {
     data,
+    backends: backends?.folders ?? [],
     url,
     get client() {
       if (!client) throw new Error('the server has not been started');
