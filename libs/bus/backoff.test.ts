@@ -7,7 +7,7 @@ describe('the default backoff', () => {
     expect(longest).toEqual([100, 200, 400, 800, 12_800, 25_600, 30_000, 30_000, 30_000]);
   });
 
-  it('is at least half of that, the rest is chance', () => {
+  it('is random between half of that and all of it', () => {
     expect(defaultBackoff(4, () => 0)).toBe(400);
     expect(defaultBackoff(4, () => 0.5)).toBe(600);
   });

@@ -35,7 +35,7 @@ export function createBus(options: {
     // When an answer cannot be read, its question ends at the deadline, and that error names the queue.
     void (async () => codec.decode(bytes))().then(
       (message) => questions.answer(message),
-      (error: unknown) => log.error({ err: error }, 'An answer could not be read.'),
+      (error: unknown) => log.error({ err: error }, 'answer not readable; the requester waits until its deadline'),
     );
   });
 

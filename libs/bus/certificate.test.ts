@@ -9,12 +9,12 @@ describe('isUnproved', () => {
     'SELF_SIGNED_CERT_IN_CHAIN',
     'CERT_HAS_EXPIRED',
     'ERR_TLS_CERT_ALTNAME_INVALID',
-  ])('knows %s, also where it is the cause of another or one of several', (code) => {
+  ])('recognises %s, also as a cause or as one of several errors', (code) => {
     expect(isUnproved(withCode(code))).toBe(true);
     expect(isUnproved(new Error('outer', { cause: withCode(code) }))).toBe(true);
     expect(isUnproved(new AggregateError([new Error('x'), withCode(code)]))).toBe(true);
   });
-  it.each(['ECONNREFUSED', 'ETIMEDOUT'])('leaves %s to another try', (code) => {
+  it.each(['ECONNREFUSED', 'ETIMEDOUT'])('is false for %s, which a retry may solve', (code) => {
     expect(isUnproved(withCode(code))).toBe(false);
   });
 });

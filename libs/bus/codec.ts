@@ -41,7 +41,7 @@ export function createCodec(options: { registry: ReadonlyMap<string, Definition>
   /** The data after validation: defaults filled in, unknown fields dropped. */
   const validated = (message: Envelope, code: ErrorCode): unknown => {
     const schema = schemaOf(message.type);
-    if (!schema) throw new AnnealError(code, `No message has the type ${message.type}.`);
+    if (!schema) throw new AnnealError(code, `There is no message type ${message.type}.`);
     const parsed = schema.safeParse(message.data);
     if (!parsed.success) throw refused(code, `The data of ${message.type}`, parsed.error, 'data.');
     return parsed.data;
@@ -73,7 +73,7 @@ export function createCodec(options: { registry: ReadonlyMap<string, Definition>
       if (dataref === undefined) return { ...message, data: validated(message, 'InvalidMessage') };
       return blobs.getText(dataref).then(async (text) => {
         if (text === undefined) {
-          throw new AnnealError('InvalidMessage', `The data of ${message.type}, ${dataref}, is not in the store.`);
+          throw new AnnealError('InvalidMessage', `The data of ${message.type} is missing in the store: ${dataref}.`);
         }
         const { dataref: _fetched, ...rest } = message;
         const data = await readJson(text).catch((cause: unknown) => {
@@ -142,6 +142,6 @@ function refused(code: ErrorCode, what: string, error: z.ZodError, prefix = ''):
     path: (prefix + issue.path.join('.')).replace(/\.$/, ''),
     message: issue.message,
   }));
-  const list = mistakes.map(({ path, message }) => `${path || 'the whole'}: ${message}`).join('; ');
+  const list = mistakes.map(({ path, message }) => `${path || 'value'}: ${message}`).join('; ');
   return new AnnealError(code, `${what} is not valid: ${list}.`, { mistakes });
 }

@@ -166,8 +166,11 @@ export class BusConsumer {
       return { ...decision, id: await this.#tellOfDeath({ queue, bytes, failure: decision.failure }) };
     } catch (error) {
       const delayMs = Math.max(0, this.#backoff(attempt));
-      this.#log.warn({ queue, attempt, err: error }, 'A dead letter was not announced; the message is tried again.');
-      const text = `Its death could not be told: ${toFailure(error).message}`.slice(0, errorTextKept);
+      this.#log.warn({ queue, attempt, err: error }, 'requester of a dead letter not notified; retrying the message');
+      const text = `The requester of the dead letter was not notified: ${toFailure(error).message}`.slice(
+        0,
+        errorTextKept,
+      );
       if (attempt < this.#maxAttempts + mostTellings) return { kind: 'retry', delayMs, error: text };
       return { ...decision, id: await this.#tellOfDeath({ queue, bytes: '', failure: decision.failure }) };
     }
@@ -184,7 +187,10 @@ export class BusConsumer {
     const text = `${failure.code}: ${failure.message}`.slice(0, errorTextKept);
     const kind = kindOf(error);
     if (error instanceof BrokerAway) {
-      this.#log.info({ ...facts, error: failure.message }, 'The broker was away; offered again, no attempt counted.');
+      this.#log.info(
+        { ...facts, error: failure.message },
+        'broker not available; message offered again without counting an attempt',
+      );
       return { kind: 'back' };
     }
     switch (kind) {
@@ -192,19 +198,22 @@ export class BusConsumer {
         // Most likely a defect: a higher limit of the queue is meant for errors with a code.
         const most = isUnknown(error) ? Math.min(defaultMaxAttempts, this.#maxAttempts) : this.#maxAttempts;
         if (offer.attempt >= most) {
-          this.#log.error({ ...facts, err: error }, 'The last attempt failed; the message is a dead letter now.');
+          this.#log.error({ ...facts, err: error }, 'last attempt failed; message moved to dead letters');
           return { kind: 'dead', failure, error: text };
         }
         const delayMs = Math.max(0, this.#backoff(offer.attempt));
-        this.#log.warn({ ...facts, delayMs, error: failure.message }, 'An attempt failed; retrying.');
+        this.#log.warn({ ...facts, delayMs, error: failure.message }, 'attempt failed; retrying');
         return { kind: 'retry', delayMs, error: text };
       }
       case 'defect':
-        this.#log.error({ ...facts, err: error }, 'A defect in the handler; the message is a dead letter now.');
+        this.#log.error({ ...facts, err: error }, 'handler has a defect; message moved to dead letters');
         return { kind: 'dead', failure, error: text };
       case 'pause':
       case 'final':
-        this.#log.warn({ ...facts, error: failure.message }, 'Refused; the message is a dead letter now.');
+        this.#log.warn(
+          { ...facts, error: failure.message },
+          'handler refused the message; message moved to dead letters',
+        );
         return { kind: 'dead', failure, error: text };
     }
     // The switch is exhaustive.
@@ -212,22 +221,22 @@ export class BusConsumer {
   }
 
   #givenUp({ queue }: Offer, reason: string): Decision {
-    const error = new AnnealError('Defect', `The broker gave up a message of ${queue}: ${reason}`);
-    this.#log.error({ queue, reason }, 'The broker gave up a message; it is a dead letter now.');
+    const error = new AnnealError('Defect', `The broker stopped delivering a message of ${queue}: ${reason}`);
+    this.#log.error({ queue, reason }, 'broker stopped delivering a message; message moved to dead letters');
     return { kind: 'dead', failure: toFailure(error), error: error.message };
   }
 
   #diedInHand(offer: Offer): Decision {
     const error = new AnnealError(
       'Defect',
-      `The consumer of ${offer.queue} died in attempt ${offer.attempt - 1} of ${this.#maxAttempts}, the last one.`,
+      `The consumer of ${offer.queue} died during attempt ${offer.attempt - 1} of ${this.#maxAttempts}, the last one.`,
     );
-    this.#log.error({ queue: offer.queue }, 'The consumer died in the last attempt; the message is a dead letter now.');
+    this.#log.error({ queue: offer.queue }, 'consumer died during the last attempt; message moved to dead letters');
     return { kind: 'dead', failure: toFailure(error), error: error.message };
   }
 }
 
 function positive(name: string, value: number): number {
   if (Number.isInteger(value) && value > 0) return value;
-  throw new AnnealError('Defect', `${name} of a consumer must be a whole number above zero, not ${value}.`);
+  throw new AnnealError('Defect', `${name} of a consumer must be an integer greater than zero, not ${value}.`);
 }

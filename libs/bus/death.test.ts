@@ -53,7 +53,7 @@ const waits: Readonly<Record<string, string>> = {
   'provider.announced': 'none: the types are those of before, and the next start announces them again',
 };
 
-it('lists every message that is no question: what its death ends is known', () => {
+it('every message that is not a question is listed with the effect of its dead letter', () => {
   const others = [...registry.values()].filter(({ kind }) => kind === 'message').map(({ type }) => type);
   expect(others.filter((type) => !Object.hasOwn(waits, type))).toEqual([]);
   expect(Object.keys(waits).filter((type) => !registry.has(type))).toEqual([]);
@@ -72,21 +72,21 @@ const one = () => ({
 });
 const requests = [...registry.values()].filter(({ kind }) => kind !== 'event').map(({ type }) => type);
 
-it('tells whoever asked, for every type of request, whether it failed in its handler or could not be read', async () => {
+it('the requester is notified for every type of request, whether its handler failed or its bytes were unreadable', async () => {
   const deaths: Death[] = [];
   const handler = (): Promise<void> => Promise.reject(new AnnealError('Defect', 'broken'));
   await bus.consume('work', handler, { onDeath: async (death) => void deaths.push(death) });
-  const told: Envelope[] = [];
-  await bus.consume('asker', async ({ message }) => void told.push(message));
+  const notified: Envelope[] = [];
+  await bus.consume('asker', async ({ message }) => void notified.push(message));
   for (const type of requests) {
     const time = new Date().toISOString();
     const rest = { specversion: '1.0', source: 'test', time, correlationid: 'c', replyto: 'asker', subject: 'thing' };
     await sendRaw('work', { ...rest, id: type, type, data: {} });
   }
-  await vi.waitFor(() => expect(told).toHaveLength(requests.length), { timeout: 30_000, interval: 20 });
+  await vi.waitFor(() => expect(notified).toHaveLength(requests.length), { timeout: 30_000, interval: 20 });
   const letters = await bus.deadLetters.list({ limit: 500 });
   const byRequest = new Map(letters.map(({ id, bytes }) => [(JSON.parse(bytes) as Envelope).type, id]));
-  const named = told.map(({ data }) => data as { dead_letter: string; request: { id: string; subject: string } });
+  const named = notified.map(({ data }) => data as { dead_letter: string; request: { id: string; subject: string } });
   expect(new Map(named.map(({ request, dead_letter: letter }) => [request.id, letter]))).toEqual(byRequest);
   expect(named.every(({ request }) => request.subject === 'thing')).toBe(true);
   expect(new Set(deaths.map(({ message }) => message?.type))).toEqual(new Set(requests));
@@ -97,7 +97,7 @@ it.each<[string, () => unknown]>([
   ['RangeError', () => 'x'.repeat(-1)],
   ['SyntaxError', () => JSON.parse('{')],
   ['ZodError', () => z.string().parse(1)],
-])('buries a message at once when its handler throws a %s', async (_, broken) => {
+])('a message becomes a dead letter at once when its handler throws a %s', async (_, broken) => {
   const deaths: Death[] = [];
   const attempts: number[] = [];
   const handler = async ({ attempt }: { attempt: number }): Promise<void> => {

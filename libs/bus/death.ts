@@ -15,7 +15,7 @@ export function createDeaths(options: { broker: Broker; codec: Codec; log: BusLo
   const { broker, codec, log } = options;
   const newLetter = createLetterIds();
 
-  const tellAsker = async ({ letter, queue, message, failure }: Death): Promise<void> => {
+  const answerRequester = async ({ letter, queue, message, failure }: Death): Promise<void> => {
     const { replyto } = message ?? {};
     if (!message || replyto === undefined) return;
     if (!broker.isInbox(replyto)) {
@@ -32,10 +32,7 @@ export function createDeaths(options: { broker: Broker; codec: Codec; log: BusLo
     );
     // Neither questions nor answers are durable: a requester without an answer has its deadline.
     await broker.answer({ inbox: replyto, packet }).catch((error: unknown) => {
-      log.warn(
-        { queue, letter, err: error },
-        'The asker of a dead letter was not answered; its deadline ends the wait.',
-      );
+      log.warn({ queue, letter, err: error }, 'requester of a dead letter not answered; its deadline ends the wait');
     });
   };
 
@@ -46,7 +43,7 @@ export function createDeaths(options: { broker: Broker; codec: Codec; log: BusLo
       if (bytes.length === 0) return letter;
       const message = await codec.salvage(bytes);
       const death: Death = { letter, queue, message, failure: naming(failure, letter, queue) };
-      await tellAsker(death);
+      await answerRequester(death);
       await onDeath?.(death);
       return letter;
     };
@@ -56,7 +53,7 @@ export function createDeaths(options: { broker: Broker; codec: Codec; log: BusLo
 const naming = (failure: Failure, letter: string, queue: string): Failure => ({
   ...failure,
   message: `${failure.message} The message is dead letter ${letter} of ${queue}.`,
-  remedy: `Read \`anneal dead-letter show ${letter}\`; once the cause is gone, try the action again.`,
+  remedy: `See \`anneal dead-letter show ${letter}\`; fix the cause, then try the action again.`,
   details: { ...failure.details, dead_letter: letter, queue },
 });
 

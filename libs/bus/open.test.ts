@@ -4,11 +4,11 @@ import { openTestBus } from './conformance/open.ts';
 
 describe('openBus', () => {
   it.each([
-    ['carrier-pigeon:x', /known are sqlite:/],
-    ['no scheme', /known are sqlite:/],
-    ['sqlite:', /the file is missing/],
-    ['sqlite:x?synchronous=off', /synchronous=off is not known/],
-  ])('refuses %s and says what is known', async (url, message) => {
+    ['carrier-pigeon:x', /the schemes are sqlite:/],
+    ['no scheme', /the schemes are sqlite:/],
+    ['sqlite:', /does not name a file/],
+    ['sqlite:x?synchronous=off', /synchronous=off is not an option/],
+  ])('refuses %s and lists the supported schemes', async (url, message) => {
     const store = await openStore({ url: 'sqlite::memory:' });
     const opening = openTestBus({ url, store });
     await expect(opening).rejects.toMatchObject({

@@ -42,7 +42,7 @@ export async function openBus(options: OpenBusOptions): Promise<Bus> {
     const known = Object.keys(adapters).map((name) => `${name}:`);
     throw new AnnealError(
       'InvalidRequest',
-      `No bus has the scheme of ${scheme === '' ? 'this URL' : `${scheme}:`}; known are ${known.join(', ')}.`,
+      `Cannot open a bus with ${scheme === '' ? 'a URL without a scheme' : `the scheme ${scheme}:`}; the schemes are ${known.join(', ')}.`,
     );
   }
   const { store, registry, log } = options;

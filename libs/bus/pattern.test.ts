@@ -27,16 +27,16 @@ describe('topic patterns', () => {
     expect(matcherOf([pattern])(type) && type !== '').toBe(expected);
   });
 
-  it('matches when any of several does', () => {
+  it('matches when any of several patterns matches', () => {
     const matches = matcherOf(['a.*', '#.z']);
     expect(['a.b', 'q.z', 'q.y'].map(matches)).toEqual([true, true, false]);
   });
 
-  it.each(['', 'a..b', '.a', 'a.', 'stack.*ed', 'a#'])('refuses "%s", which could never be meant', (pattern) => {
+  it.each(['', 'a..b', '.a', 'a.', 'stack.*ed', 'a#'])('refuses the malformed pattern "%s"', (pattern) => {
     expect(() => matcherOf([pattern])).toThrow(/not a pattern/);
   });
 
-  it('refuses a subscription to nothing', () => {
+  it('refuses a subscription without patterns', () => {
     expect(() => matcherOf([])).toThrow(/at least one pattern/);
   });
 });

@@ -19,7 +19,7 @@ function parse(pattern: string): string[] {
     if (word === '' || (word.length > 1 && /[*#]/.test(word))) {
       throw new AnnealError(
         'InvalidRequest',
-        `"${pattern}" is not a pattern: words are divided by single dots, and * and # stand for whole words.`,
+        `"${pattern}" is not a pattern: single dots separate words, and * and # match whole words.`,
       );
     }
   }

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { nameProcess } from './process-name.ts';
 
 describe('the name of a process at the broker', () => {
-  it('tells the service, the machine and the process', () => {
+  it('contains the service, the machine and the process', () => {
     const { connection, replica } = nameProcess('anneal.scheduling');
     expect(connection).toMatch(/^anneal\.scheduling@[A-Za-z0-9-]+-\d+$/);
     expect(connection).toContain(String(process.pid));
@@ -11,7 +11,7 @@ describe('the name of a process at the broker', () => {
     expect(replica).toMatch(/^scheduling\.[A-Za-z0-9-]+-\d+-[0-9a-f]{8}$/);
   });
 
-  it('is a new one for each process, and holds nothing that a broker forbids', () => {
+  it('differs for each process and contains no character that a broker forbids', () => {
     expect(nameProcess('anneal').replica).not.toBe(nameProcess('anneal').replica);
     expect(nameProcess('anneal/te st*>').replica).toMatch(/^te-st-\./);
     expect(nameProcess('anneal').connection).toMatch(/^anneal\.all@/);

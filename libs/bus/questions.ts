@@ -33,7 +33,7 @@ export class Questions {
     const timer = setTimeout(() => {
       const message =
         `${queue} did not answer ${call.type} within ${timeoutMs} ms. ` +
-        `Look at the queue: has it consumers, and how deep is it? (anneal queue list ${queue})`;
+        'Check that it has consumers and is not full: anneal queue list';
       waiting.settle({ error: new AnnealError('TimedOut', message, { details: { queue, type: call.type } }) });
     }, timeoutMs);
     const end = (): void => {
@@ -59,7 +59,7 @@ export class Questions {
   }
 
   close(): void {
-    const error = new AnnealError('Unavailable', 'The bus was closed before the answer came.');
+    const error = new AnnealError('Unavailable', 'The bus was closed before the answer arrived.');
     for (const id of this.#waiting.keys()) this.fail(id, error);
   }
 }

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { silent } from './conformance/messages.ts';
 import { bringForward } from './topology.ts';
 
-describe('the version of what stands on a broker', () => {
+describe('the version of a broker topology', () => {
   let store: Store;
   let done: string[];
   beforeEach(async () => {
@@ -20,21 +20,21 @@ describe('the version of what stands on a broker', () => {
     return Promise.resolve();
   };
 
-  it('is that of the program that comes first, and nothing is brought forward', async () => {
+  it('is that of the first build that starts, without a migration', async () => {
     await start('one', [step('2')]);
     await start('two', [step('2')]);
     expect(done).toEqual([]);
   });
 
-  it('V1: a process does not start on a newer one, and says what to do', async () => {
+  it('V1: a process does not start on a newer topology, and its error says what to do', async () => {
     await start('one', [step('2'), step('3')]);
     await expect(start('two', [step('2')])).rejects.toMatchObject({
       code: 'NotSupported',
-      message: expect.stringMatching(/version 3.*knows 2.*newer program/) as string,
+      message: expect.stringMatching(/version 3.*supports up to 2.*newer build/) as string,
     });
   });
 
-  it('V2: an older one is brought forward step by step, once, while the others that start wait', async () => {
+  it('V2: an older topology is migrated once, step by step, while other starting processes wait', async () => {
     await start('one', []);
     const gate = Promise.withResolvers<void>();
     const begun = Promise.withResolvers<void>();
@@ -52,7 +52,7 @@ describe('the version of what stands on a broker', () => {
     expect(done).toHaveLength(5);
   });
 
-  it('V3: who dies in it is followed by another, which repeats the step', async () => {
+  it('V3: when the migrating process dies, another one repeats the step', async () => {
     await start('one', []);
     const records = await store.collection({ name: 'bus_topology', indexes: [] });
     const found = await records.get('broker:a');
@@ -62,7 +62,7 @@ describe('the version of what stands on a broker', () => {
     expect(done).toEqual(['2']);
   });
 
-  it('V3: a step that takes long is not begun by another', async () => {
+  it('V3: a long step is not started by a second process', async () => {
     await start('one', []);
     const gate = Promise.withResolvers<void>();
     const slow = async (): Promise<void> => {
@@ -79,7 +79,7 @@ describe('the version of what stands on a broker', () => {
     expect(done).toEqual(['begun']);
   });
 
-  it('a step that fails stops the process with its error, and the next one tries it again at once', async () => {
+  it('stays when a step fails: the process stops with the error, and the next one retries at once', async () => {
     await start('one', []);
     await expect(start('two', [() => Promise.reject(new Error('no room'))])).rejects.toThrow('no room');
     await start('three', [step('2')]);

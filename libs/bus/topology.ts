@@ -48,7 +48,7 @@ export async function bringForward(options: TopologyOptions): Promise<void> {
     if (found.topology > known) {
       throw new AnnealError(
         'NotSupported',
-        `What stands on the broker has version ${found.topology}, and this program knows ${known}: start the newer program.`,
+        `The broker topology is version ${found.topology}; this build supports up to ${known}. Start a newer build.`,
       );
     }
     if (found.topology === known) return;
@@ -59,7 +59,7 @@ export async function bringForward(options: TopologyOptions): Promise<void> {
     }
     const claimed = await records.replace({ ...found, by }, found.version);
     if (!claimed) continue;
-    log.info({ from: found.topology, to: known }, 'What stands on the broker is brought forward.');
+    log.info({ from: found.topology, to: known }, 'migrating broker topology');
     await migrate({ records, claimed, steps, beatMs: silenceMs / 4 });
   }
 }

@@ -96,7 +96,7 @@ export function actionsOf(connection: Connection, stacks: Stacks): Actions {
       await connection.call({ service, path, method: 'POST', body: signal ?? {}, what });
     },
     async why({ stack, resource }) {
-      const what = `ask why ${resource ?? stack} does not go on`;
+      const what = `explain why ${resource ?? stack} makes no progress`;
       const { id } = await stacks.find({ stack });
       return read(
         stackWhy.answer,

@@ -50,7 +50,7 @@ export async function connect(login: Login, options: { signal?: AbortSignal } = 
 /** Describes the server at an address; needs no login. */
 export async function info(parameters: { url: string; signal?: AbortSignal }): Promise<Info> {
   const root = rootOf(parameters.url);
-  const what = `ask ${root} what it is`;
+  const what = `read the version of ${root}`;
   const response = await fetch(`${root}/api/v1/info`, parameters.signal ? { signal: parameters.signal } : {});
   if (!response.ok) throw await failureOf(response, what);
   return read(infoSchema, await response.json(), what);

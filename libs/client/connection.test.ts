@@ -60,7 +60,7 @@ async function gateway(
 const user = { username: 'admin', password: 'x', project: 'admin' };
 
 describe('openConnection', () => {
-  it('C1: calls that are refused together share one new login', async () => {
+  it('C1: calls that are refused at the same time share one new login', async () => {
     const { authUrl, seen, expire } = await gateway(() => ({}));
     const connection = await openConnection({ authUrl, ...user });
     expire();
@@ -70,7 +70,7 @@ describe('openConnection', () => {
     expect(seen.requests.map(({ path, token }) => `${path} ${token}`)).toEqual(Array(3).fill('/heat/stacks token-2'));
   });
 
-  it('C2: what fails for another reason is not sent again', async () => {
+  it('C2: sends a call again only when its token was refused', async () => {
     const { authUrl, seen } = await gateway(() => ({
       status: 503,
       body: '{"error":{"code":"Unavailable","message":"Busy."}}',
@@ -81,7 +81,7 @@ describe('openConnection', () => {
     expect(seen.requests).toHaveLength(1);
   });
 
-  it('says that nothing answers, and where', async () => {
+  it('reports that no server answers, with the address', async () => {
     const { authUrl } = await gateway(() => ({}));
     server?.closeAllConnections();
     await new Promise((resolve) => server?.close(resolve));
@@ -92,7 +92,7 @@ describe('openConnection', () => {
 });
 
 describe('followStream', () => {
-  it('T1: goes on behind the last event after a broken connection', async () => {
+  it('T1: continues after the last event when the connection broke', async () => {
     const { authUrl, seen } = await gateway(({ last }) =>
       last === undefined
         ? { type: 'text/event-stream', body: ': hello\n\nid: 1\ndata: "a"\n\nid: 2\ndata: "b"\n\nid: 3\nda', cut: true }
@@ -109,7 +109,7 @@ describe('followStream', () => {
     expect(seen.requests.map(({ last }) => last)).toEqual([undefined, '2']);
   });
 
-  it('T3: ends with the error when trying again cannot help', async () => {
+  it('T3: ends with the error when a retry cannot help', async () => {
     const { authUrl } = await gateway(() => ({
       status: 404,
       body: '{"error":{"code":"NotFound","message":"No queue."}}',

@@ -94,7 +94,7 @@ export async function openConnection(login: Login, options: { signal?: AbortSign
     if (service === 'identity') return identity;
     const found = session.endpoints.get(service);
     if (found !== undefined) return found;
-    throw new AnnealError('NotFound', `The catalog of ${url} has no ${service} service.`);
+    throw new AnnealError('NotFound', `The service catalog of ${url} does not list a ${service} service.`);
   };
 
   const send = ({ service, path, method, query, body, headers, signal, what }: CallParameters): Promise<Response> => {
@@ -166,7 +166,7 @@ async function authenticate(input: {
   if (!response.ok) throw await failureOf(response, what);
   const parsed = tokenSchema.safeParse(await response.json().catch(() => null));
   if (!parsed.success) {
-    throw new AnnealError('Unavailable', `Could not ${what}: what answers there is not an identity service.`);
+    throw new AnnealError('Unavailable', `Could not ${what}: the server at that address is not an identity service.`);
   }
   const { project, catalog } = parsed.data.token;
   const token = 'token' in login ? login.token : (response.headers.get('x-subject-token') ?? '');
@@ -196,9 +196,13 @@ async function reach(what: string, root: string, url: URL, init: RequestInit): P
     if (init.signal?.aborted) throw error;
     const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
     const reason = cause instanceof Error ? ('code' in cause ? String(cause.code) : cause.message) : String(cause);
-    throw new AnnealError('Unavailable', `Could not ${what}: nothing answers at ${root} (${reason}).`, {
+    throw new AnnealError('Unavailable', `Could not ${what}: no server answers at ${root} (${reason}).`, {
       cause: error,
-      details: { url: root, reason, remedy: 'Is it running there? Start it with `npm start`, or mend OS_AUTH_URL.' },
+      details: {
+        url: root,
+        reason,
+        remedy: 'Check that the server is running (start it with `npm start`), or correct OS_AUTH_URL.',
+      },
     });
   }
 }

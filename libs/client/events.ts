@@ -80,7 +80,7 @@ export function subscriptionsOf(connection: Connection): Subscriptions {
   const pathOf = (id: string): string => `/subscriptions/${encodeURIComponent(id)}`;
   return {
     async create({ name, url, types, subjectPrefix, secret, after }) {
-      const what = `subscribe ${url}`;
+      const what = `create a subscription for ${url}`;
       const body = await connection.json({
         service,
         path: '/subscriptions',

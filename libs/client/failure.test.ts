@@ -5,12 +5,12 @@ const mistake = { code: 'UnknownProperty', message: 'no such property', path: 'r
 const what = 'create the stack web';
 
 describe('readFailure', () => {
-  it('keeps code and mistakes of our own form', () => {
+  it('keeps code and mistakes of Anneal’s form', () => {
     const body = { error: { code: 'InvalidTemplate', message: 'Two mistakes.', mistakes: [mistake] } };
     expect(readFailure({ status: 400, body, what })).toMatchObject({ code: 'InvalidTemplate', mistakes: [mistake] });
   });
 
-  it('reads Heat’s form with its additions', () => {
+  it('reads Heat’s form with the additions of Anneal', () => {
     const body = {
       code: 400,
       title: 'Bad Request',
@@ -27,7 +27,7 @@ describe('readFailure', () => {
     expect(error).toMatchObject({ code: 'InvalidTemplate', message: 'Bad.', mistakes: [mistake] });
   });
 
-  it('takes the code from the status where a foreign server gives none', () => {
+  it('derives the code from the status when a foreign server sends none', () => {
     const body = {
       code: 404,
       title: 'Not Found',
@@ -59,7 +59,7 @@ describe('readFailure', () => {
     });
   });
 
-  it('says what was attempted when the body says nothing', () => {
+  it('reports what was attempted when the body has no message', () => {
     for (const body of ['', '<html>', null, { error: 7 }]) {
       expect(readFailure({ status: 502, body, what }).message).toBe(
         'Could not create the stack web: the gateway answered 502.',

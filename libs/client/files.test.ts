@@ -23,7 +23,7 @@ const collect = (template: string, ...environments: string[]) =>
   collectFiles({ template: at(template), environments: environments.map(at), read: (url) => readFile(url, 'utf8') });
 
 describe('collectFiles', () => {
-  it('sends the template as it was written, with the files under the names that it uses', async () => {
+  it('sends the template unchanged, with its files under the names that it uses', async () => {
     const template = 'resources:\n  a: # a comment stays\n    properties: {config: {get_file: scripts/run.sh}}\n';
     await write({ 'web.yaml': template, 'scripts/run.sh': 'echo hello' });
     expect(await collect('web.yaml')).toEqual({
@@ -33,7 +33,7 @@ describe('collectFiles', () => {
     });
   });
 
-  it('follows templates that are used as types, and gives their files names of their own', async () => {
+  it('includes templates that are used as types, and gives their files unique names', async () => {
     await write({
       'web.yaml': 'resources:\n  a:\n    type: parts/part.yaml\n',
       'parts/part.yaml': 'resources:\n  b:\n    properties:\n      config: {get_file: run.sh}\n      more: 1\n',
@@ -49,7 +49,7 @@ describe('collectFiles', () => {
     );
   });
 
-  it('takes file URLs, and sends environments in their order', async () => {
+  it('accepts file URLs, and sends environments in order', async () => {
     await write({
       'web.yaml': `resources:\n  a:\n    properties:\n      config: {get_file: "PLACE"}\n`,
       'run.sh': 'echo url',
@@ -64,7 +64,7 @@ describe('collectFiles', () => {
     expect(files['my.yaml']).toBe('resources: {}\n');
   });
 
-  it('names every file that cannot be read, with the place that names it', async () => {
+  it('reports every unreadable file with the place that names it', async () => {
     await write({ 'web.yaml': 'resources:\n  a:\n    x: {get_file: one.sh}\n    y: {get_file: two.sh}\n' });
     const error = await collect('web.yaml', 'gone.yaml').catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(AnnealError);
@@ -76,16 +76,16 @@ describe('collectFiles', () => {
     ]);
   });
 
-  it('does not run in circles when a template names itself', async () => {
+  it('ends when a template names itself', async () => {
     await write({ 'web.yaml': 'resources:\n  a:\n    type: web.yaml\n' });
     expect(Object.keys((await collect('web.yaml')).files)).toEqual(['web.yaml']);
   });
 });
 
-describe('a template that only the reader of the server takes', () => {
+describe('a template that only the YAML reader of the server accepts', () => {
   const odd = 'description: "two\nlines"\n';
 
-  it('is sent with its files, and so are the files of what it nests', async () => {
+  it('is sent with its files and the files of its nested templates', async () => {
     await write({
       'web.yaml': `${odd}resources:\n  a: {type: parts/part.yaml}\n  b: {properties: {config: {get_file: run.sh}}}\n`,
       'parts/part.yaml': `${odd}resources:\n  c:\n    properties: {config: {get_file: part.sh}}\n`,
@@ -108,7 +108,7 @@ describe('a template that only the reader of the server takes', () => {
       '[{get_file: &name !!str a b.sh}, {get_file: *name}]',
       '[{get_file: &name !!str KEY}, {get_file: *name}]',
     ],
-  ])('has a name replaced where it stands: %s', async (_what, written, replaced) => {
+  ])('has a file name replaced in place: %s', async (_what, written, replaced) => {
     const text = `resources:\n  c:\n    x: ${written}\n`;
     await write({ 'web.yaml': 'resources: {a: {type: parts/part.yaml}}', 'parts/part.yaml': text });
     await write({ 'parts/a b.sh': 'echo', 'parts/X': 'echo' });
@@ -120,7 +120,7 @@ describe('a template that only the reader of the server takes', () => {
     else expect(sent).toBe(text.replace(written, replaced.replace('KEY', JSON.stringify(key))));
   });
 
-  it('is JSON too', () => {
+  it('may be JSON', () => {
     const text = JSON.stringify({ resources: { a: { type: 'a.yaml', properties: { x: { get_file: 'x.sh' } } } } });
     expect(referencesIn(text).map(({ name, start, end }) => [name, text.slice(start, end)])).toEqual([
       ['a.yaml', '"a.yaml"'],
@@ -130,13 +130,13 @@ describe('a template that only the reader of the server takes', () => {
 });
 
 describe('referencesIn', () => {
-  it('takes no type name and no text for a file', () => {
+  it('does not treat type names and texts as files', () => {
     const text =
       'resources:\n  a:\n    type: OS::Nova::Server\n    properties: {type: x.yaml, script: "get_file: y"}\n';
     expect(referencesIn(text)).toEqual([]);
   });
 
-  it('leaves what is no YAML to the server', () => {
+  it('leaves invalid YAML to the server', () => {
     expect(referencesIn('a: [')).toEqual([]);
   });
 });

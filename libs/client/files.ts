@@ -87,7 +87,7 @@ export async function collectFiles(parameters: {
   if (mistakes.length > 0) {
     throw new AnnealError(
       'InvalidRequest',
-      mistakes.length === 1 ? 'A file cannot be read.' : `${mistakes.length} files cannot be read.`,
+      mistakes.length === 1 ? 'Cannot read a file.' : `Cannot read ${mistakes.length} files.`,
       { mistakes },
     );
   }

@@ -6,7 +6,7 @@ export function read<T>(schema: z.ZodType<T>, body: unknown, what: string): T {
   const parsed = schema.safeParse(body);
   if (parsed.success) return parsed.data;
   const places = parsed.error.issues.map((issue) => `${issue.path.join('.') || 'body'}: ${issue.message}`);
-  throw new AnnealError('Defect', `Could not ${what}: the answer is not what it should be (${places.join('; ')}).`);
+  throw new AnnealError('Defect', `Could not ${what}: unexpected response from the gateway (${places.join('; ')}).`);
 }
 
 /** `{ "<key>": [...] }`, the form of every list. */

@@ -170,7 +170,7 @@ export function stacksOf(connection: Connection): Stacks {
       if (!bundle && !existing) {
         throw new AnnealError(
           'InvalidRequest',
-          `An update of ${stack} needs a template, unless the existing one is kept.`,
+          `Cannot update ${stack} without a template, unless the update keeps the existing one.`,
         );
       }
       const ref = await find({ stack });

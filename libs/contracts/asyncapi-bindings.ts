@@ -4,9 +4,9 @@ import type { JsonObject } from './json.ts';
 /** A queue has consumers; an event goes to every listener. */
 export type Route = 'queue' | 'event';
 
-const host = { description: 'Of the broker.', default: 'localhost' };
+const host = { description: 'Host name of the broker.', default: 'localhost' };
 const prefix =
-  'With `?prefix=NAME` in ANNEAL_BUS_URL, NAME stands before every name on RabbitMQ and replaces `anneal` in streams and subjects on NATS.';
+  'With `?prefix=NAME` in ANNEAL_BUS_URL, every name on RabbitMQ begins with NAME, and NAME replaces `anneal` in streams and subjects on NATS.';
 
 export const servers: JsonObject = {
   rabbitmq: {
@@ -17,19 +17,19 @@ export const servers: JsonObject = {
     description: `RabbitMQ 3.10 and later. Events are on the topic exchange anneal.events, by their type. ${prefix}`,
     variables: {
       host,
-      port: { description: '5671 for amqps.', default: '5672' },
-      vhost: { description: 'The virtual host, empty for `/`.', default: '' },
+      port: { description: 'Port of the broker; 5671 for amqps.', default: '5672' },
+      vhost: { description: 'Virtual host; empty for `/`.', default: '' },
     },
     security: [
-      { type: 'userPassword', description: 'A listener needs no more than to read the exchange anneal.events.' },
+      { type: 'userPassword', description: 'A listener only needs permission to read the exchange anneal.events.' },
     ],
   },
   nats: {
     host: '{host}:{port}',
     protocol: 'nats',
     description: `NATS 2.10 and later with JetStream. Events are in the stream anneal-events, subjects anneal.e.>. ${prefix}`,
-    variables: { host, port: { description: 'Of clients.', default: '4222' } },
-    security: [{ type: 'userPassword', description: 'A listener needs no more than to subscribe to anneal.e.>.' }],
+    variables: { host, port: { description: 'Port for clients.', default: '4222' } },
+    security: [{ type: 'userPassword', description: 'A listener only needs permission to subscribe to anneal.e.>.' }],
   },
 };
 

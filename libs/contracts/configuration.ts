@@ -49,36 +49,28 @@ export const hostViewSchema = z.object({
 });
 export type HostView = z.infer<typeof hostViewSchema>;
 
-export const hostCreate = call(
-  'host.create',
-  'Make a host, its two queues and its credentials. Repeats are harmless.',
-  {
-    question: z.object({ id: z.string(), name: z.string(), project: z.string() }),
-    /** The token allows only reading the host's requests and writing its responses. */
-    answer: z.object({ host: hostViewSchema, token: z.string() }),
-  },
-);
-export const hostTokenRenew = call(
-  'host.token.renew',
-  'Replace the token of a host, for someone who sets it up by hand.',
-  {
-    question: z.object({ project: z.string().optional(), host: z.string() }),
-    answer: z.object({ host: hostViewSchema, token: z.string() }),
-  },
-);
-export const hostDelete = call('host.delete', 'Forget a host, its queues and its credentials.', {
+export const hostCreate = call('host.create', 'Create a host, its two queues and its credentials. Idempotent.', {
+  question: z.object({ id: z.string(), name: z.string(), project: z.string() }),
+  /** The token allows only reading the host's requests and writing its responses. */
+  answer: z.object({ host: hostViewSchema, token: z.string() }),
+});
+export const hostTokenRenew = call('host.token.renew', 'Replace the token of a host, to set it up by hand.', {
+  question: z.object({ project: z.string().optional(), host: z.string() }),
+  answer: z.object({ host: hostViewSchema, token: z.string() }),
+});
+export const hostDelete = call('host.delete', 'Delete a host, its queues and its credentials.', {
   question: z.object({ id: z.string() }),
   answer: z.object({}),
 });
-export const hostList = call('host.list', 'Hosts of a project.', {
+export const hostList = call('host.list', 'List the hosts of a project.', {
   question: z.object({ project: z.string().optional() }),
   answer: z.object({ hosts: z.array(hostViewSchema) }),
 });
-export const hostShow = call('host.show', 'One host, by id or name.', {
+export const hostShow = call('host.show', 'Read a host by id or name.', {
   question: z.object({ project: z.string().optional(), host: z.string() }),
   answer: hostViewSchema,
 });
-export const hostAuthenticate = call('host.authenticate', 'Whose token is this?', {
+export const hostAuthenticate = call('host.authenticate', 'Find the owner of a token.', {
   question: z.object({ token: z.string() }),
   answer: z.object({
     host_id: z.string(),
@@ -123,11 +115,11 @@ export const queueCreate = call('queue.create', 'Create a queue, or replace its 
   question: inQueue.extend({ metadata: jsonObject.optional() }),
   answer: z.object({ created: z.boolean() }),
 });
-export const queueShow = call('queue.show', 'One queue: metadata and statistics.', {
+export const queueShow = call('queue.show', 'Read the metadata and statistics of a queue.', {
   question: inQueue,
   answer: queueViewSchema,
 });
-export const queueList = call('queue.list', 'Queues of a project, by name.', {
+export const queueList = call('queue.list', 'List the queues of a project by name.', {
   question: z.object({ project: z.string(), limit: limit.optional(), marker: z.string().optional() }),
   answer: z.object({ queues: z.array(queueViewSchema) }),
 });
@@ -145,7 +137,7 @@ export const queuePost = call('queue.post', 'Put messages at the end of a queue.
   }),
   answer: z.object({ ids: z.array(z.string()) }),
 });
-export const queueMessages = call('queue.messages', 'Look at messages without taking them.', {
+export const queueMessages = call('queue.messages', 'Read messages without claiming them.', {
   question: inQueue.extend({
     ids: z.array(z.string()).optional(),
     limit: limit.optional(),
@@ -161,7 +153,7 @@ export const queueMessages = call('queue.messages', 'Look at messages without ta
 });
 export const queueMessageDelete = call(
   'queue.message.delete',
-  'Delete messages, or pop them. A request of a host stays until it is answered: it is set aside for a time instead.',
+  'Delete or pop messages. A request of a host stays until it is answered; until then it is only hidden for a time.',
   {
     question: inQueue.extend({
       ids: z.array(z.string()).optional(),
@@ -177,7 +169,7 @@ export const queueMessageDelete = call(
 );
 export const queueClaim = call(
   'queue.claim',
-  'Take messages for a time. A host’s queue gives one at a time, in order.',
+  'Claim messages for a time. The queue of a host hands out one message at a time, in order.',
   {
     question: inQueue.extend({
       ttl: z.number().int(),
@@ -192,7 +184,7 @@ export const queueClaim = call(
     answer: z.object({ claim_id: z.string().nullable(), messages: z.array(queueMessageSchema) }),
   },
 );
-export const queueClaimShow = call('queue.claim.show', 'A claim and its messages.', {
+export const queueClaimShow = call('queue.claim.show', 'Read a claim and its messages.', {
   question: inQueue.extend({
     claim_id: z.string(),
     /** The host that asks: only this host sees the secrets in its requests. */
@@ -200,11 +192,11 @@ export const queueClaimShow = call('queue.claim.show', 'A claim and its messages
   }),
   answer: z.object({ claim_id: z.string(), age: z.number(), ttl: z.number(), messages: z.array(queueMessageSchema) }),
 });
-export const queueClaimRenew = call('queue.claim.renew', 'Extend a claim from now.', {
+export const queueClaimRenew = call('queue.claim.renew', 'Renew a claim; its time starts again now.', {
   question: inQueue.extend({ claim_id: z.string(), ttl: z.number().int(), grace: z.number().int().optional() }),
   answer: z.object({}),
 });
-export const queueClaimRelease = call('queue.claim.release', 'Give the messages of a claim back.', {
+export const queueClaimRelease = call('queue.claim.release', 'Release a claim and its messages.', {
   question: inQueue.extend({ claim_id: z.string() }),
   answer: z.object({}),
 });
@@ -271,7 +263,7 @@ export type HostProgress = z.infer<typeof hostProgressSchema>;
  */
 export const hostMessageRefused = message(
   'host.message.refused',
-  'A message in a host’s responses queue that is neither a response, nor progress, nor a hello.',
+  'A message in the responses queue of a host that is not a response, progress or hello.',
   z.object({ host_id: z.string(), host_name: z.string(), queue: z.string(), message_id: z.string(), body: json }),
 );
 
@@ -293,13 +285,13 @@ export type ConfigView = z.infer<typeof configViewSchema>;
 
 export const configList = call(
   'config.list',
-  'Configs of a project: those of templates, and what deployments made of them.',
+  'List the configs of a project: those of templates, and those derived for deployments.',
   {
     question: z.object({ project: z.string() }),
     answer: z.object({ configs: z.array(configViewSchema) }),
   },
 );
-export const configShow = call('config.show', 'One config: text, inputs, outputs, options.', {
+export const configShow = call('config.show', 'Read a config: text, inputs, outputs, options.', {
   question: z.object({ project: z.string(), config: z.string() }),
   answer: configViewSchema,
 });
@@ -335,13 +327,13 @@ export const deploymentViewSchema = z.object({
 });
 export type DeploymentView = z.infer<typeof deploymentViewSchema>;
 
-export const deploymentList = call('deployment.list', 'Deployments, by host or stack.', {
+export const deploymentList = call('deployment.list', 'List deployments by host or stack.', {
   question: z.object({ project: z.string(), host: z.string().optional(), stack_id: z.string().optional() }),
   answer: z.object({ deployments: z.array(deploymentViewSchema) }),
 });
 export const deploymentShow = call(
   'deployment.show',
-  'One deployment: config, inputs, outputs, output of the script.',
+  'Read a deployment: config, inputs, outputs, output of its script.',
   {
     question: z.object({ project: z.string(), deployment: z.string() }),
     answer: deploymentViewSchema,

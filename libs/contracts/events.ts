@@ -68,8 +68,8 @@ export const resourceEvent = familyOf('resource', resourceEventData);
 const hookData = resourceEventData.omit({ seconds: true, failure: true }).extend({ hook: z.string() });
 export type HookEventData = z.infer<typeof hookData>;
 export const hookEvent = {
-  waiting: event('resource.hook.waiting', 'A resource waits until its hook is cleared.', hookData),
-  cleared: event('resource.hook.cleared', 'The hook of a resource was cleared; it goes on.', hookData),
+  waiting: event('resource.hook.waiting', 'A resource waits at a hook until an operator clears the hook.', hookData),
+  cleared: event('resource.hook.cleared', 'The hook of a resource was cleared; the resource continues.', hookData),
 };
 
 const lifecycleData = resourceEventData.omit({ seconds: true, failure: true }).extend({
@@ -84,7 +84,7 @@ export type LifecycleEventData = z.infer<typeof lifecycleData>;
 export const lifecycleEvent = {
   waiting: event(
     'resource.lifecycle.waiting',
-    'A resource waits for someone outside before it goes on: complete its hook, or send heartbeats while you are at it.',
+    'A resource waits at a lifecycle hook until a listener completes the hook. Heartbeats extend the wait.',
     lifecycleData,
   ),
 };
@@ -106,15 +106,19 @@ const deploymentData = z.object({
 });
 export type DeploymentEventData = z.infer<typeof deploymentData>;
 export const deploymentEvent = {
-  queued: event('deployment.queued', 'A config waits in the queue of its host.', deploymentData),
-  started: event('deployment.started', 'The host runs it.', deploymentData),
-  completed: event('deployment.completed', 'The host applied it.', deploymentData),
+  queued: event('deployment.queued', 'A deployment was put in the queue of its host.', deploymentData),
+  started: event('deployment.started', 'The host started to run a deployment.', deploymentData),
+  completed: event('deployment.completed', 'The host applied a deployment.', deploymentData),
   failed: event(
     'deployment.failed',
-    'The host could not apply it; the failure has the script’s output.',
+    'A deployment failed on its host; the failure contains the output of the script.',
     deploymentData,
   ),
-  skipped: event('deployment.skipped', 'What it depends on failed; it was not run.', deploymentData),
+  skipped: event(
+    'deployment.skipped',
+    'A deployment was not run, because one that it depends on failed.',
+    deploymentData,
+  ),
 };
 
 const hostData = z.object({
@@ -126,12 +130,12 @@ const hostData = z.object({
 });
 export type HostEventData = z.infer<typeof hostData>;
 export const hostEvent = {
-  up: event('host.up', 'The agent of a host asked for work, for the first time or again after silence.', hostData),
+  up: event('host.up', 'The agent of a host asked for work, for the first time or again after a silence.', hostData),
   silent: event('host.silent', 'A host stopped asking for work.', hostData),
-  deleted: event('host.deleted', 'A host is no more.', hostData),
+  deleted: event('host.deleted', 'A host was deleted.', hostData),
   unexpected: event(
     'host.answer.unexpected',
-    'A host answered what no run of it waits for; nothing changed. At most ten a minute for each host, and ten alarms.',
+    'A host sent a response that no run waits for; nothing changed. At most ten per minute and host, and ten alarms.',
     z.object({
       host_id: z.string(),
       name: z.string(),
@@ -161,16 +165,16 @@ const nodeData = z.object({
 });
 export type NodeEventData = z.infer<typeof nodeData>;
 export const nodeEvent = {
-  enrolled: event('node.enrolled', 'A machine is known.', nodeData),
-  stateChanged: event('node.provision.changed', 'A node passed from one provision state to another.', nodeData),
+  enrolled: event('node.enrolled', 'A node was enrolled.', nodeData),
+  stateChanged: event('node.provision.changed', 'The provision state of a node changed.', nodeData),
   faultChanged: event('node.fault.changed', 'The system set or cleared the fault of a node.', nodeData),
-  powerChanged: event('node.power.changed', 'The power of a node is seen to have changed.', nodeData),
+  powerChanged: event('node.power.changed', 'The power state of a node changed.', nodeData),
   bootRefused: event(
     'node.boot.refused',
-    'An exchange of a boot secret was refused although the secret was right: another program may have it.',
+    'A boot secret was correct but its exchange was refused: another program may have the secret.',
     nodeData,
   ),
-  removed: event('node.removed', 'A node is no longer known.', nodeData),
+  removed: event('node.removed', 'A node was removed.', nodeData),
 };
 
 const scaledData = z.object({
@@ -183,7 +187,11 @@ const scaledData = z.object({
   after: z.number().int(),
 });
 export const groupEvent = {
-  scaled: event('group.scaled', 'A policy gave a group another size; its stack is being updated to it.', scaledData),
+  scaled: event(
+    'group.scaled',
+    'A policy changed the size of a group; an update of its stack has started.',
+    scaledData,
+  ),
 };
 
 /** Wakes clients that wait at a queue over HTTP. Not stored. */
@@ -193,4 +201,4 @@ export const queueFilled = event(
   z.object({ project: z.string(), queue: z.string() }),
 );
 /** Wakes clients that follow the event log over HTTP. Not stored. */
-export const eventKept = event('event.kept', 'The event log has grown.', z.object({ project: z.string() }));
+export const eventKept = event('event.kept', 'New events were stored (internal).', z.object({ project: z.string() }));

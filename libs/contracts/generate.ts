@@ -37,7 +37,7 @@ if (process.argv.includes('--check')) {
   }
   if (stale.length > 0) {
     process.stderr.write(
-      `These are stale; run: npm run contracts\n${stale.map((path) => `  ${path.slice(root.length + 1)}`).join('\n')}\n`,
+      `Generated files are out of date; run: npm run contracts\n${stale.map((path) => `  ${path.slice(root.length + 1)}`).join('\n')}\n`,
     );
     process.exitCode = 1;
   }

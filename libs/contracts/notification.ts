@@ -25,7 +25,7 @@ export const subscriptionViewSchema = z.object({
 });
 export type SubscriptionView = z.infer<typeof subscriptionViewSchema>;
 
-export const subscriptionCreate = call('subscription.create', 'Subscribe a URL to events.', {
+export const subscriptionCreate = call('subscription.create', 'Create a subscription: events are sent to a URL.', {
   question: z.object({
     id: z.string(),
     project: z.string(),
@@ -41,15 +41,15 @@ export const subscriptionCreate = call('subscription.create', 'Subscribe a URL t
   /** The secret is shown here and never again. */
   answer: z.object({ subscription: subscriptionViewSchema, secret: z.string() }),
 });
-export const subscriptionList = call('subscription.list', 'Subscriptions of a project.', {
+export const subscriptionList = call('subscription.list', 'List the subscriptions of a project.', {
   question: z.object({ project: z.string() }),
   answer: z.object({ subscriptions: z.array(subscriptionViewSchema) }),
 });
-export const subscriptionShow = call('subscription.show', 'One subscription.', {
+export const subscriptionShow = call('subscription.show', 'Read a subscription.', {
   question: z.object({ project: z.string(), id: z.string() }),
   answer: subscriptionViewSchema,
 });
-export const subscriptionDelete = call('subscription.delete', 'End a subscription.', {
+export const subscriptionDelete = call('subscription.delete', 'Delete a subscription.', {
   question: z.object({ project: z.string(), id: z.string() }),
   answer: z.object({}),
 });
@@ -68,16 +68,16 @@ export const deliveryViewSchema = z.object({
 });
 export type DeliveryView = z.infer<typeof deliveryViewSchema>;
 
-export const deliveryList = call('delivery.list', 'The latest deliveries of a subscription.', {
+export const deliveryList = call('delivery.list', 'List the latest deliveries of a subscription.', {
   question: z.object({ project: z.string(), subscription: z.string() }),
   answer: z.object({ deliveries: z.array(deliveryViewSchema) }),
 });
-export const deliveryReplay = call('delivery.replay', 'Deliver again.', {
+export const deliveryReplay = call('delivery.replay', 'Send a delivery again.', {
   question: z.object({ project: z.string(), subscription: z.string(), delivery: z.string() }),
   answer: deliveryViewSchema,
 });
 
-export const eventLog = call('event.log', 'Events of a project in the order in which they were kept.', {
+export const eventLog = call('event.log', 'List the events of a project in the order in which they were stored.', {
   question: z.object({
     project: z.string(),
     /** Exclusive: id of the last event seen. Absent: the `limit` newest. `beginning`: from the oldest stored event. */

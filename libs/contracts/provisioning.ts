@@ -109,14 +109,14 @@ export const nodePropertiesSchema = z
   .catchall(json)
   .refine((properties) => JSON.stringify(properties).length <= 65_536, 'expected at most 64 KiB');
 
-export const nodeEnrol = call('node.enrol', 'Make a machine known. With `provide`, take it to available.', {
+export const nodeEnrol = call('node.enrol', 'Enrol a node. With `provide`, also make it available.', {
   question: z.object({
     id: z.string(),
     name: z
       .string()
       .min(1)
       .max(255)
-      .refine((name) => name.isWellFormed(), 'must not hold half of a character (a lone surrogate)'),
+      .refine((name) => name.isWellFormed(), 'must not contain a lone surrogate (half of a character)'),
     driver: z.enum(['redfish']),
     driver_info: driverInfoSchema,
     resource_class: z.string().default('baremetal'),
@@ -128,7 +128,7 @@ export const nodeEnrol = call('node.enrol', 'Make a machine known. With `provide
   }),
   answer,
 });
-export const nodeList = call('node.list', 'All nodes.', {
+export const nodeList = call('node.list', 'List all nodes.', {
   question: z.object({
     provision_state: z.enum(nodeStates).optional(),
     limit: z.number().int().positive().max(1000).optional(),
@@ -136,8 +136,8 @@ export const nodeList = call('node.list', 'All nodes.', {
   }),
   answer: z.object({ nodes: z.array(nodeViewSchema) }),
 });
-export const nodeShow = call('node.show', 'One node, by id or name.', { question: node, answer });
-export const nodeRemove = call('node.remove', 'Forget a node.', { question: node, answer: z.object({}) });
+export const nodeShow = call('node.show', 'Read a node by id or name.', { question: node, answer });
+export const nodeRemove = call('node.remove', 'Remove a node.', { question: node, answer: z.object({}) });
 /** RFC 6902, limited to the operations that make sense for fields. */
 export const nodePatchSchema = z
   .array(
@@ -153,7 +153,7 @@ export const nodeUpdate = call(
     answer,
   },
 );
-export const nodePower = call('node.power', 'Change the power of a node; answers when the change is accepted.', {
+export const nodePower = call('node.power', 'Change the power state of a node; answered when the change is accepted.', {
   question: node.extend({ target: z.enum(['power on', 'power off', 'rebooting', 'soft power off', 'soft rebooting']) }),
   answer,
 });
@@ -198,17 +198,21 @@ export const bootSeedSchema = z.object({
 });
 export type BootSeed = z.infer<typeof bootSeedSchema>;
 
-export const bootDocumentShow = call('boot.document.show', 'What the firmware loads from a boot address.', {
-  question: z.object({ secret: z.string() }),
-  answer: bootDocumentSchema,
-});
+export const bootDocumentShow = call(
+  'boot.document.show',
+  'Read the file that the firmware loads from a boot address.',
+  {
+    question: z.object({ secret: z.string() }),
+    answer: bootDocumentSchema,
+  },
+);
 
-export const bootExchange = call('boot.exchange', 'Exchange the secret of a boot address for the seed, once.', {
+export const bootExchange = call('boot.exchange', 'Exchange the secret of a boot address for the seed; works once.', {
   question: z.object({ secret: z.string(), key: bootKeySchema }),
   answer: bootSeedSchema,
 });
 
-export const bootReport = call('boot.report', 'A machine that booted to be cleaned reports the result.', {
+export const bootReport = call('boot.report', 'Report the result of cleaning, from the machine that booted for it.', {
   question: z.object({ token: z.string(), status: z.enum(['cleaned', 'failed']), message: z.string().max(4096) }),
   answer: z.object({}),
 });

@@ -8,8 +8,8 @@ import { stackDelete } from './scheduling.ts';
 
 const mint = createMint({ source: 'anneal/test', newId: () => 'id-1', now: () => new Date(0) });
 
-describe('the registry', () => {
-  it('has each type once', () => {
+describe('the registry of messages', () => {
+  it('contains each type once', () => {
     const types = Object.values(definitionsByFile)
       .flat()
       .map(({ type }) => type);
@@ -21,7 +21,7 @@ describe('the registry', () => {
     for (const { type, description } of registry.values()) expect(description, type).toMatch(/[.?]$/);
   });
 
-  it('gives a JSON Schema for each message and each answer', () => {
+  it('has a JSON Schema for each message and each answer', () => {
     const schemas = jsonSchemas(registry.values());
     for (const definition of registry.values()) {
       expect(schemas).toHaveProperty([`${definition.type}.json`]);
@@ -29,7 +29,7 @@ describe('the registry', () => {
     }
   });
 
-  it('refers, in the AsyncAPI document, only to what the document has', () => {
+  it('references, in the AsyncAPI document, only existing components', () => {
     const document = asyncApi({ version: '0.0.0', byFile: definitionsByFile });
     const text = JSON.stringify(document);
     expect(text, 'a reference outside of the document').not.toMatch(/"\$ref":"(?!#\/)/);
@@ -51,7 +51,7 @@ describe('the AsyncAPI document', () => {
     components: { messages: Record<string, object> };
   };
 
-  it('says at which address of each broker an event and a queue are', () => {
+  it('contains the address of events and queues on each broker', () => {
     expect(Object.values(document.servers).map(({ protocol }) => protocol)).toEqual(['amqp', 'nats']);
     expect(document.channels['stack_create_completed']).toMatchObject({
       address: 'stack.create.completed',
@@ -65,7 +65,7 @@ describe('the AsyncAPI document', () => {
     for (const channel of Object.values(document.channels)) expect(channel).toHaveProperty('bindings.amqp');
   });
 
-  it('gives each message as the CloudEvent that it is', () => {
+  it('describes each message as a CloudEvent', () => {
     for (const message of Object.values(document.components.messages)) {
       expect(message).toMatchObject({
         contentType: 'application/cloudevents+json',
@@ -76,7 +76,7 @@ describe('the AsyncAPI document', () => {
 });
 
 describe('an envelope', () => {
-  it('is a CloudEvent that keeps correlation, cause, project and trace of what it follows from', () => {
+  it('is a CloudEvent that keeps correlation, cause, project and trace of its cause', () => {
     const cause: Envelope = {
       ...mint({ type: 'x', data: z.unknown() }, { data: 1, project: 'p', traceparent: '00-a-b-01' }),
       id: 'cause',
@@ -94,13 +94,13 @@ describe('an envelope', () => {
     });
   });
 
-  it('starts a correlation of its own without a cause', () => {
+  it('starts its own correlation without a cause', () => {
     expect(mint(stackDelete, { data: { id: 's', project: 'p' } }).correlationid).toBe('id-1');
   });
 });
 
 describe('an error', () => {
-  it('comes through a message with its code, kind, mistakes and details', () => {
+  it('keeps its code, kind, mistakes and details in a message', () => {
     for (const code of Object.keys(errorTable)) {
       if (!isErrorCode(code)) throw new Error(code);
       const error = new AnnealError(code, `about ${code}`, {
@@ -118,7 +118,7 @@ describe('an error', () => {
     }
   });
 
-  it('that nobody foresaw becomes a defect that keeps its message', () => {
+  it('becomes a defect with its message when it is a foreign error', () => {
     expect(toFailure(new TypeError('boom'))).toMatchObject({ code: 'Defect', message: 'boom' });
     expect(toFailure('text')).toMatchObject({ code: 'Defect', message: 'text' });
     expect(fromFailure({ code: 'FromTheFuture', message: 'm' })).toMatchObject({ code: 'Defect', message: 'm' });

@@ -94,15 +94,27 @@ export type ResourceUpdate = z.infer<typeof resourceUpdateSchema>;
 export const resourceSignalSchema = request.extend({ signal: json });
 
 export const resourceCreate = message('resource.create', 'Create the physical object of a resource.', request);
-export const resourceUpdate = message('resource.update', 'Change it in place.', resourceUpdateSchema);
-export const resourceDelete = message('resource.delete', 'Delete it; absent already is success.', request);
-export const resourceCheck = message('resource.check', 'Compare it with what is really there.', request);
-export const resourceSuspend = message('resource.suspend', 'Stop it, and keep all that it has.', request);
-export const resourceResume = message('resource.resume', 'Let it run again after it was suspended.', request);
-export const resourceSnapshot = message('resource.snapshot', 'Keep a copy of what it is now.', request);
+export const resourceUpdate = message('resource.update', 'Update the physical object in place.', resourceUpdateSchema);
+export const resourceDelete = message(
+  'resource.delete',
+  'Delete the physical object. Success if it does not exist.',
+  request,
+);
+export const resourceCheck = message('resource.check', 'Compare the resource with the physical object.', request);
+export const resourceSuspend = message('resource.suspend', 'Suspend the physical object and keep its data.', request);
+export const resourceResume = message('resource.resume', 'Resume the suspended physical object.', request);
+export const resourceSnapshot = message(
+  'resource.snapshot',
+  'Save a copy of the current state of the physical object.',
+  request,
+);
 /** Sent only to nested stacks; the fence is that of the request to cancel. The answer to that request follows. */
-export const resourceCancel = message('resource.cancel', 'End what it is doing, as it stands.', request);
-export const resourceSignal = message('resource.signal', 'Hand a signal from outside to it.', resourceSignalSchema);
+export const resourceCancel = message(
+  'resource.cancel',
+  'Stop the action in progress and keep its partial result.',
+  request,
+);
+export const resourceSignal = message('resource.signal', 'Pass a signal to the resource.', resourceSignalSchema);
 
 /** A property whose real value differs from the applied one. */
 export const driftSchema = z.object({ property: z.string(), expected: json, actual: json });
@@ -142,14 +154,14 @@ export type ResourceResponse = z.infer<typeof resourceResponseSchema>;
 
 export const resourceResponse = message(
   'resource.response',
-  'How a request to a provider is going, or ended. Sent to the request’s replyto.',
+  'Progress or result of a request to a provider. Sent to the replyto of the request.',
   resourceResponseSchema,
 );
 
 /** Sent by the bus to the `replyto` of a request, so that no process waits for an answer that does not come. */
 export const requestDied = message(
   'request.died',
-  'A request became a dead letter; this comes in place of its answer.',
+  'A request became a dead letter; sent instead of its answer.',
   z.object({
     dead_letter: z.string(),
     /** The queue in which the request died. */
@@ -176,6 +188,6 @@ export type ProviderAnnouncement = z.infer<typeof providerAnnouncementSchema>;
 /** Sent to `anneal.templating.requests` and `anneal.scheduling.requests` at every start of the provider. */
 export const providerAnnounced = message(
   'provider.announced',
-  'A provider says which resource types it serves and on which queue.',
+  'A provider announces the resource types that it serves and its queue.',
   providerAnnouncementSchema,
 );

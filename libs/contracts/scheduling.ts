@@ -172,7 +172,7 @@ export const stackCreate = call('stack.create', 'Record a new stack and start it
   answer: stackViewSchema,
 });
 
-export const stackUpdate = call('stack.update', 'Start a traversal towards another plan.', {
+export const stackUpdate = call('stack.update', 'Update a stack: start a traversal towards another plan.', {
   question: z.object({
     id: z.string(),
     project: z.string(),
@@ -188,10 +188,14 @@ export const stackUpdate = call('stack.update', 'Start a traversal towards anoth
   answer: stackViewSchema,
 });
 
-export const stackDelete = call('stack.delete', 'Start a traversal towards nothing. Accepted in every state.', {
-  question: z.object({ id: z.string(), project: z.string() }),
-  answer: stackViewSchema,
-});
+export const stackDelete = call(
+  'stack.delete',
+  'Delete a stack: start a traversal towards an empty plan. Accepted in every state.',
+  {
+    question: z.object({ id: z.string(), project: z.string() }),
+    answer: stackViewSchema,
+  },
+);
 
 /** Actions on a stack besides create, update and delete. All but the cancellation are traversals. */
 export const stackActSchema = z.discriminatedUnion('kind', [
@@ -230,7 +234,7 @@ export const resourceActSchema = z.discriminatedUnion('kind', [
 ]);
 export type ResourceAct = z.infer<typeof resourceActSchema>;
 
-export const resourceAct = call('resource.act', 'Say something about one resource of a stack.', {
+export const resourceAct = call('resource.act', 'Run an action on one resource of a stack.', {
   question: which.extend({ resource: z.string(), action: resourceActSchema }),
   answer: z.object({}),
 });
@@ -247,20 +251,20 @@ export const snapshotSchema = z.object({
 });
 export type Snapshot = z.infer<typeof snapshotSchema>;
 
-export const snapshotList = call('snapshot.list', 'The snapshots of a stack.', {
+export const snapshotList = call('snapshot.list', 'List the snapshots of a stack.', {
   question: which,
   answer: z.object({ snapshots: z.array(snapshotSchema) }),
 });
-export const snapshotShow = call('snapshot.show', 'One snapshot.', {
+export const snapshotShow = call('snapshot.show', 'Read a snapshot.', {
   question: which.extend({ snapshot: z.string() }),
   answer: snapshotSchema,
 });
-export const snapshotDelete = call('snapshot.delete', 'Forget a snapshot.', {
+export const snapshotDelete = call('snapshot.delete', 'Delete a snapshot.', {
   question: which.extend({ snapshot: z.string() }),
   answer: z.object({}),
 });
 
-export const stackExport = call('stack.export', 'A stack in the form in which it can be adopted again.', {
+export const stackExport = call('stack.export', 'Export a stack in the form that an adopt accepts.', {
   question: which,
   answer: jsonObject,
 });
@@ -302,7 +306,7 @@ export const plannedChangeSchema = z.object({
 });
 export type PlannedChange = z.infer<typeof plannedChangeSchema>;
 
-export const stackPreview = call('stack.preview', 'What an update would do; nothing is changed.', {
+export const stackPreview = call('stack.preview', 'Plan an update; read-only.', {
   /** Without `id`: the contents of a new stack. */
   question: z.object({ id: z.string().optional(), project: z.string(), ...accepted }),
   answer: z.object({
@@ -312,26 +316,30 @@ export const stackPreview = call('stack.preview', 'What an update would do; noth
   }),
 });
 
-export const stackWhy = call('stack.why', 'Why nothing is happening: from the stack to what it waits for.', {
-  question: which.extend({ resource: z.string().optional() }),
-  answer: z.object({
-    /** One sentence. */
-    summary: z.string(),
-    /** From the outermost to the cause. */
-    chain: z.array(
-      z.object({ object: z.string(), state: z.string(), reason: z.string(), since: z.string().nullable() }),
-    ),
-    /** The steps that an operator can take. */
-    exits: z.array(z.string()),
-  }),
-});
+export const stackWhy = call(
+  'stack.why',
+  'Explain why a stack or resource makes no progress: the chain from the stack to the cause of the wait.',
+  {
+    question: which.extend({ resource: z.string().optional() }),
+    answer: z.object({
+      /** One sentence. */
+      summary: z.string(),
+      /** From the outermost to the cause. */
+      chain: z.array(
+        z.object({ object: z.string(), state: z.string(), reason: z.string(), since: z.string().nullable() }),
+      ),
+      /** The steps that an operator can take. */
+      exits: z.array(z.string()),
+    }),
+  },
+);
 
-export const stackShow = call('stack.show', 'One stack.', {
+export const stackShow = call('stack.show', 'Read a stack.', {
   question: which.extend({ outputs: z.boolean() }),
   answer: stackViewSchema,
 });
 
-export const stackList = call('stack.list', 'Stacks of a project, newest first.', {
+export const stackList = call('stack.list', 'List the stacks of a project, newest first.', {
   question: z.object({
     project: z.string(),
     limit: z.number().int().positive().max(1000).optional(),
@@ -348,7 +356,7 @@ export const stackList = call('stack.list', 'Stacks of a project, newest first.'
   answer: z.object({ stacks: z.array(stackViewSchema) }),
 });
 
-export const stackResources = call('stack.resources', 'The resources of a stack.', {
+export const stackResources = call('stack.resources', 'List the resources of a stack.', {
   question: which.extend({
     name: z.string().optional(),
     detail: z.boolean(),
@@ -358,7 +366,7 @@ export const stackResources = call('stack.resources', 'The resources of a stack.
   answer: z.object({ stack: stackViewSchema, resources: z.array(resourceViewSchema) }),
 });
 
-export const stackEvents = call('stack.events', 'The events of a stack, in order of their sequence.', {
+export const stackEvents = call('stack.events', 'List the events of a stack in the order of their sequence.', {
   question: which.extend({
     /** Exclusive: the id of the last event seen. An unknown one is ignored. */
     marker: z.string().optional(),
@@ -370,7 +378,7 @@ export const stackEvents = call('stack.events', 'The events of a stack, in order
   answer: z.object({ stack: stackViewSchema, events: z.array(stackEventSchema) }),
 });
 
-export const stackSignal = call('stack.signal', 'Hand a signal to a resource.', {
+export const stackSignal = call('stack.signal', 'Send a signal to a resource.', {
   question: which.extend({
     resource: z.string(),
     /** Limits the signal to this incarnation of the resource; a replacement has another id. */
@@ -394,7 +402,7 @@ export const timerFired = message(
 
 export const groupAdjust = message(
   'group.adjust',
-  'A policy asks a group that scales for another size. Nothing happens while the group is busy, cools down, or has that size.',
+  'A policy asks a group for another size. Ignored while the group is busy or cooling down, or if it has that size.',
   z.object({
     /** The group's nested stack. */
     stack_id: z.string(),

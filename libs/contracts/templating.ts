@@ -85,24 +85,28 @@ export type CompileNestedQuestion = z.infer<typeof compileNestedQuestionSchema>;
 /** Refused with InvalidTemplate and every mistake. */
 export const templateCompileNested = call(
   'template.compile_nested',
-  'Compile the template of a nested stack, now that the properties of its resource are known.',
+  'Compile the template of a nested stack when the properties of its resource are known.',
   { question: compileNestedQuestionSchema, answer: compileAnswerSchema },
 );
 
-export const templateValidate = call('template.validate', 'Check a template; answer as Heat’s validate does.', {
-  question: compileQuestionSchema,
-  /** Heat's form: Description, Parameters, ParameterGroups, Environment. */
-  answer: jsonObject,
-});
+export const templateValidate = call(
+  'template.validate',
+  'Validate a template; the answer has the form of Heat’s validate.',
+  {
+    question: compileQuestionSchema,
+    /** Heat's form: Description, Parameters, ParameterGroups, Environment. */
+    answer: jsonObject,
+  },
+);
 
 /** Sent to every replica, because any of them may have the question. */
 export const questionAbandoned = event(
   'template.abandoned',
-  'The client that a question about a template came from has gone; its work can be dropped.',
+  'The client that asked about a template disconnected; the work can be dropped.',
   z.object({ question: z.string() }),
 );
 
-export const resourceTypeList = call('resource-type.list', 'All resource types that are known.', {
+export const resourceTypeList = call('resource-type.list', 'List all known resource types.', {
   question: z.object({}),
   answer: z.object({ types: z.array(resourceTypeSchema.extend({ provider: z.string() })) }),
 });

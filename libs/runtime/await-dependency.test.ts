@@ -20,31 +20,31 @@ function scene(outcomes: readonly (string | AnnealError)[]) {
 }
 const refused = new AnnealError('Unavailable', 'amqp://b cannot be reached: ECONNREFUSED.');
 
-describe('a dependency that is opened', () => {
-  it('at once costs no line in the log', async () => {
+describe('awaitDependency', () => {
+  it('logs nothing when the dependency is available at once', async () => {
     const { lines, start } = scene(['it']);
     expect(await start()).toBe('it');
     expect(lines).toEqual([]);
   });
 
-  it('D2: late is waited for, with one line that says why and one when it is there', async () => {
+  it('D2: waits for a late dependency, with one log line for the reason and one when it is available', async () => {
     const { lines, reasons, start } = scene([refused, refused, 'it']);
     expect(await start()).toBe('it');
     expect(lines).toEqual([
       'warn waiting for the broker; not ready until it answers: amqp://b cannot be reached: ECONNREFUSED.',
-      'info the broker is there; starting',
+      'info the broker is available; starting',
     ]);
     expect(reasons).toEqual(
       Array.from({ length: 2 }, () => 'waiting for the broker: amqp://b cannot be reached: ECONNREFUSED.'),
     );
   });
 
-  it.each(['Unauthorized', 'InvalidRequest', 'NotSupported'] as const)('D1: %s ends the wait', async (code) => {
+  it.each(['Unauthorized', 'InvalidRequest', 'NotSupported'] as const)('D1: stops waiting on %s', async (code) => {
     const { start } = scene([refused, new AnnealError(code, 'no')]);
     await expect(start()).rejects.toMatchObject({ code });
   });
 
-  it('is not waited for any longer when the process stops', async () => {
+  it('stops waiting when the process stops', async () => {
     const { start } = scene(Array.from({ length: 1000 }, () => refused));
     const stopping = new AbortController();
     const waiting = start(stopping.signal);

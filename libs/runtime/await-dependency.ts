@@ -30,7 +30,8 @@ export async function awaitDependency<T>(parameters: AwaitedDependency<T>): Prom
     signal?.throwIfAborted();
     try {
       const opened = await open();
-      if (waits) log.info({ seconds: Math.round((performance.now() - since) / 1000) }, `${what} is there; starting`);
+      if (waits)
+        log.info({ seconds: Math.round((performance.now() - since) / 1000) }, `${what} is available; starting`);
       return opened;
     } catch (error) {
       if (!(error instanceof AnnealError) || error.code !== 'Unavailable') throw error;

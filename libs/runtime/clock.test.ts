@@ -32,7 +32,7 @@ function machine(options: { before?: ClockRecord; boot?: string } = {}) {
 }
 
 describe('the clock of a process', () => {
-  it('is the wall clock while the wall clock is not set', () => {
+  it('equals the wall clock while the wall clock is not set', () => {
     const m = machine();
     const clock = m.open();
     m.pass(hour);
@@ -40,7 +40,7 @@ describe('the clock of a process', () => {
     expect(m.steps).toEqual([]);
   });
 
-  it.each([2 * hour, -3 * hour, 400 * 24 * hour, 5000, -5000])('K1: does not follow a step of %i ms', (step) => {
+  it.each([2 * hour, -3 * hour, 400 * 24 * hour, 5000, -5000])('K1: ignores a step of %i ms', (step) => {
     const m = machine();
     const clock = m.open();
     m.pass(1000);
@@ -49,7 +49,7 @@ describe('the clock of a process', () => {
     expect(m.steps).toEqual([{ stepMs: step, skewMs: step }]);
   });
 
-  it('K1: measures a wait by the monotonic clock, with at most a tenth of error, after a step in either direction', () => {
+  it('K1: measures a wait by the monotonic clock, with at most 10 % error, after a step in either direction', () => {
     for (const step of [2 * hour, -3 * hour]) {
       const m = machine();
       const clock = m.open();
@@ -84,7 +84,7 @@ describe('the clock of a process', () => {
     expect(m.steps).toEqual([]);
   });
 
-  it('undoes a step that is taken back', () => {
+  it('reverts a step when the wall clock is set back again', () => {
     const m = machine();
     const clock = m.open();
     m.state.wall += 400 * 24 * hour;
@@ -94,7 +94,7 @@ describe('the clock of a process', () => {
     expect(clock.skewMs).toBe(0);
   });
 
-  it('K3: counts time asleep as time, also together with a step', () => {
+  it('K3: counts the time of a suspended machine, also together with a step', () => {
     const m = machine();
     const clock = m.open();
     m.sleep(8 * hour);
@@ -114,7 +114,7 @@ describe('the clock of a process', () => {
     expect(m.steps).toEqual([]);
   });
 
-  it('keeps its skew over a restart, and notices a step that happened while no process ran', () => {
+  it('keeps its skew across a restart, and detects a step that happened while no process ran', () => {
     const m = machine();
     const clock = m.open();
     m.state.wall += 2 * hour;
@@ -127,7 +127,7 @@ describe('the clock of a process', () => {
     expect(next.now()).toBe(start + 90_000 + 6000);
   });
 
-  it('keeps its skew over a reboot, after which only the wall clock can be compared', () => {
+  it('keeps its skew across a reboot, when only the wall clock can be compared', () => {
     const m = machine();
     const clock = m.open();
     m.state.wall += 2 * hour;
@@ -138,7 +138,7 @@ describe('the clock of a process', () => {
     expect(after.open().now()).toBe(start + 60_000 + 6000);
   });
 
-  it('starts with the wall clock when a record is further off than a day', () => {
+  it('starts with the wall clock when the record differs by more than a day', () => {
     const m = machine();
     const clock = m.open();
     m.state.wall += 400 * 24 * hour;

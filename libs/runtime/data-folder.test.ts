@@ -28,7 +28,7 @@ const damage: { [what: string]: (file: string) => Promise<unknown> } = {
   emptied: (file) => truncate(file, 0),
 };
 
-describe('a start', () => {
+describe('a start in a data folder', () => {
   it.each(['store.db', 'bus.db', 'keys'].flatMap((name) => Object.keys(damage).map((what) => [name, what])))(
     'F1: is refused when %s was %s, and names the file',
     async (name, what) => {
@@ -42,7 +42,7 @@ describe('a start', () => {
     },
   );
 
-  it('F2: notices it also in a folder that an older version made', async () => {
+  it('F2: is refused also in a folder from an older version', async () => {
     await start();
     await rm(join(data, 'installation.json'));
     await truncate(join(data, 'store.db'), 0);
@@ -55,14 +55,14 @@ describe('a start', () => {
     await expect(stat(join(data, 'keys'))).rejects.toThrow('ENOENT');
   });
 
-  it('is refused without the key that sealed what the store holds, and goes on with both keys', async () => {
+  it('is refused without the key that sealed the stored secrets, and succeeds with both keys', async () => {
     await start();
-    expect(await refusal({ ANNEAL_KEYS: key })).toMatch(/sealed with key \w+, and ANNEAL_KEYS holds only/);
+    expect(await refusal({ ANNEAL_KEYS: key })).toMatch(/sealed with key \w+, but ANNEAL_KEYS contains only/);
     await writeFile(join(data, 'keys'), `${key}\n`);
-    expect(await refusal()).toContain(`Put the missing key back into ${join(data, 'keys')}`);
+    expect(await refusal()).toContain(`Add the missing key to ${join(data, 'keys')} again`);
   });
 
-  it('goes on after a kill in the midst of the first one', async () => {
+  it('succeeds after the first start was killed halfway', async () => {
     await mkdir(data);
     await writeFile(join(data, 'keys'), `${key}\n`);
     await writeFile(join(data, 'store.db'), '');
@@ -70,7 +70,7 @@ describe('a start', () => {
     await start();
   });
 
-  it('makes files that only their owner reads, whatever the folder is', async () => {
+  it('creates files that only their owner can read, whatever the mode of the folder', async () => {
     await mkdir(data, { mode: 0o755 });
     await start();
     for (const name of ['store.db', 'bus.db', 'keys', 'installation.json']) {
@@ -78,7 +78,7 @@ describe('a start', () => {
     }
   });
 
-  it('says in one line what is wrong with the folder, without a stack', async () => {
+  it('reports a wrong folder in one line without a stack trace', async () => {
     await writeFile(join(parent, 'file'), '');
     await mkdir(join(parent, 'other'));
     await writeFile(join(parent, 'other', 'index.html'), '');
@@ -88,10 +88,10 @@ describe('a start', () => {
     await writeFile(join(parent, 'bad', 'keys'), `${key}\n`);
     await writeFile(join(parent, 'bad', 'store.db'), 'this is not a database of anybody'.repeat(200));
     const cases: [folder: string, says: RegExp][] = [
-      ['file', /is a file, and a folder is needed there.*Name a folder/],
-      ['file/below', /is a file, and a folder is needed there|ENOTDIR/],
-      ['other', /holds files of another program \(index\.html\).*Name an empty folder/],
-      ['odd', /is a folder, and a file is needed there/],
+      ['file', /must be a folder, but it is a file.*Set --data or ANNEAL_DATA to a folder/],
+      ['file/below', /must be a folder, but it is a file|ENOTDIR/],
+      ['other', /holds files of another program \(index\.html\).*Set --data or ANNEAL_DATA to an empty folder/],
+      ['odd', /must be a file, but it is a folder/],
       ['bad', /store\.db is damaged.*Restore the whole data folder/],
     ];
     for (const [folder, says] of cases) {

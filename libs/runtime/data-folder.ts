@@ -71,15 +71,15 @@ function lost(file: string, beside: readonly string[]): AnnealError {
   const name = basename(file);
   const what =
     name === keysName
-      ? 'without it the sealed secrets cannot be read'
-      : 'starting without it would lose what it held without a word';
+      ? 'the sealed secrets cannot be opened without it'
+      : 'a start without it would silently lose its contents';
   const others = beside.length > 0 ? ` beside ${beside.join(' and ')}` : '';
   return new AnnealError('Conflict', `The file ${file} is missing or empty${others}: ${what}.`, {
     details: {
       remedy:
         name === keysName
-          ? 'Restore it from a backup, or give its content as ANNEAL_KEYS; to begin again, name an empty folder.'
-          : 'Restore the whole folder from a backup; to begin again, name an empty folder.',
+          ? 'Restore it from a backup, or set ANNEAL_KEYS to its contents. To start from scratch, use an empty folder.'
+          : 'Restore the whole folder from a backup. To start from scratch, use an empty folder.',
     },
   });
 }
@@ -92,7 +92,7 @@ export async function refuseForeign(folder: string): Promise<void> {
   throw new AnnealError(
     'Conflict',
     `The folder ${folder} holds files of another program (${shown}${names.length > 3 ? ', …' : ''}) and none of Anneal.`,
-    { details: { remedy: 'Name an empty folder, or one that Anneal made: --data, or ANNEAL_DATA.' } },
+    { details: { remedy: 'Set --data or ANNEAL_DATA to an empty folder or to an existing data folder of Anneal.' } },
   );
 }
 
@@ -112,7 +112,7 @@ async function readList(folder: string): Promise<readonly string[]> {
   } catch (error) {
     throw new AnnealError('Conflict', `The file ${file} is damaged.`, {
       cause: error,
-      details: { remedy: 'Remove it; the next start writes it again. Then check that no other file was damaged.' },
+      details: { remedy: 'Remove it; the next start creates it again. Then check the other files for damage.' },
     });
   }
 }

@@ -24,7 +24,7 @@ export const disarmFaults = (): void => armed.clear();
 export function armFromText(text: string): void {
   const [name, what, nth = '1'] = text.split(':');
   if (!name || (what !== 'kill' && what !== 'throw') || !/^\d+$/.test(nth)) {
-    throw new Error(`ANNEAL_FAULT must be <name>:<kill|throw>[:<nth time>], got ${text}`);
+    throw new Error(`ANNEAL_FAULT must be <name>:<kill|throw>[:<nth time>], not ${text}`);
   }
   let left = Number(nth);
   armFault(name, () => {

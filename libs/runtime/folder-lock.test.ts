@@ -16,7 +16,7 @@ afterEach(() => rm(folder, { recursive: true }));
 const url = 'http://127.0.0.1:9';
 
 describe('lockDataFolder', () => {
-  it('L1: of many that start at once, one gets it, and the others hear from whom', async () => {
+  it('L1: when many processes start at once, one gets the lock and the others name it', async () => {
     const tries = await Promise.allSettled(Array.from({ length: 8 }, () => lockDataFolder({ folder })));
     expect(tries.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
     const refusal = tries.find((one) => one.status === 'rejected');
@@ -26,7 +26,7 @@ describe('lockDataFolder', () => {
     });
   });
 
-  it('L2: a lock of a process that was killed does not bind', async () => {
+  it('L2: a lock of a killed process is taken over', async () => {
     const child = spawn(process.execPath, ['-e', 'setTimeout(() => {}, 60000)']);
     const { pid } = child;
     child.kill('SIGKILL');
@@ -36,7 +36,7 @@ describe('lockDataFolder', () => {
     expect(await readdir(folder)).toEqual([]);
   });
 
-  it.runIf(process.platform === 'linux')('L2: also while nobody has asked how it ended', async () => {
+  it.runIf(process.platform === 'linux')('L2: a lock of a zombie process is taken over', async () => {
     // The parent never asks how its child ended, so the child ends but keeps its number.
     const parent = spawn('sh', ['-c', 'sleep 60 & echo $!; exec sleep 60'], { stdio: ['ignore', 'pipe', 'ignore'] });
     const [line] = (await once(parent.stdout, 'data')) as [Buffer];
@@ -51,12 +51,15 @@ describe('lockDataFolder', () => {
     parent.kill('SIGKILL');
   });
 
-  it.runIf(process.platform === 'linux')('L2: nor does one whose number another process has now', async () => {
-    await writeFile(join(folder, 'server.lock'), JSON.stringify({ pid: process.pid, started: 'long ago', url }));
-    await (await lockDataFolder({ folder })).release();
-  });
+  it.runIf(process.platform === 'linux')(
+    'L2: a lock whose process id now belongs to another process is taken over',
+    async () => {
+      await writeFile(join(folder, 'server.lock'), JSON.stringify({ pid: process.pid, started: 'long ago', url }));
+      await (await lockDataFolder({ folder })).release();
+    },
+  );
 
-  it('takes over a lock that was only half written', async () => {
+  it('a half-written lock is taken over', async () => {
     await writeFile(join(folder, 'server.lock'), '{"pid":');
     await (await lockDataFolder({ folder })).release();
   });

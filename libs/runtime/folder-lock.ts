@@ -56,7 +56,7 @@ export async function lockDataFolder(parameters: { folder: string }): Promise<Lo
     }
     throw new AnnealError(
       'Conflict',
-      `The lock of the data folder ${folder} could not be taken: others are starting too.`,
+      `Cannot lock the data folder ${folder}: other processes are starting at the same time.`,
     );
   } finally {
     await rm(own, { force: true });
@@ -88,7 +88,7 @@ const taken = (folder: string, { pid, url }: Holder): AnnealError =>
   new AnnealError(
     'Conflict',
     `The data folder ${folder} is in use: process ${pid} serves it${url === undefined ? '' : ` at ${url}`}.`,
-    { details: { pid, remedy: 'Stop that process, or give --data another folder.' } },
+    { details: { pid, remedy: 'Stop that process, or use another folder with --data.' } },
   );
 
 async function isAlive({ pid, started }: Holder): Promise<boolean> {

@@ -82,7 +82,7 @@ export async function serveHealth(options: {
         );
         break;
       default:
-        json(404, { error: 'There is /health/live, /health/ready and /metrics.' });
+        json(404, { error: 'The paths are /health/live, /health/ready and /metrics.' });
     }
   });
   await new Promise<void>((resolve, reject) => {

@@ -17,13 +17,13 @@ export const busMetrics = {
   },
   handled: {
     name: 'anneal_message_handling_seconds',
-    help: 'How long handlers took, by queue, type and outcome (done, or the kind of the error).',
+    help: 'Duration of handlers, by queue, type and outcome (done, or the kind of the error).',
     labelNames: ['queue', 'type', 'outcome'],
     buckets: [0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10, 60],
   },
   takenOver: {
     name: 'anneal_queue_taken_over_total',
-    help: 'How often this process became the one active consumer of a queue. It grows when processes come and go, not while they live.',
+    help: 'How often this process became the single active consumer of a queue. It grows only when processes start and stop.',
     labelNames: ['queue'],
   },
 };

@@ -11,7 +11,10 @@ const parse = (text: string, from: string): Uint8Array[] =>
     .map((word) => {
       const key = Buffer.from(word, 'base64');
       if (key.length !== 32)
-        throw new AnnealError('InvalidRequest', `${from} holds a key of ${key.length} bytes; a key has 32.`);
+        throw new AnnealError(
+          'InvalidRequest',
+          `${from} contains a key of ${key.length} bytes; a key must have 32 bytes.`,
+        );
       return key;
     });
 

@@ -17,7 +17,7 @@ export interface MachineClock {
 export const clockMetrics = {
   skew: {
     name: 'anneal_clock_skew_seconds',
-    help: 'How far the system clock is ahead of the time that Anneal uses; other than 0 after the system clock was set.',
+    help: 'How far the system clock is ahead of the time that Anneal uses; not 0 after the system clock was set.',
   },
 };
 
@@ -51,7 +51,9 @@ export async function openMachineClock(options: {
     const document = { id: hostname(), ...clock.record() };
     writing = writing
       .then(() => records.bulk([{ kind: 'put', document }]))
-      .catch((error: unknown) => log.warn({ err: error }, 'clock record not written; the next step or stop writes it'));
+      .catch((error: unknown) =>
+        log.warn({ err: error }, 'clock record not written; retrying at the next clock step or stop'),
+      );
   };
   const clock = new Clock({
     boot: bootId(),

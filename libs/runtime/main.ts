@@ -30,7 +30,7 @@ export function stopOnSignals(
   const stop = (signal: NodeJS.Signals): void => {
     if (asked) process.exit(130);
     asked = true;
-    running.log.info({ signal }, 'stopping; once more to stop at once');
+    running.log.info({ signal }, 'stopping; a second signal stops at once');
     void running
       .stop()
       .then(afterStop)
@@ -40,7 +40,7 @@ export function stopOnSignals(
   process.on('SIGINT', stop);
   for (const event of ['uncaughtException', 'unhandledRejection'] as const) {
     process.on(event, (error: unknown) => {
-      running.log.fatal({ err: error }, `${event}: stopping at once; a restart goes on from what is durable`);
+      running.log.fatal({ err: error }, `${event}; stopping at once, a restart continues from durable state`);
       process.exit(1);
     });
   }

@@ -33,8 +33,8 @@ const scrape = async (): Promise<string[]> => {
   return (await metrics.metrics()).split('\n').filter((line) => line.includes(`queue="${queue}"`));
 };
 
-describe('the metrics of queues', () => {
-  it('tell what waits, what is in hand, who consumes and what was given up', async () => {
+describe('queue metrics', () => {
+  it('report waiting messages, messages in flight, consumers and dead letters', async () => {
     await context.bus.queues.declare(queue);
     await context.bus.send({
       queue,
@@ -65,7 +65,7 @@ describe('the metrics of queues', () => {
     expect((await scrape()).join('\n')).not.toContain('anneal_dead_letters');
   });
 
-  it('ask the broker once for all who scrape within a few seconds', async () => {
+  it('query the broker once for all scrapes within a few seconds', async () => {
     await Promise.all([metrics.metrics(), metrics.metrics()]);
     await metrics.metrics();
     expect(lists).toBe(1);
@@ -73,7 +73,7 @@ describe('the metrics of queues', () => {
     expect(lists).toBe(2);
   });
 
-  it('are not there, rather than old, while the broker does not answer', async () => {
+  it('are absent instead of outdated while the broker does not answer', async () => {
     await context.bus.queues.declare(queue);
     expect(await scrape()).not.toEqual([]);
     broken = true;

@@ -13,19 +13,19 @@ const labelNames = ['queue'] as const;
 export const queueMetrics = {
   depth: {
     name: 'anneal_queue_depth',
-    help: 'Messages that wait in a queue, those that wait for another attempt included.',
+    help: 'Messages that wait in a queue, including those that wait for a retry.',
     labelNames,
   },
-  inFlight: { name: 'anneal_queue_in_flight', help: 'Messages of a queue in the hands of its consumers.', labelNames },
+  inFlight: { name: 'anneal_queue_in_flight', help: 'Messages of a queue in flight at its consumers.', labelNames },
   consumers: { name: 'anneal_queue_consumers', help: 'Consumers of a queue.', labelNames },
   oldestAge: {
     name: 'anneal_queue_oldest_age_seconds',
-    help: 'Age of the oldest message of a queue, where the broker can tell; 0 when it is empty.',
+    help: 'Age of the oldest message of a queue, if the broker reports it; 0 when the queue is empty.',
     labelNames,
   },
   deadLetters: {
     name: 'anneal_dead_letters',
-    help: 'Dead letters of a queue, which wait for somebody to replay or purge them; the newest thousand of all are counted.',
+    help: 'Dead letters of a queue, until an operator replays or purges them. Only the newest 1000 of all queues are counted.',
     labelNames,
   },
 };

@@ -19,10 +19,10 @@ export async function requireSealingKeys(parameters: {
   if (missing.length > 0) {
     throw new AnnealError(
       'Conflict',
-      `The store holds secrets sealed with key ${missing.join(', ')}, and ${source} holds only ${secrets.keyIds.join(', ')}.`,
+      `The store contains secrets sealed with key ${missing.join(', ')}, but ${source} contains only ${secrets.keyIds.join(', ')}.`,
       {
         details: {
-          remedy: `Put the missing key back into ${source}: several keys may stand there, the first one seals.`,
+          remedy: `Add the missing key to ${source} again. It may contain several keys; the first one seals.`,
         },
       },
     );

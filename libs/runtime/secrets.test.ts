@@ -7,19 +7,19 @@ const key = (byte: number): Uint8Array => new Uint8Array(32).fill(byte);
 describe('a sealed value', () => {
   const secrets = createSecrets([key(1)]);
 
-  it('opens to what was sealed, wherever it stands', () => {
+  it('opens to the original value, at any depth', () => {
     const document = { a: [secrets.seal('hunter2'), 1], b: { c: secrets.seal({ d: [true, null] }) } };
     expect(JSON.stringify(document)).not.toContain('hunter2');
     expect(secrets.open(document)).toEqual({ a: ['hunter2', 1], b: { c: { d: [true, null] } } });
     expect(secrets.mask(document)).toEqual({ a: ['******', 1], b: { c: '******' } });
   });
 
-  it('is the same text for the same secret, and another for another', () => {
+  it('is equal for equal secrets and different for different ones', () => {
     expect(secrets.seal('a')).toEqual(secrets.seal('a'));
     expect(secrets.seal('a')).not.toEqual(secrets.seal('b'));
   });
 
-  it('opens after the key was rotated, as long as the old one is kept', () => {
+  it('opens after a key rotation while the old key is kept', () => {
     const sealed = secrets.seal('x');
     expect(createSecrets([key(2), key(1)]).open(sealed)).toBe('x');
     expect(createSecrets([key(2)]).open(sealed)).toBe(sealed);
@@ -48,7 +48,7 @@ describe('a sealed value', () => {
     }
   });
 
-  it('is renewed from an older format or key to the seal that the first key makes now', () => {
+  it('is renewed from an older format or key to the current seal of the first key', () => {
     for (const { text, content } of ofFormat1) {
       expect(secrets.renew<Json>({ a: [{ $sealed: text }] })).toEqual({ a: [secrets.seal(content)] });
     }
@@ -58,7 +58,7 @@ describe('a sealed value', () => {
     expect(secrets.renew(current)).toBe(current);
   });
 
-  it('S1: is one only when a key made it; whatever merely looks like one is an ordinary value', () => {
+  it('S1: is recognised only when a key made it; a value that only looks sealed is ordinary', () => {
     const genuine = secrets.seal('x') as { $sealed: string };
     const text = genuine.$sealed;
     const [, id] = text.split('.');
@@ -88,20 +88,20 @@ describe('a sealed value', () => {
     expect(secrets.isSealed(genuine)).toBe(true);
   });
 
-  it('S2: copied from a database and sent from outside, opens to itself and not to the secret', () => {
+  it('S2: a seal copied from the database and sent by a client opens to itself, not to the secret', () => {
     const copied = { a: [secrets.seal('hunter2')] };
     const taken = secrets.fromOutside(copied);
     expect(secrets.open(taken)).toEqual(copied);
     expect(secrets.mask(taken)).toEqual({ a: ['******'] });
   });
 
-  it('S2: stays a secret where its sender was given it', () => {
+  it('S2: stays a secret when the sender received it from Anneal', () => {
     const [given, copied] = [secrets.seal('given'), secrets.seal('hunter2')];
     const taken = secrets.fromOutside({ a: [given], b: copied }, { properties: { p: given } });
     expect(secrets.open<Json>(taken)).toEqual({ a: ['given'], b: copied });
   });
 
-  it('is not looked for in what holds none: the same object comes back', () => {
+  it('returns the same object when it contains no seal', () => {
     const plain = { a: [1, { b: 'c' }] };
     expect(secrets.open(plain)).toBe(plain);
   });

@@ -61,8 +61,8 @@ const service = (state: { broken?: string; stopped?: boolean }) =>
 const start = (state: { broken?: string; stopped?: boolean }, environment: Record<string, string> = {}) =>
   startServices({ services: [service(state)], environment: { ANNEAL_DATA: data, ...environment }, log });
 
-describe('a process', () => {
-  it('is live, is ready when all it needs is, says why when it is not, and counts what it handles', async () => {
+describe('a process of a service', () => {
+  it('is live, is ready when its dependencies are, reports why when it is not, and counts handled messages', async () => {
     const state: { broken?: string } = {};
     running = await start(state);
     const get = async (path: string) => {
@@ -83,19 +83,19 @@ describe('a process', () => {
     expect((await get('/other')).status).toBe(404);
   });
 
-  it('stops its services once', async () => {
+  it('stops its services only once', async () => {
     const state: { stopped?: boolean } = {};
     running = await start(state);
     await Promise.all([running.stop(), running.stop()]);
     expect(state.stopped).toBe(true);
   });
 
-  it('refuses settings that do not exist, but not those of another service', async () => {
+  it('refuses unknown settings, but accepts those of another service', async () => {
     await expect(start({}, { ANNEAL_TEMPLATING_GREETNG: 'x' })).rejects.toThrow('ANNEAL_TEMPLATING_GREETING');
     running = await start({}, { ANNEAL_GATEWAY_PORT: '1' });
   });
 
-  it('whose service cannot start leaves nothing open', async () => {
+  it('closes everything when its service cannot start', async () => {
     const failing = defineService({
       name: 'gateway',
       settings: {},
@@ -108,8 +108,8 @@ describe('a process', () => {
   });
 });
 
-describe('keys', () => {
-  it('are made once, kept private, and the same at the next start', async () => {
+describe('sealing keys', () => {
+  it('are created once, readable only by their owner, and reused at the next start', async () => {
     const [first, second] = await Promise.all([
       loadKeys({ setting: undefined, dataDirectory: data }),
       loadKeys({ setting: undefined, dataDirectory: data }),
@@ -120,7 +120,7 @@ describe('keys', () => {
 });
 
 describe('the log', () => {
-  it('shows no secret, by the name it goes under', () => {
+  it('redacts fields with secret-like names', () => {
     log.info(
       { password: 'hunter2', headers: { 'x-auth-token': 'hunter2' }, deep: { inner: { token: 'hunter2' } } },
       'x',

@@ -72,7 +72,9 @@ export async function startServices(options: ServeOptions): Promise<RunningServi
   async function stopAll(): Promise<void> {
     stopping.abort();
     for (const step of undo.toReversed()) {
-      await step().catch((error: unknown) => log.error({ err: error }, 'a step of the stop failed; the rest goes on'));
+      await step().catch((error: unknown) =>
+        log.error({ err: error }, 'step of the stop failed; continuing with the next step'),
+      );
     }
   }
 
@@ -216,7 +218,7 @@ async function withDeadline(options: {
   if (outcome === 'late') {
     log.warn(
       { service: name, seconds },
-      'did not finish what it had in hand in time; it is given back and done again at the next start',
+      'work in progress not finished in time; released, to be done again at the next start',
     );
   }
 }

@@ -17,12 +17,12 @@ const refusal = (work: () => unknown): AnnealError => {
 };
 
 describe('settings', () => {
-  it('have their defaults where the environment says nothing, or says it with nothing', () => {
+  it('have their defaults when the environment variable is missing or empty', () => {
     expect(readSettings(definitions, {})).toEqual({ port: 7 });
     expect(readSettings(definitions, { ANNEAL_X_PORT: '' })).toEqual({ port: 7 });
   });
 
-  it('that are wrong are all named at once, each with its value and meaning, but never a secret', () => {
+  it('are all reported at once when wrong, each with its value and meaning, but never a secret', () => {
     const error = refusal(() => readSettings(definitions, { ANNEAL_X_PORT: '11', ANNEAL_X_PASSWORD: 'hunter2' }));
     expect(error.mistakes?.map(({ path }) => path)).toEqual(['ANNEAL_X_PORT', 'ANNEAL_X_PASSWORD']);
     expect(error.message).toContain('ANNEAL_X_PORT=11');
@@ -30,7 +30,7 @@ describe('settings', () => {
     expect(error.message).not.toContain('hunter2');
   });
 
-  it('that do not exist are refused with the nearest that does', () => {
+  it('are refused when unknown, with the nearest known name', () => {
     const error = refusal(() => refuseUnknown(['ANNEAL_X_PORT', 'ANNEAL_DATA'], { ANNEAL_X_PROT: '1', HOME: '/' }));
     expect(error.message).toContain('ANNEAL_X_PROT');
     expect(error.mistakes?.[0]?.nearest).toBe('ANNEAL_X_PORT');

@@ -42,7 +42,7 @@ export function readSettings<D extends SettingDefinitions>(definitions: D, envir
       mistakes.push({
         code: 'InvalidSetting',
         path: definition.env,
-        message: `${issue.message}. It means: ${definition.meaning}`,
+        message: `${issue.message}. Meaning: ${definition.meaning}`,
         ...(!definition.secret && text !== undefined && { found: text }),
       });
     }
@@ -59,7 +59,7 @@ export function refuseUnknown(known: readonly string[], environment: Environment
       .filter((name) => name.startsWith('ANNEAL_') && !names.has(name))
       .map((name) => {
         const nearest = nearestOf(name, [...known]) ?? '';
-        return { code: 'UnknownSetting', path: name, message: `no such setting; the nearest is ${nearest}`, nearest };
+        return { code: 'UnknownSetting', path: name, message: `unknown setting; did you mean ${nearest}?`, nearest };
       }),
   );
 }

@@ -6,29 +6,29 @@ export const sharedSettings = defineSettings({
   dataDirectory: {
     env: 'ANNEAL_DATA',
     schema: z.string().default('.anneal'),
-    meaning: 'Where this process keeps its files: the embedded broker and store, keys and credentials.',
+    meaning: 'Folder for the files of this process: the embedded broker and store, keys and credentials.',
   },
   busUrl: {
     env: 'ANNEAL_BUS_URL',
     schema: z.string().optional(),
-    meaning: 'The broker; the scheme chooses it. Default: embedded, `sqlite:<data>/bus.db`.',
-    cost: '`?synchronous=full` makes every commit survive a loss of power, at about a tenth of the speed.',
+    meaning: 'URL of the broker; the scheme selects the adapter. Default: embedded, `sqlite:<data>/bus.db`.',
+    cost: '`?synchronous=full` makes every commit survive a power failure, at about a tenth of the speed.',
   },
   storeUrl: {
     env: 'ANNEAL_STORE_URL',
     schema: z.string().optional(),
-    meaning: 'The database; the scheme chooses it. Default: embedded, `sqlite:<data>/store.db`.',
-    cost: '`?synchronous=full` makes every commit survive a loss of power, at about a tenth of the speed.',
+    meaning: 'URL of the database; the scheme selects the adapter. Default: embedded, `sqlite:<data>/store.db`.',
+    cost: '`?synchronous=full` makes every commit survive a power failure, at about a tenth of the speed.',
   },
   gatewayUrl: {
     env: 'ANNEAL_GATEWAY_URL',
     schema: z.url().default('http://127.0.0.1:8470'),
-    meaning: 'Where hosts and clients reach the gateway. Hosts are told this address when they boot.',
+    meaning: 'Address at which hosts and clients reach the gateway. Hosts receive it when they boot.',
   },
   region: {
     env: 'ANNEAL_GATEWAY_REGION',
     schema: z.string().min(1).default('RegionOne'),
-    meaning: 'The region that the catalog names, the only one that a remote stack can be made in.',
+    meaning: 'Region name in the service catalog; remote stacks can be created only in this region.',
   },
   keys: {
     env: 'ANNEAL_KEYS',
@@ -40,40 +40,39 @@ export const sharedSettings = defineSettings({
       )
       .optional(),
     meaning:
-      'Keys for secrets at rest, base64; the first one seals, all of them open. Default: `<data>/keys`, made at first start.',
+      'Keys for secrets at rest, in base64. The first key seals, every key opens. Default: `<data>/keys`, created at the first start.',
     secret: true,
   },
   logLevel: {
     env: 'ANNEAL_LOG_LEVEL',
     schema: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
-    meaning: 'The least level of what is logged.',
+    meaning: 'Minimum log level.',
   },
   logFormat: {
     env: 'ANNEAL_LOG_FORMAT',
     schema: z.enum(['json', 'pretty', 'auto']).default('auto'),
-    meaning: 'One JSON object a line, or lines for people. `auto`: pretty on a terminal.',
+    meaning: 'Log format: one JSON object per line, or pretty lines for people. `auto`: pretty on a terminal.',
   },
   healthPort: {
     env: 'ANNEAL_HEALTH_PORT',
     schema: z.coerce.number().int().min(0).max(65_535).default(0),
-    meaning:
-      'Port of /health/live, /health/ready and /metrics on the health host. 0: any free one; the log says which.',
+    meaning: 'Port of /health/live, /health/ready and /metrics. 0: a free port, shown in the log.',
   },
   healthHost: {
     env: 'ANNEAL_HEALTH_HOST',
     schema: z.string().default('127.0.0.1'),
-    meaning: 'The address on which health and metrics are served.',
+    meaning: 'Address that serves health and metrics.',
   },
   stopSeconds: {
     env: 'ANNEAL_STOP_SECONDS',
     schema: z.coerce.number().min(0).max(600).default(10),
-    meaning: 'How long a stop waits for what is in flight before it is given back.',
+    meaning: 'How long a stop waits for messages in flight before it releases them.',
   },
   otlpEndpoint: {
     env: 'ANNEAL_OTLP_ENDPOINT',
     schema: z.url().optional(),
     meaning:
-      'Where traces are sent (OTLP over HTTP, e.g. http://127.0.0.1:4318/v1/traces). Default: nowhere; then tracing costs nothing.',
+      'Collector that receives traces (OTLP over HTTP, e.g. http://127.0.0.1:4318/v1/traces). Default: none; then tracing costs nothing.',
   },
   fault: {
     env: 'ANNEAL_FAULT',

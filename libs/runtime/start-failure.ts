@@ -9,47 +9,47 @@ import { AnnealError, toFailure } from '@anneal/contracts/errors.ts';
 const rows: Readonly<Record<string, { readonly says: (path: string) => string; readonly remedy: string }>> = {
   ENOSPC: {
     says: (path) => `The disk of ${path} is full.`,
-    remedy: 'Make room on it and start again; nothing that was stored is lost.',
+    remedy: 'Free space on it and start again; no stored data is lost.',
   },
   EDQUOT: {
-    says: (path) => `The quota of this user on the disk of ${path} is used up.`,
-    remedy: 'Raise the quota or make room, and start again.',
+    says: (path) => `The disk quota of this user for ${path} is exhausted.`,
+    remedy: 'Raise the quota or free space, then start again.',
   },
   EROFS: {
     says: (path) => `${path} is on a file system that is mounted read-only.`,
-    remedy: 'Mount it writable, or name another folder: --data, or ANNEAL_DATA.',
+    remedy: 'Mount it writable, or set --data or ANNEAL_DATA to another folder.',
   },
   EACCES: {
-    says: (path) => `This user may not read and write ${path}.`,
-    remedy: 'Make this user the owner of the folder and its files, or name another folder: --data, or ANNEAL_DATA.',
+    says: (path) => `This user has no permission to read and write ${path}.`,
+    remedy: 'Make this user the owner of the folder and its files, or set --data or ANNEAL_DATA to another folder.',
   },
   ENOTDIR: {
-    says: (path) => `${path} is a file, and a folder is needed there.`,
-    remedy: 'Name a folder: --data, or ANNEAL_DATA.',
+    says: (path) => `${path} must be a folder, but it is a file.`,
+    remedy: 'Set --data or ANNEAL_DATA to a folder.',
   },
   EISDIR: {
-    says: (path) => `${path} is a folder, and a file is needed there.`,
-    remedy: 'Move it away, or name another folder: --data, or ANNEAL_DATA.',
+    says: (path) => `${path} must be a file, but it is a folder.`,
+    remedy: 'Move it away, or set --data or ANNEAL_DATA to another folder.',
   },
   ENOENT: {
-    says: (path) => `${path} cannot be made: the folder around it does not exist.`,
-    remedy: 'Make that folder, or name another one: --data, or ANNEAL_DATA.',
+    says: (path) => `Cannot create ${path}: its parent folder does not exist.`,
+    remedy: 'Create the parent folder, or set --data or ANNEAL_DATA to another folder.',
   },
   EMFILE: {
-    says: () => 'This process may not open any more files.',
+    says: () => 'This process reached its limit of open files.',
     remedy: 'Raise the limit of open files (ulimit -n) and start again.',
   },
   EIO: {
-    says: (path) => `The disk of ${path} does not read or write.`,
-    remedy: 'Look at the log of the system for the disk; then restore the folder from a backup.',
+    says: (path) => `The disk of ${path} cannot be read or written.`,
+    remedy: 'Check the system log for disk errors; then restore the folder from a backup.',
   },
   EADDRINUSE: {
     says: () => 'The address to listen on is in use by another process.',
     remedy: 'Stop that process, or choose another port.',
   },
   damaged: {
-    says: (path) => `The file ${path} is damaged or not a file of Anneal.`,
-    remedy: 'Restore the whole data folder from a backup; to begin again, name an empty folder.',
+    says: (path) => `The file ${path} is damaged or is not an Anneal file.`,
+    remedy: 'Restore the whole data folder from a backup. To start from scratch, use an empty folder.',
   },
 };
 const aliases: Readonly<Record<string, string>> = { EPERM: 'EACCES', EEXIST: 'ENOTDIR', ENFILE: 'EMFILE' };

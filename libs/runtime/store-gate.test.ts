@@ -29,8 +29,8 @@ function stage() {
   return { store, gate, aborter, delivery };
 }
 
-describe('the gate of the store', () => {
-  it('G1: runs a handler again, in the same attempt, when the store that failed it is back', async () => {
+describe('the store gate', () => {
+  it('G1: runs a handler again in the same attempt when the failed store is back', async () => {
     const { store, gate, delivery } = stage();
     let runs = 0;
     store.there = false;
@@ -46,7 +46,7 @@ describe('the gate of the store', () => {
     gate.close();
   });
 
-  it('takes nothing new while the store is gone, and asks it once for all that fail together', async () => {
+  it('starts no new work while the store is down, and checks the store once for all handlers that fail together', async () => {
     const { store, gate, delivery } = stage();
     const begun: number[] = [];
     const handler = (n: number) =>
@@ -66,7 +66,7 @@ describe('the gate of the store', () => {
     gate.close();
   });
 
-  it('leaves every failure that is not of the store to the consumer', async () => {
+  it('leaves every failure without a store cause to the consumer', async () => {
     const { store, gate, delivery } = stage();
     for (const error of [unavailable, new AnnealError('NotFound', 'no such thing'), new Error('a fault of ours')]) {
       await expect(gate.guard(() => Promise.reject(error))(delivery)).rejects.toBe(error);
@@ -75,7 +75,7 @@ describe('the gate of the store', () => {
     gate.close();
   });
 
-  it('G2: gives back what it holds when the consumer stops, and when the process does', async () => {
+  it('G2: releases its messages when the consumer or the process stops', async () => {
     const { store, gate, aborter, delivery } = stage();
     store.there = false;
     const handled = gate.guard(() => Promise.reject(unavailable))(delivery);
@@ -87,7 +87,7 @@ describe('the gate of the store', () => {
     await expect(other).rejects.toBe(unavailable);
   });
 
-  it('reads what a message left in the store when the store is back', async () => {
+  it('reads the stored data of a message when the store is back', async () => {
     const { store, gate } = stage();
     store.there = false;
     const read = gate.blobs.get('hash');

@@ -35,7 +35,7 @@ export function createStoreGate(options: {
     const since = performance.now();
     log.warn(
       { error: toFailure(reason).message },
-      'the store cannot be used: no work is taken until it is back; what is in hand is done again then',
+      'store not available; no new work until it is back, work in progress is retried then',
     );
     while (!closing.signal.aborted) {
       await delay(lookMs, undefined, { signal: closing.signal, ref: false }).catch(() => undefined);
@@ -48,7 +48,7 @@ export function createStoreGate(options: {
     }
     gone = undefined;
     if (closing.signal.aborted) return;
-    log.info({ seconds: Math.round((performance.now() - since) / 1000) }, 'the store is back: work goes on');
+    log.info({ seconds: Math.round((performance.now() - since) / 1000) }, 'store is back; work continues');
   };
 
   const askStore = async (): Promise<void> => {

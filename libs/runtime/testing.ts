@@ -79,7 +79,7 @@ export async function eventually<T>(
     const value = await read();
     if (value !== undefined) return value;
     if (performance.now() > end) {
-      throw new Error(`${what} did not come true within ${within} ms; last seen: ${JSON.stringify(last?.())}`);
+      throw new Error(`${what} did not become true within ${within} ms; last state: ${JSON.stringify(last?.())}`);
     }
     await new Promise((resolve) => setTimeout(resolve, 10));
   }

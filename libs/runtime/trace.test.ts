@@ -14,7 +14,7 @@ let stop: (() => Promise<void>) | undefined;
 afterEach(() => stop?.());
 
 describe('tracing', () => {
-  it('costs nothing and says nothing without an endpoint', async () => {
+  it('records and sends nothing without an endpoint', async () => {
     let seen: string | undefined = 'not run';
     await traceHandling({ message, queue: 'q', attempt: 1 }, async () => {
       seen = activeTraceparent();
@@ -22,7 +22,7 @@ describe('tracing', () => {
     expect(seen).toBeUndefined();
   });
 
-  it('continues the trace of the sender, hands it on, and sends the span to the collector', async () => {
+  it('continues the trace of the sender, passes it on, and sends the span to the collector', async () => {
     const bodies: Buffer[] = [];
     const collector = createServer((request, response) => {
       request.on('data', (chunk: Buffer) => bodies.push(chunk));

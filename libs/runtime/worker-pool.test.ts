@@ -21,14 +21,14 @@ const run = (task: readonly [string, unknown?], more: { lane?: string; signal?: 
   pool.run({ lane: 'a', what: 'trying it', task, ...more });
 
 describe('a pool of workers', () => {
-  it('P1: gives the answer of a job, or what it threw, and takes the next', async () => {
+  it('P1: returns the answer or the error of a job, and takes the next one', async () => {
     open();
     await expect(run(['echo', { a: 1 }])).resolves.toEqual({ a: 1 });
     await expect(run(['refuse', 'no'])).rejects.toMatchObject({ code: 'InvalidTemplate', message: 'no' });
     await expect(run(['echo', 2])).resolves.toBe(2);
   });
 
-  it('answers what a job asks of the thread of the service', async () => {
+  it('answers questions of a job to the thread of the service', async () => {
     open({
       serve: async (request) => {
         if (request === 'bad') throw new AnnealError('NotFound', 'not there');
@@ -39,25 +39,25 @@ describe('a pool of workers', () => {
     await expect(run(['ask', 'bad'])).rejects.toMatchObject({ code: 'NotFound' });
   });
 
-  it('P3: ends a job at its time limit and goes on with a new worker', async () => {
+  it('P3: ends a job at its time limit and continues with a new worker', async () => {
     open({ seconds: { most: 0.2, setting: 'SECONDS' } });
     await expect(run(['spin'])).rejects.toMatchObject({
       code: 'TooLarge',
-      message: 'Stopped trying it: it takes more than 0.2 s of time (SECONDS).',
+      message: 'Stopped trying it: it used more than 0.2 s of time (SECONDS).',
     });
     await expect(run(['echo', 1])).resolves.toBe(1);
   });
 
-  it('P3: ends a job at its memory limit and goes on with a new worker', async () => {
+  it('P3: ends a job at its memory limit and continues with a new worker', async () => {
     open();
     await expect(run(['fill'])).rejects.toMatchObject({
       code: 'TooLarge',
-      message: 'Stopped trying it: it takes more than 64 MiB of memory (MEMORY).',
+      message: 'Stopped trying it: it used more than 64 MiB of memory (MEMORY).',
     });
     await expect(run(['echo', 1])).resolves.toBe(1);
   });
 
-  it('P3: ends a job, running or waiting, when its asker has gone', async () => {
+  it('P3: ends a running or waiting job when its requester disconnects', async () => {
     open();
     const [running, waiting] = [new AbortController(), new AbortController()];
     const jobs = [
@@ -70,7 +70,7 @@ describe('a pool of workers', () => {
     await expect(Promise.all(jobs)).resolves.toEqual(['running gone', 'waiting gone', 2]);
   });
 
-  it('P2: lets lanes take turns and refuses one that is full, and no other', async () => {
+  it('P2: lets lanes take turns and refuses only the lane that is full', async () => {
     open();
     const order: unknown[] = [];
     const note = (value: unknown): number => order.push(value);
@@ -85,7 +85,7 @@ describe('a pool of workers', () => {
     expect(order).toEqual(['a0', 'a1', 'b', 'a2', 'a3']);
   });
 
-  it('rejects what waits and what runs when it is closed', async () => {
+  it('rejects waiting and running jobs when it is closed', async () => {
     open();
     const jobs = [run(['spin']), run(['echo', 1])];
     const settled = Promise.allSettled(jobs);

@@ -245,4 +245,4 @@ class Member {
 }
 
 const tooMuch = (what: string, limit: string, { setting }: Limit): AnnealError =>
-  new AnnealError('TooLarge', `Stopped ${what}: it takes more than ${limit} (${setting}).`);
+  new AnnealError('TooLarge', `Stopped ${what}: it used more than ${limit} (${setting}).`);

@@ -20,7 +20,7 @@ export type AskService = (request: unknown, moved?: readonly ArrayBuffer[]) => P
 
 export function serveJobs(make: (ask: AskService) => (task: unknown) => Promise<unknown>): void {
   const port = parentPort;
-  if (!port) throw new AnnealError('Defect', 'This file runs in a worker thread only.');
+  if (!port) throw new AnnealError('Defect', 'This file must run in a worker thread.');
   const asked = new Map<number, PromiseWithResolvers<unknown>>();
   let count = 0;
   const send = (message: FromWorker, moved: readonly ArrayBuffer[] = []): void => port.postMessage(message, moved);

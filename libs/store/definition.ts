@@ -5,13 +5,13 @@ import type { CollectionDefinition } from './port.ts';
 /** @throws AnnealError Defect for a definition that no adapter could hold. */
 export function checkDefinition({ name, indexes }: CollectionDefinition): void {
   if (!/^[a-z][a-z0-9_]*$/.test(name)) {
-    throw new AnnealError('Defect', `A collection is named <service>_<noun> in small letters, not "${name}".`);
+    throw new AnnealError('Defect', `The name of a collection must be <service>_<noun> in lower case, not "${name}".`);
   }
   for (const { fields } of indexes) {
     if (fields.length < 1 || fields.length > 4 || new Set(fields).size !== fields.length) {
       throw new AnnealError(
         'Defect',
-        `${name}: an index has one to four fields, each once, not (${fields.join(', ')}).`,
+        `${name}: an index must have one to four different fields, not (${fields.join(', ')}).`,
       );
     }
     for (const field of fields) {

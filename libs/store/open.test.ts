@@ -3,19 +3,19 @@ import { openStore } from './open.ts';
 
 describe('openStore', () => {
   it.each([
-    ['oracle:x', /oracle:; known are mongodb:, mongodb\+srv:, sqlite:/],
-    ['no scheme', /known are mongodb:/],
-    ['sqlite:', /the file is missing/],
-    ['mongodb://user:secret@h:port/x', /mongodb:\/\/h:port\/x is not the URL of a store/],
-    ['sqlite:x?synchronous=off', /synchronous=off is not known/],
-  ])('refuses %s and says what is known', async (url, message) => {
+    ['oracle:x', /scheme oracle:; the schemes are mongodb:, mongodb\+srv:, sqlite:/],
+    ['no scheme', /without a scheme; the schemes are mongodb:/],
+    ['sqlite:', /does not name a file/],
+    ['mongodb://user:secret@h:port/x', /mongodb:\/\/h:port\/x is not a valid store URL/],
+    ['sqlite:x?synchronous=off', /synchronous=off is not an option/],
+  ])('refuses %s and lists the supported schemes', async (url, message) => {
     await expect(openStore({ url })).rejects.toMatchObject({
       code: 'InvalidRequest',
       message: expect.stringMatching(message) as string,
     });
   });
 
-  it('keeps a store in memory to itself', async () => {
+  it('shares no data between stores in memory', async () => {
     const [one, two] = await Promise.all([
       openStore({ url: 'sqlite::memory:' }),
       openStore({ url: 'sqlite::memory:' }),

@@ -24,7 +24,7 @@ export async function openStore(options: OpenStoreOptions): Promise<Store> {
     const known = Object.keys(adapters).map((name) => `${name}:`);
     throw new AnnealError(
       'InvalidRequest',
-      `No store has the scheme of ${scheme === '' ? 'this URL' : `${scheme}:`}; known are ${known.join(', ')}.`,
+      `Cannot open a store with ${scheme === '' ? 'a URL without a scheme' : `the scheme ${scheme}:`}; the schemes are ${known.join(', ')}.`,
     );
   }
   return open(options);

@@ -22,7 +22,7 @@ export function assertServed(definition: CollectionDefinition, query: Query): vo
   const asked = [...equal, ...range.map((field) => `${field} (a range)`), ...order.map((field) => `${field} (order)`)];
   throw new AnnealError(
     'Defect',
-    `${definition.name}: no declared index begins with ${asked.join(', ')}; there are ${
+    `${definition.name}: no declared index begins with ${asked.join(', ')}; the indexes are ${
       definition.indexes.map((index) => `(${index.fields.join(', ')})`).join(', ') || 'none'
     }, and id.`,
   );

@@ -37,7 +37,7 @@ const lines = (file: string): number =>
   existsSync(file) ? readFileSync(file, 'utf8').split('\n').filter(Boolean).length : 0;
 
 describe('a script', () => {
-  it('gets its inputs as environment variables and gives its outputs, streams and exit status', async () => {
+  it('gets its inputs as environment variables and returns outputs, streams and exit status', async () => {
     const request = scriptRequest(
       '#!/bin/sh\necho "$greeting $list"; echo problem >&2\nprintf %s "$greeting" >"$heat_outputs_path.said"\nexit 3\n',
       {
@@ -74,7 +74,7 @@ describe('a script', () => {
     expect(statSync(join(runFolder(directory, request.id), 'config')).mode & 0o077).toBe(0);
   });
 
-  it('that writes more than travels keeps its tail and says where the whole is', async () => {
+  it('whose output is too large returns the tail and the path of the full output', async () => {
     const request = scriptRequest('head -c 200000 /dev/zero | tr "\\0" x; echo end');
     server.offer(request as never);
     await start();
@@ -85,7 +85,7 @@ describe('a script', () => {
     expect(response.facts).toMatchObject({ last_run_directory: runFolder(directory, request.id) });
   });
 
-  it('that starts a daemon is answered when it ends itself, and the daemon lives on', async () => {
+  it('that starts a daemon is answered when the script ends, and the daemon keeps running', async () => {
     const request = scriptRequest('sleep 30 & echo $! >"$heat_outputs_path.pid"');
     server.offer(request as never);
     const agent = await start();
@@ -96,7 +96,7 @@ describe('a script', () => {
     await until(() => !alive(pid), 'the end of the daemon at the power cut');
   });
 
-  it('X3: is ended with its children at its deadline, and its output still arrives', async () => {
+  it('X3: is ended with its children at its deadline, and its output is still sent', async () => {
     const deadline = new Date(Date.now() + 700).toISOString();
     const request = scriptRequest('echo before; sleep 60; echo after', { deadline });
     server.offer(request as never);
@@ -118,7 +118,7 @@ function alive(pid: number): boolean {
 }
 
 describe('other tools', () => {
-  it('a group without a tool is answered with the groups there are', async () => {
+  it('answer an unknown group with the list of known groups', async () => {
     const request = scriptRequest('', { group: 'puppet' });
     server.offer(request as never);
     await start();
@@ -127,7 +127,7 @@ describe('other tools', () => {
     expect(response.error).toMatch(/"puppet".*script/);
   });
 
-  it('a hook gets the deployment on its standard input and answers on its standard output', async () => {
+  it('run a hook with the deployment on standard input and read its result from standard output', async () => {
     mkdirSync(join(directory, 'hooks'), { recursive: true });
     const hook = join(directory, 'hooks', 'upper');
     writeFileSync(
@@ -157,7 +157,7 @@ describe('order and repetition', () => {
     expect(readFileSync(file, 'utf8')).toBe('a\nb\nc\n');
   });
 
-  it('J2: a request that comes again is answered again and not run again', async () => {
+  it('J2: a repeated request is answered again and not run again', async () => {
     const file = join(directory, 'count');
     const request = scriptRequest(`echo x >>${file}`);
     server.offer(request as never);
@@ -168,7 +168,7 @@ describe('order and repetition', () => {
     expect(server.responses[0]).toEqual(server.responses[1]);
   });
 
-  it('a claim whose answer was lost is claimed again at once', async () => {
+  it('a claim whose answer was lost is repeated at once', async () => {
     const request = scriptRequest('true');
     server.offer(request as never);
     // Drop the answers to the hello (which the agent resends) and then to the first claim.
@@ -177,7 +177,7 @@ describe('order and repetition', () => {
     expect(await responseTo(request.id)).toMatchObject({ status_code: 0 });
   });
 
-  it('A3: a server that is away, refuses or breaks is asked again until it answers', async () => {
+  it('A3: a request to a server that is down, refuses or breaks is repeated until it is answered', async () => {
     const request = scriptRequest('sleep 0.2');
     server.offer(request as never);
     await start();
@@ -190,7 +190,7 @@ describe('order and repetition', () => {
   });
 });
 
-describe('an agent that dies', () => {
+describe('an agent that dies and restarts', () => {
   const asProcess = (): ReturnType<typeof spawn> => {
     const seed = join(directory, 'seed.json');
     writeFileSync(seed, JSON.stringify(server.seed));
@@ -205,7 +205,7 @@ describe('an agent that dies', () => {
     return child;
   };
 
-  it('A2: killed during a script and started again, it answers the script that went on, and runs it once', async () => {
+  it('A2: waits for the script that kept running, answers it, and runs it only once', async () => {
     const file = join(directory, 'count');
     const gate = join(directory, 'gate');
     const request = scriptRequest(`echo x >>${file}; while [ ! -e ${gate} ]; do sleep 0.05; done; echo done`);
@@ -221,7 +221,7 @@ describe('an agent that dies', () => {
     expect(lines(file)).toBe(1);
   });
 
-  it('A2: killed, and started again after its script ended, it answers and does not run it again', async () => {
+  it('A2: answers a script that ended in the meantime, without running it again', async () => {
     const file = join(directory, 'count');
     const request = scriptRequest(`echo x >>${file}; sleep 0.3`);
     server.offer(request as never);
@@ -235,7 +235,7 @@ describe('an agent that dies', () => {
     expect(lines(file)).toBe(1);
   });
 
-  it('X2: after a power cut the script is run again, and fails after three cuts', async () => {
+  it('X2: runs a script again after a power cut, and fails it after three power cuts', async () => {
     const file = join(directory, 'count');
     const request = scriptRequest(`echo x >>${file}; sleep 60`);
     server.offer(request as never);
@@ -251,7 +251,7 @@ describe('an agent that dies', () => {
     expect(lines(file)).toBe(3);
   });
 
-  it('X2: with on_interrupt: fail a power cut is the end of it', async () => {
+  it('X2: fails a script with on_interrupt: fail after one power cut', async () => {
     const file = join(directory, 'count');
     const request = scriptRequest(`echo x >>${file}; sleep 60`, { options: { on_interrupt: 'fail' } });
     server.offer(request as never);

@@ -43,7 +43,7 @@ const stopped = async (): Promise<void> => {
   agent = undefined;
 };
 
-describe('an output that is', () => {
+describe('an output file that is', () => {
   const kinds: [string, string, RegExp][] = [
     ['a directory', 'mkdir $heat_outputs_path.x', /output x .* a directory/],
     ['a named pipe', 'mkfifo $heat_outputs_path.x', /output x .* a named pipe/],
@@ -56,7 +56,7 @@ describe('an output that is', () => {
       /more than 256 outputs/,
     ],
   ];
-  it.each(kinds)('%s is a mistake of its run, and the others are there', async (_kind, script, why) => {
+  it.each(kinds)('%s fails its run, and the other outputs are still returned', async (_kind, script, why) => {
     const { answer } = await applied(`printf yes >$heat_outputs_path.a; ${script}`);
     expect(answer.error).toMatch(why);
     expect(answer.status_code).toBe(0);
@@ -66,7 +66,7 @@ describe('an output that is', () => {
 });
 
 describe('a script that', () => {
-  it('deletes its folder, or puts a link in its place, is answered with its exit status', async () => {
+  it('deletes its folder, or replaces it with a link, is answered with its exit status', async () => {
     const gone = await applied('rm -rf "$(dirname "$heat_outputs_path")"; exit 3');
     expect(gone.answer).toMatchObject({ status_code: 3, error: expect.stringContaining('folder for outputs') });
     const linked = await applied('d=$(dirname "$heat_outputs_path"); rm -rf "$d"; ln -s /etc "$d"');
@@ -74,7 +74,7 @@ describe('a script that', () => {
     await stopped();
   });
 
-  it('deletes everything that the agent keeps about it is answered too', async () => {
+  it('deletes all files that the agent keeps about it is still answered', async () => {
     const { answer } = await applied('rm -rf "$(dirname "$(dirname "$heat_outputs_path")")"; exit 3', {
       options: { on_interrupt: 'fail' },
     });
@@ -82,7 +82,7 @@ describe('a script that', () => {
     await stopped();
   });
 
-  it('writes without end is ended at its limit, and its streams stay small on the disk', async () => {
+  it('writes without end is ended at its time limit, and its streams stay small on disk', async () => {
     const { answer, run } = await applied('yes & yes >&2; wait', { timeout: 2 });
     expect(answer).toMatchObject({ status_code: 124, truncated: true });
     expect(answer.error).toBe('deadline: it ran longer than 2 s and was ended');
@@ -97,7 +97,7 @@ describe('a script that', () => {
     await stopped();
   });
 
-  it('a hook that is a result without end is cut short', async () => {
+  it('prints an endless result as a hook is cut off', async () => {
     execFileSync('mkdir', ['-p', join(directory, 'hooks')]);
     writeFileSync(join(directory, 'hooks', 'loud'), '#!/bin/sh\nhead -c 3000000 /dev/zero\n', { mode: 0o700 });
     const { answer } = await applied('', { group: 'loud' });
@@ -116,9 +116,9 @@ function smallDisk(folder: string): boolean {
   }
 }
 
-describe('a disk that a config fills', () => {
-  it('is free again when the run is over, and the agent goes on, also after a restart', async (test) => {
-    if (!smallDisk(directory)) test.skip('needs the right to mount a tmpfs');
+describe('a disk that a config filled', () => {
+  it('has free space again after the run, and the agent continues, also after a restart', async (test) => {
+    if (!smallDisk(directory)) test.skip('requires permission to mount a tmpfs');
     try {
       for (const script of ['dd if=/dev/zero of=./fill bs=1M', 'yes', 'dd if=/dev/zero of=./fill bs=1M; exit 0']) {
         const { answer } = await applied(script, { timeout: 5 });

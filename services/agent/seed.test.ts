@@ -58,7 +58,7 @@ describe('the seed of an agent', () => {
       signal: new AbortController().signal,
     });
 
-  it('repeats a lost exchange with the same key, and needs no other at the next start', async () => {
+  it('is exchanged again with the same key after a lost answer, and not exchanged again at the next start', async () => {
     fails = 1;
     expect(await start()).toEqual(seed);
     expect(new Set(keys).size).toBe(1);

@@ -14,18 +14,21 @@ export function isPublic(address: string): boolean {
 }
 
 const refusal = (name: string, address: string): string =>
-  `${name}${name === address ? '' : ` (${address})`} is not a public address; webhooks to private addresses are allowed by ANNEAL_NOTIFICATION_ALLOW_PRIVATE=true.`;
+  `${name}${name === address ? '' : ` (${address})`} is not a public address; ANNEAL_NOTIFICATION_ALLOW_PRIVATE=true allows webhooks to private addresses.`;
 
 /** @throws AnnealError InvalidRequest for a URL that no delivery can reach. */
 export function checkUrl(text: string, { allowPrivate }: { allowPrivate: boolean }): void {
   const url = new URL(text);
   if (url.protocol !== 'http:' && url.protocol !== 'https:') {
-    throw new AnnealError('InvalidRequest', `A webhook goes to an http or https URL, not to ${url.protocol}`);
+    throw new AnnealError(
+      'InvalidRequest',
+      `The URL of a webhook must begin with http: or https:, not with ${url.protocol}`,
+    );
   }
   if (url.username !== '' || url.password !== '') {
     throw new AnnealError(
       'InvalidRequest',
-      'The URL of a webhook must not hold a user or password; check its signature instead.',
+      'The URL of a webhook must not contain a user or password; verify the signature of the webhook instead.',
     );
   }
   const host = url.hostname.replace(/^\[|\]$/g, '');

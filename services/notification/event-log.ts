@@ -122,7 +122,7 @@ export class EventLog {
       this.#last = refused < 0 ? base + drafts.length : undefined;
     }
     if (left.length > 0) {
-      throw new AnnealError('Unavailable', 'The event log is written by another replica at the same time; try again.');
+      throw new AnnealError('Unavailable', 'Another replica wrote to the event log at the same time; try again.');
     }
     return kept.sort((a, b) => a.sequence - b.sequence);
   }

@@ -41,7 +41,7 @@ setInterval(() => {}, 1000);
 `;
 
 for (const fault of ['notification.taken:kill', 'notification.sent:kill:1', 'notification.sent:kill:3']) {
-  it(`P1, P2: killed at ${fault}, every event still arrives, in order`, { timeout: 40_000 }, async () => {
+  it(`P1, P2: delivers every event in order after a kill at ${fault}`, { timeout: 40_000 }, async () => {
     const directory = await mkdtemp(join(tmpdir(), 'anneal-kill-'));
     const received: number[] = [];
     const listener = createServer((request, response) => {

@@ -123,7 +123,7 @@ const subscribe = (
   });
 
 describe('a webhook', () => {
-  it('carries the event as it is, signed so that any Standard Webhooks library verifies it', async () => {
+  it('carries the unchanged event, signed so that any Standard Webhooks library can verify it', async () => {
     const world = await startWorld();
     const listener = await listen();
     const { secret } = await subscribe(world, listener.url);
@@ -145,7 +145,7 @@ describe('a webhook', () => {
     ).toThrow('signature');
   });
 
-  it('reaches only those who asked for its type and subject', async () => {
+  it('reaches only subscriptions to its type and subject', async () => {
     const world = await startWorld();
     const listener = await listen();
     await subscribe(world, listener.url, { types: ['stack.#'] });
@@ -171,7 +171,7 @@ describe('a webhook', () => {
     expect(listener.received.map(({ event }) => event.subject).sort()).toEqual(['h2', 's1']);
   });
 
-  it('P2: a listener that was away gets what it missed, in order, when it is back', async () => {
+  it('P2: reaches a listener that was away when it is back, in order', async () => {
     const world = await startWorld({
       ANNEAL_NOTIFICATION_RETRY_SECONDS: '0.2,0.2,0.2,0.2,0.2,0.2,0.2,0.2,0.2,0.2,0.2,0.2,0.2,0.2',
     });
@@ -197,7 +197,7 @@ describe('a webhook', () => {
     });
   });
 
-  it('is given up on after its last attempt, lets later events pass, and can be replayed', async () => {
+  it('is dead after its last attempt, does not block later events, and can be replayed', async () => {
     const world = await startWorld({ ANNEAL_NOTIFICATION_RETRY_SECONDS: '0.05' });
     let broken = true;
     const listener = await listen(({ event }) => ({ status: broken && event.data.version === 1 ? 400 : 200 }));
@@ -221,7 +221,7 @@ describe('a webhook', () => {
     expect(listener.received.map(({ event }) => event.data.version)).toEqual([1, 1, 2, 1]);
   });
 
-  it('answered with 410 ends its subscription', async () => {
+  it('disables its subscription on 410', async () => {
     const world = await startWorld();
     const listener = await listen(() => ({ status: 410 }));
     const { subscription } = await subscribe(world, listener.url);
@@ -235,7 +235,7 @@ describe('a webhook', () => {
     expect(listener.received).toHaveLength(1);
   });
 
-  it('waits as long as a busy listener asks for', async () => {
+  it('waits as long as a busy listener requests', async () => {
     const world = await startWorld({ ANNEAL_NOTIFICATION_RETRY_SECONDS: '0.01,0.01' });
     const listener = await listen((_, count) =>
       count === 1 ? { status: 503, headers: { 'retry-after': '1' } } : { status: 200 },
@@ -258,7 +258,7 @@ describe('a webhook', () => {
     expect(target.received).toHaveLength(0);
   });
 
-  it('of a healthy listener is not held up by one that is down', async () => {
+  it('is not delayed for a healthy listener by another one that is down', async () => {
     const world = await startWorld();
     const down = await listen();
     const up = await listen();
@@ -269,7 +269,7 @@ describe('a webhook', () => {
     await eventually(() => (up.received.length === 1 ? true : undefined));
   });
 
-  it('P1: is delivered after a start when the service died between taking and sending', async () => {
+  it('P1: is delivered after a restart when the service died between storing and sending it', async () => {
     const world = await startWorld();
     const listener = await listen();
     await subscribe(world, listener.url);
@@ -290,7 +290,7 @@ describe('a webhook', () => {
 });
 
 describe('a subscription', () => {
-  it('is refused for what it could never deliver to, and says how to allow it', async () => {
+  it('is refused for an address that cannot be delivered to, and the error says how to allow it', async () => {
     const world = await startWorld({ ANNEAL_NOTIFICATION_ALLOW_PRIVATE: 'false' });
     for (const url of [
       'http://127.0.0.1:1/',
@@ -307,7 +307,7 @@ describe('a subscription', () => {
     await expect(subscribe(world, 'http://example.com/', { types: ['stack.*ed'] })).rejects.toThrow('not a pattern');
   });
 
-  it('can start from the beginning of the log, and is gone with its deliveries when deleted', async () => {
+  it('can start from the beginning of the log, and is deleted with its deliveries', async () => {
     const world = await startWorld();
     await world.happen('h1', 1);
     await world.happen('h1', 2);
@@ -336,7 +336,7 @@ describe('a subscription', () => {
 });
 
 describe('the event log', () => {
-  it('L2: keeps an event once, however often it comes, and pages behind any event', async () => {
+  it('L2: stores an event once, however often it arrives, and pages after any event', async () => {
     const world = await startWorld();
     const { context } = world;
     const data = { host_id: 'h', name: 'h', status: 'up', facts: {}, version: 1 };
@@ -362,7 +362,7 @@ describe('the event log', () => {
     expect(await read(ids[4])).toEqual([]);
   });
 
-  it('forgets the oldest beyond its bound', async () => {
+  it('removes the oldest events above its limit', async () => {
     const world = await startWorld({ ANNEAL_NOTIFICATION_KEEP_EVENTS: '100' });
     const { context } = world;
     const data = { host_id: 'h', name: 'h', status: 'up', facts: {}, version: 1 };

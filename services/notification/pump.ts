@@ -203,9 +203,9 @@ function fateOf(
           code: decision.kind === 'gone' ? 'Conflict' : 'Unavailable',
           message:
             decision.kind === 'gone'
-              ? `The listener at ${origin} answered 410: it wants no more events, and the subscription is disabled.`
-              : `The listener at ${origin} did not take the event in ${tries} attempts; the last: ${why}.`,
-          remedy: 'Mend the listener, then replay the delivery; that also enables the subscription again.',
+              ? `The listener at ${origin} answered 410 (no more events); the subscription is disabled.`
+              : `The listener at ${origin} did not accept the event in ${tries} attempts. Last attempt: ${why}.`,
+          remedy: 'Fix the listener, then replay the delivery; the replay also enables the subscription again.',
           details: { tries, status: outcome.status },
         },
       };

@@ -10,13 +10,13 @@ const outcome = (status: number | null, retryAfter: number | null = null): Outco
 });
 const after = (given: Outcome, tries: number, random = 0.5) => decide({ outcome: given, tries, retrySeconds, random });
 
-describe('after an attempt', () => {
-  it('any 2xx is delivered, and 410 ends the subscription', () => {
+describe('the verdict after an attempt', () => {
+  it('is delivered for any 2xx, and disables the subscription for 410', () => {
     for (const status of [200, 201, 204, 299]) expect(after(outcome(status), 1)).toEqual({ kind: 'delivered' });
     expect(after(outcome(410), 1)).toEqual({ kind: 'gone' });
   });
 
-  it('a failure waits longer each time, and is dead after the last', () => {
+  it('waits longer after each failure, and is dead after the last', () => {
     expect([1, 2, 3, 4].map((tries) => after(outcome(400), tries))).toEqual([
       { kind: 'again', inMs: 5_000, wide: false },
       { kind: 'again', inMs: 30_000, wide: false },
@@ -25,12 +25,12 @@ describe('after an attempt', () => {
     ]);
   });
 
-  it('the wait differs by a fifth at most', () => {
+  it('varies each wait by at most a fifth', () => {
     expect(after(outcome(500), 1, 0)).toMatchObject({ inMs: 4_000 });
     expect(after(outcome(500), 1, 1)).toMatchObject({ inMs: 6_000 });
   });
 
-  it('no answer, 429 and 5xx are troubles of the listener; other answers are about the event', () => {
+  it('blames the listener for no answer, 429 and 5xx, and the event for other answers', () => {
     const wide = [null, 429, 500, 503, 301, 400, 404].map((status) => {
       const decision = after(outcome(status), 1);
       return decision.kind === 'again' && decision.wide;
@@ -38,14 +38,14 @@ describe('after an attempt', () => {
     expect(wide).toEqual([true, true, true, true, false, false, false]);
   });
 
-  it('what the listener asks for is waited, up to a day', () => {
+  it('waits as long as the listener requests, up to a day', () => {
     expect(after(outcome(503, 60), 1)).toMatchObject({ inMs: 60_000 });
     expect(after(outcome(503, 1), 1)).toMatchObject({ inMs: 5_000 });
     expect(after(outcome(503, 1e9), 1)).toMatchObject({ inMs: 86_400_000 });
   });
 });
 
-it('Retry-After is seconds or a date, and anything else is nothing', () => {
+it('retryAfterOf reads seconds or a date, and ignores anything else', () => {
   expect(retryAfterOf('7', 0)).toBe(7);
   expect(retryAfterOf('Thu, 01 Jan 1970 00:01:00 GMT', 0)).toBe(60);
   expect(retryAfterOf('Thu, 01 Jan 1970 00:01:00 GMT', 120_000)).toBe(0);
@@ -53,7 +53,7 @@ it('Retry-After is seconds or a date, and anything else is nothing', () => {
   expect(retryAfterOf(undefined, 0)).toBeNull();
 });
 
-it('only addresses of the public internet are public', () => {
+it('isPublic is true only for addresses of the public internet', () => {
   const hidden = [
     '127.0.0.1',
     '10.1.2.3',

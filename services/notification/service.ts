@@ -79,7 +79,7 @@ export const notificationService = defineService({
       leaseMs: settings.timeoutMs + 15_000,
       fire: ({ id }) => pump.run(id),
       onError: (error, timer) =>
-        log.error({ err: error, subscription: timer.id }, 'delivering to a subscription failed; it is tried again'),
+        log.error({ err: error, subscription: timer.id }, 'delivery to a subscription failed; retrying'),
     });
 
     async function stir(concerned: readonly Pick<SubscriptionDocument, 'id'>[]): Promise<void> {
@@ -162,13 +162,14 @@ export const notificationService = defineService({
           const subscription = await find(project, id);
           const found = await deliveries.get(delivery);
           if (found?.subscription_id !== id) {
-            throw new AnnealError('NotFound', `There is no delivery ${delivery} of the subscription ${id}.`);
+            throw new AnnealError('NotFound', `There is no delivery ${delivery} of subscription ${id}.`);
           }
           const again = await deliveries.replace(
             { ...found, status: 'pending', tries: 0, due_at: now(), failure: null },
             found.version,
           );
-          if (!again) throw new AnnealError('Conflict', `The delivery ${delivery} is being attempted right now.`);
+          if (!again)
+            throw new AnnealError('Conflict', `Cannot replay delivery ${delivery}: an attempt is in progress.`);
           if (subscription.status === 'disabled') {
             await subscriptions.replace({ ...subscription, status: 'active' }, subscription.version);
           }

@@ -12,19 +12,19 @@ export const notificationSettings = defineSettings({
   keepEvents: {
     env: 'ANNEAL_NOTIFICATION_KEEP_EVENTS',
     schema: whole(100_000, 100, 100_000_000),
-    meaning: 'How many events the log keeps; the oldest go first.',
-    cost: 'About a kilobyte of the store each. Who was away for longer than this misses events.',
+    meaning: 'Maximum number of events in the event log; the oldest ones are removed first.',
+    cost: 'About 1 KB of the store per event. A listener that is away for longer than the log reaches back misses events.',
   },
   keepDeliveries: {
     env: 'ANNEAL_NOTIFICATION_KEEP_DELIVERIES',
     schema: whole(1000, 1, 1_000_000),
-    meaning: 'How many delivered, and how many dead, deliveries are kept for each subscription.',
-    cost: 'About two kilobytes of the store each.',
+    meaning: 'Maximum number of delivered, and of dead, deliveries that are kept per subscription.',
+    cost: 'About 2 KB of the store per delivery.',
   },
   maxSubscriptions: {
     env: 'ANNEAL_NOTIFICATION_MAX_SUBSCRIPTIONS',
     schema: whole(1000, 1, 1_000_000),
-    meaning: 'The most subscriptions of a project.',
+    meaning: 'Maximum number of subscriptions of a project.',
   },
   allowPrivate: {
     env: 'ANNEAL_NOTIFICATION_ALLOW_PRIVATE',
@@ -32,14 +32,14 @@ export const notificationSettings = defineSettings({
       .enum(['true', 'false'])
       .default('false')
       .transform((text) => text === 'true'),
-    meaning: 'Whether webhooks may go to private and loopback addresses.',
-    cost: 'When others may subscribe, they can reach what only this machine should reach.',
+    meaning: 'Allow webhooks to private and loopback addresses.',
+    cost: 'Any user who may subscribe can then send requests to addresses that only this machine should reach.',
   },
   timeoutMs: {
     env: 'ANNEAL_NOTIFICATION_TIMEOUT_MS',
     schema: whole(15_000, 100, 120_000),
-    meaning: 'How long a webhook may take to answer.',
-    cost: 'A slow listener holds up its own events for this long, nobody else’s.',
+    meaning: 'Time that a listener may take to answer a webhook.',
+    cost: 'A slow listener delays its own events by up to this time, but not those of other listeners.',
   },
   retrySeconds: {
     env: 'ANNEAL_NOTIFICATION_RETRY_SECONDS',
@@ -51,11 +51,11 @@ export const notificationSettings = defineSettings({
         if (seconds.length <= 100 && seconds.every((each) => Number.isFinite(each) && each >= 0)) return seconds;
         context.addIssue({
           code: 'custom',
-          message: 'must be at most 100 numbers of seconds with commas between them',
+          message: 'must be at most 100 numbers of seconds, separated by commas',
         });
         return z.NEVER;
       }),
-    meaning: 'How long to wait after each failed delivery; after as many as there are, it is dead.',
-    cost: 'More or longer waits hold the events of a subject back for longer.',
+    meaning: 'Waits after each failed delivery. A delivery that also fails after the last wait is dead.',
+    cost: 'More or longer waits delay later events of the same subject for longer.',
   },
 });

@@ -41,7 +41,7 @@ export function secretFrom(given: string | undefined): string {
   if (given === undefined) return `whsec_${randomBytes(32).toString('base64')}`;
   const bytes = secretPattern.test(given) ? Buffer.from(given.slice('whsec_'.length), 'base64').length : 0;
   if (bytes >= 24 && bytes <= 64) return given;
-  throw new AnnealError('InvalidRequest', 'A secret is `whsec_` and the base64 of 24 to 64 random bytes.');
+  throw new AnnealError('InvalidRequest', 'A secret must be `whsec_` followed by 24 to 64 random bytes in base64.');
 }
 
 export async function create(parameters: {
@@ -66,7 +66,7 @@ export async function create(parameters: {
   if ((await subscriptions.count({ project: wanted.project })) >= most) {
     throw new AnnealError(
       'QuotaExceeded',
-      `The project has ${most} subscriptions, and no more are allowed (ANNEAL_NOTIFICATION_MAX_SUBSCRIPTIONS). Delete some first.`,
+      `Cannot create the subscription: the project has ${most} subscriptions, which is the limit (ANNEAL_NOTIFICATION_MAX_SUBSCRIPTIONS). Delete some first.`,
     );
   }
   const secret = secretFrom(wanted.secret);

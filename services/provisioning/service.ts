@@ -55,7 +55,7 @@ export const provisioningService = defineService({
     const hosts = new Hosts(context);
     let opened: Timers | undefined;
     const timers = (): Timers => {
-      if (!opened) throw new AnnealError('Unavailable', 'Provisioning has not started yet.');
+      if (!opened) throw new AnnealError('Unavailable', 'The provisioning service has not started yet.');
       return opened;
     };
     const steps = createSteps({ context, records, bmcs, hosts, bootRetryMs: values.bootRetrySeconds * 1000 });
@@ -81,8 +81,8 @@ export const provisioningService = defineService({
         if (work) return work(server, request);
         const known = Object.keys(families).join(' and ');
         const why = families[server.type]
-          ? `does not take the action ${server.action}`
-          : `is not served here; served are ${known}`;
+          ? `does not support the action ${server.action}`
+          : `is not served by this provider; it serves ${known}`;
         return Promise.resolve({ kind: 'failed', error: new AnnealError('NotSupported', `${server.type} ${why}.`) });
       },
     });
@@ -97,10 +97,7 @@ export const provisioningService = defineService({
       servers
         .kickWaiting()
         .catch((error: unknown) =>
-          context.log.error(
-            { err: error },
-            'servers that wait for a node could not be woken; their timers come back to them',
-          ),
+          context.log.error({ err: error }, 'servers that wait for a node not woken; their timers retry'),
         );
     };
     records.onStateChange((after, before) => {
@@ -120,8 +117,7 @@ export const provisioningService = defineService({
         if (server !== undefined) servers.kick(server);
         return Promise.resolve();
       },
-      onError: (error, timer) =>
-        context.log.error({ err: error, timer: timer.id }, 'a timer could not be fired; it is tried again'),
+      onError: (error, timer) => context.log.error({ err: error, timer: timer.id }, 'timer failed; retrying'),
     });
 
     const { bus } = context;

@@ -7,13 +7,13 @@ const seconds = (fallback: number) => z.coerce.number().positive().max(86_400).d
 const names = z
   .string()
   .transform((text) => text.split(',').map((each) => each.trim()))
-  .refine((list) => list.every((each) => each !== ''), 'expected names with commas between them');
+  .refine((list) => list.every((each) => each !== ''), 'must be names separated by commas');
 const pairs = z
   .string()
   .transform((text) => text.split(',').map((each) => each.split('=').map((part) => part.trim())))
   .refine(
     (list) => list.every(({ length, 0: name, 1: value }) => length === 2 && name !== '' && value !== ''),
-    'expected name=value with commas between them',
+    'must be name=value pairs separated by commas',
   )
   .transform((list) => Object.fromEntries(list.map(([name = '', value = '']) => [name, value])));
 
@@ -21,35 +21,34 @@ export const settings = defineSettings({
   bootSeconds: {
     env: 'ANNEAL_PROVISIONING_BOOT_SECONDS',
     schema: seconds(1800),
-    meaning:
-      'How long a machine may take from power-on until its agent first asks for work, before its server is failed.',
-    cost: 'Less fails slow machines; more leaves a stack waiting longer for a dead one.',
+    meaning: 'Time from power-on until the agent must first ask for work; after it the server fails.',
+    cost: 'A lower value fails slow machines; a higher value lets a stack wait longer for a dead one.',
   },
   bootRetrySeconds: {
     env: 'ANNEAL_PROVISIONING_BOOT_RETRY_SECONDS',
     schema: seconds(600),
     meaning:
-      'How long a machine that is on may take to prove its boot before it is reset and booted again, twice at most. A machine whose BMC reports progress of its power-on self-test is not reset.',
-    cost: 'Less resets machines that need long for their self-test and report no progress; more leaves a machine that missed its boot waiting.',
+      'Time that a powered-on machine may take to prove its boot. After it the machine is reset and booted again, at most twice. A machine whose BMC reports progress of the power-on self-test is not reset.',
+    cost: 'A lower value resets machines with a long self-test and no progress report; a higher value delays the retry of a failed boot.',
   },
   bmcSeconds: {
     env: 'ANNEAL_PROVISIONING_BMC_SECONDS',
     schema: seconds(300),
     meaning:
-      'How long the service goes on asking a management controller that does not answer or refuses, before the step is failed.',
-    cost: 'Less gives up on controllers that reboot (a minute or three); more delays the failure that names them.',
+      'Time that the service retries a request to a management controller (BMC) that does not answer or refuses, before the step fails.',
+    cost: 'A lower value fails while a controller reboots (1 to 3 minutes); a higher value delays the error report.',
   },
   cleanSeconds: {
     env: 'ANNEAL_PROVISIONING_CLEAN_SECONDS',
     schema: seconds(3600),
-    meaning: 'How long a machine may take to boot, erase itself and say so, before cleaning is failed.',
-    cost: 'Less fails machines with large disks; more hides a machine that does not boot.',
+    meaning: 'Time that a machine may take to boot, erase its disks and report, before cleaning fails.',
+    cost: 'A lower value fails machines with large disks; a higher value detects a machine that does not boot later.',
   },
   cleanOnProvide: {
     env: 'ANNEAL_PROVISIONING_CLEAN_ON_PROVIDE',
     schema: z.stringbool().default(false),
-    meaning: 'Clean a machine when it is first made available, besides after each use.',
-    cost: 'True boots every new machine once and erases what it came with.',
+    meaning: 'Clean a machine also before its first use, not only after each use.',
+    cost: 'True boots every new machine once and erases its disks.',
   },
   verifyCa: {
     env: 'ANNEAL_PROVISIONING_VERIFY_CA',
@@ -62,8 +61,8 @@ export const settings = defineSettings({
         if (problem !== undefined) context.addIssue({ code: 'custom', message: problem });
       }),
     meaning:
-      'How the TLS certificates of management controllers are checked: true (authorities that the computer trusts), false (not at all), the path of a CA file, or sha256:… of one certificate. A node can differ (redfish_verify_ca).',
-    cost: 'False lets whoever is between service and controller read the credentials.',
+      'How to verify the TLS certificates of management controllers: true (system authorities), false (no check), the path of a CA file, or sha256:… of one certificate. A node can override it (redfish_verify_ca).',
+    cost: 'False lets an attacker between service and controller read the credentials.',
   },
   placeholderIds: {
     env: 'ANNEAL_PROVISIONING_PLACEHOLDER_IDS',
@@ -81,20 +80,20 @@ export const settings = defineSettings({
           ),
       ),
     meaning:
-      'System UUIDs and serial numbers, separated by commas, that many of the machines report and that identify none of them; besides those that are known (all zeros, all Fs, defaults of vendors).',
-    cost: 'A value that is named here no longer shows that two nodes are one machine.',
+      'System UUIDs and serial numbers, separated by commas, that identify no machine because many machines report them. Common placeholders (all zeros, all Fs, vendor defaults) are built in.',
+    cost: 'A listed value can no longer show that two nodes are the same machine.',
   },
   nodes: {
     env: 'ANNEAL_PROVISIONING_NODES',
     schema: z.coerce.number().int().min(1).max(10_000_000).default(100_000),
-    meaning: 'How many nodes all projects may have together; one more is refused.',
-    cost: 'Each node is a document of up to 300 KiB and one request to its management controller in each round of the power poll.',
+    meaning: 'Maximum number of nodes of all projects together.',
+    cost: 'Each node takes up to 300 KiB of the store and one request to its management controller in each round of the power poll.',
   },
   pollSeconds: {
     env: 'ANNEAL_PROVISIONING_POWER_POLL_SECONDS',
     schema: seconds(60),
-    meaning: 'How often the power of each machine is read.',
-    cost: 'Less loads the controllers (one request per machine); more notices a lost one later: after three failed reads.',
+    meaning: 'Interval between readings of the power state of each machine.',
+    cost: 'A lower value loads the controllers (one request per machine); a higher value detects an unreachable one later, after three failed readings.',
   },
   images: {
     env: 'ANNEAL_PROVISIONING_IMAGES',
@@ -113,9 +112,8 @@ export const settings = defineSettings({
       'ubuntu-22.04',
       'ubuntu-24.04',
     ]),
-    meaning:
-      'Names of the images that servers may ask for, with commas between them. A template that names another image is refused.',
-    cost: 'A name that the ramdisk of the machines cannot install fails at the boot and not at the create.',
+    meaning: 'Names of the images that servers may use, separated by commas. A template with another image is refused.',
+    cost: 'An image that the ramdisk of the machines cannot install fails at the boot instead of at the create.',
   },
   flavors: {
     env: 'ANNEAL_PROVISIONING_FLAVORS',
@@ -129,7 +127,7 @@ export const settings = defineSettings({
       'm1.xlarge': 'baremetal',
     }),
     meaning:
-      'Flavor to resource class, as `m1.small=baremetal,…`, for flavors that are not the name of a resource class. A server with any other flavor waits for a node of the class with that name.',
-    cost: 'Each entry gives servers that were written for other clouds machines of that class, whatever size they asked for.',
+      'Resource class for each flavor, as `m1.small=baremetal,…`. A flavor that is not listed is the name of a resource class.',
+    cost: 'Servers with a listed flavor get any machine of that class, whatever its size.',
   },
 });

@@ -101,7 +101,7 @@ for (const { name, find, check, what, settings } of cases) {
         const said = lines.filter((line) => line.includes(what));
         expect(said).toHaveLength(2);
         expect(said[0]).toContain(`waiting for ${what}; not ready until it answers: `);
-        expect(said[1]).toContain(`${what} is there`);
+        expect(said[1]).toContain(`${what} is available`);
       },
     );
   });

@@ -151,7 +151,7 @@ describe.skipIf(missing !== undefined)('RabbitMQ', () => {
         await vi.waitFor(async () => {
           await expect(bus.check()).rejects.toMatchObject({
             code: 'Unavailable',
-            message: expect.stringContaining('takes no messages') as string,
+            message: expect.stringContaining('accepts no messages') as string,
           });
         }, soon);
         const seen: number[] = [];

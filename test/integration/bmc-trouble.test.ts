@@ -146,8 +146,8 @@ describe('management controllers that misbehave', () => {
   });
 
   it.each([
-    [{ answer: 'hang' }, 'no whole answer'],
-    [{ drip: 200 }, 'no whole answer'],
+    [{ answer: 'hang' }, 'no complete answer'],
+    [{ drip: 200 }, 'no complete answer'],
     [{ answer: 'half' }, 'does not answer'],
     [{ power: 'PoweringOn' }, 'not known yet (PowerState is "PoweringOn")'],
     [{ answer: 'error' }, 'answered 500'],
@@ -307,7 +307,7 @@ describe('management controllers that misbehave', () => {
         node: 'machine-1',
         patch: [{ op: 'add', path: '/driver_info/redfish_verify_ca', value }],
       });
-    await expect(set('/no/such/file.pem')).rejects.toThrow('/no/such/file.pem cannot be used');
+    await expect(set('/no/such/file.pem')).rejects.toThrow('cannot read the file /no/such/file.pem');
     await expect(set('sha256:12')).rejects.toThrow('64 hexadecimal digits');
     for (const value of [`sha256:${'0'.repeat(64)}`, w.lab.fingerprint ?? '', false]) {
       await set(value);

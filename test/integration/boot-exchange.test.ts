@@ -60,7 +60,9 @@ describe('the boot secret of a machine', () => {
     await w.nodeIs('machine-1', 'wait call-back');
     expect((await fetch(addressAtBmc(w))).status).toBe(200);
     const failed = await w.answered(id, 1);
-    expect(failed.error?.message).toMatch(/by the machine or by its BMC, but the machine never exchanged/);
+    expect(failed.error?.message).toMatch(
+      /the machine or its BMC fetched the boot image .* but the machine did not boot it/,
+    );
   });
 
   it('B3: a second exchange is refused while it boots and after, with an event and a condition, until the next boot', async () => {

@@ -264,7 +264,7 @@ resources:
     await ok(context, 'baremetal', 'node', 'inspect', 'machine-2', '--wait', '30');
     await ok(context, 'baremetal', 'node', 'provide', 'machine-2', '--wait', '30');
     const wrong = await openstack(context, 'baremetal', 'node', 'provide', 'machine-2');
-    expect(wrong.stderr).toContain('cannot be told "provide"');
+    expect(wrong.stderr).toContain('Cannot apply "provide"');
     // Refused for good: the client does not try again for seconds.
     expect(wrong.stderr).not.toContain('Attempt');
   });

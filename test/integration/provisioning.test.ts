@@ -220,7 +220,7 @@ describe('provisioning with the lab', () => {
 
     for (const [properties, reason] of [
       [{ scheduler_hints: { different_host: 'x' } }, /hint different_host is not supported/],
-      [{ image: 'no-such-image' }, /image: no-such-image is not known; known are any, /],
+      [{ image: 'no-such-image' }, /image: no-such-image does not exist; the images are any,  /],
     ] as const) {
       const refused = w.context.newId();
       await w.request('create', { id: refused, fence: 1, properties: { flavor: 'baremetal', ...properties } });
@@ -400,7 +400,7 @@ describe('provisioning with the lab', () => {
     await w.ask(nodeProvision, { node: 'machine-1', target: 'abort' });
     expect(await w.node('machine-1')).toMatchObject({ provision_state: 'inspect failed', reservation: null });
     await expect(w.ask(nodeProvision, { node: 'machine-1', target: 'provide' })).rejects.toThrow(
-      'it can be told inspect, manage',
+      'possible now: inspect, manage',
     );
   });
 

@@ -120,7 +120,7 @@ describe('the Redfish driver against the lab', () => {
         },
       },
     });
-    await expect(one.bootFromDisk()).rejects.toThrow(/accepted but reads back/);
+    await expect(one.bootFromDisk()).rejects.toThrow(/the BMC accepted the boot override but reports/);
     expect(lab.machines[3]?.state).toMatchObject({ media: null, boot: { target: 'Hdd' } });
   });
 

@@ -220,12 +220,12 @@ export class Members {
       this.#failed(error);
       return;
     }
-    this.#log.info({ member: id }, 'A process on the bus is gone; the others take over its queues.');
+    this.#log.info({ member: id }, 'process left the bus; other processes take over its queues');
     this.#others.delete(id);
     this.#onChange();
   }
 
   #failed(error: unknown): void {
-    this.#log.debug({ err: error }, 'The processes on the bus cannot be read; retrying.');
+    this.#log.debug({ err: error }, 'processes on the bus not read; retrying');
   }
 }

@@ -11,7 +11,7 @@ import { Owners } from './owners.ts';
 const queues = ['a', 'b', 'c', 'd'];
 const stepMs = 50;
 
-describe('the owners of queues, each in a process of its own', () => {
+describe('owners of queues, each in its own process', () => {
   let folder: string;
   let ends: (() => Promise<void>)[];
   const gone = new Set<string>();
@@ -84,7 +84,7 @@ describe('the owners of queues, each in a process of its own', () => {
     holds();
   };
 
-  it('M2: the others replace a process that falls silent, and it gives up by itself', async () => {
+  it('M2: a process that stops renewing is replaced by the others and releases its own queues', async () => {
     const [one, two] = [await start('one'), await start('two')];
     await until(() => expect([one.owned.size, two.owned.size]).toEqual([2, 2]));
     one.state.away = true;
@@ -93,7 +93,7 @@ describe('the owners of queues, each in a process of its own', () => {
     await until(() => expect([one.owned.size, two.owned.size]).toEqual([2, 2]));
   });
 
-  it('M2: one that the broker knows to be gone is replaced sooner', async () => {
+  it('M2: a process without a broker connection is replaced sooner', async () => {
     const [one, two] = [await start('one'), await start('two')];
     await until(() => expect([one.owned.size, two.owned.size]).toEqual([2, 2]));
     one.state.away = true;
@@ -102,7 +102,7 @@ describe('the owners of queues, each in a process of its own', () => {
     expect(two.owned.size).toBe(4);
   });
 
-  it('M3: when the store was away for all, everybody gets back what it had, and nobody is taken for dead', async () => {
+  it('M3: after a store outage every process keeps its queues, and none is replaced', async () => {
     const [one, two] = [await start('one'), await start('two')];
     await until(() => expect([one.owned.size, two.owned.size]).toEqual([2, 2]));
     const before = [[...one.owned].sort(), [...two.owned].sort()];
@@ -114,7 +114,7 @@ describe('the owners of queues, each in a process of its own', () => {
   });
 
   it.each([2_000, 3_000, 6_000])(
-    'P2: when the store answers %i ms late, each keeps its queues, and a dead one is still replaced',
+    'P2: with a store that answers %i ms late, live processes keep their queues and a dead one is still replaced',
     async (lateMs) => {
       const [one, two] = [await start('one'), await start('two')];
       await until(() => expect([one.owned.size, two.owned.size]).toEqual([2, 2]));
@@ -128,7 +128,7 @@ describe('the owners of queues, each in a process of its own', () => {
     },
   );
 
-  it('P2: a process that alone has a slow store is replaced at most once, and then keeps its share', async () => {
+  it('P2: when only one process has a slow store, it is replaced at most once and then keeps its share', async () => {
     const [one, two] = [await start('one'), await start('two')];
     await until(() => expect([one.owned.size, two.owned.size]).toEqual([2, 2]));
     one.state.lateMs = 5_000;
@@ -140,7 +140,7 @@ describe('the owners of queues, each in a process of its own', () => {
     expect([one.owned.size, two.owned.size]).toEqual([2, 2]);
   });
 
-  it('P1: a replica writes its removed document again, and keeps the queues that no other replica took', async () => {
+  it('P1: a process writes its removed document again and keeps the queues that no other process took', async () => {
     const one = await start('one');
     await until(() => expect(one.owned.size).toBe(4));
     const before = one.counts.yields;
@@ -153,7 +153,7 @@ describe('the owners of queues, each in a process of its own', () => {
     expect([one.owned.size, one.counts.yields]).toEqual([4, before]);
   });
 
-  it('P3: one that cannot reach the broker is replaced, though it reaches the store', async () => {
+  it('P3: a process that reaches the store but not the broker is replaced', async () => {
     const [one, two] = [await start('one'), await start('two')];
     await until(() => expect([one.owned.size, two.owned.size]).toEqual([2, 2]));
     one.link.connected = false;
@@ -162,7 +162,7 @@ describe('the owners of queues, each in a process of its own', () => {
     await until(() => expect([one.owned.size, two.owned.size]).toEqual([2, 2]));
   });
 
-  it('M3: when the broker was away for all, everybody gets back what it had', async () => {
+  it('M3: after a broker outage every process gets its queues back', async () => {
     const [one, two] = [await start('one'), await start('two')];
     await until(() => expect([one.owned.size, two.owned.size]).toEqual([2, 2]));
     const before = [[...one.owned].sort(), [...two.owned].sort()];
@@ -172,7 +172,7 @@ describe('the owners of queues, each in a process of its own', () => {
     await until(() => expect([[...one.owned].sort(), [...two.owned].sort()]).toEqual(before));
   });
 
-  it('O2: one that leaves by itself frees what it had, and one that has its share keeps what it has', async () => {
+  it('O2: a process that leaves frees its queues, and a process with its share keeps them', async () => {
     const [one, two, three] = [await start('one'), await start('two'), await start('three')];
     await until(() => {
       expect([one, two, three].map(({ owned }) => owned.size).toSorted((a, b) => a - b)).toEqual([1, 1, 2]);

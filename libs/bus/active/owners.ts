@@ -123,7 +123,7 @@ export class Owners implements Ownership {
     try {
       settled = await this.#look();
     } catch (error) {
-      this.#log.debug({ err: error }, 'The owners of queues cannot be read or written; retrying.');
+      this.#log.debug({ err: error }, 'queue owners not read or written; retrying');
     }
     this.#round = undefined;
     if (this.#closed || this.#heirs.size + this.#owed.size === 0) return;
@@ -206,7 +206,7 @@ export class Owners implements Ownership {
       await this.#records.replace({ id: queue, owner: '' }, version);
     } catch (error) {
       this.#owed.add(queue);
-      this.#log.debug({ err: error, queue }, 'A queue could not be given up yet; retrying.');
+      this.#log.debug({ err: error, queue }, 'queue not released; retrying');
       this.#kick();
     }
   }

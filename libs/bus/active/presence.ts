@@ -103,7 +103,7 @@ export class Presence {
     if (!this.#writing) {
       this.#writing = this.#write()
         .catch((error: unknown) => {
-          this.#log.debug({ err: error }, 'The document of this process could not be renewed; retrying.');
+          this.#log.debug({ err: error }, 'membership not renewed; retrying');
         })
         .finally(() => {
           this.#writing = undefined;
@@ -140,15 +140,15 @@ export class Presence {
     if (slow === this.#slow) return;
     this.#slow = slow;
     const facts = { latencyMs: Math.round(this.#pace.ms) };
-    if (slow) this.#log.warn(facts, 'The store answers slowly; the processes on the bus wait longer for each other.');
-    else this.#log.info(facts, 'The store answers quickly again.');
+    if (slow) this.#log.warn(facts, 'store is slow; processes on the bus wait longer before they replace each other');
+    else this.#log.info(facts, 'store is fast again; processes on the bus wait the normal time');
   }
 
   #lose(silentMs: number): void {
     this.#lost = true;
     this.#log.warn(
       { silentMs: Math.round(silentMs) },
-      'This process could not renew its document in the store, so others may have replaced it; it gives up its queues.',
+      'membership expired; releasing all queues, because other processes may have replaced this one',
     );
     this.#onLost();
   }

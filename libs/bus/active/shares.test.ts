@@ -29,8 +29,8 @@ function counts(owners: ReadonlyMap<string, string>): Record<string, number> {
   return held;
 }
 
-describe('the shares of queues with one active consumer', () => {
-  it('are even, whoever comes, and come to rest', () => {
+describe('shares of queues with one active consumer', () => {
+  it('become even and stable whenever a process joins', () => {
     const owners = settle({ a: ten });
     expect(counts(owners)).toEqual({ a: 10 });
     expect(counts(settle({ a: ten, b: ten }, owners))).toEqual({ a: 5, b: 5 });
@@ -38,7 +38,7 @@ describe('the shares of queues with one active consumer', () => {
     expect(Object.values(third).sort((a, b) => a - b)).toEqual([3, 3, 4]);
   });
 
-  it('leave where they are what need not move when one goes', () => {
+  it('move only the queues of the leaving process', () => {
     const owners = settle({ a: ten, b: ten, c: ten });
     const before = new Map(owners);
     for (const [queue, owner] of before) if (owner === 'c') owners.delete(queue);
@@ -47,18 +47,18 @@ describe('the shares of queues with one active consumer', () => {
     for (const [queue, owner] of before) if (owner !== 'c') expect(owners.get(queue)).toBe(owner);
   });
 
-  it('are counted apart for queues that others want', () => {
+  it('are counted separately for queues with different candidates', () => {
     const owners = settle({ a: [...ten, 'events.x'], b: [...ten, 'events.x'], c: ['events.y'] });
     expect(owners.get('events.y')).toBe('c');
     expect(Object.values(counts(owners)).sort((a, b) => a - b)).toEqual([1, 5, 6]);
   });
 
-  it('of a single queue stay with its owner', () => {
+  it('keep a single queue with its owner', () => {
     const owners = new Map([['q', 'b']]);
     expect(settle({ a: ['q'], b: ['q'], c: ['q'] }, owners)).toEqual(new Map([['q', 'b']]));
   });
 
-  it('of one that is dead are free', () => {
+  it('free the queues of a dead process', () => {
     const wish = wishOf({ me: 'a', members: wants({ a: ['q'] }), owners: new Map([['q', 'dead']]) });
     expect(wish).toEqual({ claim: ['q'], yield: [], settled: false });
   });

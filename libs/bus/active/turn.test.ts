@@ -23,7 +23,7 @@ function scene(ownership: Ownership = soleOwner) {
 }
 
 /** A process whose ownership the test sets. */
-function told() {
+function ownedByTest() {
   let heir: Heir | undefined;
   const ownership: Ownership = {
     stand: (_queue, stands) => {
@@ -36,8 +36,8 @@ function told() {
   return { ownership, gain: () => heir?.gain(), yield: (lost: boolean) => heir?.yield({ lost }) };
 }
 
-describe('the consumers of one queue in a process', () => {
-  it('take one after the other: the next begins when the one before has nothing in hand', async () => {
+describe('consumers of one queue in a process', () => {
+  it('take turns: the next one begins when the previous one has no message in flight', async () => {
     const { said, turn, candidate } = scene();
     const busy = Promise.withResolvers<void>();
     const [one, two] = [candidate('one', busy.promise), candidate('two')];
@@ -58,8 +58,8 @@ describe('the consumers of one queue in a process', () => {
     ]);
   });
 
-  it('take only while the process owns the queue; losing it gives back at once, yielding it gives a second', async () => {
-    const { ownership, gain, yield: give } = told();
+  it('consume only while the process owns the queue; on loss they return messages at once, on yield within a second', async () => {
+    const { ownership, gain, yield: give } = ownedByTest();
     const { said, turn, candidate } = scene(ownership);
     await turn.add(candidate('one'));
     expect(said).toEqual([]);
@@ -73,8 +73,8 @@ describe('the consumers of one queue in a process', () => {
     expect(said.at(-1)).toBe('one inactive');
   });
 
-  it('try again while a queue cannot be begun, and leave off when it is not theirs any more', async () => {
-    const { ownership, gain, yield: give } = told();
+  it('retry a start that fails, until the process no longer owns the queue', async () => {
+    const { ownership, gain, yield: give } = ownedByTest();
     const { said, turn, candidate } = scene(ownership);
     let failures = 0;
     const begin = (): Promise<void> => {
@@ -96,7 +96,7 @@ describe('the consumers of one queue in a process', () => {
     ]);
   });
 
-  it('that was removed before its turn never begins', async () => {
+  it('never begin after removal', async () => {
     const { said, turn, candidate } = scene();
     const [one, two] = [candidate('one'), candidate('two')];
     await turn.add(one);

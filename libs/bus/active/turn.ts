@@ -94,7 +94,7 @@ export class Turn implements Heir {
         await candidate.begin();
         return true;
       } catch (error) {
-        this.#log.warn({ err: error, queue: this.#queue }, 'A queue cannot be taken over yet; tried again.');
+        this.#log.warn({ err: error, queue: this.#queue }, 'queue not taken over; retrying');
         await new Promise((resolve) => setTimeout(resolve, againMs));
       }
     }

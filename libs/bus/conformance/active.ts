@@ -96,7 +96,7 @@ export function activeConformance(name: string, harness: BusHarness): void {
       return { holder, active: () => said.active, taken: () => said.taken };
     };
 
-    it('queues are spread evenly over two and three processes, and back, and each message is handled once', async () => {
+    it('spreads queues evenly over two and three processes, and back, and handles each message once', async () => {
       const seen: string[] = [];
       const record = () => async (delivery: Delivery) => void seen.push(`${delivery.queue} ${nOf(delivery)}`);
       const one = await start(record);
@@ -114,7 +114,7 @@ export function activeConformance(name: string, harness: BusHarness): void {
       expect(seen.toSorted()).toEqual(queues.flatMap((queue) => [`${queue} 1`, `${queue} 2`]));
     });
 
-    it('questions are answered all the time while processes come and go', async () => {
+    it('answers questions without a gap while processes join and leave', async () => {
       const asker = await open();
       const one = await start(answering);
       await spread([one], [8]);
@@ -141,7 +141,7 @@ export function activeConformance(name: string, harness: BusHarness): void {
       await asked;
     });
 
-    it('what a handler does not finish in time is given to the next, uncounted', async () => {
+    it('hands a message that its handler does not finish in time to the next owner, without counting an attempt', async () => {
       const seen: string[] = [];
       const stuck = await start(() => () => new Promise(() => undefined));
       await spread([stuck], [8]);
@@ -158,7 +158,7 @@ export function activeConformance(name: string, harness: BusHarness): void {
       }, soon);
     });
 
-    it('the queues of a killed process are taken over within ten seconds, with what it had in hand', async () => {
+    it('moves the queues of a killed process within ten seconds, and their messages in flight', async () => {
       const held = queues.slice(0, 4);
       const victim = await hold(held);
       await vi.waitFor(() => expect(victim.active().toSorted()).toEqual(held), soon);
@@ -181,7 +181,7 @@ export function activeConformance(name: string, harness: BusHarness): void {
       expect(performance.now() - killedAt).toBeLessThan(takeOverMs);
     });
 
-    it('names without a queue are spread and taken over as queues are, and are no queues', async () => {
+    it('spreads and moves names without a queue in the same way, and creates no queue for them', async () => {
       const names = numbers(0, 6).map((n) => `name:${n}`);
       const victim = await hold(names);
       await vi.waitFor(() => expect(victim.active().toSorted()).toEqual(names), soon);
@@ -201,7 +201,7 @@ export function activeConformance(name: string, harness: BusHarness): void {
       expect(await bus.queues.list()).toEqual([]);
     });
 
-    it('a process that hangs loses its queues, and when it goes on it takes part again', async () => {
+    it('replaces a process that hangs, and includes it again when it continues', async () => {
       const victim = await hold(queues);
       await vi.waitFor(() => expect(victim.active().toSorted()).toEqual(queues), soon);
       const next = await start(() => () => Promise.resolve());
@@ -214,7 +214,7 @@ export function activeConformance(name: string, harness: BusHarness): void {
     });
 
     it.each([3_000, 6_000])(
-      'a store that answers %i ms late makes work slow; it neither stops it nor moves a queue',
+      'only slows down with a store that answers %i ms late: work continues and no queue moves',
       { timeout: 240_000 },
       async (lateMs) => {
         const seen: string[] = [];
@@ -247,7 +247,7 @@ export function activeConformance(name: string, harness: BusHarness): void {
       },
     );
 
-    it('two that believe they own a queue lose nothing, and leave nothing behind', async () => {
+    it('loses no message and leaves none behind when two processes believe that they own a queue', async () => {
       const [one, two] = [await open(), await open(`${place.storeUrl}-of-another`)];
       const active: string[] = [];
       const seen = new Set<number>();
@@ -270,7 +270,7 @@ export function activeConformance(name: string, harness: BusHarness): void {
       expect(await one.deadLetters.list({ limit: 1 })).toEqual([]);
     });
 
-    it('one that finds another in the record of its queue stops, and takes it back when that one is not there', async () => {
+    it('stops when the record of its queue names another process, and takes the queue back when that process does not exist', async () => {
       const active: boolean[] = [];
       const bus = await open();
       await bus.consume('test.q', () => Promise.resolve(), {
@@ -283,12 +283,12 @@ export function activeConformance(name: string, harness: BusHarness): void {
         name: 'bus_owners',
         indexes: [],
       });
-      await owners.bulk([{ kind: 'put', document: { id: 'test.q', owner: 'nobody' } }]);
+      await owners.bulk([{ kind: 'put', document: { id: 'test.q', owner: 'absent' } }]);
       await vi.waitFor(() => expect(active).toEqual([true, false, true]), soon);
       await store.close();
     });
 
-    it('a group has one active member, and the next goes on where it stopped', async () => {
+    it('gives a group one active member, and the next one continues after its last event', async () => {
       const [one, two] = [await open(), await open()];
       const seen: number[] = [];
       const record = async (delivery: Delivery): Promise<void> => void seen.push(nOf(delivery));

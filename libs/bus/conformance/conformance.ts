@@ -79,7 +79,7 @@ export function busConformance(name: string, harness: BusHarness): void {
       bus = opened.bus;
     };
 
-    it('B1: what was sent before a restart is delivered after it', async () => {
+    it('B1: messages sent before a restart are delivered after it', async () => {
       await send(1, 2, 3);
       await reopen();
       const { seen, record } = recorder();
@@ -88,7 +88,7 @@ export function busConformance(name: string, harness: BusHarness): void {
       await empty();
     });
 
-    it('B2: what returned is not delivered again, also after a restart', async () => {
+    it('B2: a message whose handler returned is not delivered again, also after a restart', async () => {
       const { seen, record } = recorder();
       await bus.consume(q, record);
       await send(...numbers(0, 50));
@@ -100,7 +100,7 @@ export function busConformance(name: string, harness: BusHarness): void {
       expect(seen).toEqual(numbers(0, 51));
     });
 
-    it('B2: what throws is delivered again after its wait, counted, and the last attempt knows it is the last', async () => {
+    it('B2: a message whose handler threw is delivered again after the backoff, with its attempt count, and the last attempt is marked as the last', async () => {
       const seen: [number, boolean, number][] = [];
       await bus.consume(
         q,
@@ -123,7 +123,7 @@ export function busConformance(name: string, harness: BusHarness): void {
       expect(await bus.deadLetters.list({ limit: 1 })).toEqual([]);
     });
 
-    it('B2: a handler that is done by the state it changes is not harmed by everything coming twice', async () => {
+    it('B2: a handler that is idempotent by its state stays correct when every message is delivered twice', async () => {
       const done = new Map<string, number>();
       await bus.consume(q, async ({ message }) => void done.set(message.id, (message.data as { n: number }).n), prompt);
       const messages = numbers(0, 20).map((n) => todo(n));
@@ -133,7 +133,7 @@ export function busConformance(name: string, harness: BusHarness): void {
       expect([...done.values()].sort((a, b) => a - b)).toEqual(numbers(0, 20));
     });
 
-    it('B3: first deliveries start in the order of sending, claim checks and questions among them', async () => {
+    it('B3: first deliveries start in the order of sending, also for claim checks and questions', async () => {
       const started: number[] = [];
       await bus.consume(q, async (delivery) => {
         const { data } = delivery.message as Envelope<{ n?: number; a?: number }>;
@@ -148,7 +148,7 @@ export function busConformance(name: string, harness: BusHarness): void {
       await vi.waitFor(() => expect(started).toEqual(numbers(0, 400)), soon);
     });
 
-    it('B3: no more handlers are in flight than asked for', async () => {
+    it('B3: at most `concurrency` handlers are in flight', async () => {
       let inFlight = 0;
       let most = 0;
       await bus.consume(
@@ -166,7 +166,7 @@ export function busConformance(name: string, harness: BusHarness): void {
       expect(most).toBe(3);
     });
 
-    it('B3: with a single active consumer one has everything; the next takes over when it stops', async () => {
+    it('B3: a single active consumer receives every message; the next one takes over when it stops', async () => {
       const one = recorder();
       const two = recorder();
       const active: string[] = [];
@@ -183,7 +183,7 @@ export function busConformance(name: string, harness: BusHarness): void {
       await vi.waitFor(() => expect(active).toEqual(['one true', 'one false', 'two true']), soon);
     });
 
-    it('B3: consumers without it share the work', async () => {
+    it('B3: several active consumers share the messages', async () => {
       const one = recorder();
       const two = recorder();
       await bus.consume(q, one.record, { concurrency: 1 });
@@ -194,7 +194,7 @@ export function busConformance(name: string, harness: BusHarness): void {
       expect(Math.min(one.seen.length, two.seen.length)).toBeGreaterThan(0);
     });
 
-    it('B4: after the last attempt it is a dead letter with the error, the history and the bytes', async () => {
+    it('B4: a message is a dead letter after its last attempt, with error, history and bytes', async () => {
       await bus.consume(q, () => Promise.reject(new Error('broken wire')), { ...prompt, maxAttempts: 3 });
       const message = todo(7);
       await bus.send({ queue: q, messages: [message] });
@@ -205,22 +205,22 @@ export function busConformance(name: string, harness: BusHarness): void {
       expect(await bus.deadLetters.show(letter?.id ?? '')).toEqual(letter);
     });
 
-    it('B7: the asker of a message learns of its death, with the id of the dead letter', async () => {
+    it('B7: the requester is notified of a dead letter and its id', async () => {
       const deaths: Death[] = [];
       const onDeath = async (death: Death): Promise<void> => void deaths.push(death);
       await bus.consume(q, () => Promise.reject(new AnnealError('Defect', 'broken wire')), { ...prompt, onDeath });
-      const told: Envelope[] = [];
-      await bus.consume('asker', async ({ message }) => void told.push(message));
+      const notified: Envelope[] = [];
+      await bus.consume('asker', async ({ message }) => void notified.push(message));
       const large = mint(work, { data: { n: 1, text: 'x'.repeat(300_000) }, subject: 's', replyto: 'asker' });
       await bus.send({ queue: q, messages: [large] });
-      await vi.waitFor(() => expect(told).toHaveLength(1), soon);
+      await vi.waitFor(() => expect(notified).toHaveLength(1), soon);
       const [letter] = await theDead();
       const failure = {
         code: 'Defect',
         message: expect.stringContaining(`broken wire The message is dead letter ${letter?.id} of ${q}.`) as string,
         details: { dead_letter: letter?.id, queue: q },
       };
-      expect(told[0]).toMatchObject({
+      expect(notified[0]).toMatchObject({
         type: 'request.died',
         subject: 's',
         causationid: large.id,
@@ -237,7 +237,7 @@ export function busConformance(name: string, harness: BusHarness): void {
       await expect(question).rejects.toMatchObject({ code: 'Defect', details: { queue: q } });
     });
 
-    it('B7: a message is tried again when its death cannot be told', async () => {
+    it('B7: a message is retried when its requester cannot be notified of the dead letter', async () => {
       let fails = 2;
       const onDeath = async (): Promise<void> => {
         if ((fails -= 1) >= 0) throw new AnnealError('Unavailable', 'down');
@@ -248,7 +248,7 @@ export function busConformance(name: string, harness: BusHarness): void {
       expect(fails).toBe(-1);
     });
 
-    it('B4: attempts go on counting after a restart', async () => {
+    it('B4: the attempt count continues after a restart', async () => {
       const attempts: number[] = [];
       const failing = async ({ attempt }: Delivery): Promise<void> => {
         attempts.push(attempt);
@@ -266,7 +266,7 @@ export function busConformance(name: string, harness: BusHarness): void {
       expect(letter?.history).toHaveLength(3);
     });
 
-    it('B4: attempts in which the process was killed count, and after the last one it is a dead letter', async () => {
+    it('B4: an attempt in which the process was killed counts, and after the last one the message is a dead letter', async () => {
       await send(1);
       await killOne('queue', 3);
       await killOne('queue', 3);
@@ -280,7 +280,7 @@ export function busConformance(name: string, harness: BusHarness): void {
       await vi.waitFor(() => expect(seen).toEqual([2]), soon);
     });
 
-    it('B4: a process that is killed loses nothing, and what it had not begun is not counted', async () => {
+    it('B4: a killed process loses no message, and messages that it had not begun keep their attempt count', async () => {
       await send(1, 2, 3);
       await killOne('queue', 8);
       const seen: [number, number][] = [];
@@ -293,7 +293,7 @@ export function busConformance(name: string, harness: BusHarness): void {
       ]);
     });
 
-    it('B4: the kind of the error decides: pause, defect and final are not tried again', async () => {
+    it('B4: errors of kind pause, defect and final are not retried', async () => {
       let runs = 0;
       await bus.consume(
         q,
@@ -310,7 +310,7 @@ export function busConformance(name: string, harness: BusHarness): void {
       expect(letters.map(({ failure }) => failure.code).sort()).toEqual(['Defect', 'InvalidMessage', 'NotFound']);
     });
 
-    it('B4: dead letters are listed by pages, replayed from the first attempt, and purged', async () => {
+    it('B4: dead letters can be listed by pages, replayed from the first attempt, and purged', async () => {
       let healthy = false;
       const attempts: number[] = [];
       await bus.consume(
@@ -337,7 +337,7 @@ export function busConformance(name: string, harness: BusHarness): void {
       expect(await bus.deadLetters.purge({ queue: q })).toBe(3);
     });
 
-    it('B5: bytes that are no message are dead letters with the bytes, and the next is handled', async () => {
+    it('B5: unreadable bytes become a dead letter with the bytes, and the next message is handled', async () => {
       const { seen, record } = recorder();
       await bus.consume(q, record);
       const wrong = { ...todo(0), data: { n: 'text' } };
@@ -359,7 +359,7 @@ export function busConformance(name: string, harness: BusHarness): void {
       ]);
     });
 
-    it('B5: what does not validate on the way out is a defect of its sender, and is not sent', async () => {
+    it('B5: a message that is invalid when sent is a defect of its sender, and is not sent', async () => {
       await expect(bus.send({ queue: q, messages: [todo(1), { ...todo(0), data: {} }] })).rejects.toMatchObject({
         code: 'Defect',
         mistakes: [{ path: 'data.n' }],
@@ -367,7 +367,7 @@ export function busConformance(name: string, harness: BusHarness): void {
       expect(await bus.queues.measure(q)).toMatchObject({ depth: 0 });
     });
 
-    it('B6: events of one subject come in order, retries included, while others go on', async () => {
+    it('B6: events of one subject are delivered in order, also with retries, while other subjects continue', async () => {
       const seen: string[] = [];
       await bus.subscribe(
         ['test.#'],
@@ -386,7 +386,7 @@ export function busConformance(name: string, harness: BusHarness): void {
       expect(seen.indexOf('b0')).toBeLessThan(seen.indexOf('a0'));
     });
 
-    it('B6: a durable group catches up from where it stopped, a new one starts with what follows', async () => {
+    it('B6: a durable group continues after its last event, and a new group starts with later events', async () => {
       const { seen, record } = recorder();
       await publish(0, 's');
       const consumer = await bus.subscribe(['test.#'], record, { group: 'test' });
@@ -400,7 +400,7 @@ export function busConformance(name: string, harness: BusHarness): void {
       await vi.waitFor(() => expect(seen).toEqual(numbers(1, 301)), soon);
     });
 
-    it('B6: an event in which the process was killed comes first again, in order', async () => {
+    it('B6: an event whose handler was killed is delivered first again, in order', async () => {
       const consumer = await bus.subscribe(['test.#'], async () => undefined, { group: 'test' });
       await consumer.stop();
       for (const n of numbers(0, 5)) await publish(n, 's');
@@ -419,7 +419,7 @@ export function busConformance(name: string, harness: BusHarness): void {
       ]);
     });
 
-    it('B6: members of a group share the work; groups and listeners have all of it, by their patterns', async () => {
+    it('B6: members of a group share events; each group and each listener receives all events that match its patterns', async () => {
       const [one, two, all, other, some] = [recorder(), recorder(), recorder(), recorder(), recorder()];
       await bus.subscribe(['test.thing.*'], one.record, { group: 'shared' });
       await bus.subscribe(['test.thing.*'], two.record, { group: 'shared' });
@@ -434,7 +434,7 @@ export function busConformance(name: string, harness: BusHarness): void {
       expect(some.seen).toEqual([]);
     });
 
-    it('answers a question, with the value or with the error of who was asked', async () => {
+    it('answers a question with the value or the error of the handler', async () => {
       const respond = answer({ bus, mint }, sum, async ({ data }) => {
         if (data.b === 0) {
           throw new AnnealError('InvalidRequest', 'b is zero', {
@@ -453,14 +453,14 @@ export function busConformance(name: string, harness: BusHarness): void {
       expect(await bus.deadLetters.list({ limit: 1 })).toEqual([]);
     });
 
-    it('an answer that is not valid is a defect, told to the asker at once', async () => {
+    it('reports an invalid answer to the requester at once, as a defect', async () => {
       const respond = answer({ bus, mint }, sum, async () => ({ sum: 'many' }) as never);
       await bus.consume(q, route([respond]));
       const asked = bus.request({ queue: q, call: sum, message: mint(sum, { data: { a: 1, b: 1 } }) });
       await expect(asked).rejects.toMatchObject({ code: 'Defect' });
     });
 
-    it('a question that nobody answers ends at its deadline, or when its asker gives up', async () => {
+    it('ends an unanswered question at its deadline, or when the requester aborts it', async () => {
       const message = mint(sum, { data: { a: 1, b: 1 } });
       await expect(bus.request({ queue: q, call: sum, message, timeoutMs: 30 })).rejects.toMatchObject({
         code: 'TimedOut',
@@ -472,7 +472,7 @@ export function busConformance(name: string, harness: BusHarness): void {
       await expect(asked).rejects.toThrow('enough');
     });
 
-    it.each([1, 10])('carries %i MiB, whole, through queues, events and answers', async (size) => {
+    it.each([1, 10])('carries %i MiB unchanged through queues, events and answers', async (size) => {
       const text = 'é'.repeat((size * 1024 * 1024) / 2);
       const received = Promise.withResolvers<Envelope>();
       await bus.consume(q, async ({ message }) => received.resolve(message));
@@ -481,7 +481,7 @@ export function busConformance(name: string, harness: BusHarness): void {
       expect(await received.promise).toEqual(message);
     });
 
-    it('stops by finishing what is in hand, and takes nothing new', async () => {
+    it('finishes the messages in flight on a stop, and takes no new ones', async () => {
       const gate = Promise.withResolvers<void>();
       const { seen, record } = recorder();
       const consumer = await bus.consume(
@@ -504,7 +504,7 @@ export function busConformance(name: string, harness: BusHarness): void {
       );
     });
 
-    it('stops at the deadline by giving back what is in hand, uncounted, with its signal aborted', async () => {
+    it('returns the messages in flight at the deadline of a stop, uncounted and with their signals aborted', async () => {
       const aborted = Promise.withResolvers<void>();
       const consumer = await bus.consume(q, ({ signal }) => {
         signal.addEventListener('abort', () => aborted.resolve());
@@ -523,7 +523,7 @@ export function busConformance(name: string, harness: BusHarness): void {
       ]);
     });
 
-    it('lists queues with depth, consumers and oldest age, shows the first messages, and purges them', async () => {
+    it('lists queues with depth, consumers and age of the oldest message, shows the first messages, and purges them', async () => {
       await bus.queues.declare('test.empty');
       await send(...numbers(0, 5));
       await bus.consume('test.other', async () => undefined);
@@ -541,7 +541,7 @@ export function busConformance(name: string, harness: BusHarness): void {
       expect((await bus.queues.list('test.')).map(({ name: each }) => each)).toEqual(['test.other', q]);
     });
 
-    it('purges what waits for a retry too, and leaves what is in hand', async () => {
+    it('purges also messages that wait for a retry, and keeps messages in flight', async () => {
       const gate = Promise.withResolvers<void>();
       const begun = Promise.withResolvers<void>();
       const { seen, record } = recorder();
@@ -565,7 +565,7 @@ export function busConformance(name: string, harness: BusHarness): void {
       expect(seen).toEqual([1, 4]);
     });
 
-    it('works through a backlog larger than its memory, in order, while more arrives', async () => {
+    it('handles a backlog larger than its memory in order while more messages arrive', async () => {
       for (let n = 0; n < 12_000; n += 1000) await send(...numbers(n, n + 1000));
       const { seen, record } = recorder();
       await bus.consume(q, record, { concurrency: 64 });
@@ -574,7 +574,7 @@ export function busConformance(name: string, harness: BusHarness): void {
       expect(seen).toEqual(numbers(0, 14_000));
     });
 
-    it('says that it takes messages, and after closing that it does not', async () => {
+    it('reports that it accepts messages, and after closing that it does not', async () => {
       await bus.check();
       await bus.close();
       await expect(bus.check()).rejects.toMatchObject({ code: 'Unavailable' });

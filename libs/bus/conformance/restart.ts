@@ -22,7 +22,7 @@ const nOf = ({ message }: Delivery): number => (message.data as { n: number }).n
 const pause = (): Promise<void> => new Promise((resolve) => void setTimeout(resolve, 1));
 
 export function busRestartConformance(name: string, harness: BusHarness, broker: BrokerOfOurs): void {
-  describe(`a bus on ${name} that is killed and started again`, () => {
+  describe(`a bus on ${name} whose broker is killed and started again`, () => {
     let place: Awaited<ReturnType<BusHarness['fresh']>>;
     let bus: Bus;
     let more: Bus[];
@@ -62,7 +62,7 @@ export function busRestartConformance(name: string, harness: BusHarness, broker:
       vi.waitFor(async () => expect(await bus.queues.measure(queue)).toMatchObject({ depth: 0, inFlight: 0 }), soon);
 
     it(
-      'B1: what was sent to a queue that was made a moment before is there, and the queue goes on',
+      'B1: keeps messages sent to a queue that was created a moment before, and the queue continues',
       limit,
       async () => {
         for (const n of numbers(3)) await send(`test.new.${n}`, n);
@@ -76,7 +76,7 @@ export function busRestartConformance(name: string, harness: BusHarness, broker:
       },
     );
 
-    it('B1, B2: loses nothing when it is killed twice amid sending and handling', limit, async () => {
+    it('B1, B2: loses no message when the broker is killed twice during sending and handling', limit, async () => {
       const taker = await another();
       const seen = new Set<number>();
       await taker.consume(q, async (delivery) => {
@@ -96,7 +96,7 @@ export function busRestartConformance(name: string, harness: BusHarness, broker:
       expect(await taker.deadLetters.list({ limit: 1 })).toEqual([]);
     });
 
-    it('B3, B6: goes on with the one active consumer, events in order, listeners and questions', limit, async () => {
+    it('B3, B6: continues with the one active consumer, events in order, listeners and questions', limit, async () => {
       const [single, group, listener]: [number[], number[], number[]] = [[], [], []];
       const active: boolean[] = [];
       await bus.consume('test.single', async (delivery) => void single.push(nOf(delivery)), {
@@ -135,7 +135,7 @@ export function busRestartConformance(name: string, harness: BusHarness, broker:
       expect(await bus.deadLetters.list({ limit: 1 })).toEqual([]);
     });
 
-    it('B4: loses nothing of what waits for another attempt, or is just coming back from it', limit, async () => {
+    it('B4: loses no message that waits for a retry or is about to be retried', limit, async () => {
       const attempts = new Map<number, number[]>();
       const failing = async (delivery: Delivery): Promise<void> => {
         const n = nOf(delivery);
@@ -152,7 +152,7 @@ export function busRestartConformance(name: string, harness: BusHarness, broker:
       await empty(q);
     });
 
-    it('B4: attempts go on counting, and dead letters are there after it', limit, async () => {
+    it('B4: continues the attempt counts and keeps dead letters', limit, async () => {
       const attempts: number[] = [];
       const failing = async ({ attempt }: Delivery): Promise<void> => {
         attempts.push(attempt);
@@ -176,7 +176,7 @@ export function busRestartConformance(name: string, harness: BusHarness, broker:
       ]);
     });
 
-    it('B4: what was in hand when the broker died comes back, and that was no attempt', limit, async () => {
+    it('B4: delivers messages in flight again without counting an attempt', limit, async () => {
       const attempts: number[] = [];
       const begun: AbortSignal[] = [];
       const handler = async ({ attempt, signal }: Delivery): Promise<void> => {
@@ -199,7 +199,7 @@ export function busRestartConformance(name: string, harness: BusHarness, broker:
       expect(await bus.deadLetters.list({ limit: 1 })).toEqual([]);
     });
 
-    it('says that it takes no messages while the broker is away, and where that should be', limit, async () => {
+    it('reports during the outage that it accepts no messages, and the address of the broker', limit, async () => {
       await bus.check();
       await broker.kill();
       const message = expect.stringContaining(new URL(place.url).host);

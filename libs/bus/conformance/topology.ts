@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { BusHarness } from './conformance.ts';
 
 export function topologyConformance(name: string, harness: BusHarness): void {
-  describe(`what stands on ${name}`, () => {
+  describe(`the topology on ${name}`, () => {
     let place: Awaited<ReturnType<BusHarness['fresh']>>;
     beforeEach(async () => {
       place = await harness.fresh();
@@ -24,7 +24,7 @@ export function topologyConformance(name: string, harness: BusHarness): void {
       await store.close();
     };
 
-    it('has a version, and a process that knows only older ones refuses to start', async () => {
+    it('has a version, and a build that supports only older ones refuses to start', async () => {
       await shift(1);
       await expect(harness.open(place)).rejects.toMatchObject({ code: 'NotSupported' });
       await shift(-1);

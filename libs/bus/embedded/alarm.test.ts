@@ -14,7 +14,7 @@ describe('the alarm', () => {
     vi.useRealTimers();
   });
 
-  it('tells everything once, at its time, the earliest first, with one timer', () => {
+  it('fires every entry once, at its time, earliest first, with one timer', () => {
     const times = Array.from({ length: 200 }, (_, n) => ((n * 7919) % 997) + 1);
     for (const at of times) alarm.set(at, at);
     expect(vi.getTimerCount()).toBe(1);
@@ -25,7 +25,7 @@ describe('the alarm', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it('waits longer than a single timeout of Node can', () => {
+  it('waits longer than the longest timeout of Node', () => {
     alarm.set(2 ** 31 + 1000, 1);
     vi.advanceTimersByTime(2 ** 31 + 999);
     expect(rung).toEqual([]);

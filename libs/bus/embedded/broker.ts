@@ -63,7 +63,7 @@ export class EmbeddedBroker implements Broker {
     this.#log = parameters.log;
     const recovered = this.#database.recover(this.#now());
     this.#database.commit();
-    if (recovered > 0) this.#log.info({ messages: recovered }, 'Offering again what was in hand when the bus ended.');
+    if (recovered > 0) this.#log.info({ messages: recovered }, 'messages in flight at the last stop are offered again');
     this.#seq = this.#database.lastSeq();
     this.#lanes = new Lanes(this.#database);
     this.#feed = new Feed({ database: this.#database, now: this.#now, wake: (lane) => this.#wake(lane) });
@@ -272,8 +272,8 @@ export class EmbeddedBroker implements Broker {
     }
     this.#work = [...work.filter(({ reject }) => !reject), ...this.#work];
     const reason = cause instanceof Error ? cause.message : String(cause);
-    const error = new AnnealError('Unavailable', `The bus cannot be written: ${reason}.`, { cause });
-    this.#log.error({ err: cause }, 'The bus cannot be written; senders are told, and settlements are tried again.');
+    const error = new AnnealError('Unavailable', `Cannot write to the bus: ${reason}.`, { cause });
+    this.#log.error({ err: cause }, 'bus not written; senders receive the error, settlements are retried');
     for (const { reject } of work) reject?.(error);
     if (!this.#scheduled) this.#scheduled = setTimeout(() => this.#flush(), failedCommitWaitMs);
   }

@@ -89,15 +89,15 @@ export class Database {
       );
       db.exec('BEGIN EXCLUSIVE');
       const { user_version: found } = db.prepare('PRAGMA user_version').get() as { user_version: number };
-      if (found > layout) throw new Error(`its layout is ${found}, and this program reads up to ${layout}`);
+      if (found > layout) throw new Error(`its layout is version ${found}, and this build supports up to ${layout}`);
       db.exec(`${schema} PRAGMA user_version=${layout}; COMMIT;`);
     } catch (cause) {
       db?.close();
       const reason = cause instanceof Error ? cause.message : String(cause);
       const why = /locked|busy/.test(reason)
-        ? 'another process has it open; the embedded bus serves one process'
+        ? 'another process has it open, and the embedded bus serves only one process'
         : reason;
-      throw new AnnealError('Unavailable', `The bus ${file} cannot be opened: ${why}.`, { cause });
+      throw new AnnealError('Unavailable', `Cannot open the bus ${file}: ${why}.`, { cause });
     }
     makeReclaimable(db);
     this.#db = db;
@@ -106,7 +106,7 @@ export class Database {
 
   /** B4: a message in progress when the last process died counts an attempt, and is offered again before the rest. */
   recover(at: Date): number {
-    const entry = JSON.stringify({ at: at.toISOString(), error: 'The consumer died in this attempt.' });
+    const entry = JSON.stringify({ at: at.toISOString(), error: 'The consumer died during this attempt.' });
     return this.write(
       `UPDATE messages SET attempts = attempts + 1, leased = 0, due = 1,
          history = json_insert(coalesce(history, '[]'), '$[#]', json(?))

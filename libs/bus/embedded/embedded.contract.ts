@@ -20,7 +20,7 @@ const open = opener(openEmbeddedBroker);
 busConformance('the embedded broker', { fresh, open });
 
 describe('the embedded broker', () => {
-  it('serves one process: a second one is told who is in the way', async () => {
+  it('serves one process, and refuses a second one with the reason', async () => {
     const place = await fresh();
     const first = await open(place);
     await expect(open(place)).rejects.toMatchObject({

@@ -25,7 +25,7 @@ describe('the embedded broker on a full disk', () => {
     await broker.close();
   });
 
-  it('E4: senders and those who join are told, and nothing of what failed remains', async () => {
+  it('E4: senders and new consumers receive the error, and no trace of the failed writes remains', async () => {
     const offers: Offer[] = [];
     const intake = { concurrency: 4, offer: (offer: Offer) => void offers.push(offer) };
     fill();
@@ -45,7 +45,7 @@ describe('the embedded broker on a full disk', () => {
     expect(database.get('SELECT patterns FROM queues WHERE grouped = 1')).toMatchObject({ patterns: '["#"]' });
   });
 
-  it('E4: settlements are kept until they can be written, and what waited goes on in order', async () => {
+  it('E4: settlements are kept until they can be written, and waiting messages continue in order', async () => {
     const offers: Offer[] = [];
     await broker.consume('q', { concurrency: 2, offer: (offer) => void offers.push(offer) });
     await broker.send({ queue: 'q', packets: ['1', '2', '3', '4'].map(packet) });

@@ -37,14 +37,14 @@ const randomOf = (seed: number) => () => {
 };
 
 describe('a lane', () => {
-  it('L1: gives what comes again first, by seq, then the rest in order', () => {
+  it('L1: offers returned messages first, by seq, then the rest in order', () => {
     const lane = laneOf();
     for (const seq of [5, 6, 7]) lane.push(itemOf(seq));
     for (const seq of [3, 1, 2]) lane.pushAgain(itemOf(seq));
     expect(seqs(takeAll(lane))).toEqual([1, 2, 3, 5, 6, 7]);
   });
 
-  it('L1: gives questions in their turn, not before rows that are not read yet', () => {
+  it('L1: offers questions in order, after older rows that are not read yet', () => {
     const lane = laneOf();
     lane.complete = false;
     lane.push(itemOf(9, { kept: false }));
@@ -55,14 +55,14 @@ describe('a lane', () => {
     expect(seqs(takeAll(lane))).toEqual([4, 9]);
   });
 
-  it('gives no question that nobody waits for any more', () => {
+  it('skips a question whose requester no longer waits', () => {
     const lane = laneOf();
     lane.push(itemOf(1, { kept: false, expiresAt: 5 }));
     lane.push(itemOf(2, { kept: false, expiresAt: 50 }));
     expect(lane.take(10)?.item.seq).toBe(2);
   });
 
-  it('L2: holds back those whose subject is out, until it has left for good', () => {
+  it('L2: holds back messages of a subject until its message in flight is settled', () => {
     const lane = laneOf({ ordered: true });
     for (const [seq, subject] of [
       [1, 'a'],
@@ -85,7 +85,7 @@ describe('a lane', () => {
     expect(seqs(takeAll(lane))).toEqual([2]);
   });
 
-  it('L3: what is in hand is not given again after the lane was filled from its rows', () => {
+  it('L3: offers no message in flight again after the lane was filled from its rows', () => {
     const lane = laneOf();
     for (const seq of [1, 2]) lane.push(itemOf(seq));
     lane.take(0);
@@ -96,7 +96,7 @@ describe('a lane', () => {
   });
 
   const seeds = Array.from({ length: 30 }, (_, index) => index + 1);
-  it.each(seeds)('L2, L3: whatever happens, subjects stay in order and nothing is lost (seed %i)', (seed) => {
+  it.each(seeds)('L2, L3: keeps subjects in order and loses no message in any random sequence (seed %i)', (seed) => {
     const random = randomOf(seed);
     const lane = laneOf({ ordered: true, members: [memberOf(3), memberOf(5)] });
     const done = new Map<string, number[]>();

@@ -43,7 +43,7 @@ export class Lanes {
   open(name: string, grouped = false): Lane {
     const there = this.#byName.get(name);
     if (there) return there;
-    if (name === '') throw new AnnealError('InvalidRequest', 'A queue needs a name.');
+    if (name === '') throw new AnnealError('InvalidRequest', 'A queue must have a name.');
     this.#database.write(
       'INSERT INTO queues (name, grouped) VALUES (?, ?) ON CONFLICT DO NOTHING',
       name,
@@ -65,7 +65,7 @@ export class Lanes {
     if (present !== undefined && lane.members.length > 0) {
       throw new AnnealError(
         'Defect',
-        `The group ${group} listens to ${present}; a member with ${wanted} needs a group of its own.`,
+        `Cannot join group ${group} with ${wanted}: the group subscribes to ${present}. Use another group name.`,
       );
     }
     this.#database.write('UPDATE queues SET patterns = ? WHERE id = ?', wanted, lane.id ?? 0);

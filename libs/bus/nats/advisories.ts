@@ -46,7 +46,7 @@ export async function consumeAdvisories(parts: AdvisoryParts): Promise<Consumpti
       ack_wait: nanos(ackWaitMs),
     });
   };
-  await link.asked('The advisories of JetStream cannot be consumed', ensure);
+  await link.asked('Cannot consume the advisories of JetStream', ensure);
   const offer = (offered: Offer): void => {
     void bury(parts, offered.bytes).then(
       () => offered.settle({ kind: 'done' }),
@@ -79,7 +79,10 @@ async function bury(parts: AdvisoryParts, bytes: string | Uint8Array): Promise<v
   const stored = await link.at(stream, seq);
   const content = stored?.data ?? (await sent.find(stream, seq));
   const subject = stored?.header.get(subjectHeader) ?? '';
-  link.log.error({ queue, seq, deliveries, reason }, 'The NATS server gave up a message; it becomes a dead letter.');
+  link.log.error(
+    { queue, seq, deliveries, reason },
+    'NATS server stopped delivering a message; message moved to dead letters',
+  );
   if (!content) {
     const at = now().toISOString();
     await graveyard.bury({

@@ -122,7 +122,7 @@ export class NatsBroker implements Broker {
     });
     const broker = new NatsBroker({ link, members, newId: options.newId, now: options.now });
     try {
-      await link.asked('The streams cannot be made', () => broker.#parts.topology.declare());
+      await link.asked('Cannot create the streams', () => broker.#parts.topology.declare());
       broker.#consumptions.add(await consumeAdvisories({ ...broker.#parts, publisher: broker.#publisher }));
     } catch (error) {
       await broker.close();
@@ -155,7 +155,7 @@ export class NatsBroker implements Broker {
     matcherOf(patterns);
     this.#refuseClosed();
     const { names } = this.#link;
-    await this.#link.asked(`The group ${group} cannot be joined`, () =>
+    await this.#link.asked(`Cannot join group ${group}`, () =>
       this.#parts.topology.ensureGroup(names.address(groupQueue(group)), filtersFor(patterns, names.roots.event)),
     );
   }
@@ -189,7 +189,7 @@ export class NatsBroker implements Broker {
     this.#refuseClosed();
     if (group === undefined) {
       const listener = new Listener({ link: this.#link, intake, subjects, wanted });
-      await this.#link.asked('The listener cannot be joined', () => this.#link.nc.flush());
+      await this.#link.asked('Cannot start the listener', () => this.#link.nc.flush());
       return listener;
     }
     const queue = groupQueue(group);
@@ -258,7 +258,7 @@ export class NatsBroker implements Broker {
     };
     try {
       await this.members.joined(queue);
-      await this.#link.asked(`${queue} cannot be consumed`, async () => {
+      await this.#link.asked(`Cannot consume from ${queue}`, async () => {
         await consumption.activate({ alone: intake.alone === true || (await this.members.isAlone(queue)) });
       });
     } catch (error) {
@@ -281,7 +281,7 @@ export class NatsBroker implements Broker {
 
   async #ensured(address: Address): Promise<void> {
     this.#refuseClosed();
-    await this.#link.asked(`${address.queue} cannot be declared`, () => this.#parts.topology.ensure(address));
+    await this.#link.asked(`Cannot declare ${address.queue}`, () => this.#parts.topology.ensure(address));
   }
 
   #tick(): void {

@@ -65,22 +65,23 @@ export class Link {
         ignoreAuthErrorAbort: true,
       });
     } catch (cause) {
-      if (cause instanceof AuthorizationError) throw unauthorized(`${at} refuses the credentials`, cause);
-      if (isUnproved(cause)) throw unauthorized(`${at} cannot prove by its certificate who it is`, cause);
-      throw unavailable(`${at} cannot be reached`, cause);
+      if (cause instanceof AuthorizationError)
+        throw unauthorized(`Cannot connect to ${at}: it refused the credentials`, cause);
+      if (isUnproved(cause)) throw unauthorized(`Cannot connect to ${at}: its certificate is not trusted`, cause);
+      throw unavailable(`Cannot connect to ${at}`, cause);
     }
     try {
       const jsm = await jetstreamManager(nc, { timeout: apiTimeoutMs });
       return new Link({ nc, jsm, names: createNames(prefix), replicas, at, id: options.id, log: options.log });
     } catch (cause) {
       await nc.close();
-      throw unavailable('The NATS server has no JetStream for this account', cause);
+      throw unavailable('Cannot use JetStream with this account of the NATS server', cause);
     }
   }
 
   /** The reason why nothing can be sent, or undefined. */
   get trouble(): string | undefined {
-    return this.connected ? undefined : `The connection to ${this.#at} is lost; it is sought`;
+    return this.connected ? undefined : `The connection to ${this.#at} is lost; reconnecting`;
   }
 
   /** Calls the listener at every loss and return of the connection. */
@@ -96,7 +97,7 @@ export class Link {
     for await (const status of this.nc.status()) {
       if (status.type === 'disconnect' || status.type === 'staleConnection') this.#changed(false);
       else if (status.type === 'reconnect') this.#changed(true);
-      else if (status.type === 'error') this.log.warn({ err: status.error }, 'NATS reports an error.');
+      else if (status.type === 'error') this.log.warn({ err: status.error }, 'NATS reported an error');
     }
     this.connected = false;
   }
@@ -104,8 +105,8 @@ export class Link {
   #changed(connected: boolean): void {
     if (this.connected === connected) return;
     this.connected = connected;
-    if (connected) this.log.info({}, `The connection to ${this.#at} is back.`);
-    else this.log.warn({}, `${this.trouble}.`);
+    if (connected) this.log.info({}, `reconnected to ${this.#at}`);
+    else this.log.warn({}, `connection to ${this.#at} lost; reconnecting`);
     for (const listener of this.#onChange) listener(connected);
   }
 
@@ -175,7 +176,7 @@ export class Link {
   async #untilReconnected<T>(answer: Promise<T>): Promise<T> {
     const lost = Promise.withResolvers<never>();
     const listener = (connected: boolean): void => {
-      if (connected) lost.reject(new Error('the connection was lost meanwhile'));
+      if (connected) lost.reject(new Error('the connection was lost before the answer'));
     };
     this.onChange(listener);
     try {

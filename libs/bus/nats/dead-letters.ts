@@ -55,7 +55,7 @@ export class Graveyard implements DeadLetters {
   }
 
   async list({ queue, limit, after }: { queue?: string; limit: number; after?: string }): Promise<DeadLetter[]> {
-    return this.#link.asked('The dead letters cannot be read', async () => {
+    return this.#link.asked('Cannot read dead letters', async () => {
       const { names } = this.#link;
       const filter = names.dead(queue, '*');
       const from = after === undefined || after === '' ? undefined : await this.#find(after);
@@ -72,12 +72,12 @@ export class Graveyard implements DeadLetters {
   }
 
   async show(id: string): Promise<DeadLetter | undefined> {
-    const found = await this.#link.asked('The dead letters cannot be read', () => this.#find(id));
+    const found = await this.#link.asked('Cannot read dead letters', () => this.#find(id));
     return found && letterOf(found);
   }
 
   async replay(id: string): Promise<boolean> {
-    return this.#link.asked('The dead letter cannot be replayed', async () => {
+    return this.#link.asked('Cannot replay the dead letter', async () => {
       const found = await this.#find(id);
       if (!found) return false;
       const address = this.#link.names.address(readLetter(found).queue);
@@ -96,7 +96,7 @@ export class Graveyard implements DeadLetters {
   }
 
   async purge({ queue, id }: { queue?: string; id?: string }): Promise<number> {
-    return this.#link.asked('The dead letters cannot be purged', async () => {
+    return this.#link.asked('Cannot purge dead letters', async () => {
       const { names, jsm } = this.#link;
       const { purged } = await jsm.streams.purge(names.stream.dead, { filter: names.dead(queue, id ?? '*') });
       return purged;

@@ -54,7 +54,7 @@ export class Listener implements BrokerConsumer {
   #hear(message: Msg): void {
     if (this.#ended || !this.#wanted(message)) return;
     if (this.#waiting >= mostWaiting) {
-      this.#link.log.error({ subject: message.subject }, 'A listener is too slow; an event passed it by.');
+      this.#link.log.error({ subject: message.subject }, 'listener too slow; event dropped for it');
       return;
     }
     this.#waiting += 1;

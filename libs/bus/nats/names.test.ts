@@ -8,7 +8,7 @@ const names = createNames('anneal');
 
 describe('names on NATS', () => {
   it.each(['host.3f-1.requests', 'a b', 'a*.>', 'a..b', '.', 'häuser.ok', 'a_b.c', 'a=2Eb', 'a/b\\c'])(
-    '%s can be read back, and holds nothing that NATS forbids',
+    '%s can be decoded again and contains no character that NATS forbids',
     (queue) => {
       const { subject, durable } = names.address(queue);
       expect(names.queueOfSubject(subject)).toBe(queue);
@@ -18,12 +18,12 @@ describe('names on NATS', () => {
     },
   );
 
-  it('queues of different names never share a consumer', () => {
+  it('queues with different names never share a consumer', () => {
     const queues = ['a.b', 'a_b', 'a=b', 'a..b', 'a.=.b', 'a._b', 'a=5Fb'];
     expect(new Set(queues.map(tokenOf)).size).toBe(queues.length);
   });
 
-  it('responses have a stream of their own, and groups are queues of the events', () => {
+  it('responses have their own stream, and groups are consumers of the event stream', () => {
     expect(names.address('host.x.responses').stream).toBe('anneal-responses');
     expect(names.address('host.x.requests').stream).toBe('anneal-requests');
     expect(names.address('events.provisioning')).toMatchObject({
@@ -48,7 +48,7 @@ describe('patterns as subjects', () => {
     ['a.b', 'a.*'],
     ['stack.#', 'stack.create.*'],
     ['a.#', 'b'],
-  ])('%s: whatever matches is covered by exactly one filter', (...patterns) => {
+  ])('%s: exactly one filter covers each matching subject', (...patterns) => {
     const filters = filtersFor(patterns, '');
     const matches = matcherOf(patterns);
     for (const type of [
@@ -69,7 +69,7 @@ describe('patterns as subjects', () => {
   });
 });
 
-describe('the URL', () => {
+describe('the NATS URL', () => {
   it('carries servers, credentials, prefix and replicas', async () => {
     expect(await readNatsUrl('nats://user:p%40ss@one:4222,two?prefix=x&replicas=3')).toMatchObject({
       prefix: 'x',
@@ -80,7 +80,7 @@ describe('the URL', () => {
     expect((await readNatsUrl('tls://one')).connection).toMatchObject({ tls: {} });
   });
 
-  it('is refused with every mistake named, and never shows a password', async () => {
+  it('is refused with all its mistakes and without its password', async () => {
     const refused = readNatsUrl('nats://user:secret@/?prefix=a.b&replicas=9&wrong=1&creds=/nowhere');
     await expect(refused).rejects.toMatchObject({ code: 'InvalidRequest' });
     const text = await refused.catch((error: unknown) => String(error));

@@ -97,7 +97,9 @@ export class Publisher {
       const { subject, bytes, headers: named } = pending;
       this.#link.nc.publish(subject, bytes, { headers: named, reply: `${this.#inbox}.${token}` });
     } catch (cause) {
-      this.#end(token)?.reject(new AnnealError('Unavailable', `NATS takes no message: ${textOf(cause)}.`, { cause }));
+      this.#end(token)?.reject(
+        new AnnealError('Unavailable', `Cannot send a message to NATS: ${textOf(cause)}.`, { cause }),
+      );
     }
   }
 
@@ -138,8 +140,8 @@ export class Publisher {
     const now = performance.now();
     for (const [token, pending] of this.#pending) {
       if (now > pending.deadline) {
-        const reason = this.#link.trouble ?? 'JetStream did not confirm it';
-        this.#end(token)?.reject(new BrokerAway(`A message was not sent in time. ${reason}.`));
+        const reason = this.#link.trouble ?? 'JetStream did not confirm the message';
+        this.#end(token)?.reject(new BrokerAway(`A message was not sent within ${deadlineMs} ms. ${reason}.`));
       } else if (this.#link.connected && now - pending.sentAt > olderThanMs) {
         this.#send(token, pending);
       }

@@ -27,7 +27,7 @@ export class Puller {
   #asked = 0;
   #heardAt = 0;
   #scheduled = false;
-  #mending = false;
+  #recreating = false;
   #stopped = false;
   #stopping: Promise<void> | undefined;
 
@@ -95,7 +95,7 @@ export class Puller {
   }
 
   #ask(): void {
-    if (this.#stopped || this.#mending || !this.#link.connected || this.#link.closed) return;
+    if (this.#stopped || this.#recreating || !this.#link.connected || this.#link.closed) return;
     const batch = this.#want() - this.#asked;
     if (batch <= 0 || (this.#asked > 0 && batch < this.#floor)) return;
     this.#asked += batch;
@@ -121,19 +121,19 @@ export class Puller {
     const left = message.headers?.get('Nats-Pending-Messages') ?? '';
     this.#asked = left === '' ? 0 : Math.max(0, this.#asked - Number(left));
     if (code === 408 || code === 404) this.kick();
-    else void this.#mend();
+    else void this.#recreate();
   }
 
   /** Creates the consumer again. It was removed, moves to another server, or JetStream is not up yet. */
-  async #mend(): Promise<void> {
-    if (this.#mending || this.#stopped) return;
-    this.#mending = true;
+  async #recreate(): Promise<void> {
+    if (this.#recreating || this.#stopped) return;
+    this.#recreating = true;
     try {
       await this.#ensure();
     } catch {
       await new Promise((resolve) => setTimeout(resolve, againMs));
     } finally {
-      this.#mending = false;
+      this.#recreating = false;
       this.kick();
     }
   }

@@ -107,9 +107,9 @@ export function createQueues(parameters: {
   };
 
   return {
-    declare: (queue) => link.asked(`${queue} cannot be declared`, () => topology.ensure(names.address(queue))),
+    declare: (queue) => link.asked(`Cannot declare ${queue}`, () => topology.ensure(names.address(queue))),
     list: (prefix = '') =>
-      link.asked('The queues cannot be listed', async () => {
+      link.asked('Cannot list the queues', async () => {
         const infos = new Map<string, ConsumerInfo | undefined>();
         const streams = [names.stream.requests, names.stream.responses];
         for (const stream of streams) {
@@ -127,23 +127,23 @@ export function createQueues(parameters: {
         return rows;
       }),
     measure: (queue) =>
-      link.asked(`${queue} cannot be measured`, async () => {
+      link.asked(`Cannot measure ${queue}`, async () => {
         const address = names.address(queue);
         return measured(address, await topology.info(address));
       }),
     peek: (queue, limit) =>
-      link.asked(`${queue} cannot be read`, async () => {
+      link.asked(`Cannot read ${queue}`, async () => {
         const address = names.address(queue);
         const info = isGroupQueue(queue) ? await topology.info(address) : undefined;
         return (await firsts(address, info, Math.max(0, Math.trunc(limit)))).map(({ data }) => data);
       }),
     purge: (queue) =>
-      link.asked(`${queue} cannot be purged`, async () => {
+      link.asked(`Cannot purge ${queue}`, async () => {
         const address = names.address(queue);
         return isGroupQueue(queue) ? purgeGroup(address) : purgeQueue(address);
       }),
     remove: (queue) =>
-      link.asked(`${queue} cannot be removed`, async () => {
+      link.asked(`Cannot remove ${queue}`, async () => {
         const address = names.address(queue);
         topology.forget(queue);
         try {

@@ -36,5 +36,5 @@ export async function rescue(
       link.nc.request(ackSubject({ stream, durable, seq, consumerSeq }), '-NAK', { timeout: refusedMs }),
     ),
   );
-  link.log.info({ queue, messages: again.length }, 'Offering again what the dead had in hand.');
+  link.log.info({ queue, messages: again.length }, 'messages in flight at dead consumers are offered again');
 }

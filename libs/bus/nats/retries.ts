@@ -24,7 +24,7 @@ export interface KeptRecord extends RetryRecord {
 }
 
 const historyKept = 32;
-const untold = 'The consumer died in this attempt.';
+const untold = 'The consumer died during this attempt.';
 
 export class Retries {
   readonly #link: Link;

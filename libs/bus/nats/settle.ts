@@ -84,7 +84,7 @@ export class Settlement {
         });
         return true;
       } catch (error) {
-        link.log.warn({ err: error, queue }, 'A dead letter cannot be kept; tried again.');
+        link.log.warn({ err: error, queue }, 'dead letter not stored; retrying');
         await new Promise((resolve) => setTimeout(resolve, againMs));
       }
     }
@@ -135,7 +135,10 @@ export class Settlement {
     try {
       return await this.#parts.retries.keep(this.#address, seq, { deliveries, attempts, history }, { due, before });
     } catch (error) {
-      this.#parts.link.log.warn({ err: error, queue: this.#address.queue }, 'The history of a retry was not written.');
+      this.#parts.link.log.warn(
+        { err: error, queue: this.#address.queue },
+        'history of a retry not stored; it lacks one attempt',
+      );
       return before;
     }
   }

@@ -18,17 +18,21 @@ const known = ['prefix', 'replicas', 'creds', 'ca', 'cert', 'key'];
 export async function readNatsUrl(url: string): Promise<NatsUrl> {
   const mistakes: string[] = [];
   const match = /^(nats|tls):\/\/(?:([^@/]*)@)?([^/?]*)\/?(?:\?(.*))?$/.exec(url);
-  if (!match) throw new AnnealError('InvalidRequest', 'The URL of the bus is not nats://host:port or tls://host:port.');
+  if (!match)
+    throw new AnnealError(
+      'InvalidRequest',
+      'The URL of the bus must have the form nats://host:port or tls://host:port.',
+    );
   const [, scheme, userinfo, hosts = '', query = ''] = match;
   const parameters = new URLSearchParams(query);
   for (const name of parameters.keys()) {
-    if (!known.includes(name)) mistakes.push(`${name} is not known; there are ${known.join(', ')}`);
+    if (!known.includes(name)) mistakes.push(`${name} is not an option; the options are ${known.join(', ')}`);
   }
   const prefix = parameters.get('prefix') ?? 'anneal';
-  if (!/^[A-Za-z0-9_-]{1,64}$/.test(prefix)) mistakes.push('prefix has other characters than letters, digits, - and _');
+  if (!/^[A-Za-z0-9_-]{1,64}$/.test(prefix)) mistakes.push('prefix may contain only letters, digits, - and _');
   const replicas = Number(parameters.get('replicas') ?? '1');
   if (!Number.isInteger(replicas) || replicas < 1 || replicas > 5)
-    mistakes.push('replicas is not a number from 1 to 5');
+    mistakes.push('replicas must be a number from 1 to 5');
   const servers = hosts.split(',').filter((host) => host !== '');
   if (servers.length === 0) mistakes.push('the host is missing');
 
@@ -38,14 +42,15 @@ export async function readNatsUrl(url: string): Promise<NatsUrl> {
     try {
       return await readFile(file, 'utf8');
     } catch (error) {
-      mistakes.push(`${name} cannot be read: ${error instanceof Error ? error.message : String(error)}`);
+      mistakes.push(`cannot read ${name}: ${error instanceof Error ? error.message : String(error)}`);
       return undefined;
     }
   };
   const credentials = credentialsOf(userinfo);
-  if (!credentials) mistakes.push('the user or password has a % that begins no escape');
+  if (!credentials) mistakes.push('the user or password contains a % that does not begin an escape (write %25)');
   const [creds, ca, cert, key] = await Promise.all([read('creds'), read('ca'), read('cert'), read('key')]);
-  if (mistakes.length > 0) throw new AnnealError('InvalidRequest', `The URL of the bus: ${mistakes.join('; ')}.`);
+  if (mistakes.length > 0)
+    throw new AnnealError('InvalidRequest', `The URL of the bus is wrong: ${mistakes.join('; ')}.`);
 
   const secure = scheme === 'tls' || ca !== undefined || cert !== undefined;
   return {

@@ -21,7 +21,7 @@ function consumerOf(delivered: number) {
 }
 
 describe('acknowledgements', () => {
-  it('of one turn are one frame when nothing before them is in hand', async () => {
+  it('of one turn share a frame when no earlier message is in flight', async () => {
     const { frames, done } = consumerOf(5);
     done(2, 1, 3);
     await turn();
@@ -30,7 +30,7 @@ describe('acknowledgements', () => {
     expect(frames).toEqual(['3+', '4']);
   });
 
-  it('do not cover what is still in hand', async () => {
+  it('do not cover messages that are still in flight', async () => {
     const { frames, done } = consumerOf(6);
     done(1, 2, 4, 6);
     await turn();
@@ -43,7 +43,7 @@ describe('acknowledgements', () => {
     expect(frames.slice(4)).toEqual(['3']);
   });
 
-  it('are with the driver after a flush, once', async () => {
+  it('reach the driver exactly once after a flush', async () => {
     const { frames, acks, done } = consumerOf(2);
     done(1, 2);
     acks.flush();
@@ -52,7 +52,7 @@ describe('acknowledgements', () => {
     expect(frames).toEqual(['2+']);
   });
 
-  it('of a channel that ended meanwhile are left to the broker', async () => {
+  it('are dropped when their channel closed, because the broker delivers again', async () => {
     const ack = (): never => {
       throw new Error('Channel closed');
     };

@@ -39,7 +39,7 @@ export class Notes {
     try {
       return await this.#collection.get(id);
     } catch (error) {
-      this.#log.warn({ err: error }, 'The attempts of a message cannot be read; all its deliveries count.');
+      this.#log.warn({ err: error }, 'attempts of a message not read; every delivery counts as an attempt');
       return undefined;
     }
   }
@@ -48,7 +48,7 @@ export class Notes {
     try {
       await this.#collection.bulk(notes.map((document) => ({ kind: 'put', document })));
     } catch (error) {
-      this.#log.warn({ err: error }, 'The attempts of messages cannot be kept; what is given back counts as tried.');
+      this.#log.warn({ err: error }, 'attempts of messages not stored; returned messages count as attempted');
     }
   }
 

@@ -44,7 +44,7 @@ export class Asker {
         if (code === 404 || code === 405 || code === 406) throw error;
         this.#channel = undefined;
         if (performance.now() + pollMs > deadline) {
-          throw new BrokerAway(`The broker does not answer. ${this.#link.trouble ?? reasonOf(error)}.`, {
+          throw new BrokerAway(`The broker did not answer. ${this.#link.trouble ?? reasonOf(error)}.`, {
             cause: error,
           });
         }

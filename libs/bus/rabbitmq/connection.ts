@@ -54,19 +54,27 @@ export class Link {
         const { shown } = parameters.endpoint;
         const reason = reasonOf(cause);
         if (/ACCESS[_-]REFUSED|403/.test(reason)) {
-          throw new AnnealError('Unauthorized', `${shown} refuses the credentials or the virtual host: ${reason}.`, {
-            cause,
-            details: { remedy: 'Correct the user, the password or the virtual host in ANNEAL_BUS_URL.' },
-          });
+          throw new AnnealError(
+            'Unauthorized',
+            `Cannot connect to ${shown}: it refused the credentials or the virtual host: ${reason}.`,
+            {
+              cause,
+              details: { remedy: 'Correct the user, the password or the virtual host in ANNEAL_BUS_URL.' },
+            },
+          );
         }
         if (isUnproved(cause)) {
-          throw new AnnealError('Unauthorized', `${shown} cannot prove by its certificate who it is: ${reason}.`, {
-            cause,
-            details: { remedy: 'Name the authority that signed its certificate: ca=FILE in ANNEAL_BUS_URL.' },
-          });
+          throw new AnnealError(
+            'Unauthorized',
+            `Cannot connect to ${shown}: its certificate is not trusted: ${reason}.`,
+            {
+              cause,
+              details: { remedy: 'Add the authority that signed its certificate to ANNEAL_BUS_URL: ca=FILE.' },
+            },
+          );
         }
         if (performance.now() + waitMs > deadline) {
-          throw new AnnealError('Unavailable', `${shown} cannot be reached: ${reason}.`, { cause });
+          throw new AnnealError('Unavailable', `Cannot connect to ${shown}: ${reason}.`, { cause });
         }
         await new Promise((resolve) => void setTimeout(resolve, waitMs));
       }
@@ -86,7 +94,7 @@ export class Link {
   /** The reason why nothing can be sent, or undefined. */
   get trouble(): string | undefined {
     if (!this.model) return `The connection to ${this.#endpoint.shown} is lost: ${this.#lastError}`;
-    return this.blocked === undefined ? undefined : `The broker takes no messages: ${this.blocked}`;
+    return this.blocked === undefined ? undefined : `The broker accepts no messages: ${this.blocked}`;
   }
 
   async close(): Promise<void> {
@@ -122,8 +130,8 @@ export class Link {
 
   #block(reason: string | undefined): void {
     this.blocked = reason;
-    if (reason === undefined) this.#log.info({ connection: this.#name }, 'The broker takes messages again.');
-    else this.#log.warn({ connection: this.#name, reason }, 'The broker takes no messages; what is sent waits.');
+    if (reason === undefined) this.#log.info({ connection: this.#name }, 'broker accepts messages again');
+    else this.#log.warn({ connection: this.#name, reason }, 'broker accepts no messages; senders wait');
     for (const user of this.#users) user.blocked?.(reason);
   }
 
@@ -134,7 +142,7 @@ export class Link {
     if (this.#closed) return;
     this.#log.warn(
       { connection: this.#name, reason: this.#lastError },
-      'The connection to the broker is lost; work in hand is given up, and it is tried again until it is back.',
+      'connection to the broker lost; work in progress released, reconnecting',
     );
     void this.#comeBack();
   }
@@ -148,7 +156,7 @@ export class Link {
       if (this.#closed) return;
       try {
         await this.#connect();
-        this.#log.info({ connection: this.#name }, 'The connection to the broker is back.');
+        this.#log.info({ connection: this.#name }, 'reconnected to the broker');
         return;
       } catch (error) {
         this.#lastError = reasonOf(error);

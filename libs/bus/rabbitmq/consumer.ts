@@ -86,8 +86,8 @@ export class Taker implements BrokerConsumer, LinkUser {
   /** Resolves when the broker has accepted the consumer. */
   async start(): Promise<void> {
     const late = setTimeout(() => {
-      const trouble = this.#options.link.trouble ?? 'The broker does not answer';
-      this.#started.reject(new AnnealError('Unavailable', `${this.queue} cannot be consumed from. ${trouble}.`));
+      const trouble = this.#options.link.trouble ?? 'The broker did not answer';
+      this.#started.reject(new AnnealError('Unavailable', `Cannot consume from ${this.queue}. ${trouble}.`));
     }, startMs);
     this.#options.link.use(this);
     try {
@@ -163,7 +163,9 @@ export class Taker implements BrokerConsumer, LinkUser {
       try {
         channel = await model.createChannel();
         const opened = channel;
-        opened.on('error', (error) => log.warn({ queue: this.queue, reason: reasonOf(error) }, 'A channel ended.'));
+        opened.on('error', (error) =>
+          log.warn({ queue: this.queue, reason: reasonOf(error) }, 'channel closed; reopening'),
+        );
         this.#queueAtBroker = await prepare(opened);
         if (!alive()) return;
         this.#channel = opened;
@@ -185,7 +187,7 @@ export class Taker implements BrokerConsumer, LinkUser {
         if (this.#channel === channel) this.#channel = undefined;
         await channel?.close().catch(() => undefined);
         if (!alive()) return;
-        log.warn({ queue: this.queue, reason: reasonOf(error) }, 'Cannot consume; it is tried again.');
+        log.warn({ queue: this.queue, reason: reasonOf(error) }, 'consumer not started; retrying');
         await new Promise((resolve) => void setTimeout(resolve, reopenMs));
       }
     }

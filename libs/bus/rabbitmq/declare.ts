@@ -56,7 +56,7 @@ export class Declarer {
       // A queue without a leader shows no messages.
       if (messageCount === 0 && !(await this.#answers(name)) && !(await written.has(name))) {
         if (link.model !== model) continue;
-        log.warn({ queue: name }, 'A queue was being made when the broker was killed; it is made anew.');
+        log.warn({ queue: name }, 'queue was not durable when the broker died; recreating it');
         await asker.ask((channel) => channel.deleteQueue(name), removeMs);
         continue;
       }
@@ -74,7 +74,7 @@ export class Declarer {
     } catch (error) {
       if ((error as { code?: unknown }).code !== 406) throw error;
       // Declared otherwise, by an operator or a foreign program. It is used as it is.
-      log.warn({ queue: name, reason: reasonOf(error) }, 'A queue has other arguments than ours.');
+      log.warn({ queue: name, reason: reasonOf(error) }, 'queue exists with other arguments; using it as it is');
       return asker.ask((channel) => channel.checkQueue(name));
     }
   }

@@ -57,7 +57,7 @@ export function standingOf(
   while (history.length < Math.min(ended, historyKept)) {
     history.push({
       at: now().toISOString(),
-      error: 'The consumer ended, or lost its connection, during this attempt.',
+      error: 'The consumer ended or lost its connection during this attempt.',
     });
   }
   return { attempt: ended + 1, history };

@@ -35,7 +35,10 @@ export class Written {
     try {
       return await work();
     } catch (error) {
-      this.#log.warn({ err: error }, 'The store does not tell, or keep, which queues the broker has written down.');
+      this.#log.warn(
+        { err: error },
+        'list of durable queues not read or stored; queues are checked at the broker instead',
+      );
       return undefined;
     }
   }

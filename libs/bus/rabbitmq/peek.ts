@@ -19,7 +19,7 @@ export function createLook(parts: { link: Link; names: Names; notes: Notes; now:
 
   const open = async (): Promise<Channel> => {
     const channel = await link.model?.createChannel();
-    if (!channel) throw new AnnealError('Unavailable', `${link.trouble ?? 'The broker is gone'}.`);
+    if (!channel) throw new AnnealError('Unavailable', `${link.trouble ?? 'The broker is not connected'}.`);
     channel.on('error', () => undefined);
     return channel;
   };

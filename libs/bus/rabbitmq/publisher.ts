@@ -249,7 +249,10 @@ export class Publisher implements LinkUser {
     } else {
       this.#fail(
         batch,
-        new AnnealError('Unavailable', `The broker has no queue ${letter.key}, and it cannot be made.`),
+        new AnnealError(
+          'Unavailable',
+          `Cannot send to queue ${letter.key}: the broker does not have it and could not create it.`,
+        ),
       );
     }
   }
@@ -275,8 +278,8 @@ export class Publisher implements LinkUser {
     for (const batch of this.#batches) {
       // The batches are in the order of the calls, and all have the same time limit.
       if (batch.deadline > now) break;
-      const trouble = this.#link.trouble ?? 'The broker did not confirm it';
-      this.#fail(batch, new BrokerAway(`Not sent within ${this.#timeoutMs} ms. ${trouble}.`));
+      const trouble = this.#link.trouble ?? 'The broker did not confirm the message';
+      this.#fail(batch, new BrokerAway(`A message was not sent within ${this.#timeoutMs} ms. ${trouble}.`));
     }
     if (this.#batches.size > 0) return;
     clearInterval(this.#sweeper);

@@ -39,7 +39,7 @@ export class Registry {
     try {
       await this.#queues.bulk([{ kind: 'insert', document: { id: name, kind: 'queue', patterns: [], levels: [] } }]);
     } catch (error) {
-      this.#log.warn({ err: error, queue: name }, 'A queue cannot be written down; it may be missing in lists.');
+      this.#log.warn({ err: error, queue: name }, 'queue not registered; it may be missing in lists');
     }
   }
 

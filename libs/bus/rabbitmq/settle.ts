@@ -26,7 +26,7 @@ export function createAfterlife(parts: {
         await work();
         return;
       } catch (error) {
-        log.warn({ queue, reason: reasonOf(error) }, 'A failed message cannot be put away; it is tried again.');
+        log.warn({ queue, reason: reasonOf(error) }, 'failed message not moved; retrying');
         await new Promise((resolve) => void setTimeout(resolve, againMs));
       }
     }

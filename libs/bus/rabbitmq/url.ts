@@ -28,26 +28,29 @@ export function parseUrl(url: string): Endpoint {
   const parts = form.exec(url);
   const shown = url.replace(/\/\/[^@/]*@/, '//***@');
   if (!parts) {
-    throw new AnnealError('InvalidRequest', `${shown} is not amqp[s]://[user:password@]host[:port][,host…][/vhost].`);
+    throw new AnnealError(
+      'InvalidRequest',
+      `${shown} must have the form amqp[s]://[user:password@]host[:port][,host…][/vhost].`,
+    );
   }
   const [, protocol = 'amqp', credentials = '', authority = '', vhost = '', query = ''] = parts;
   const settings = new URLSearchParams(query);
   const mistakes: string[] = [];
   for (const name of new Set(settings.keys())) {
-    if (!known.includes(name)) mistakes.push(`${name} is no setting; there are ${known.join(', ')}`);
+    if (!known.includes(name)) mistakes.push(`${name} is not an option; the options are ${known.join(', ')}`);
   }
   const number = (name: string, otherwise: number, least: number): number => {
     const text = settings.get(name);
     if (text === null) return otherwise;
     const value = Number(text);
     if (Number.isInteger(value) && value >= least) return value;
-    mistakes.push(`${name}=${text} is not a whole number of at least ${least}`);
+    mistakes.push(`${name}=${text} must be an integer of at least ${least}`);
     return otherwise;
   };
   const oneOf = <T extends string>(name: string, values: readonly T[], otherwise: T): T => {
     const text = settings.get(name) ?? otherwise;
     const found = values.find((value) => value === text);
-    if (found === undefined) mistakes.push(`${name}=${text} is none of ${values.join(', ')}`);
+    if (found === undefined) mistakes.push(`${name}=${text} must be one of ${values.join(', ')}`);
     return found ?? otherwise;
   };
   const file = (name: string): Buffer | undefined => {
@@ -64,7 +67,7 @@ export function parseUrl(url: string): Endpoint {
     try {
       return decodeURIComponent(text);
     } catch {
-      mistakes.push(`the ${what} has a % that begins no escape`);
+      mistakes.push(`the ${what} contains a % that does not begin an escape (write %25)`);
       return '';
     }
   };

@@ -4,7 +4,7 @@ import type { Connection } from 'amqplib';
 import { expect, it } from 'vitest';
 import { corkWrites } from './write-coalescing.ts';
 
-it('what is written in one turn leaves together, in its order, and what a later turn writes leaves by itself', async () => {
+it('the socket sends writes of one turn together and in order, and writes of a later turn separately', async () => {
   const left: string[][] = [];
   const stream = new Writable({
     writev(chunks, done) {

@@ -8,7 +8,7 @@ export async function openRawRabbitmq({ url }: { url: string }): Promise<RawPipe
   const endpoint = parseUrl(url);
   const names = new Names(endpoint);
   const [server] = endpoint.servers;
-  if (!server) throw new Error(`${endpoint.shown} names no server.`);
+  if (!server) throw new Error(`${endpoint.shown} does not name a server.`);
   // As in the adapter: one connection sends, one consumes.
   const [sending, consuming] = await Promise.all([connect(server, endpoint.socket), connect(server, endpoint.socket)]);
   const publisher = await sending.createConfirmChannel();

@@ -59,25 +59,25 @@ export function storeConformance(name: string, harness: StoreHarness): void {
       );
     const ids = (documents: readonly Document[]): string[] => documents.map(({ id }) => id);
 
-    it('gives back what was inserted, in version 1', async () => {
+    it('reads an inserted document, at version 1', async () => {
       const given = await samples.insert({ id: 'a', group: 'x', owner: { name: 'Ada' } });
       expect(given).toEqual({ id: 'a', version: 1, group: 'x', owner: { name: 'Ada' } });
       expect(await samples.get('a')).toEqual(given);
       expect(await samples.get('b')).toBeUndefined();
     });
 
-    it('gives many by their ids, in the order asked, each once, without those that are not there', async () => {
+    it('reads documents by ids, in the order asked, each once, without missing ones', async () => {
       await fill([1, 2, 3]);
       expect(ids(await samples.getMany(['g2', 'none', 'g0', 'g2']))).toEqual(['g2', 'g0']);
     });
 
-    it('does not keep a version that the caller spread into its draft', async () => {
+    it('ignores a version that the caller spread into its draft', async () => {
       const first = await samples.insert({ id: 'a' });
       await samples.replace({ ...first, group: 'x' }, first.version);
       expect(await samples.get('a')).toEqual({ id: 'a', version: 2, group: 'x' });
     });
 
-    it('S1: what has resolved is there after closing and opening', async () => {
+    it('S1: a resolved write survives closing and opening', async () => {
       await fill([1, 2, 3]);
       const hash = await store.blobs.put('content');
       await store.close();
@@ -87,7 +87,7 @@ export function storeConformance(name: string, harness: StoreHarness): void {
       expect(await again.blobs.getText(hash)).toBe('content');
     });
 
-    it('S1: what a process said it had written is there after its kill -9', async () => {
+    it('S1: a write that a process confirmed survives its kill -9', async () => {
       const writer = spawn(process.execPath, [new URL('./writer.ts', import.meta.url).pathname, url], {
         stdio: ['ignore', 'pipe', 'inherit'],
       });
@@ -103,14 +103,14 @@ export function storeConformance(name: string, harness: StoreHarness): void {
       expect(ids(await collection.getMany(said))).toEqual(said);
     });
 
-    it('S1: reads see the writes issued before them, resolved or not', async () => {
+    it('S1: reads see all writes issued before them, resolved or not', async () => {
       const insert = samples.insert({ id: 'a', group: 'x' });
       expect(await samples.get('a')).toBeDefined();
       expect(await samples.count({ group: 'x' })).toBe(1);
       await insert;
     });
 
-    it('S2: replace and remove act on the version they name and on no other', async () => {
+    it('S2: replace and remove change only the version that they name', async () => {
       await samples.insert({ id: 'a', group: 'x' });
       expect(await samples.replace({ id: 'a', group: 'y' }, 1)).toEqual({ id: 'a', version: 2, group: 'y' });
       expect(await samples.replace({ id: 'a', group: 'z' }, 1)).toBeUndefined();
@@ -120,7 +120,7 @@ export function storeConformance(name: string, harness: StoreHarness): void {
       expect(await samples.remove('a')).toBe(false);
     });
 
-    it('S2: of many writers in two stores on one database, every increment is made exactly once', async () => {
+    it('S2: many writers in two stores on one database make every increment exactly once', async () => {
       const other = await (await open()).collection<Sample>(definition);
       await samples.insert({ id: 'a', rank: 0 });
       let lost = 0;
@@ -137,7 +137,7 @@ export function storeConformance(name: string, harness: StoreHarness): void {
       expect(lost).toBeGreaterThan(0);
     });
 
-    it('S2: of two stores that replace the same documents in bulk, each document has one winner, who is told', async () => {
+    it('S2: when two stores replace the same documents in bulk, each document reports exactly one winner', async () => {
       const other = await (await open()).collection<Sample>(definition);
       await fill(Array.from({ length: 300 }, () => 0));
       const take = (collection: Collection<Sample>, group: string) =>
@@ -150,12 +150,12 @@ export function storeConformance(name: string, harness: StoreHarness): void {
         );
       const [mine, theirs] = await Promise.all([take(samples, 'mine'), take(other, 'theirs')]);
       const found = new Map((await samples.find({ where: {} })).map((document) => [document.id, document]));
-      const told = mine.map((outcome, index) => [found.get(`g${index}`)?.group, outcome, theirs[index]].join(' '));
-      expect([...new Set(told)].filter((each) => !['mine done stale', 'theirs stale done'].includes(each))).toEqual([]);
+      const won = mine.map((outcome, index) => [found.get(`g${index}`)?.group, outcome, theirs[index]].join(' '));
+      expect([...new Set(won)].filter((each) => !['mine done stale', 'theirs stale done'].includes(each))).toEqual([]);
       expect([...found.values()].every(({ version }) => version === 2)).toBe(true);
     });
 
-    it('S3: a taken id or unique index is refused, naming the fields, and its neighbours are written', async () => {
+    it('S3: a duplicate id or unique index is refused with the names of the fields, and the other documents are written', async () => {
       const collection = await store.collection<Sample>(unique);
       const outcomes = await Promise.allSettled([
         collection.insert({ id: 'a', group: 'x', owner: { name: 'Ada' } }),
@@ -172,7 +172,7 @@ export function storeConformance(name: string, harness: StoreHarness): void {
       );
     });
 
-    it('S3: null counts as a value in a unique index, and so does an absent field', async () => {
+    it('S3: null and an absent field count as values in a unique index', async () => {
       const collection = await store.collection<Sample>(unique);
       await collection.insert({ id: 'a', group: 'x' });
       await expect(collection.insert({ id: 'b', group: 'x' })).rejects.toBeInstanceOf(DuplicateError);
@@ -180,7 +180,7 @@ export function storeConformance(name: string, harness: StoreHarness): void {
       await expect(collection.insert({ id: 'd' })).rejects.toBeInstanceOf(DuplicateError);
     });
 
-    it('S3: an index can be added to a collection that has documents, a unique one only where it holds', async () => {
+    it('S3: an index can be added to a collection with documents; a unique one only if it holds', async () => {
       await fill([1, 1, 2]);
       const byRank = await store.collection<Sample>({ ...definition, indexes: [{ fields: ['rank'] }] });
       expect(ids(await byRank.find({ where: { rank: 1 } }))).toEqual(['g0', 'g1']);
@@ -189,7 +189,7 @@ export function storeConformance(name: string, harness: StoreHarness): void {
       ).rejects.toMatchObject({ code: 'Conflict' });
     });
 
-    it('S3: a collection that refused a unique index can be corrected, and has the index then', async () => {
+    it('S3: a collection that refused a unique index accepts it after its documents are corrected', async () => {
       const wanted = { ...unique, indexes: [...unique.indexes, { fields: ['rank'], unique: true }] };
       const plain = await store.collection<Sample>({ name: unique.name, indexes: [] });
       for (const id of ['a', 'b']) await plain.insert({ id, group: id });
@@ -200,7 +200,7 @@ export function storeConformance(name: string, harness: StoreHarness): void {
       await expect(all.insert({ id: 'c', group: 'c', rank: 2 })).rejects.toMatchObject({ fields: ['rank'] });
     });
 
-    it('S4: a query that no declared index serves is a defect that names the indexes there are', async () => {
+    it('S4: a query without a declared index is a defect that lists the indexes', async () => {
       const refused = { code: 'Defect', message: expect.stringContaining('(group, rank)') as string };
       await expect(samples.find({ where: { rank: 1 } })).rejects.toMatchObject(refused);
       await expect(samples.find({ where: { group: { gt: 'a' }, rank: 1 } })).rejects.toMatchObject(refused);
@@ -209,7 +209,7 @@ export function storeConformance(name: string, harness: StoreHarness): void {
       await expect(samples.count({ rank: 1 })).rejects.toMatchObject(refused);
     });
 
-    it('finds by equality, by a list, by a range, by a path, by nothing', async () => {
+    it('finds documents by equality, list, range and path, and without a filter', async () => {
       await fill([3, 1, 2]);
       await samples.insert({ id: 'z', group: 'h', owner: { name: 'Ada' } });
       expect(ids(await samples.find({ where: { group: 'g', rank: 1 } }))).toEqual(['g1']);
@@ -221,7 +221,7 @@ export function storeConformance(name: string, harness: StoreHarness): void {
       expect(await samples.count({ group: { in: ['g', 'h'] } })).toBe(4);
     });
 
-    it('orders by the index, equal ones by id, both ways', async () => {
+    it('orders by the index and then by id, in both directions', async () => {
       await fill([2, 1, 2, null]);
       const query = { where: { group: 'g' }, orderBy: ['rank'] };
       expect(ids(await samples.find(query))).toEqual(['g3', 'g1', 'g0', 'g2']);
@@ -229,7 +229,7 @@ export function storeConformance(name: string, harness: StoreHarness): void {
       expect(ids(await samples.find({ ...query, limit: 2 }))).toEqual(['g3', 'g1']);
     });
 
-    it('takes null and absent as one value, which no range but one from null holds', async () => {
+    it('treats null and absent as one value, which only a range from null contains', async () => {
       await fill([null, undefined, 5, 'text', true]);
       const find = async (rank: NonNullable<Parameters<typeof samples.find>[0]['where'][string]> | null) =>
         ids(await samples.find({ where: { group: 'g', rank } }));
@@ -242,7 +242,7 @@ export function storeConformance(name: string, harness: StoreHarness): void {
       expect(await find(true)).toEqual(['g4']);
     });
 
-    it('goes through pages after the last value and after the last id', async () => {
+    it('pages after the last value and after the last id', async () => {
       await fill(Array.from({ length: 25 }, (_, index) => index));
       const byRank: string[] = [];
       for (let last = -1; ;) {
@@ -256,7 +256,7 @@ export function storeConformance(name: string, harness: StoreHarness): void {
       expect(ids(rest)).toEqual(['g8', 'g9']);
     });
 
-    it('gives the outcome of each bulk operation, in order', async () => {
+    it('reports the outcome of each bulk operation, in order', async () => {
       await fill([1, 2]);
       const outcomes = await samples.bulk([
         { kind: 'insert', document: { id: 'g0' } },
@@ -276,7 +276,7 @@ export function storeConformance(name: string, harness: StoreHarness): void {
       ]);
     });
 
-    it('holds ten thousand documents and finds a few of them at once', async () => {
+    it('finds a few of ten thousand documents without reading them all', async () => {
       await samples.bulk(
         Array.from({ length: 10_000 }, (_, index): BulkOperation<Sample> => ({
           kind: 'insert',
@@ -293,14 +293,14 @@ export function storeConformance(name: string, harness: StoreHarness): void {
       expect(performance.now() - began - all).toBeLessThan(100 * all);
     });
 
-    it('keeps text that is hard to quote as it is', async () => {
+    it('keeps text with quotes and control characters unchanged', async () => {
       const text = `a'b"c\\d\u0000e\n☃ \u{1F600} {"$ne":1}`;
       await samples.insert({ id: text, group: text });
       expect(ids(await samples.find({ where: { group: text } }))).toEqual([text]);
       expect((await samples.get(text))?.group).toBe(text);
     });
 
-    it('keeps keys that a database could take for something else', async () => {
+    it('keeps keys that have a meaning in a database', async () => {
       const document = JSON.parse(
         '{"id":"a","$set":{"a.b":1,"$inc":{"":[{"__proto__":1}]}},"_id":"x","b\\u0000c":null,"by_group":1,"body":{"write":2}}',
       ) as Sample;
@@ -311,7 +311,7 @@ export function storeConformance(name: string, harness: StoreHarness): void {
       expect(await samples.get('b')).toEqual({ ...found, id: 'b', version: 1 });
     });
 
-    it('holds a document of ten megabytes', async () => {
+    it('stores a document of ten megabytes', async () => {
       const text = Array.from({ length: 100_000 }, (_, index) => `${index}: ${'-'.repeat(90)}`).join();
       const owner = { name: 'Ada', text };
       await samples.insert({ id: 'a', group: 'x', owner });
@@ -320,7 +320,7 @@ export function storeConformance(name: string, harness: StoreHarness): void {
     });
 
     it(
-      'holds a document that cannot be compressed to what a database takes at once, and writes over it',
+      'stores and overwrites a document that exceeds the limit of the database even when compressed',
       { timeout: 180_000 },
       async () => {
         const large = (): { name: string; text: string } => ({
@@ -343,7 +343,7 @@ export function storeConformance(name: string, harness: StoreHarness): void {
       },
     );
 
-    it('removes many at once, and tells of each what became of it', async () => {
+    it('removes many documents at once and reports the outcome of each', async () => {
       await fill(Array.from({ length: 3000 }, (_, index) => index));
       const outcomes = await samples.bulk(
         Array.from({ length: 4000 }, (_, index) => ({
@@ -360,7 +360,7 @@ export function storeConformance(name: string, harness: StoreHarness): void {
       expect(await samples.count({ group: 'g' })).toBe(500);
     });
 
-    it('holds a blob that no database takes in one document', async () => {
+    it('stores a blob larger than one database document', async () => {
       const bytes = randomBytes(20 * 1024 * 1024);
       const hash = await store.blobs.put(bytes);
       expect(await store.blobs.put(bytes)).toBe(hash);
@@ -368,7 +368,7 @@ export function storeConformance(name: string, harness: StoreHarness): void {
       expect(Buffer.compare(found ?? new Uint8Array(), bytes)).toBe(0);
     });
 
-    it('names blobs by their content, whatever the bytes, once', async () => {
+    it('names blobs by their content and stores equal ones once', async () => {
       const bytes = Uint8Array.from({ length: 300_000 }, (_, index) => index % 251);
       const [one, two] = await Promise.all([store.blobs.put(bytes), store.blobs.put(bytes)]);
       expect(one).toBe(two);
@@ -378,7 +378,7 @@ export function storeConformance(name: string, harness: StoreHarness): void {
       expect(await store.blobs.getText(await store.blobs.put(''))).toBe('');
     });
 
-    it('removes blobs that were not put again since, also those that no database takes in one document', async () => {
+    it('removes blobs that were not put again, also those larger than one database document', async () => {
       const [small, large] = [await store.blobs.put('small'), await store.blobs.put(randomBytes(9 * 1024 * 1024))];
       expect(await store.blobs.remove([small, large], Date.now() - 600_000)).toBe(0);
       expect(await store.blobs.remove([small, large, '0'.repeat(64)], Date.now() + 600_000)).toBe(2);
@@ -387,7 +387,7 @@ export function storeConformance(name: string, harness: StoreHarness): void {
       expect(await store.blobs.getText(small)).toBe('small');
     });
 
-    it('says that it can be used, and after closing that it cannot', async () => {
+    it('reports that it is available, and after closing that it is not', async () => {
       await store.check();
       await store.close();
       await expect(store.check()).rejects.toMatchObject({ code: 'Unavailable' });

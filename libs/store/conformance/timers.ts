@@ -45,7 +45,7 @@ export function timersConformance(name: string, harness: StoreHarness): void {
       await dispose();
     });
 
-    it('T1: a timer fires at its time, not before, once, and is gone', async () => {
+    it('T1: a timer fires once, at its time and not before, and is removed', async () => {
       const { fired, fire } = recorder();
       const timers = await start({ fire });
       await timers.set([
@@ -61,7 +61,7 @@ export function timersConformance(name: string, harness: StoreHarness): void {
       expect(fired).toHaveLength(2);
     });
 
-    it('T1: by the real clock it fires promptly, long before the next poll', async () => {
+    it('T1: a timer on the real clock fires long before the next poll', async () => {
       const { promise, resolve } = Promise.withResolvers<number>();
       const timers = await start({
         now: () => Date.now(),
@@ -74,7 +74,7 @@ export function timersConformance(name: string, harness: StoreHarness): void {
       expect(late).toBeLessThan(30_000);
     });
 
-    it('T1: what throws is told of and fires again later', async () => {
+    it('T1: a timer whose handler throws is reported and fires again later', async () => {
       const errors: unknown[] = [];
       let attempts = 0;
       const timers = await start({
@@ -103,7 +103,7 @@ export function timersConformance(name: string, harness: StoreHarness): void {
       await soon(() => expect(fired).toEqual([{ id: 'a', dueAt: 1_001_000, data: 'kept' }]));
     });
 
-    it('T2: setting moves it, cancelling removes it', async () => {
+    it('T2: setting a timer again moves it, cancelling removes it', async () => {
       const { fired, fire } = recorder();
       const timers = await start({ fire });
       await timers.set([
@@ -120,7 +120,7 @@ export function timersConformance(name: string, harness: StoreHarness): void {
       expect(fired).toHaveLength(2);
     });
 
-    it('T2: a timer that its own handler sets again stays set', async () => {
+    it('T2: a timer that its handler sets again stays set', async () => {
       const fired: number[] = [];
       const timers: Timers = await start({
         fire: async ({ dueAt }) => {
@@ -135,7 +135,7 @@ export function timersConformance(name: string, harness: StoreHarness): void {
       });
     });
 
-    it('T3: of two replicas one fires each; what a dead one held fires again when its lease ends', async () => {
+    it('T3: one of two replicas fires each timer; timers of a dead replica fire again when its lease ends', async () => {
       const { fired, fire } = recorder();
       const stuck = Promise.withResolvers<void>();
       const first = await start({ fire: () => stuck.promise, leaseMs: 1000 });

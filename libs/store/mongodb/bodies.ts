@@ -48,7 +48,7 @@ export class Bodies {
     if (packed.length > largest) {
       throw new AnnealError(
         'TooLarge',
-        `${id} has ${size} bytes, ${packed.length} compressed; the store keeps up to ${largest} of a document.`,
+        `Cannot store ${id}: it has ${size} bytes, ${packed.length} compressed; the limit is ${largest} compressed bytes.`,
       );
     }
     return { body: '', pieces: await this.#pieces.put(write, packed) };

@@ -115,7 +115,7 @@ export class MongoCollection<T extends Document> implements Collection<T> {
   /** @throws DuplicateError */
   async #one(operation: Operation): Promise<BulkOutcome> {
     const [result] = await this.#shared.guard(() => this.#writes.write([operation]));
-    if (!result) throw new Error('a write was not reported on');
+    if (!result) throw new Error('the database did not report the result of a write');
     const outcome = this.#outcome(result);
     if (outcome !== 'duplicate') return outcome;
     const fields = await this.#refusedFields(operation, 'refusal' in result ? result.refusal : undefined);

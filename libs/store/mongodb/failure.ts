@@ -75,10 +75,12 @@ export const isRefusedLogin = (error: unknown): error is MongoServerError =>
 export function asAnneal(place: string, error: unknown): unknown {
   if (error instanceof AnnealError || !(error instanceof Error)) return error;
   if (error instanceof MongoServerError && typeof error.code === 'number' && tooLargeCodes.has(error.code)) {
-    return new AnnealError('TooLarge', `The store at ${place} refuses a document: ${messageOf(error)}.`, {
+    return new AnnealError('TooLarge', `The store at ${place} refused a document: ${messageOf(error)}.`, {
       cause: error,
     });
   }
   if (!(error instanceof MongoError) && !isSocketError(error)) return error;
-  return new AnnealError('Unavailable', `The store at ${place} cannot be used: ${messageOf(error)}.`, { cause: error });
+  return new AnnealError('Unavailable', `The store at ${place} is not available: ${messageOf(error)}.`, {
+    cause: error,
+  });
 }

@@ -65,7 +65,7 @@ async function makeIndex(driver: Driver<Stored>, name: string, index: IndexDefin
       if (duplicateIn(error) !== undefined) {
         throw new AnnealError(
           'Conflict',
-          `${driver.collectionName} holds documents that are equal in ${index.fields.join(', ')}, so that no unique index can be made.`,
+          `Cannot create a unique index on ${driver.collectionName}: it contains documents with equal ${index.fields.join(', ')}.`,
           { cause: error },
         );
       }
@@ -88,7 +88,7 @@ async function fillFields(
     if (schema && schema.layout > layout) {
       throw new AnnealError(
         'Unavailable',
-        `The collection ${name} has layout ${schema.layout}, and this program reads up to ${layout}: use a newer one.`,
+        `The collection ${name} has layout version ${schema.layout}; this build supports up to ${layout}. Start a newer build.`,
       );
     }
     const missing = fields.filter((field) => !schema?.fields.includes(field));

@@ -62,6 +62,6 @@ export async function once(insert: () => Promise<unknown>, patienceMs: number): 
 
 export class MissingPieces extends AnnealError {
   constructor(what: string) {
-    super('Unavailable', `A part of ${what} is not in the store.`);
+    super('Unavailable', `A part of ${what} is missing in the store.`);
   }
 }

@@ -35,7 +35,7 @@ export async function openMongoStore({ url, connections }: OpenStoreOptions): Pr
   const failure = (error: unknown): unknown => asAnneal(place, error);
   const { client, majority } = await connect({ url, connections }).catch((error: unknown) => {
     if (isRefusedLogin(error)) {
-      throw new AnnealError('Unauthorized', `The store at ${place} refuses the credentials: ${error.message}.`, {
+      throw new AnnealError('Unauthorized', `The store at ${place} refused the credentials: ${error.message}.`, {
         cause: error,
         details: { remedy: 'Correct the user, the password or authSource in ANNEAL_STORE_URL.' },
       });
@@ -155,6 +155,6 @@ function clientFor({ url, connections }: { url: string; connections: number | un
     return new MongoClient(url, optionsFor(url, connections));
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    throw new AnnealError('InvalidRequest', `${placeOf(url)} is not the URL of a store: ${reason}.`);
+    throw new AnnealError('InvalidRequest', `${placeOf(url)} is not a valid store URL: ${reason}.`);
   }
 }

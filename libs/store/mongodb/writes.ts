@@ -72,7 +72,11 @@ export class WriteQueue {
       }
       for (const { operations, resolve } of series) {
         this.#unsettled -= 1;
-        resolve(operations.map((each) => results.get(each) ?? { error: new Error('a write was not reported on') }));
+        resolve(
+          operations.map(
+            (each) => results.get(each) ?? { error: new Error('the database did not report the result of a write') },
+          ),
+        );
       }
     }
     this.#running = false;

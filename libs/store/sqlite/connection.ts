@@ -60,7 +60,7 @@ export class Connection {
       );
       const { user_version: found } = this.#db.prepare('PRAGMA user_version').get() as { user_version: number };
       if (found !== 0 && found !== layout) {
-        throw new Error(`its layout is ${found}, and this program reads ${layout}`);
+        throw new Error(`its layout is version ${found}, and this build supports ${layout}`);
       }
       if (found === 0) this.#db.exec(`PRAGMA user_version=${layout}`);
       makeReclaimable(this.#db);

@@ -36,7 +36,7 @@ async function fill(count: number): Promise<string[]> {
   return ids;
 }
 
-it('the file shrinks after a deletion, by itself, and stays readable meanwhile', async () => {
+it('a store file shrinks in the background after a deletion, and stays readable', async () => {
   const ids = await fill(60);
   const collection = await (store as Store).collection<Thing>(things);
   await collection.bulk(ids.slice(1).map((id) => ({ kind: 'remove' as const, id })));
@@ -44,7 +44,7 @@ it('the file shrinks after a deletion, by itself, and stays readable meanwhile',
   expect(await collection.get('t0')).toMatchObject({ text });
 });
 
-it('a file of an older version shrinks from its next opening on', async () => {
+it('a store file of an older version shrinks after its next opening', async () => {
   const older = new DatabaseSync(file);
   older.exec(
     'PRAGMA auto_vacuum=NONE; PRAGMA journal_mode=WAL; CREATE TABLE filler (text TEXT); PRAGMA user_version=2',

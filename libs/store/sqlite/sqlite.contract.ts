@@ -12,7 +12,7 @@ interface Thing extends Document {
   readonly colour: string | null;
 }
 
-it('an index finds what was written by a process that does not know the index', async () => {
+it('an index finds documents written by a process that does not know the index', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'anneal-store-'));
   const url = `sqlite:${join(folder, 'store.db')}`;
   const [older, newer] = await Promise.all([openStore({ url }), openStore({ url })]);

@@ -94,7 +94,7 @@ function makeIndex(connection: Connection, parameters: { collection: string; nam
     if (!isConstraint(error)) throw error;
     throw new AnnealError(
       'Conflict',
-      `${collection} holds documents that are equal in ${index.fields.join(', ')}, so that no unique index can be made.`,
+      `Cannot create a unique index on ${collection}: it contains documents with equal ${index.fields.join(', ')}.`,
       { cause: error },
     );
   }

@@ -9,13 +9,13 @@ export interface SqliteLocation {
 /** @throws AnnealError InvalidRequest that names what is wrong. */
 export function readSqliteUrl(url: string): SqliteLocation {
   const [path = '', parameters = ''] = url.slice('sqlite:'.length).split('?', 2);
-  if (path === '') throw new AnnealError('InvalidRequest', `${url}: the file is missing; write sqlite:<file>.`);
+  if (path === '') throw new AnnealError('InvalidRequest', `${url} does not name a file; write sqlite:<file>.`);
   let synchronous: SqliteLocation['synchronous'] = 'normal';
   for (const [name, value] of new URLSearchParams(parameters)) {
     if (name !== 'synchronous' || (value !== 'normal' && value !== 'full')) {
       throw new AnnealError(
         'InvalidRequest',
-        `${url}: ${name}=${value} is not known; there is synchronous=normal and synchronous=full.`,
+        `${url}: ${name}=${value} is not an option; the options are synchronous=normal and synchronous=full.`,
       );
     }
     synchronous = value;

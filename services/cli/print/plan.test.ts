@@ -12,7 +12,7 @@ const change = (more: Partial<PlannedChange>): PlannedChange => ({
   ...more,
 });
 
-it('renderPlan prints each change in order, and why a resource is replaced', () => {
+it('planLines prints each change in order, and why a resource is replaced', () => {
   const lines = planLines(
     [
       change({ resource: 'same' }),

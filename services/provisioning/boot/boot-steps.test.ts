@@ -18,20 +18,20 @@ const look = (system: object, options: { after: number; before?: string }): bool
   });
 
 describe('a machine that has not proved its boot', () => {
-  it('is not reset before its time, when its BMC reports no progress', () => {
+  it('is not reset before its time limit when its BMC reports no progress', () => {
     expect(look({ PowerState: 'On' }, { after: 9 })).toBe(true);
     expect(look({ PowerState: 'On' }, { after: 10, before: '' })).toBe(false);
     expect(look({ PowerState: 'On', BootProgress: { LastState: 'None' } }, { after: 11 })).toBe(false);
   });
 
-  it('B2: is never reset in its power-on self-test, however long that takes', () => {
+  it('B2: is never reset during its power-on self-test, however long that takes', () => {
     for (const LastState of ['MemoryInitializationStarted', 'PCIResourceConfigStarted', 'BusInitializationStarted']) {
       const system = { PowerState: 'On', BootProgress: { LastState } };
       expect(look(system, { after: 29, before: LastState })).toBe(true);
     }
   });
 
-  it('B2: gets more time when it came further since the last look, and is reset when it did not', () => {
+  it('B2: gets more time after progress since the last reading, and is reset without progress', () => {
     const system = (LastStateTime: string) => ({
       PowerState: 'On',
       BootProgress: { LastState: 'OSBootStarted', LastStateTime },
@@ -41,7 +41,7 @@ describe('a machine that has not proved its boot', () => {
     expect(look(system('1999-01-01T00:00:00Z'), { after: 15, before: seen })).toBe(false);
   });
 
-  it('is booted again at once when its power reads off', () => {
+  it('is booted again at once when it is off', () => {
     expect(look({ PowerState: 'Off' }, { after: 1 })).toBe(false);
     expect(look({ PowerState: 'PoweringOn' }, { after: 1 })).toBe(true);
   });

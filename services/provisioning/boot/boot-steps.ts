@@ -90,7 +90,7 @@ export function createBootSteps(options: BootStepOptions) {
 
   const bootOf = (node: NodeDocument): Boot => {
     if (node.boot) return node.boot;
-    throw new AnnealError('Defect', `Node ${node.name} has to boot, but nothing to boot is recorded.`);
+    throw new AnnealError('Defect', `Node ${node.name} cannot boot: its record contains no boot image.`);
   };
 
   const setBoot = async (node: NodeDocument): Promise<Boot> => {
@@ -148,7 +148,7 @@ export function createBootSteps(options: BootStepOptions) {
       if (now() < at) return until(at);
       context.log.warn(
         { node: node.name },
-        'the boot secret was tried twice and no agent came; booting with a new one',
+        'agent did not start after two tries with this boot secret; booting with a new secret',
       );
       return { kind: 'again', change: { boot: await renewed(node, boot) } };
     }
@@ -162,7 +162,7 @@ export function createBootSteps(options: BootStepOptions) {
     }
     context.log.warn(
       { node: node.name, tries: boot.tries, power, progress: seen },
-      'the machine is off, or did not prove its boot and shows no progress; booting it again',
+      'machine is off, or shows no boot progress; booting it again',
     );
     return bootAgain(node);
   };
@@ -178,7 +178,10 @@ export function createBootSteps(options: BootStepOptions) {
     } catch (error) {
       if ((node.work?.attempts ?? 0) + 1 < settleAttempts) throw error;
       const { message } = toFailure(error);
-      context.log.warn({ err: error, node: node.name }, 'the BMC refuses the disk as boot device; the node shows it');
+      context.log.warn(
+        { err: error, node: node.name },
+        'BMC refused the disk as boot device; the node shows a warning',
+      );
       return {
         warning: {
           type,

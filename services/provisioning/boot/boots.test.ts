@@ -57,20 +57,20 @@ const deathOf = (definition: { type: string }, data: object) => ({
   failure,
 });
 
-describe('what a machine said becomes a dead letter', () => {
-  it('boot.report: the node that waits for it fails at once, and names the dead letter', async () => {
+describe('a report of a machine that becomes a dead letter', () => {
+  it('boot.report: fails the waiting node at once, with the id of the dead letter', async () => {
     await nodeThatBoots({ state: 'cleaning', boot: boot('clean') });
     await boots.unheard(deathOf(bootReport, { token: 'token', status: 'cleaned', message: '' }));
     expect(await records.get('n')).toMatchObject({ state: 'clean failed', last_error: failure });
   });
 
-  it('host.up: the node that waits for its host fails at once, and names the dead letter', async () => {
+  it('host.up: fails the node that waits for its host at once, with the id of the dead letter', async () => {
     await nodeThatBoots({ state: 'wait call-back', instance_id: 'host', boot: boot('deploy') });
     await boots.unheard(deathOf(hostEvent.up, { host_id: 'host' }));
     expect(await records.get('n')).toMatchObject({ state: 'deploy failed', last_error: failure });
   });
 
-  it('changes no node that does not wait for it', async () => {
+  it('does not change a node that does not wait for it', async () => {
     await nodeThatBoots({ state: 'active', instance_id: 'host', boot: boot('deploy') });
     await boots.unheard(deathOf(hostEvent.up, { host_id: 'host' }));
     await boots.unheard(deathOf(hostEvent.up, { host_id: 7 }));

@@ -127,7 +127,7 @@ export class Boots {
     const now = this.#context.now();
     if (!alarm || now.getTime() - Date.parse(boot.refused_at ?? '1970-01-01') < 60_000) return undefined;
     const refused_at = now.toISOString();
-    this.#context.log.warn({ node: node.name }, `an exchange of the boot secret was refused: ${why}`);
+    this.#context.log.warn({ node: node.name }, `exchange of a boot secret refused: ${why}`);
     return {
       boot: { ...boot, refused_at },
       warnings: withWarning(node, {
@@ -174,7 +174,7 @@ function refusalOf(node: NodeDocument, boot: Boot, keyHash: string): Refusal | u
   const another = boot.key_hash !== null && boot.key_hash !== keyHash;
   if (another) return { why: `it was exchanged with another key at ${boot.exchanged_at}`, alarm: true };
   if (!seedStates[boot.purpose].includes(node.state)) {
-    return { why: `its time is over, because the node is ${node.state}`, alarm: false };
+    return { why: `it has expired, because the node is ${node.state}`, alarm: false };
   }
   if (boot.commanded_at === null) {
     return {
@@ -182,7 +182,7 @@ function refusalOf(node: NodeDocument, boot: Boot, keyHash: string): Refusal | u
       alarm: true,
     };
   }
-  return boot.answered_at === null ? undefined : { why: `it was used up at ${boot.answered_at}`, alarm: false };
+  return boot.answered_at === null ? undefined : { why: `it was already used at ${boot.answered_at}`, alarm: false };
 }
 
 /** Records the progress of a boot, and makes the waiting step due at once. */
@@ -191,4 +191,4 @@ function happenedTo(node: NodeDocument, boot: Boot): NodeChange {
 }
 
 const unknown = (): AnnealError =>
-  new AnnealError('NotFound', 'There is nothing to boot at this address: it is wrong, or its time is over.');
+  new AnnealError('NotFound', 'There is nothing to boot at this address: the address is wrong or has expired.');

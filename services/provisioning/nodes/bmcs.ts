@@ -44,7 +44,7 @@ export class Bmcs {
   }
 
   close(): Promise<void> {
-    for (const id of this.#running.keys()) this.cut(id, new Error('the service stops'));
+    for (const id of this.#running.keys()) this.cut(id, new Error('the service is stopping'));
     return this.#http.close();
   }
 
@@ -104,7 +104,7 @@ export class Bmcs {
       if (lost) throw lost;
       throw new AnnealError(
         'BmcRefused',
-        `The BMC of node ${node.name} at ${node.address} accepted a reset to ${wanted}, but after ${options.withinMs / 1000} s the power is not so.`,
+        `The BMC of node ${node.name} at ${node.address} accepted a reset to ${wanted}, but did not reach that power state within ${options.withinMs / 1000} s.`,
         { details: { node: node.name, url: node.address } },
       );
     });
@@ -170,7 +170,7 @@ export class Bmcs {
   #late(node: NodeDocument, ms: number): BmcError {
     return new BmcError(
       'BmcUnreachable',
-      `The BMC of node ${node.name} at ${node.address} did not do what was asked within ${Math.round(ms / 100) / 10} s.`,
+      `The BMC of node ${node.name} at ${node.address} did not complete the request within ${Math.round(ms / 100) / 10} s.`,
       { repeat: 'never', details: { node: node.name, url: node.address } },
     );
   }
@@ -181,7 +181,7 @@ function requireOneNode(node: NodeDocument): void {
   if (node.fault !== identityFault || node.foreign !== null) return;
   throw new AnnealError(
     'IdentityMismatch',
-    `Node ${node.name} is the same machine as another node, so nothing is done to it through this one. Remove the node, or correct its address and verify it again with the verb "manage".`,
+    `Node ${node.name} is the same machine as another node, so it is not changed through this one. Remove this node, or correct its address and verify it again with the verb "manage".`,
     { details: { node: node.name, url: node.address } },
   );
 }

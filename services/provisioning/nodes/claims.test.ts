@@ -25,7 +25,7 @@ const decided = (...given: readonly Older[]) =>
   );
 
 describe('a node without claims', () => {
-  it('keeps its machine when it is the older one, or has a server', () => {
+  it('keeps its machine when it is the older node or has a server', () => {
     expect(decided(older('twin'), older('machine-1'))).toEqual({
       'machine-1': 'keeps the machine',
       twin: expect.stringContaining('same machine as node machine-1') as string,
@@ -36,7 +36,7 @@ describe('a node without claims', () => {
     });
   });
 
-  it('is the machine of another node by its UUID, its place, or its serial number where a UUID is missing', () => {
+  it('counts as the same machine by UUID, by location, or by serial number when a UUID is missing', () => {
     const noUuid = { ...older('machine-1').properties, system_uuid: null };
     const elsewhere = { address: 'https://elsewhere', system_id: '/redfish/v1/Systems/9' };
     for (const twin of [
@@ -54,7 +54,7 @@ describe('a node without claims', () => {
     });
   });
 
-  it('is another machine where both report the same placeholder', () => {
+  it('counts as another machine when both report the same placeholder', () => {
     const uuid = older('machine-1').properties['system_uuid'] as string;
     const properties = { ...older('machine-2').properties, system_uuid: uuid };
     const two = [older('machine-1'), older('machine-2', { properties })];
@@ -65,7 +65,7 @@ describe('a node without claims', () => {
   });
 });
 
-describe('the nodes of an older version', () => {
+describe('nodes from an older version', () => {
   let context: TestContext;
   beforeEach(async () => {
     context = await createTestContext({ name: 'provisioning' });
@@ -74,7 +74,7 @@ describe('the nodes of an older version', () => {
   });
   afterEach(() => context.dispose());
 
-  it('are read by two replicas that start at once: each machine has one node, and the others a fault that says why', async () => {
+  it('get one node per machine when two replicas start at once, and the other nodes get a fault with the reason', async () => {
     const events: NodeEventData[] = [];
     await context.bus.subscribe([nodeEvent.faultChanged.type], ({ message }) => {
       events.push(message.data as NodeEventData);
@@ -101,7 +101,7 @@ describe('the nodes of an older version', () => {
     expect((await again.all()).map(({ version }) => version)).toEqual((await one.all()).map(({ version }) => version));
   });
 
-  it('do not keep a new node from a machine that is free, and keep it from one that is taken', async () => {
+  it('block a new node only from a machine that another node has', async () => {
     const records = await NodeRecords.open(context);
     const draft = {
       ...(await records.find('machine-1')),

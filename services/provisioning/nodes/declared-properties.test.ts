@@ -1,18 +1,18 @@
 import { describe, expect, it } from 'vitest';
 import { capabilitiesOf, checkDeclared, inspectedProperties } from './declared-properties.ts';
 
-describe('what an operator declares of a node', () => {
-  it('carries capabilities as a map or as text', () => {
+describe('declared properties of a node', () => {
+  it('contain capabilities as a map or as text', () => {
     expect(capabilitiesOf({ capabilities: 'profile:control, boot_option:local' })).toEqual({
       profile: 'control',
       boot_option: 'local',
     });
     expect(capabilitiesOf({ capabilities: { slot: 3, secure: true } })).toEqual({ slot: '3', secure: 'true' });
     expect(capabilitiesOf({})).toEqual({});
-    expect(() => checkDeclared({ capabilities: 'profile' })).toThrow(/properties.capabilities: expected "name:value/);
+    expect(() => checkDeclared({ capabilities: 'profile' })).toThrow(/properties.capabilities: must be "name:value/);
   });
 
-  it('survives the inspection, which is right about the hardware and knows no networks', () => {
+  it('survive the inspection, which overrides hardware facts but not networks', () => {
     const declared = {
       capabilities: 'profile:control',
       memory_mb: 1,

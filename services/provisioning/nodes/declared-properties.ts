@@ -37,7 +37,7 @@ export function checkDeclared(properties: JsonObject): void {
   const { capabilities } = properties;
   if (typeof capabilities !== 'string' || capabilitiesInText(capabilities)) return;
   const path = 'properties.capabilities';
-  const message = `expected "name:value,name:value", got ${JSON.stringify(capabilities)}`;
+  const message = `must be "name:value,name:value", not ${JSON.stringify(capabilities)}`;
   throw new AnnealError('InvalidRequest', `The node is not valid: ${path}: ${message}`, {
     mistakes: [{ code: 'InvalidField', path, message }],
   });

@@ -44,8 +44,7 @@ export class NodeDriver {
     this.#options = options;
     this.#flights = new SingleFlight({
       run: (id) => this.#drive(id),
-      onError: (error, id) =>
-        options.context.log.error({ err: error, node: id }, 'a node could not be driven; it is tried again'),
+      onError: (error, id) => options.context.log.error({ err: error, node: id }, 'step of a node failed; retrying'),
     });
   }
 
@@ -75,12 +74,12 @@ export class NodeDriver {
 
   /** @throws AnnealError Conflict when the state of the node does not allow the verb; NotFound. */
   async tell(id: string, verb: Verb, options: { reason: string; change?: NodeChange }): Promise<NodeDocument> {
-    const told = await this.#options.records.change(id, (node) =>
+    const moved = await this.#options.records.change(id, (node) =>
       move(node, verb, { moment: this.moment, ...options }),
     );
-    if (!told) throw new AnnealError('NotFound', `There is no node ${id}.`);
+    if (!moved) throw new AnnealError('NotFound', `There is no node ${id}.`);
     this.cut(id);
-    return told;
+    return moved;
   }
 
   async #drive(id: string): Promise<void> {
@@ -115,7 +114,7 @@ export class NodeDriver {
         if (error instanceof Unwanted) continue;
         this.#options.context.log.warn(
           { err: error, node: node.name, step: work.step, attempt: work.attempts + 1 },
-          'a step failed',
+          'step failed',
         );
         decide = (current) => this.#afterError(current, error);
       }

@@ -25,7 +25,7 @@ export function requireOwnMachine(node: NodeDocument, what: string): void {
   throw new AnnealError(
     'Conflict',
     `Node ${node.name} has the fault "${identityFault}", so it is not ${what}. ${node.last_error?.message ?? ''} ` +
-      'Put the right machine back or correct the address; or, after checking, accept the machine that is there with the verb "manage".',
+      'Reinstall the original machine, correct the address, or check the present machine and accept it with the verb "manage".',
   );
 }
 
@@ -39,8 +39,8 @@ export function sameMachine(
   const found = identity ? ` It reports ${wordsFor(identity)}.` : '';
   return new AnnealError(
     'AlreadyExists',
-    `Node ${name} is the same machine as ${other.replace(' )', ')')}, and a machine has one node.${found} ` +
-      'If these values are a placeholder that many machines report, name them in ANNEAL_PROVISIONING_PLACEHOLDER_IDS.',
+    `Node ${name} is the same machine as ${other.replace(' )', ')')}, but a machine can have only one node.${found} ` +
+      'If these values are placeholders that many machines report, list them in ANNEAL_PROVISIONING_PLACEHOLDER_IDS.',
     { details: { node: name, ...(holder && { other: holder.id }) } },
   );
 }

@@ -14,7 +14,7 @@ const machine = (change: Partial<Identity> = {}): Identity => ({
 const claims = (identity: Identity | null, at: { id?: string; address?: string; system_id?: string | null } = {}) =>
   claimsOf({ id: 'n1', address: 'https://10.0.0.7', system_id: null, ...at, identity });
 
-describe('identity of a machine', () => {
+describe('the identity of a machine', () => {
   it.each([
     '00000000-0000-0000-0000-000000000000',
     'FFFFFFFF-FFFF-FFFF-FFFF-FFFFFFFFFFFF',
@@ -38,13 +38,13 @@ describe('identity of a machine', () => {
     },
   );
 
-  it('I3: takes what operators name as a placeholder for one', () => {
+  it('I3: the placeholders in the settings identify nothing', () => {
     expect(realUuid(uuid.toUpperCase(), none)).toBe(uuid);
     expect(realUuid(uuid.toUpperCase(), new Set([uuid]))).toBeNull();
     expect(realSerial('RACK', new Set(['rack']))).toBeNull();
   });
 
-  it('I1: gives two nodes for one machine an equal claim', () => {
+  it('I1: gives two nodes of one machine an equal claim', () => {
     const one = claims(machine());
     expect(claims(machine({ path: '/redfish/v1/Systems/9' }), { id: 'n2', address: 'http://10.0.0.8' }).machine).toBe(
       one.machine,
@@ -55,7 +55,7 @@ describe('identity of a machine', () => {
     expect(claims(machine({ uuid: null })).serial).toBe(one.serial);
   });
 
-  it('I1: gives different machines no equal claim, also where firmware left the fields empty', () => {
+  it('I1: gives different machines different claims, also when firmware leaves the fields empty', () => {
     const empty = { UUID: '00000000-0000-0000-0000-000000000000', SerialNumber: 'Default string' };
     const [a, b] = ['n1', 'n2'].map((id, at) =>
       claims(identityIn(empty, `/redfish/v1/Systems/${at}`), { id, system_id: `/redfish/v1/Systems/${at}` }),
@@ -70,7 +70,7 @@ describe('identity of a machine', () => {
     expect(claims(null).place).not.toBe(claims(null, { id: 'n2' }).place);
   });
 
-  it('I2: another UUID or serial number contradicts; a missing one does not, and what was known stays', () => {
+  it('I2: differs with another UUID or serial number; a missing one does not differ, and the known one is kept', () => {
     const known = machine();
     expect(contradiction(known, machine({ uuid: uuid.replace('8b', '9c') }))).toContain('system UUID 9c');
     expect(contradiction(known, machine({ serial: 'OTHER' }))).toContain('serial number OTHER instead of X7TR2');

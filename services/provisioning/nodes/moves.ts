@@ -38,7 +38,7 @@ export function move(
     );
     throw new AnnealError(
       'Conflict',
-      `Node ${node.name} is ${node.state} and cannot be told "${verb}"; it can be told ${can.join(', ') || 'nothing'}.`,
+      `Cannot apply "${verb}" to node ${node.name} because it is ${node.state}; possible now: ${can.join(', ') || 'nothing'}.`,
     );
   }
   const target = change.target === undefined ? node.target : change.target;
@@ -123,7 +123,7 @@ export function lateFailure(node: NodeDocument): Failure {
   if (last && node.work && node.work.attempts > 0) {
     return {
       ...last,
-      message: `Given up after ${node.work.attempts} attempts since ${since} (${step}). ${last.message}`,
+      message: `Step "${step}" failed after ${node.work.attempts} attempts since ${since}. ${last.message}`,
     };
   }
   return failure('DeadlineExceeded', `Node ${node.name} did not finish "${step}" in time; it began at ${since}.`, {
@@ -133,10 +133,9 @@ export function lateFailure(node: NodeDocument): Failure {
 
 /** Describes the boot progress. Only an exchange proves a boot, because a fetch may come from the BMC. */
 function bootedHowFar(boot: Boot | null): string {
-  if (boot?.exchanged_at)
-    return `it booted and exchanged its boot secret at ${boot.exchanged_at}, and was silent since`;
+  if (boot?.exchanged_at) return `it booted and exchanged its boot secret at ${boot.exchanged_at}, then sent nothing`;
   if (boot?.fetched_at) {
-    return `its boot image was fetched at ${boot.fetched_at}, by the machine or by its BMC, but the machine never exchanged its boot secret: it did not boot it`;
+    return `the machine or its BMC fetched the boot image at ${boot.fetched_at}, but the machine did not boot it (it never exchanged its boot secret)`;
   }
   return 'its boot image was never fetched';
 }

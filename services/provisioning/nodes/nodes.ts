@@ -108,7 +108,7 @@ export class Nodes {
     if (!question.provide) return nodeView(node);
     return nodeView(
       await this.#driver.tell(node.id, 'manage', {
-        reason: 'it is to become available',
+        reason: 'requested to become available',
         change: { target: 'available' },
       }),
     );
@@ -121,7 +121,7 @@ export class Nodes {
     if (count < most) return;
     throw new AnnealError(
       'QuotaExceeded',
-      `Node ${name} cannot be enrolled: there are ${count} nodes; with 1 more there would be more than ${most} (${setting}). Delete some nodes first.`,
+      `Cannot enrol node ${name}: there are ${count} nodes and the limit is ${most} (${setting}). Remove some nodes first.`,
     );
   }
 
@@ -146,7 +146,7 @@ export class Nodes {
       if (!removableStates.includes(node.state) || node.instance_id !== null) {
         throw new AnnealError(
           'Conflict',
-          `Node ${node.name} is ${node.state}; it can be removed when it is ${removableStates.join(', ')}.`,
+          `Cannot remove node ${node.name} because it is ${node.state}; it can be removed when it is ${removableStates.join(', ')}.`,
         );
       }
       if (await this.#records.remove(node)) return;
@@ -155,19 +155,19 @@ export class Nodes {
 
   async power(question: Question<typeof nodePower>): Promise<NodeView> {
     const { id } = await this.#find(question.node);
-    const told = await this.#records.change(id, (node) => {
+    const changed = await this.#records.change(id, (node) => {
       if (node.work && node.work.step !== 'change power') {
         throw new AnnealError(
           'Conflict',
-          `Node ${node.name} is ${node.state} (${node.work.step}); its power is changed by that work now.`,
+          `Cannot change the power of node ${node.name} while it is ${node.state} (${node.work.step}), because that work controls the power.`,
         );
       }
       requireOwnMachine(node, 'powered');
       return changePower(question.target, this.#driver.moment);
     });
-    if (!told) throw new AnnealError('NotFound', `There is no node ${question.node}.`);
+    if (!changed) throw new AnnealError('NotFound', `There is no node ${question.node}.`);
     this.#driver.cut(id);
-    return nodeView(told);
+    return nodeView(changed);
   }
 
   async provision(question: Question<typeof nodeProvision>): Promise<NodeView> {
@@ -180,10 +180,10 @@ export class Nodes {
       if (isChangingPower && verb !== 'deleted') throw changingPower(node, verb);
       const isOther = node.fault === identityFault;
       if (isOther && verb === 'manage') {
-        const reason = 'the machine that answers is accepted';
+        const reason = 'present machine accepted';
         return move(node, 'accept', { moment: this.#driver.moment, reason, change: acceptedMachine(node) });
       }
-      if (verb !== 'abort' && verb !== 'deleted') requireOwnMachine(node, `told "${verb}"`);
+      if (verb !== 'abort' && verb !== 'deleted') requireOwnMachine(node, `verb "${verb}"`);
       const cleanFirst =
         verb === 'provide' && this.#driver.moment.budgets.cleanOnProvide && node.state === 'manageable';
       // After a cleaning, a manageable node returns to `manageable`, and a provided one continues to `available`.
@@ -197,13 +197,13 @@ export class Nodes {
               : null;
       return move(node, cleanFirst ? 'clean' : verb, {
         moment: this.#driver.moment,
-        reason: `told "${verb}"`,
+        reason: `verb "${verb}"`,
         change: { target },
       });
     });
-    if (!told) throw new AnnealError('NotFound', `There is no node ${question.node}.`);
+    if (!changed) throw new AnnealError('NotFound', `There is no node ${question.node}.`);
     this.#driver.cut(id);
-    return nodeView(told);
+    return nodeView(changed);
   }
 
   /** @throws AnnealError InvalidRequest that names every impossible operation; Conflict during work. */
@@ -211,12 +211,12 @@ export class Nodes {
     const { id } = await this.#find(question.node);
     let wanted: Partial<NodeDocument> = {};
     try {
-      const told = await this.#records.change(id, (node) => {
+      const changed = await this.#records.change(id, (node) => {
         wanted = this.#changeFrom(node, fieldsAfter(fieldsOf(node), question.patch));
         return wanted;
       });
-      if (!told) throw new AnnealError('NotFound', `There is no node ${question.node}.`);
-      return nodeView(told);
+      if (!changed) throw new AnnealError('NotFound', `There is no node ${question.node}.`);
+      return nodeView(changed);
     } catch (error) {
       if (!(error instanceof DuplicateError)) throw error;
       const node = await this.#find(id);
@@ -235,7 +235,7 @@ export class Nodes {
     if (moved && node.work) {
       throw new AnnealError(
         'Conflict',
-        `Node ${node.name} is ${node.state} (${node.work.step}); its BMC is in use. Abort that, or wait for it.`,
+        `Cannot change node ${node.name} while it is ${node.state} (${node.work.step}), because that work uses its BMC. Wait for it to end, or abort it.`,
       );
     }
     // The path belongs to the old address. Every reading checks that the machine is the same.
@@ -262,24 +262,24 @@ export class Nodes {
   async #taken(error: DuplicateError, node: Pick<NodeDocument, 'id' | 'name' | 'claims'>): Promise<AnnealError> {
     const [namesake] = await this.#records.collection.find({ where: { name: node.name }, limit: 1 });
     if (namesake && namesake.id !== node.id)
-      return new AnnealError('AlreadyExists', `There is a node named ${node.name} already.`, { cause: error });
+      return new AnnealError('AlreadyExists', `A node named ${node.name} already exists.`, { cause: error });
     return sameMachine(node.name, await this.#records.holderOf(node.claims, node.id), null);
   }
 
   async maintenance(question: Question<typeof nodeMaintenance>): Promise<NodeView> {
     const { id } = await this.#find(question.node);
     const { maintenance, reason } = question;
-    const told = await this.#records.change(id, () => ({
+    const changed = await this.#records.change(id, () => ({
       maintenance,
       maintenance_reason: maintenance ? (reason ?? null) : null,
     }));
-    if (!told) throw new AnnealError('NotFound', `There is no node ${question.node}.`);
-    return nodeView(told);
+    if (!changed) throw new AnnealError('NotFound', `There is no node ${question.node}.`);
+    return nodeView(changed);
   }
 
   async #find(idOrName: string): Promise<NodeDocument> {
     const node = await this.#records.find(idOrName);
-    if (!node) throw new AnnealError('NotFound', `There is no node with the id or name ${idOrName}.`);
+    if (!node) throw new AnnealError('NotFound', `There is no node with id or name ${idOrName}.`);
     return node;
   }
 }
@@ -294,7 +294,7 @@ function requireTrust(trust: Trust | undefined): void {
   const problem = trust === undefined ? undefined : trustProblem(trust);
   if (problem === undefined) return;
   const path = 'driver_info.redfish_verify_ca';
-  throw new AnnealError('InvalidRequest', `The node cannot be as wanted: ${path}: ${problem}.`, {
+  throw new AnnealError('InvalidRequest', `The node is not valid: ${path}: ${problem}.`, {
     mistakes: [{ code: 'invalid_value', path, message: problem }],
   });
 }

@@ -68,7 +68,7 @@ describe('patch of a node', () => {
     expect(after()).toEqual(fields);
   });
 
-  it('declares what the operator changed, and leaves the rest to the inspection', () => {
+  it('declares the properties that the operator changed, and leaves the others to the inspection', () => {
     const before = { cpus: 4, memory_mb: 1024, capabilities: 'a:b' };
     const wanted = { cpus: 8, memory_mb: 1024, rack: 1 };
     expect(declarationAfter({ capabilities: 'a:b', kept: true }, before, wanted)).toEqual({
@@ -78,7 +78,7 @@ describe('patch of a node', () => {
     });
   });
 
-  it('names every operation that cannot be done', () => {
+  it('lists every impossible operation', () => {
     expect(
       mistakes(
         { op: 'add', path: '/provision_state', value: 'active' },
@@ -97,7 +97,7 @@ describe('patch of a node', () => {
     ).toEqual(Array.from({ length: 12 }, (_, at) => `[${at}].path`));
   });
 
-  it('names every value that cannot be', () => {
+  it('lists every invalid value', () => {
     expect(
       mistakes(
         { op: 'add', path: '/driver_info/redfish_address', value: 'ftp://10.0.0.7' },

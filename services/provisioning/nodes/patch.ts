@@ -58,7 +58,7 @@ function applied(fields: JsonObject, operation: NodePatch[number]): JsonObject {
   const { path } = operation;
   const [root, ...names] = path.split('/').map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
   const [name] = names;
-  if (root !== '' || name === undefined || names.includes('')) throw new Refused(`${path} is no path to a field`);
+  if (root !== '' || name === undefined || names.includes('')) throw new Refused(`${path} is not the path of a field`);
   if (!Object.hasOwn(fieldsSchema.shape, name)) {
     throw new Refused(
       `Cannot patch /${name}. Only the following can be updated: ${Object.keys(fieldsSchema.shape).join(', ')}`,

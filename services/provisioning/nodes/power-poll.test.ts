@@ -14,14 +14,14 @@ describe('power poll', () => {
     expect(afterReading(node(), 'power on')).toBeUndefined();
   });
 
-  it('L1: believes a change at the second reading that agrees', () => {
+  it('L1: records a change after two equal readings', () => {
     const first = afterReading(node(), 'power off');
     expect(first).toEqual({ poll: { failures: 0, reading: 'power off' } });
     expect(afterReading(node({ ...first }), 'power off')).toMatchObject({ power: 'power off' });
     expect(afterReading(node({ ...first }), 'power on')).not.toMatchObject({ power: 'power off' });
   });
 
-  it('L2: three misses are a fault and unknown power; one reading heals it', () => {
+  it('L2: sets a fault and unknown power after three failed readings, and clears them after one good reading', () => {
     let seen = node();
     for (let miss = 1; miss <= 3; miss += 1) {
       expect(seen.fault).toBeNull();
@@ -31,13 +31,13 @@ describe('power poll', () => {
     expect(afterReading(seen, 'power off')).toMatchObject({ fault: null, power: 'power off', last_error: null });
   });
 
-  it('leaves another fault alone', () => {
+  it('keeps other faults', () => {
     expect(
       afterMiss(node({ fault: 'clean failure', poll: { failures: 2, reading: null } }), dead, at),
     ).not.toHaveProperty('fault');
   });
 
-  it('L4: another machine is a fault at the first reading, kept until the right one answers', () => {
+  it('L4: sets a fault at the first reading of another machine, until the original machine answers', () => {
     const reported = { uuid: 'u2', serial: null, manufacturer: null, model: null, path: null };
     const other = new AnnealError('IdentityMismatch', 'another machine', { details: { reported } });
     const seen = { ...node(), ...afterMiss(node(), other, at) };
@@ -47,7 +47,7 @@ describe('power poll', () => {
     expect(afterReading(seen, 'power on')).toMatchObject({ fault: null, foreign: null, power: 'power on' });
   });
 
-  it('does not take the fault away from a node that is the same machine as another', () => {
+  it('keeps the fault of a node that is the same machine as another node', () => {
     const twin = node({ fault: identityFault, foreign: null });
     expect(afterReading(twin, 'power off')).not.toHaveProperty('fault');
   });

@@ -29,7 +29,7 @@ const shortestTryMs = 2_000;
 const longestTryMs = 10_000;
 const longestConfirmMs = 3_000;
 
-const unlisted = 'the nodes to poll could not be listed; retrying at the next interval';
+const unlisted = 'nodes to poll not listed; retrying at the next interval';
 export const slotOf = (nodeId: string): number => (createHash('sha256').update(nodeId).digest()[0] ?? 0) % slots;
 
 /** Pure. Undefined where nothing is to be written. */
@@ -168,7 +168,7 @@ export class PowerPoll {
   #readIn(watched: Watched, ms: number): void {
     if (this.#stopped || this.#watched.get(watched.node.id) !== watched) return;
     watched.timer = setTimeout(() => {
-      this.#run(this.#turn(watched), 'a reading of the power could not be recorded; retrying at the next interval');
+      this.#run(this.#turn(watched), 'power reading not recorded; retrying at the next interval');
     }, ms);
     watched.timer.unref();
   }

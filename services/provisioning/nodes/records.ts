@@ -69,7 +69,7 @@ export class NodeRecords {
     for (const { node, change } of missingClaims(await this.all(), { placeholders, now })) {
       await this.replace(node as NodeDocument, change);
       if (change.fault === undefined) continue;
-      this.#context.log.error({ node: node.name, err: change.last_error }, 'a node is the machine of another node');
+      this.#context.log.error({ node: node.name, err: change.last_error }, 'node is the same machine as another node');
     }
   }
 

@@ -16,7 +16,7 @@ import {
 const working = nodeStates.filter(isWorking);
 
 describe('node states', () => {
-  it('answers every pair of state and verb with a state or with no', () => {
+  it('define a next state or a refusal for every pair of state and verb', () => {
     for (const state of nodeStates) {
       for (const verb of verbs) {
         const next = nextState(state, verb);
@@ -26,14 +26,14 @@ describe('node states', () => {
     }
   });
 
-  it('every working state ends well, ends badly, and can be aborted', () => {
+  it('let every working state succeed, fail and be aborted', () => {
     for (const state of working) {
       for (const verb of ['done', 'fail', 'abort'] as const)
         expect(nextState(state, verb), `${state} + ${verb}`).toBeDefined();
     }
   });
 
-  it('no state at rest takes the outcome of work, and each has an exit that people can ask for', () => {
+  it('accept no work result in a state at rest, and offer an operator a verb in each of them', () => {
     for (const state of nodeStates.filter((entry) => !isWorking(entry))) {
       for (const verb of ['done', 'keep', 'fail', 'abort'] as const)
         expect(nextState(state, verb), `${state} + ${verb}`).toBeUndefined();
@@ -44,7 +44,7 @@ describe('node states', () => {
     }
   });
 
-  it('every state is reached from enroll, and from every state available is reached', () => {
+  it('can reach every state from enroll, and available from every state', () => {
     const reach = (start: (typeof nodeStates)[number]): Set<string> => {
       const seen = new Set<(typeof nodeStates)[number]>([start]);
       for (const state of seen) for (const next of Object.values(transitions[state])) seen.add(next);
@@ -54,14 +54,14 @@ describe('node states', () => {
     for (const state of nodeStates) expect(reach(state).has('available'), state).toBe(true);
   });
 
-  it('only a machine that was cleaned, or never used, becomes available', () => {
+  it('make only a cleaned or unused machine available', () => {
     const into = nodeStates.flatMap((state) =>
       verbs.filter((verb) => nextState(state, verb) === 'available').map((verb) => `${state} + ${verb}`),
     );
     expect(into).toEqual(['manageable + provide', 'cleaning + done']);
   });
 
-  it('walks the steps of a state in order, and then is done', () => {
+  it('run the steps of a state in order, then finish', () => {
     for (const state of working) {
       const walked: string[] = [];
       for (let step = firstStep(state); step !== undefined; step = stepAfter(state, step)) walked.push(step);
@@ -69,7 +69,7 @@ describe('node states', () => {
     }
   });
 
-  it('leads an enrolled node to available through inspection, and through cleaning where that is asked for', () => {
+  it('take an enrolled node to available through inspection, and through cleaning if requested', () => {
     const towards = { target: 'available', inspected: false, clean: false } as const;
     expect(verbTowards({ ...towards, state: 'manageable' })).toBe('inspect');
     expect(verbTowards({ ...towards, state: 'manageable', inspected: true })).toBe('provide');
@@ -77,7 +77,7 @@ describe('node states', () => {
     expect(verbTowards({ ...towards, state: 'manageable', target: null })).toBeUndefined();
   });
 
-  it('forgets no node that has, or may have, a server', () => {
+  it('never allow the removal of a node that has or may have a server', () => {
     for (const state of ['deploying', 'wait call-back', 'active', 'deploy failed', 'deleting', 'error'] as const) {
       expect(removableStates).not.toContain(state);
     }

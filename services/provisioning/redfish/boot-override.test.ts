@@ -9,13 +9,13 @@ const boot = (options: { targets?: string[]; enabled?: string[]; now?: string })
 const pairs = (body: object) =>
   overridesToDisk(body as Record<string, unknown>).map((override) => Object.values(override).join(' '));
 
-describe('the way back to the disk', () => {
-  it('needs nothing when no override is set', () => {
+describe('the return to booting from disk', () => {
+  it('sends nothing when no override is set', () => {
     expect(pairs(boot({ now: 'Disabled' }))).toEqual([]);
     expect(pairs({})).toEqual([]);
   });
 
-  it('asks only for values that the BMC allows, no override first', () => {
+  it('requests only values that the BMC allows, and prefers no override', () => {
     expect(pairs(boot({}))[0]).toBe('None Disabled');
     expect(pairs(boot({ targets: ['Pxe', 'Cd', 'Hdd'] }))).toEqual(['Hdd Continuous', 'Hdd Once', 'Hdd Disabled']);
     expect(pairs(boot({ targets: ['Pxe', 'Cd', 'Hdd'], enabled: ['Once'] }))).toEqual(['Hdd Once']);
@@ -28,7 +28,7 @@ describe('the way back to the disk', () => {
   });
 });
 
-it('a boot from elsewhere is once, where the firmware allows that', () => {
+it('overrideTo requests a one-time boot when the firmware allows it', () => {
   expect(overrideTo(boot({}), 'Cd')).toMatchObject({ BootSourceOverrideEnabled: 'Once' });
   expect(overrideTo(boot({ enabled: ['Disabled', 'Continuous'] }), 'Cd')).toMatchObject({
     BootSourceOverrideEnabled: 'Continuous',

@@ -87,13 +87,13 @@ export class RedfishHttp {
       answer = await this.#exchange(access, method, url, sending);
     }
     if (answer.status < 300) return answer;
-    const said = `node ${access.node}: ${method} ${url.href} answered ${answer.status}: ${reasonOf(answer.body)}`;
+    const answered = `node ${access.node}: ${method} ${url.href} answered ${answer.status}: ${reasonOf(answer.body)}`;
     const details = { node: access.node, url: url.href, status: answer.status, method };
     if (answer.status === 401 || answer.status === 403) {
-      const message = `The BMC refused the credentials; ${said}`;
+      const message = `The BMC refused the credentials: ${answered}`;
       throw new BmcError('BmcMisconfigured', message, { repeat: 'never', details });
     }
-    throw new BmcError('BmcRefused', `The BMC refused; ${said}`, {
+    throw new BmcError('BmcRefused', `The BMC refused the request: ${answered}`, {
       repeat: repeatOf(answer.status),
       retryAfterMs: answer.retryAfterMs,
       details,

@@ -91,7 +91,7 @@ export class RedfishMachine {
     if (typeof action === 'string') throw this.#refused(`the system ${this.#path}: ${action}`);
     const type = resetFor(change, action);
     if (type === undefined)
-      throw this.#refused(`the system ${this.#path} allows none of the resets ${resetsFor[change].join(', ')}`);
+      throw this.#refused(`the system ${this.#path} supports none of the resets ${resetsFor[change].join(', ')}`);
     const answer = await this.post(action.target, { ResetType: type });
     return { type, task: answer.status === 202 ? (answer.location ?? linkIn(answer.body)) : undefined };
   }
@@ -188,7 +188,7 @@ export class RedfishMachine {
     );
     if (differs.length > 0) {
       const found = differs.map(([name]) => `${name} ${shown(boot[name])}`).join(', ');
-      throw this.#refused(`the boot override was accepted but reads back ${found}`);
+      throw this.#refused(`the BMC accepted the boot override but reports ${found}`);
     }
   }
 
@@ -246,15 +246,15 @@ export class RedfishMachine {
     const { node, address } = this.#options.access;
     return new AnnealError(
       'IdentityMismatch',
-      `Another machine answers for node ${node} at ${address}: it reports ${contrary}. ` +
-        `It is not powered, erased or deployed. The node expects the machine with ${wordsFor(this.#options.expected ?? found)}.`,
+      `Node ${node} at ${address} is another machine now: it reports ${contrary}. ` +
+        `It will not be powered, erased or deployed. The node expects the machine with ${wordsFor(this.#options.expected ?? found)}.`,
       { details: { node, url: address, reported: found } },
     );
   }
 
   #unfit(problems: readonly string[]): AnnealError {
     const where = this.#path ?? 'its list of systems';
-    return this.#refused(`${where} is no Redfish system that can be driven: ${problems.join('; ')}`, { unfit: true });
+    return this.#refused(`${where} is not a usable Redfish system: ${problems.join('; ')}`, { unfit: true });
   }
 
   #misconfigured(why: string): AnnealError {

@@ -14,7 +14,7 @@ export async function findSystem(
   const path = linkIn(root, 'Systems') ?? '/redfish/v1/Systems';
   const { body: systems, problem } = await client.get(path);
   const { Members: listed } = systems;
-  if (!Array.isArray(listed)) throw refuse(problem ?? `${path} has no list of Members`, false);
+  if (!Array.isArray(listed)) throw refuse(problem ?? `${path} does not contain a list of Members`, false);
   const members = listed.flatMap((member) => linkIn(member) ?? []);
   const some = members.slice(0, 20).join(', ') || 'none';
   if (wanted !== null) {
@@ -24,5 +24,5 @@ export async function findSystem(
   }
   const [only] = members;
   if (only !== undefined && members.length === 1) return only;
-  throw refuse(`it has ${members.length} systems; say which one with redfish_system_id: ${some}`, members.length > 1);
+  throw refuse(`it has ${members.length} systems; choose one with redfish_system_id: ${some}`, members.length > 1);
 }

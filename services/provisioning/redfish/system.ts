@@ -24,7 +24,7 @@ export function shown(value: unknown): string {
   try {
     return JSON.stringify(value).slice(0, 80);
   } catch {
-    return 'a value that cannot be shown';
+    return 'an unprintable value';
   }
 }
 
@@ -35,7 +35,7 @@ export function strangenessOf({ body, problem }: Answer): string[] {
   const { '@odata.type': type, Id: id, PowerState: power } = body;
   if (typeof type !== 'string' || !type.startsWith('#ComputerSystem.'))
     found.push(`@odata.type is ${shown(type)}, expected #ComputerSystem.…`);
-  if (typeof id !== 'string' || id === '') found.push(`Id is ${shown(id)}, expected a text`);
+  if (typeof id !== 'string' || id === '') found.push(`Id is ${shown(id)}, expected a string`);
   if (power !== undefined && power !== null && !powers.some((known) => known === power))
     found.push(`PowerState is ${shown(power)}, expected one of ${powers.join(', ')}`);
   return found;
@@ -58,7 +58,7 @@ export function resetAction(system: Body, info?: Body): ResetAction | string {
   const allowed = inline ?? allowedIn(info);
   if (allowed === undefined) return { target, allowed: undefined };
   const isList = Array.isArray(allowed) && allowed.every((value) => typeof value === 'string');
-  if (!isList) return `the allowable values of its reset action are ${shown(allowed)}, expected a list of texts`;
+  if (!isList) return `the allowable values of its reset action are ${shown(allowed)}, expected a list of strings`;
   return { target, allowed };
 }
 

@@ -131,9 +131,9 @@ export class Transport {
       });
     if (signal.aborted) {
       const { reason } = signal as { reason: unknown };
-      return reason instanceof BmcError ? unreachable('no whole answer in the time that it had', 'never') : reason;
+      return reason instanceof BmcError ? unreachable('no complete answer in time', 'never') : reason;
     }
-    if (late.aborted) return unreachable(`no whole answer within ${this.#answerMs / 1000} s`, 'never');
+    if (late.aborted) return unreachable(`no complete answer within ${this.#answerMs / 1000} s`, 'never');
     const refusal = await tlsRefusal(error, url);
     if (refusal !== undefined) {
       const message = `The BMC of node ${node} at ${url.origin} cannot be trusted: ${refusal}`;
@@ -151,7 +151,7 @@ function nextPlace({ node }: Access, url: URL, location: string): URL {
   if (next?.host === url.host && next.protocol === url.protocol) return next;
   throw new BmcError(
     'BmcMisconfigured',
-    `The BMC of node ${node}: ${url.href} leads away to ${next?.href ?? location.slice(0, 200)}, which is not followed; set redfish_address to where it is.`,
+    `The BMC of node ${node}: ${url.href} redirects to ${next?.href ?? location.slice(0, 200)}, which is not followed. Set redfish_address to the real address.`,
     { repeat: 'never', details: { node, url: url.href } },
   );
 }
@@ -172,7 +172,7 @@ function parse(text: string): Pick<Answer, 'body' | 'problem'> {
   try {
     const value: unknown = JSON.parse(text);
     if (isObject(value)) return { body: value, problem: undefined };
-    return { body: {}, problem: `the answer is no JSON object but begins with ${beginning(text)}` };
+    return { body: {}, problem: `the answer is not a JSON object but begins with ${beginning(text)}` };
   } catch {
     return { body: { text: beginning(text) }, problem: `the answer is not JSON but begins with ${beginning(text)}` };
   }

@@ -30,7 +30,7 @@ export function trustProblem(trust: Trust): string | undefined {
     readAuthorities(normal);
     return undefined;
   } catch (error) {
-    return `the file ${normal} cannot be used: ${error instanceof Error ? error.message : String(error)}`;
+    return `cannot read the file ${normal}: ${error instanceof Error ? error.message : String(error)}`;
   }
 }
 
@@ -137,10 +137,11 @@ const untrusted = new Set([
 
 /** The reason and the remedy for a TLS refusal. Undefined for another kind of error. */
 export async function tlsRefusal(error: unknown, url: URL): Promise<string | undefined> {
-  if (error instanceof WrongCertificate) return `${error.message}. If that is right, set redfish_verify_ca to it.`;
+  if (error instanceof WrongCertificate)
+    return `${error.message}. If that fingerprint is correct, set redfish_verify_ca to it.`;
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   if (code === 'ERR_SSL_WRONG_VERSION_NUMBER' || code === 'ERR_SSL_PACKET_LENGTH_TOO_LONG')
-    return 'it does not speak TLS there; try an address that begins with http://.';
+    return 'it does not use TLS at this port; try an address that begins with http://.';
   if (!untrusted.has(code)) return undefined;
   const reason = (error as Error).message.split(';')[0] ?? code;
   const found = await fingerprintAt(url);

@@ -53,13 +53,13 @@ export async function insertImage(
   const insert = drive && actionOf(drive, 'InsertMedia');
   const path = drive && linkIn(drive);
   if (!drive || insert === undefined || path === undefined) {
-    throw refused('it offers neither HTTP boot nor a virtual drive that takes an image');
+    throw refused('it offers neither HTTP boot nor a virtual drive that accepts an image');
   }
   if (!isEmpty(drive) && drive['Image'] !== url) await eject(client, drive);
   if (isEmpty(drive) || drive['Image'] !== url) await client.post(insert, { Image: url });
   const after = (await client.get(path)).body;
   if (isEmpty(after) || after['Image'] !== url)
-    throw refused(`it accepted the image but the drive holds ${String(after['Image'])}`);
+    throw refused(`it accepted the image but the drive contains ${String(after['Image'])}`);
 }
 
 /** @throws AnnealError when a drive still holds an image afterwards. */
@@ -69,7 +69,7 @@ export async function ejectAll(client: Client, system: Body, refused: (why: stri
     await eject(client, drive);
     const path = linkIn(drive);
     const after = path === undefined ? drive : (await client.get(path)).body;
-    if (!isEmpty(after)) throw refused(`the virtual drive ${path} still holds an image after it was ejected`);
+    if (!isEmpty(after)) throw refused(`the virtual drive ${path} still contains an image after the eject`);
   }
 }
 

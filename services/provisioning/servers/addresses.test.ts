@@ -22,19 +22,19 @@ describe('the addresses of a server', () => {
     });
   });
 
-  it('stand under the default network when the template names none', () => {
+  it('are under the default network when the template names none', () => {
     expect(of(undefined).networks).toEqual({ baremetal: ['192.0.2.7'] });
     expect(of([]).networks).toEqual({ baremetal: ['192.0.2.7'] });
   });
 
-  it('go by what the attachment names: network, uuid, subnet, port, or only an address', () => {
+  it('use the key that the attachment names: network, uuid, subnet, port, or only an address', () => {
     const attachments = [{ uuid: 'u' }, { subnet: 's' }, { port: 'p' }, { network: 'n', subnet: 's2', port: 'p2' }];
     expect(Object.keys(of(attachments).networks)).toEqual(['u', 's', 'p', 'n']);
     expect(of([{ fixed_ip: '192.0.2.99' }]).networks).toEqual({ baremetal: ['192.0.2.99'] });
     expect(of([{ network: 'a' }, { network: 'b', allocate_network: 'none' }]).networks).toEqual({ a: ['192.0.2.7'] });
   });
 
-  it('a fixed_ip is the address wanted, and several on one network stand in order', () => {
+  it('include each fixed_ip, and several on one network in order', () => {
     const found = of([
       { network: 'n', fixed_ip: '192.0.2.20' },
       { network: 'n', fixed_ip: '2001:db8::5' },
@@ -44,7 +44,7 @@ describe('the addresses of a server', () => {
     expect([firstAddress(found), firstAddress(found, 6)]).toEqual(['192.0.2.20', '2001:db8::5']);
   });
 
-  it('an interface that the node declares for a network gives its addresses and its MAC, whatever the order', () => {
+  it('take addresses and MAC from the interface that the node declares for the network, in any order', () => {
     const properties = nics(
       { network: 'storage', addresses: ['198.51.100.4'] },
       { network: 'ctlplane', addresses: ['192.0.2.7'] },
@@ -58,7 +58,7 @@ describe('the addresses of a server', () => {
     });
   });
 
-  it('an inspected address stands under the network in its place', () => {
+  it('put an inspected address under the network at its position', () => {
     const properties = nics({ addresses: ['192.0.2.7'] }, { addresses: ['203.0.113.9'] });
     expect(of([{ network: 'a' }, { network: 'b' }], { properties }).networks).toEqual({
       a: ['192.0.2.7'],
@@ -66,7 +66,7 @@ describe('the addresses of a server', () => {
     });
   });
 
-  it('a machine with one known address has it on every network: no map of addresses stays empty', () => {
+  it('repeat the only known address of a machine on every network, so that no network is empty', () => {
     expect(of([{ network: 'a' }, { network: 'b' }]).networks).toEqual({ a: ['192.0.2.7'], b: ['192.0.2.7'] });
     expect(of([{ network: 'a' }], { facts: {} }).networks).toEqual({ a: [] });
     expect(of([{ network: 'a' }], { facts: {}, properties: {} })).toEqual({

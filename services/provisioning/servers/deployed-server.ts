@@ -53,7 +53,7 @@ export function deployedServer(options: {
         if (error instanceof AnnealError && error.code === 'NotFound') {
           return {
             kind: 'failed',
-            error: new AnnealError('ResourceFailed', `Host ${server.hostname} is not known any more.`),
+            error: new AnnealError('ResourceFailed', `Host ${server.hostname} no longer exists.`),
           };
         }
         throw error;

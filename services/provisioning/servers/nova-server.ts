@@ -46,10 +46,9 @@ export function novaServer(
       ...mistakes.map((mistake) => `scheduler_hints: ${mistake}; supported are ${supportedHints}`),
       ...(image === '' || images.includes(image)
         ? []
-        : [`image: ${image} is not known; known are ${images.join(', ')}`]),
+        : [`image: ${image} does not exist; the images are ${images.join(', ')}`]),
     ];
-    if (problems.length > 0)
-      throw new AnnealError('NotSupported', `The server cannot be placed: ${problems.join('. ')}.`);
+    if (problems.length > 0) throw new AnnealError('NotSupported', `Cannot place the server: ${problems.join('. ')}.`);
     return { flavor: textOf(properties, 'flavor'), ...hints };
   };
 
@@ -78,7 +77,7 @@ export function novaServer(
       driver.kick(claimed.id);
       return claimed;
     }
-    const why = 'why' in placement ? placement.why : 'others claimed every node that fits; it looks again';
+    const why = 'why' in placement ? placement.why : 'other servers claimed every matching node; retrying';
     const error = new AnnealError('NoNodeAvailable', `No node for ${server.hostname}: ${why}.`, {
       details: { host: server.hostname },
     });
@@ -115,7 +114,7 @@ export function novaServer(
         // A newer request may have arrived meanwhile and found no node to release.
         const current = await options.current(server.id);
         if (current?.fence !== server.fence) {
-          await driver.tell(node.id, 'deleted', { reason: 'its server is no longer wanted' });
+          await driver.tell(node.id, 'deleted', { reason: 'its server is no longer needed' });
           return { kind: 'waiting', message: 'superseded', ms: 0 };
         }
       }
@@ -139,7 +138,7 @@ export function novaServer(
         const what = node ? `its node ${node.name} is ${node.state}` : 'it has no node';
         return {
           kind: 'failed',
-          error: new AnnealError('Conflict', `Server ${server.hostname} cannot be changed: ${what}.`),
+          error: new AnnealError('Conflict', `Cannot change server ${server.hostname}: ${what}.`),
           replace: true,
         };
       }
@@ -153,7 +152,7 @@ export function novaServer(
           replace: true,
           error: new AnnealError(
             'NotSupported',
-            `The ${what} of server ${server.hostname} on node ${node.name} can only be changed by a new server.`,
+            `The ${what} of server ${server.hostname} on node ${node.name} cannot change in place; the server must be replaced.`,
           ),
         };
       }
@@ -175,10 +174,10 @@ export function novaServer(
         return { kind: 'complete', physical_id: server.id };
       }
       if (node.state === 'deleting')
-        return { kind: 'waiting', message: `node ${node.name} is being taken back`, ms: lookAgainMs };
+        return { kind: 'waiting', message: `node ${node.name} is being released`, ms: lookAgainMs };
       if (node.state === 'error' && server.attempts > 0) return { kind: 'failed', error: failureOf(node) };
       await driver.tell(node.id, 'deleted', { reason: `server ${server.hostname} is deleted` });
-      return { kind: 'waiting', message: `node ${node.name} is being taken back`, ms: lookAgainMs };
+      return { kind: 'waiting', message: `node ${node.name} is being released`, ms: lookAgainMs };
     },
 
     check: async (server, request) => {

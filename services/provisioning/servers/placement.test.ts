@@ -26,17 +26,17 @@ const why = (wish: Partial<Wish>, all: readonly Candidate[]): string => {
 };
 
 describe('placement', () => {
-  it('a flavor names a resource class, or an entry of the setting; any other fits no node, and the reason says why', () => {
+  it('reads a flavor as a resource class or an entry of the setting; another flavor matches no node, and the reason explains it', () => {
     const all = [node('a'), node('b', { resource_class: 'gpu' }), node('c', { resource_class: 'm1.small' })];
     expect(names({ flavor: 'm1.small' }, all.slice(0, 2))).toEqual(['a']);
     expect(names({ flavor: 'm1.small' }, all)).toEqual(['c']);
     expect(names({ flavor: 'gpu' }, all)).toEqual(['b']);
     expect(why({ flavor: 'm9.huge' }, all)).toBe(
-      'none of 3 nodes fits: resource class m9.huge 0 of 3 (there are 1 baremetal, 1 gpu, 1 m1.small)',
+      'none of 3 nodes fits: resource class m9.huge 0 of 3 (enrolled: 1 baremetal, 1 gpu, 1 m1.small)',
     );
   });
 
-  it('prefers machines that are off, then goes by name', () => {
+  it('prefers machines that are off, then orders by name', () => {
     const all = [node('c'), node('a', { power: 'power on' }), node('b')];
     expect(names({}, all)).toEqual(['b', 'c', 'a']);
   });
@@ -44,7 +44,7 @@ describe('placement', () => {
   it.each([
     ['no node is enrolled', []],
     ['resource class baremetal 0 of 1', [node('a', { resource_class: 'gpu' })]],
-    ['out of maintenance 0 of 1', [node('a', { maintenance: true })]],
+    ['not in maintenance 0 of 1', [node('a', { maintenance: true })]],
     ['without a fault 0 of 1', [node('a', { fault: 'power failure' })]],
     [
       'in the state available 0 of 3 (2 active, 1 cleaning)',
@@ -52,17 +52,17 @@ describe('placement', () => {
     ],
     ['unclaimed 0 of 1', [node('a', { instance_id: 'i' })]],
     ['with known power 0 of 1', [node('a', { power: null })]],
-  ])('says which filter leaves nothing: %s', (expected, all) => {
+  ])('names the filter that excludes every node: %s', (expected, all) => {
     expect(why({}, all)).toContain(expected);
   });
 
-  it('wants all traits', () => {
+  it('requires all traits', () => {
     const all = [node('a', { traits: ['CUSTOM_A'] }), node('b', { traits: ['CUSTOM_A', 'CUSTOM_B'] })];
     expect(names({ traits: ['CUSTOM_A', 'CUSTOM_B'] }, all)).toEqual(['b']);
     expect(why({ traits: ['CUSTOM_C'] }, all)).toContain('trait CUSTOM_C 0 of 2');
   });
 
-  it('wants all capabilities, in the map and the text form, and a node by name, id or its capability', () => {
+  it('requires all capabilities in map and text form, and accepts a node by name, id or capability', () => {
     const all = [
       node('a', { properties: { capabilities: 'profile:control,node:controller-0' } }),
       node('b', { properties: { capabilities: { profile: 'compute', node: 'compute-0', slot: 3 } } }),
@@ -72,7 +72,7 @@ describe('placement', () => {
     for (const wanted of ['b', 'id-b', 'compute-0']) expect(names({ node: wanted }, all)).toEqual(['b']);
   });
 
-  it('names every condition with the nodes that meet it, so that one reading shows which two exclude each other', () => {
+  it('lists every condition with the number of nodes that meet it', () => {
     const all = [
       node('a', { properties: { capabilities: 'profile:control' }, state: 'active' }),
       node('b', { traits: ['CUSTOM_A'] }),

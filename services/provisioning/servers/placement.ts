@@ -85,7 +85,7 @@ function filtersOf(wish: Wish, wanted: string): Filter[] {
             wished,
           } as const,
         ]),
-    { what: 'out of maintenance', keep: (node) => !node.maintenance },
+    { what: 'not in maintenance', keep: (node) => !node.maintenance },
     { what: 'without a fault', keep: (node) => node.fault === null },
     { what: 'in the state available', keep: (node) => node.state === 'available' && node.work === null },
     { what: 'unclaimed', keep: (node) => node.instance_id === null },
@@ -103,7 +103,7 @@ function whyNone(filters: readonly Filter[], all: readonly Candidate[]): string 
     if (out.length === 0 && !wished) return [];
     const states = what === 'in the state available' ? ` (${count(out.map(({ state }) => state))})` : '';
     const classes = what.startsWith('resource class') && out.length === all.length;
-    const known = classes ? ` (there are ${count(all.map((node) => node.resource_class))})` : '';
+    const known = classes ? ` (enrolled: ${count(all.map((node) => node.resource_class))})` : '';
     return [`${what} ${all.length - out.length} of ${all.length}${states}${known}`];
   });
   return `none of ${all.length} node${all.length === 1 ? '' : 's'} fits: ${parts.join(', ')}`;

@@ -31,12 +31,12 @@ export function serverPower({ records, driver, hosts }: { records: NodeRecords; 
     if (node.power === power) return undefined;
     // The power change for this request ended without reaching the wanted state.
     if (server.attempts > 0 && node.last_error) return { kind: 'failed', error: fromFailure(node.last_error) };
-    const told = await records.change(node.id, (current) =>
+    const changed = await records.change(node.id, (current) =>
       current.work === null && current.instance_id === server.id
         ? { ...changePower(target, driver.moment), last_error: null }
         : undefined,
     );
-    if (told) driver.kick(node.id);
+    if (changed) driver.kick(node.id);
     return waiting;
   };
   const done = (server: ServerDocument): Progress => ({ kind: 'complete', physical_id: server.id });
