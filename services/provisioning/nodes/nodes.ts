@@ -173,7 +173,7 @@ export class Nodes {
   async provision(question: Question<typeof nodeProvision>): Promise<NodeView> {
     const { id } = await this.#find(question.node);
     const verb = question.target;
-    const told = await this.#records.change(id, (node) => {
+    const changed = await this.#records.change(id, (node) => {
       const isChangingPower = node.work?.step === 'change power';
       if (verb === 'abort' && isChangingPower) return { work: null, power_target: null };
       // The verb would drop the change of power half-way. A deletion takes the power off in any case.
