@@ -29,7 +29,7 @@ export interface Target {
 export const visitActions = ['CHECK', 'SUSPEND', 'RESUME', 'SNAPSHOT'] as const;
 export type VisitAction = (typeof visitActions)[number];
 
-/** See the header of `step.ts` for what each phase means. */
+/** The header of `step.ts` describes each phase. */
 export type Phase = 'idle' | 'converging' | 'draining' | 'paused';
 
 /** Which request of which resource a nested stack answers. */

@@ -1,57 +1,30 @@
 /**
  * The engine: `step(state, inputs) -> changes`. A function of data: the same state and inputs give the same changes.
  *
- * The state machine of a stack is the phase of its traversal:
- * - `idle`: no traversal runs. Entered when one ends, COMPLETE or FAILED; nothing is in flight; left by an action.
- * - `converging`: entered when an action is accepted; dispatches whatever the graph allows; left when all nodes are done
- *   (COMPLETE), a leaf fails (draining), or the deadline passes. A newer action overtakes it: the engine rebuilds the
- *   graph. A resource in flight continues in the new traversal once its response is in; a nested stack is sent the
- *   newer request at once.
- * - `draining`: a leaf failed, or the action was cancelled. Nothing is dispatched; requests in flight are awaited and
- *   keep their results. Left when nothing is in flight any more, when the deadline passes, or by a newer action. With
- *   the policy `rollback` it is left at once: the rollback awaits the requests in flight, resource by resource.
- * - `paused`: after draining, with the policy `pause`: the stack waits for an operator command; its deadline is paused.
+ * The state machine of a stack is the phase of its traversal. `traversal/transitions.ts` holds, as data, what each input
+ * does in each phase.
  *
- * | input                | idle                  | converging              | draining                | paused              |
- * | -------------------- | --------------------- | ----------------------- | ----------------------- | ------------------- |
- * | create               | CREATE, ADOPT: once   | -                       | -                       | -                   |
- * | update, restore      | UPDATE, RESTORE ¹     | overtakes ¹             | overtakes ¹             | overtakes           |
- * | delete, abandon      | DELETE ²              | overtakes ³             | overtakes               | overtakes           |
- * | visit: check, …      | CHECK, … ⁴            | refused: in progress    | refused ⁵               | refused             |
- * | rollback             | ROLLBACK, if FAILED ⁶ | overtakes ⁶             | overtakes ⁶             | overtakes           |
- * | cancel with rollback | refused               | ROLLBACK, of an UPDATE  | ROLLBACK, of an UPDATE  | ROLLBACK: an UPDATE |
- * | cancel               | refused               | FAILED now; drains ⁷    | FAILED now; drains ⁷    | FAILED              |
- * | retry ¹⁰             | same again, if FAILED | refused                 | same again ⁵            | same again          |
- * | mark unhealthy       | noted                 | refused                 | refused ⁵               | refused             |
- * | skip                 | noted; may retry      | refused                 | refused                 | noted; may retry    |
- * | hook cleared         | noted                 | the node continues      | noted                   | noted               |
- * | signal               | forwarded             | forwarded               | forwarded               | forwarded           |
- * | response             | late: noted ⁸         | applied; dispatches     | applied; may end        | late: noted         |
- * | deadline             | ignored               | FAILED "Timed out" ⁹    | FAILED "Timed out" ⁹    | ignored             |
- * | grace                | ignored               | a deletion takes over   | ignored                 | ignored             |
- * | pause of a batch     | ignored               | the next batch begins   | ignored                 | ignored             |
- * | retry of a conflict  | ignored               | sent again              | fails: no more retries  | ignored             |
- * | hook's deadline      | default applies       | default applies         | default applies         | default applies     |
- * ¹ Refused while deleting, once deleted, and while suspended. ² Refused once deleted. ³ A second deletion of the same
- * kind does nothing. ⁴ Refused while deleting; CHECK also while suspended; RESUME also when the stack is not suspended.
- * SUSPEND of a suspended stack and RESUME of a resumed one do nothing. ⁵ Only a cancelled stack is FAILED and draining:
- * it accepts visits and retries like an idle one, and refuses another cancel. ⁶ Accepted for CREATE, UPDATE, ADOPT,
- * RESTORE, and for a ROLLBACK that failed. ⁷ Accepted for CREATE and UPDATE; for nested stacks, any action. ⁸ An
- * unsolicited answer of a nested stack updates the attributes. ⁹ Or the failure policy applies; a cancelled traversal
- * has reported its end before. ¹⁰ Refused for a SNAPSHOT: make another one instead.
- * A timer of an older traversal is ignored, with two exceptions. Timers of resources (retry, hook) are matched by fence
- * or token. The deadline of an older traversal fails its requests that are still in flight; the newer traversal
- * continues. A response whose fence is not the pending one is ignored, too. Actions on one resource: `update-node.ts`,
- * `cleanup-node.ts` and `visit.ts`; hooks: `wait.ts`; nested stacks: `nested.ts`; batches: `rolling.ts`.
- * `table.test.ts` walks the table.
+ * `idle`: no traversal runs, and nothing is in flight. Entered when a traversal ends, COMPLETE or FAILED; an action
+ * leaves it. Operators note facts about resources here: unhealthy, skipped.
  *
- * How a traversal ends (`finish.ts`):
- * | all nodes are done                                  | COMPLETE; a rollback returns to the plan, if one was reached   |
- * | ... of a group with temporary members               | these are cleaned up first                                     |
- * | ... of a CHECK in which leaves failed               | FAILED, naming all of them                                     |
- * | a leaf failed, CREATE, UPDATE, ADOPT, RESTORE       | `keep`: drains, FAILED; `rollback`: FAILED, then ROLLBACK now; |
- * |                                                     | `pause`: drains, paused. A nested stack always keeps           |
- * | a leaf failed, in any other                         | drains, FAILED                                                 |
+ * `converging`: an action runs. The engine dispatches whatever the graph allows. It leaves the phase when all nodes are
+ * done (COMPLETE; a CHECK that found failures is FAILED), when a leaf fails (draining), or when the deadline passes
+ * (FAILED, or the failure policy). A newer action overtakes it: the engine rebuilds the graph, a resource in flight
+ * continues in the new traversal once its response is in, and a nested stack receives the newer request at once.
+ *
+ * `draining`: a leaf failed, or the action was cancelled. The engine dispatches nothing; requests in flight keep their
+ * results. It leaves the phase when nothing is in flight any more, when the deadline passes, or by a newer action. With
+ * the policy `rollback` a CREATE, UPDATE, ADOPT or RESTORE leaves it at once: the rollback awaits the requests in
+ * flight, resource by resource. A cancelled stack drains too, but has reported FAILED: it accepts actions like an idle
+ * one.
+ *
+ * `paused`: after draining, with the policy `pause`: the stack waits for an operator command, and its deadline is paused.
+ * A nested stack never pauses.
+ *
+ * Responses, signals, hooks and retries depend on one resource: a response or retry is matched by its fence, a hook by its
+ * token, any other timer by its traversal. One that matches nothing is ignored, except that the deadline of an older
+ * traversal fails its own requests, and that an unsolicited answer of a nested stack updates the attributes. See
+ * `update-node.ts`, `cleanup-node.ts`, `visit.ts`, `wait.ts` (hooks), `nested.ts`, `rolling.ts` (batches).
  *
  * Invariants, held after every step:
  * C1 A resource is only worked on when everything it requires is COMPLETE in this traversal.

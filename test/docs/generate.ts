@@ -30,6 +30,7 @@ import {
   metricsPage,
   resourceTypesPage,
   settingsPage,
+  transitionsPage,
 } from './reference.ts';
 import { lowerCounts } from './words.ts';
 
@@ -69,6 +70,7 @@ const pages: Record<string, string> = {
     { name: 'Every process', settings: sharedSettings },
     ...services.map(({ name, settings }) => ({ name, settings })),
   ]),
+  'stack-transitions.md': transitionsPage(),
 };
 
 const stale: string[] = [];

@@ -1,5 +1,6 @@
 /** The reference pages, made from the code. Pure: from definitions to Markdown. */
 import { errorTable } from '@anneal/contracts/errors.ts';
+import { phases, refusals, transitions } from '@anneal/convergence/traversal/transitions.ts';
 import { definitionsByFile } from '@anneal/contracts/registry.ts';
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
 import type { FunctionRow } from '@anneal/hot/functions/reference.ts';
@@ -193,3 +194,30 @@ export const functionsPage = (tables: {
       tables.yaql.map((row) => [code(row.name), row.family, row.forms.map(code).join('<br>')]),
     )}`,
   );
+
+/** The effect of each input on a stack in each phase, with the exceptions below the table. */
+export function transitionsPage(): string {
+  const rows = Object.entries(transitions);
+  const exceptions = rows.flatMap(([input, row]) =>
+    'except' in row ? [{ input, list: row.except.map(([condition, effect]) => `${effect} when ${condition}`) }] : [],
+  );
+  const refused = new Set<string>(Object.keys(refusals));
+  return page(
+    'Stack transitions',
+    'What an input does to a stack, by the phase of the stack. `begins`: a traversal, which overtakes a running one. `ends`: the running traversal. `notes`: a fact about a resource. `nothing`: the input is accepted and has no effect. A refusal names its reason in italics. Responses, signals, hooks and the timers of resources depend on one resource, and not on the stack.',
+    table(
+      ['input', ...phases],
+      rows.map(([input, { in: effects }]) => [
+        input,
+        ...phases.map((phase) => (refused.has(effects[phase]) ? `_${effects[phase]}_` : effects[phase])),
+      ]),
+    ),
+    '## Exceptions\n\nWhere the input would begin, end or note something, the first exception that holds decides instead.',
+    table(
+      ['input', 'exceptions, in this order'],
+      exceptions.map(({ input, list }) => [input, list.join('; ')]),
+    ),
+    '## Refusals',
+    table(['refusal', 'because'], Object.entries(refusals)),
+  );
+}

@@ -7,7 +7,7 @@ import { answerParent } from '../nested.ts';
 import type { Input } from '../protocol.ts';
 import { isNested, representative, type ResourceDocument } from '../documents.ts';
 import { announceResource, changeResource, type Transaction } from '../transaction.ts';
-import { inProgress, retry } from '../traversal/traversal.ts';
+import { allows, retry } from '../traversal/traversal.ts';
 
 type Given = Extract<Input, { kind: 'resource' }>;
 
@@ -71,7 +71,7 @@ function mark(
     throw new AnnealError('Conflict', `The resource ${resource.name} is being worked on; wait, or cancel the action.`);
   }
   // Later resources of the running action rely on this one.
-  if (transaction.state.stack.status === 'IN_PROGRESS') throw inProgress(transaction.state.stack);
+  if (!allows(transaction, 'mark unhealthy')) return;
   // A resource that was never made is recreated in any case.
   if (resource.status === 'FAILED' && (resource.action === 'CREATE' || resource.action === 'ADOPT')) return;
   const isUnhealthy = resource.action === 'CHECK' && resource.status === 'FAILED';
@@ -98,9 +98,7 @@ function skip(transaction: Transaction, name: string, all: readonly ResourceDocu
     standing(transaction, name, [...all]);
     throw new AnnealError('NotSupported', `The resource ${name} has not failed; there is nothing to skip.`);
   }
-  if (stack.phase === 'converging' || stack.phase === 'draining') {
-    throw inProgress(stack);
-  }
+  if (!allows(transaction, 'skip')) return;
   const said = failed.failure ? leafReason({ resource: name, failure: failed.failure }) : failed.reason;
   const skipped = changeResource(transaction, failed.id, {
     skipped: stack.target.plan,

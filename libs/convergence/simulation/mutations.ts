@@ -124,9 +124,9 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   },
   'updates what is suspended': {
     rule: 'the table of transitions',
-    file: 'traversal/traversal.ts',
-    from: "if (stack.suspended) throw notSupported('Updating', 'suspended');",
-    to: '',
+    file: 'traversal/transitions.ts',
+    from: "[notWhileDeleting, ['the stack is suspended', 'suspended']]",
+    to: '[notWhileDeleting]',
   },
   'deletes before it asked': {
     rule: 'a hook holds',

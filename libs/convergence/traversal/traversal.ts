@@ -1,12 +1,13 @@
-/** Actions that begin or end a traversal, and their effect on the running one: the table in the header of `step.ts`. */
+/** Actions that begin or end a traversal. `transitions.ts` decides whether each has an effect. */
 import { AnnealError, type Failure } from '@anneal/contracts/errors.ts';
 import { begin, beginRollback } from './begin.ts';
 import { attemptOf, failLeaf } from './failure.ts';
 import { end, fail } from './finish.ts';
 import { revisit } from '../graph/node.ts';
 import type { Input } from '../protocol.ts';
-import { isNested, type StackAction, type StackDocument } from '../documents.ts';
+import { isNested, type StackDocument } from '../documents.ts';
 import { emptyPlan } from '../state.ts';
+import { effectOf, isRefusal, stackInputOf, type Refusal, type StackInput } from './transitions.ts';
 import { addEffect, announceResource, changeResource, changeStack, newId, type Transaction } from '../transaction.ts';
 
 type Given<K extends Input['kind']> = Extract<Input, { kind: K }>;
@@ -14,17 +15,12 @@ type Given<K extends Input['kind']> = Extract<Input, { kind: K }>;
 export function beginCreate(transaction: Transaction, input: Given<'create'>): void {
   const { stack } = transaction.state;
   // The stack's document exists before its first step. A duplicate finds the traversal already begun.
-  if (stack.traversal === '') begin(transaction, stack.adopt ? 'ADOPT' : 'CREATE', input.plan);
+  if (allows(transaction, 'create')) begin(transaction, stack.adopt ? 'ADOPT' : 'CREATE', input.plan);
 }
 
 export function beginUpdate(transaction: Transaction, input: Given<'update'>): void {
   const { state } = transaction;
-  const { stack } = state;
-  if (stack.deleted_at !== null) throw notFound(stack.name);
-  if (stack.action === 'DELETE') throw notSupported('Updating', 'deleting');
-  if (stack.suspended) throw notSupported('Updating', 'suspended');
-  // When two scaling requests race, the second is dropped silently, as in Heat.
-  if (input.scaled && stack.status !== 'COMPLETE') return;
+  if (!allows(transaction, stackInputOf(input))) return;
   const unchanged = state.settled === input.target.plan && input.observe !== true;
   changeStack(transaction, {
     target: input.target,
@@ -50,12 +46,12 @@ export function beginUpdate(transaction: Transaction, input: Given<'update'>): v
   };
 }
 
-export function beginDelete(transaction: Transaction, input: { abandon?: boolean | undefined }): void {
+export function beginDelete(transaction: Transaction, input: Given<'delete'>): void {
+  if (allows(transaction, stackInputOf(input))) beginDeletion(transaction, input.abandon ?? false);
+}
+
+function beginDeletion(transaction: Transaction, abandoned: boolean): void {
   const { state, tools } = transaction;
-  if (state.stack.deleted_at !== null) throw notFound(state.stack.name);
-  const abandoned = input.abandon ?? false;
-  if (state.stack.action === 'DELETE' && state.stack.phase === 'converging' && state.stack.abandoned === abandoned)
-    return;
   begin(transaction, 'DELETE', emptyPlan(), { abandoned });
   if (state.inFlight.size > 0) {
     const at = new Date(tools.now + tools.graceMs).toISOString();
@@ -65,25 +61,14 @@ export function beginDelete(transaction: Transaction, input: { abandon?: boolean
 
 /** Begins a rollback that an operator requests. @throws AnnealError when there is nothing to roll back */
 export function requestRollback(transaction: Transaction, input: Given<'rollback'>): void {
-  const { stack } = transaction.state;
-  if (stack.deleted_at !== null) throw notFound(stack.name);
-  if (input.cancel && (stack.action !== 'UPDATE' || stack.status !== 'IN_PROGRESS')) throw cannotCancel(stack);
-  const back: readonly StackAction[] = ['CREATE', 'UPDATE', 'ADOPT', 'RESTORE', 'ROLLBACK'];
-  const complete = stack.status === 'COMPLETE';
-  if (!back.includes(stack.action) || complete || (stack.action === 'ROLLBACK' && stack.status !== 'FAILED')) {
-    const state = `${stack.action}_${stack.status}`;
-    throw new AnnealError('NotSupported', `Rolling back when stack is ${state} is not supported.`);
-  }
-  beginRollback(transaction);
+  if (allows(transaction, stackInputOf(input))) beginRollback(transaction);
 }
 
 /** Ends the traversal at once. Requests in flight continue and keep their results; nested stacks are cancelled too. */
 export function cancel(transaction: Transaction): void {
   const { state } = transaction;
   const { stack } = state;
-  const nested = stack.parent !== null;
-  const cancellable = nested || stack.action === 'UPDATE' || stack.action === 'CREATE' || stack.phase === 'paused';
-  if (stack.status !== 'IN_PROGRESS' || !cancellable) throw cannotCancel(stack);
+  if (!allows(transaction, 'cancel')) return;
   const { deadline } = stack;
   end(transaction, { status: 'FAILED', reason: `Stack ${stack.action} cancelled` });
   const cancelled = changeStack(transaction, { traversal: newId(transaction) });
@@ -102,38 +87,15 @@ export function cancel(transaction: Transaction): void {
 export function retry(transaction: Transaction): void {
   const { state } = transaction;
   const { stack } = state;
-  if (stack.deleted_at !== null) throw notFound(stack.name);
-  const failed = stack.status === 'FAILED' || stack.phase === 'paused';
-  if (!failed) {
-    if (stack.status === 'IN_PROGRESS') throw inProgress(stack);
-    throw new AnnealError('NotSupported', `Retrying when stack is ${stack.action}_${stack.status} is not supported.`);
-  }
-  if (stack.action === 'SNAPSHOT') throw notSupported('Retrying', 'making a snapshot');
-  if (stack.action === 'DELETE') beginDelete(transaction, { abandon: stack.abandoned });
+  if (!allows(transaction, 'retry')) return;
+  if (stack.action === 'DELETE') beginDeletion(transaction, stack.abandoned);
   else if (stack.action === 'ROLLBACK') beginRollback(transaction);
   else begin(transaction, stack.action, state.plan, { observe: stack.observe });
 }
 
 export function beginVisit(transaction: Transaction, input: Given<'visit'>): void {
   const { state } = transaction;
-  const { stack } = state;
-  const verb = { CHECK: 'Checking', SUSPEND: 'Suspending', RESUME: 'Resuming', SNAPSHOT: 'Snapshotting' }[input.action];
-  if (stack.deleted_at !== null) throw notFound(stack.name);
-  if (stack.status === 'IN_PROGRESS') throw inProgress(stack);
-  if (stack.action === 'DELETE') throw notSupported(verb, 'deleting');
-  // CHECK would overwrite the SUSPEND states, so that RESUME could not find the suspended resources.
-  if (input.action === 'CHECK' && stack.suspended) throw notSupported(verb, 'suspended');
-  if (input.action === 'RESUME' && !stack.suspended && stack.action !== 'RESUME') {
-    throw new AnnealError('NotSupported', `State ('${stack.action}', '${stack.status}') invalid for resume`);
-  }
-  // Already in the requested state.
-  if (
-    (input.action === 'SUSPEND' || input.action === 'RESUME') &&
-    stack.action === input.action &&
-    stack.status === 'COMPLETE'
-  ) {
-    return;
-  }
+  if (!allows(transaction, stackInputOf(input))) return;
   const snapshot = 'snapshot' in input ? input.snapshot : null;
   begin(transaction, input.action, state.plan, { snapshot });
   if (snapshot) {
@@ -145,7 +107,7 @@ export function beginVisit(transaction: Transaction, input: Given<'visit'>): voi
 /** Ends the grace period of a deletion: it takes over from requests in flight, with a higher fence. */
 export function endGrace(transaction: Transaction): void {
   const { state } = transaction;
-  if (state.stack.action !== 'DELETE' || state.stack.phase !== 'converging') return;
+  if (!allows(transaction, 'grace passed')) return;
   for (const id of state.inFlight) {
     const resource = state.resources.get(id);
     // A deletion does not take over another deletion, nor its own snapshot. An abandoning one awaits nothing.
@@ -170,8 +132,8 @@ export function endGrace(transaction: Transaction): void {
  */
 export function timeOut(transaction: Transaction, failure?: Failure): void {
   const { state } = transaction;
-  const { phase, status, deadline } = state.stack;
-  if (phase === 'idle' || phase === 'paused') return;
+  const { status, deadline } = state.stack;
+  if (!allows(transaction, 'deadline passed')) return;
   for (const id of state.inFlight) {
     const { request } = state.resources.get(id) ?? {};
     const traversal = status === 'FAILED' ? request?.traversal : undefined;
@@ -217,10 +179,43 @@ function failUnanswered(
   });
 }
 
-const notFound = (name: string): AnnealError => new AnnealError('NotFound', `The Stack (${name}) could not be found.`);
-const notSupported = (verb: string, state: string): AnnealError =>
-  new AnnealError('NotSupported', `${verb} a stack when it is ${state} is not supported.`);
-const cannotCancel = ({ action, status }: StackDocument): AnnealError =>
-  new AnnealError('NotSupported', `Cancelling update when stack is ${action}_${status} is not supported.`);
-export const inProgress = ({ name, action }: StackDocument): AnnealError =>
-  new AnnealError('Conflict', `Stack ${name} already has an action (${action}) in progress.`);
+/** Whether the input has an effect on the stack now. @throws AnnealError when the stack refuses it */
+export function allows({ state: { stack } }: Transaction, input: StackInput): boolean {
+  const effect = effectOf(input, stack);
+  if (isRefusal(effect)) throw refusalOf(effect, input, stack);
+  return effect !== 'nothing';
+}
+
+const verbs: Readonly<Partial<Record<StackInput, string>>> = {
+  update: 'Updating',
+  restore: 'Updating',
+  scale: 'Updating',
+  check: 'Checking',
+  suspend: 'Suspending',
+  resume: 'Resuming',
+  snapshot: 'Snapshotting',
+  rollback: 'Rolling back',
+  'cancel with rollback': 'Cancelling update',
+  cancel: 'Cancelling update',
+  retry: 'Retrying',
+};
+
+/** Worded as Heat's clients expect. */
+function refusalOf(refusal: Refusal, input: StackInput, { name, action, status }: StackDocument): AnnealError {
+  const verb = verbs[input] ?? input;
+  switch (refusal) {
+    case 'not found':
+      return new AnnealError('NotFound', `The Stack (${name}) could not be found.`);
+    case 'in progress':
+      return new AnnealError('Conflict', `Stack ${name} already has an action (${action}) in progress.`);
+    case 'deleting':
+    case 'suspended':
+      return new AnnealError('NotSupported', `${verb} a stack when it is ${refusal} is not supported.`);
+    case 'of a snapshot':
+      return new AnnealError('NotSupported', `${verb} a stack when it is making a snapshot is not supported.`);
+    case 'not suspended':
+      return new AnnealError('NotSupported', `State ('${action}', '${status}') invalid for resume`);
+    case 'wrong state':
+      return new AnnealError('NotSupported', `${verb} when stack is ${action}_${status} is not supported.`);
+  }
+}

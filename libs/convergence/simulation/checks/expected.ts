@@ -1,5 +1,5 @@
 /**
- * A second, independent implementation of the table in the header of `step.ts`: whether an input is refused, does
+ * A second, independent implementation of `traversal/transitions.ts`, in code and not as data: whether an input is refused, does
  * nothing, or begins an action.
  */
 import type { StackAction, StackDocument } from '../../documents.ts';
@@ -12,7 +12,7 @@ type Expected = 'refused' | 'nothing' | 'cancelled' | { readonly begins: StackAc
 const maySayGoBack: readonly StackAction[] = ['CREATE', 'UPDATE', 'ADOPT', 'RESTORE', 'ROLLBACK'];
 
 /** Undefined where the result depends on the resource. */
-function expectedOf(input: Input & FromParent, stack: StackDocument): Expected {
+export function expectedOf(input: Input & FromParent, stack: StackDocument): Expected {
   const { action, status, phase } = stack;
   const runs = status === 'IN_PROGRESS';
   const deleted = stack.deleted_at !== null;
@@ -20,7 +20,8 @@ function expectedOf(input: Input & FromParent, stack: StackDocument): Expected {
     case 'create':
       return stack.traversal === '' ? { begins: stack.adopt ? 'ADOPT' : 'CREATE' } : 'nothing';
     case 'update':
-      return deleted || action === 'DELETE' || stack.suspended ? 'refused' : { begins: input.as ?? 'UPDATE' };
+      if (deleted || action === 'DELETE' || stack.suspended) return 'refused';
+      return input.scaled && status !== 'COMPLETE' ? 'nothing' : { begins: input.as ?? 'UPDATE' };
     case 'delete': {
       if (deleted) return input.parent ? 'nothing' : 'refused';
       const same = action === 'DELETE' && phase === 'converging' && stack.abandoned === (input.abandon ?? false);
