@@ -6,6 +6,7 @@ import type { Store } from '@anneal/store/port.ts';
 import { Owners, soleOwner, type Ownership } from './active/owners.ts';
 import { Turn, type Candidate } from './active/turn.ts';
 import { groupQueue, type Broker, type BrokerConsumer, type BusLog, type Intake, type Packet } from './broker.ts';
+import { createClaimChecks, type Destination } from './claim-checks.ts';
 import { createCodec } from './codec.ts';
 import { createDeaths } from './death.ts';
 import { BusConsumer } from './consumer.ts';
@@ -20,10 +21,19 @@ export function createBus(options: {
   store: Store;
   registry: ReadonlyMap<string, Definition>;
   log: BusLog;
+  /** How long the data of a large message is kept after the message was handled. */
+  claimCheckMs?: number | undefined;
 }): Bus {
-  const { broker, log } = options;
-  const codec = createCodec({ registry: options.registry, blobs: options.store.blobs });
-  const deaths = createDeaths({ broker, codec, log });
+  const { broker, log, store } = options;
+  const claimChecks = createClaimChecks({
+    store,
+    queues: broker.queues,
+    deadLetters: broker.deadLetters,
+    log,
+    keepMs: options.claimCheckMs,
+  });
+  const codec = createCodec({ registry: options.registry, blobs: store.blobs, claimChecks });
+  const deaths = createDeaths({ broker, codec, claimChecks, log });
   const questions = new Questions();
   const consumers = new Set<Consumer>();
   const turns = new Map<string, Turn>();
@@ -39,8 +49,8 @@ export function createBus(options: {
     );
   });
 
-  const encodeAll = (messages: readonly Envelope[]): Packet[] | Promise<Packet[]> => {
-    const packets = messages.map((message) => codec.encode(message));
+  const encodeAll = (messages: readonly Envelope[], destination: Destination): Packet[] | Promise<Packet[]> => {
+    const packets = messages.map((message) => codec.encode(message, destination));
     const ready = packets.filter((packet): packet is Packet => !(packet instanceof Promise));
     return ready.length === packets.length ? ready : Promise.all(packets.map((packet) => Promise.resolve(packet)));
   };
@@ -86,13 +96,21 @@ export function createBus(options: {
   return {
     send: async ({ queue, messages }) => {
       if (messages.length === 0) return;
-      await inOrder(queue, encodeAll(messages), (packets) => broker.send({ queue, packets }));
+      await inOrder(queue, encodeAll(messages, { kind: 'queue', queue }), (packets) => broker.send({ queue, packets }));
     },
     async consume(queue, handler, consumeOptions = {}) {
       const alone = consumeOptions.singleActive === true;
       const open = (intake: Intake): Promise<BrokerConsumer> => broker.consume(queue, { ...intake, alone });
       const tellOfDeath = deaths(consumeOptions.onDeath);
-      const consumer = new BusConsumer({ codec, log, handler, options: consumeOptions, open, tellOfDeath });
+      const consumer = new BusConsumer({
+        codec,
+        claimChecks,
+        log,
+        handler,
+        options: consumeOptions,
+        open,
+        tellOfDeath,
+      });
       if (!alone) return take(consumer);
       await broker.queues.declare(queue);
       return takeAlone(queue, consumer);
@@ -100,7 +118,7 @@ export function createBus(options: {
 
     async request({ queue, call, message, timeoutMs = defaultTimeoutMs, signal }) {
       const question = { ...message, replyto: broker.inbox, answerwithin: Math.max(1, Math.ceil(timeoutMs)) };
-      const packets = encodeAll([question]);
+      const packets = encodeAll([question], { kind: 'once' });
       const answer = questions.ask({ queue, call, id: message.id, timeoutMs, signal });
       void inOrder(queue, packets, async (encoded) => {
         for (const packet of encoded) await broker.ask({ queue, packet, ttlMs: timeoutMs });
@@ -111,8 +129,9 @@ export function createBus(options: {
       const { replyto } = to;
       if (replyto === undefined) return;
       const sendTo = async (answer: Envelope): Promise<void> => {
-        const packet = await codec.encode(answer);
-        if (broker.isInbox(replyto)) await broker.answer({ inbox: replyto, packet });
+        const isInbox = broker.isInbox(replyto);
+        const packet = await codec.encode(answer, isInbox ? { kind: 'once' } : { kind: 'queue', queue: replyto });
+        if (isInbox) await broker.answer({ inbox: replyto, packet });
         else await broker.send({ queue: replyto, packets: [packet] });
       };
       try {
@@ -125,15 +144,25 @@ export function createBus(options: {
     },
 
     publish: async (events) => {
-      if (events.length > 0) await inOrder('', encodeAll(events), (packets) => broker.publish(packets));
+      if (events.length > 0)
+        await inOrder('', encodeAll(events, { kind: 'event' }), (packets) => broker.publish(packets));
     },
     async subscribe(patterns, handler, { group, ...consumeOptions } = {}) {
       const alone = group !== undefined;
       const open = (intake: Intake): Promise<BrokerConsumer> =>
         broker.subscribe({ patterns, group }, { ...intake, alone });
       const tellOfDeath = deaths(consumeOptions.onDeath);
-      const consumer = new BusConsumer({ codec, log, handler, options: consumeOptions, open, tellOfDeath });
+      const consumer = new BusConsumer({
+        codec,
+        claimChecks,
+        log,
+        handler,
+        options: consumeOptions,
+        open,
+        tellOfDeath,
+      });
       if (!alone) return take(consumer);
+      await claimChecks.declareGroup(group, patterns);
       await broker.declareGroup({ patterns, group });
       // Order by subject needs one member that sees all events; the other members stand by.
       return takeAlone(groupQueue(group), consumer);
@@ -151,7 +180,18 @@ export function createBus(options: {
       purge: (queue) => broker.queues.purge(queue),
       remove: (queue) => broker.queues.remove(queue),
     },
-    deadLetters: broker.deadLetters,
+    deadLetters: {
+      list: (parameters) => broker.deadLetters.list(parameters),
+      show: (id) => broker.deadLetters.show(id),
+      purge: (parameters) => broker.deadLetters.purge(parameters),
+      async replay(id) {
+        const letter = await broker.deadLetters.show(id);
+        if (!letter) return false;
+        const message = codec.glance(letter.bytes);
+        if (message?.dataref !== undefined) await claimChecks.replaying(id, message, letter.queue);
+        return broker.deadLetters.replay(id);
+      },
+    },
 
     check: async () => {
       if (closed) throw new AnnealError('Unavailable', 'The bus is closed.');
@@ -161,6 +201,7 @@ export function createBus(options: {
       if (closed) return;
       closed = true;
       questions.close();
+      await claimChecks.stop();
       await Promise.all([...consumers].map((consumer) => consumer.stop({ deadlineMs: 0 })));
       await ownership?.then(
         (open) => open.close(),

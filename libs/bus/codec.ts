@@ -8,6 +8,7 @@ import { answerSchema, answerType, envelopeSchema, type Envelope } from '@anneal
 import { AnnealError, type ErrorCode, type Mistake } from '@anneal/contracts/errors.ts';
 import { isLargeJson, readJson, writeJson } from '@anneal/contracts/json-slices.ts';
 import type { Blobs } from '@anneal/store/port.ts';
+import type { ClaimChecks, Destination } from './claim-checks.ts';
 import type { z } from 'zod';
 import type { Packet } from './broker.ts';
 
@@ -17,7 +18,7 @@ const mistakesShown = 20;
 
 export interface Codec {
   /** Synchronous where possible, so that nothing overtakes the message. @throws AnnealError Defect. */
-  encode(message: Envelope): Packet | Promise<Packet>;
+  encode(message: Envelope, destination: Destination): Packet | Promise<Packet>;
   /** @throws AnnealError InvalidMessage, or an error of the blob store. */
   decode(bytes: string | Uint8Array): Envelope | Promise<Envelope>;
   /**
@@ -31,8 +32,12 @@ export interface Codec {
   glance(bytes: string | Uint8Array): Envelope | undefined;
 }
 
-export function createCodec(options: { registry: ReadonlyMap<string, Definition>; blobs: Blobs }): Codec {
-  const { registry, blobs } = options;
+export function createCodec(options: {
+  registry: ReadonlyMap<string, Definition>;
+  blobs: Blobs;
+  claimChecks: Pick<ClaimChecks, 'keep'>;
+}): Codec {
+  const { registry, blobs, claimChecks } = options;
   const answered = new Map(
     [...registry.values()].filter(({ kind }) => kind === 'call').map(({ type }) => [answerType(type), answerSchema]),
   );
@@ -48,23 +53,24 @@ export function createCodec(options: { registry: ReadonlyMap<string, Definition>
   };
 
   /** The packet of a message with a long text of its data, in which the data travels as a claim check if it must. */
-  const large = async ({ data: _data, ...rest }: Envelope, text: string): Promise<Packet> => {
+  const large = async (message: Envelope, text: string, destination: Destination): Promise<Packet> => {
+    const { data: _data, ...rest } = message;
     const { id, type, subject } = rest;
     if (!isOver(text)) return { id, type, subject, bytes: `${JSON.stringify(rest).slice(0, -1)},"data":${text}}` };
-    const dataref = await blobs.put(text);
+    const dataref = await claimChecks.keep(message, text, destination);
     return { id, type, subject, bytes: JSON.stringify({ ...rest, dataref }) };
   };
 
   return {
-    encode(message) {
+    encode(message, destination) {
       const parsed = envelopeSchema.safeParse(message);
       if (!parsed.success) throw refused('Defect', `The envelope of ${message.type}`, parsed.error);
       validated(message, 'Defect');
-      if (isLargeJson(message.data)) return writeJson(message.data).then((data) => large(message, data));
+      if (isLargeJson(message.data)) return writeJson(message.data).then((data) => large(message, data, destination));
       const bytes = JSON.stringify(message);
       const { id, type, subject } = message;
       if (!isOver(bytes)) return { id, type, subject, bytes };
-      return large(message, JSON.stringify(message.data));
+      return large(message, JSON.stringify(message.data), destination);
     },
 
     decode(bytes) {
@@ -76,7 +82,8 @@ export function createCodec(options: { registry: ReadonlyMap<string, Definition>
           throw new AnnealError('InvalidMessage', `The data of ${message.type} is missing in the store: ${dataref}.`);
         }
         const { dataref: _fetched, ...rest } = message;
-        const data = await readJson(text).catch((cause: unknown) => {
+        // Without the line break that marks a claim check.
+        const data = await readJson(text.trimStart()).catch((cause: unknown) => {
           throw notJson(cause);
         });
         return { ...rest, data: validated({ ...rest, data }, 'InvalidMessage') };

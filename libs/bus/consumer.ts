@@ -11,6 +11,7 @@ import type { Envelope } from '@anneal/contracts/envelope.ts';
 import { AnnealError, isUnknown, kindOf, toFailure, type Failure } from '@anneal/contracts/errors.ts';
 import { defaultBackoff } from './backoff.ts';
 import { BrokerAway, type BrokerConsumer, type BusLog, type Intake, type Offer, type Verdict } from './broker.ts';
+import { holderOf, type ClaimChecks } from './claim-checks.ts';
 import type { Codec } from './codec.ts';
 import type { ConsumeOptions, Handler } from './port.ts';
 
@@ -37,12 +38,15 @@ export class BusConsumer {
   readonly #intake: Intake;
   readonly #open: (intake: Intake) => Promise<BrokerConsumer>;
   readonly #codec: Codec;
+  readonly #claimChecks: Pick<ClaimChecks, 'done'>;
   readonly #log: BusLog;
   readonly #handler: Handler;
   readonly #maxAttempts: number;
   readonly #backoff: (attempt: number) => number;
   readonly #tellOfDeath: TellOfDeath;
   readonly #held = new Set<Offer>();
+  /** The held offers whose data is in the store. */
+  readonly #checked = new WeakSet<Offer>();
   #lost = new AbortController();
   /** Set while an earlier offer is waiting for its data. */
   #gate: Promise<void> | undefined;
@@ -51,6 +55,7 @@ export class BusConsumer {
 
   constructor(parameters: {
     codec: Codec;
+    claimChecks: Pick<ClaimChecks, 'done'>;
     log: BusLog;
     handler: Handler;
     options: ConsumeOptions;
@@ -59,6 +64,7 @@ export class BusConsumer {
   }) {
     const { options } = parameters;
     this.#codec = parameters.codec;
+    this.#claimChecks = parameters.claimChecks;
     this.#log = parameters.log;
     this.#handler = parameters.handler;
     this.#open = parameters.open;
@@ -122,6 +128,7 @@ export class BusConsumer {
       void this.#settle(offer, this.#verdict(offer, error));
       return;
     }
+    if (decoded instanceof Promise) this.#checked.add(offer);
     if (!this.#gate && !(decoded instanceof Promise)) {
       void this.#run(offer, decoded);
       return;
@@ -156,8 +163,15 @@ export class BusConsumer {
     const verdict = decision.kind === 'dead' ? await this.#die(offer, decision) : decision;
     if (!this.#held.has(offer)) return;
     await offer.settle(verdict);
-    this.#held.delete(offer);
+    // An offer that was lost meanwhile comes again, so its data is still needed.
+    const settled = this.#held.delete(offer);
+    if (settled && verdict.kind === 'done' && this.#checked.has(offer)) await this.#noteDone(offer);
     if (this.#held.size === 0) this.#idle?.();
+  }
+
+  async #noteDone({ queue, bytes }: Offer): Promise<void> {
+    const message = this.#codec.glance(bytes);
+    if (message) await this.#claimChecks.done(message.id, holderOf(queue));
   }
 
   async #die(offer: Offer, decision: Extract<Decision, { kind: 'dead' }>): Promise<Verdict> {

@@ -7,12 +7,18 @@ import type { Failure } from '@anneal/contracts/errors.ts';
 import { requestDied } from '@anneal/contracts/resource.ts';
 import { randomBytes } from 'node:crypto';
 import type { Broker, BusLog } from './broker.ts';
+import { holderOf, type ClaimChecks } from './claim-checks.ts';
 import type { Codec } from './codec.ts';
 import type { TellOfDeath } from './consumer.ts';
 import type { ConsumeOptions, Death } from './port.ts';
 
-export function createDeaths(options: { broker: Broker; codec: Codec; log: BusLog }) {
-  const { broker, codec, log } = options;
+export function createDeaths(options: {
+  broker: Broker;
+  codec: Codec;
+  claimChecks: Pick<ClaimChecks, 'died'>;
+  log: BusLog;
+}) {
+  const { broker, codec, claimChecks, log } = options;
   const newLetter = createLetterIds();
 
   const answerRequester = async ({ letter, queue, message, failure }: Death): Promise<void> => {
@@ -22,13 +28,17 @@ export function createDeaths(options: { broker: Broker; codec: Codec; log: BusLo
       const { id, type, subject } = message;
       const request = { id, type, ...(subject !== undefined && { subject }) };
       const data = { dead_letter: letter, queue, request, failure };
-      const packet = await codec.encode(inPlaceOf(message, { type: requestDied.type, id: `${letter}:died`, data }));
+      const packet = await codec.encode(inPlaceOf(message, { type: requestDied.type, id: `${letter}:died`, data }), {
+        kind: 'queue',
+        queue: replyto,
+      });
       await broker.send({ queue: replyto, packets: [packet] });
       return;
     }
     const data = answerSchema.parse({ ok: false, failure });
     const packet = await codec.encode(
       inPlaceOf(message, { type: answerType(message.type), id: `${letter}:answer`, data }),
+      { kind: 'once' },
     );
     // Neither questions nor answers are durable: a requester without an answer has its deadline.
     await broker.answer({ inbox: replyto, packet }).catch((error: unknown) => {
@@ -45,6 +55,8 @@ export function createDeaths(options: { broker: Broker; codec: Codec; log: BusLo
       const death: Death = { letter, queue, message, failure: naming(failure, letter, queue) };
       await answerRequester(death);
       await onDeath?.(death);
+      // The dead letter must find its data for as long as it exists.
+      if (message?.dataref !== undefined) await claimChecks.died(message, letter, holderOf(queue));
       return letter;
     };
 }

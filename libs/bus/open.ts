@@ -21,6 +21,8 @@ export interface OpenBusOptions {
   newId: () => string;
   now: () => Date;
   log: BusLog;
+  /** How long the data of a large message is kept after the message was handled. */
+  claimCheckMs?: number | undefined;
 }
 
 export type OpenBrokerOptions = Pick<OpenBusOptions, 'url' | 'source' | 'newId' | 'now' | 'log'>;
@@ -45,6 +47,6 @@ export async function openBus(options: OpenBusOptions): Promise<Bus> {
       `Cannot open a bus with ${scheme === '' ? 'a URL without a scheme' : `the scheme ${scheme}:`}; the schemes are ${known.join(', ')}.`,
     );
   }
-  const { store, registry, log } = options;
-  return createBus({ broker: await open(options), store, registry, log });
+  const { store, registry, log, claimCheckMs } = options;
+  return createBus({ broker: await open(options), store, registry, log, claimCheckMs });
 }

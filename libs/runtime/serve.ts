@@ -154,6 +154,7 @@ export async function startServices(options: ServeOptions): Promise<RunningServi
       newId,
       now,
       log: log.child({ service: 'bus' }),
+      claimCheckMs: settings.claimCheckSeconds * 1000,
     });
     undo.push(() => openedBus.close());
     await folder.opened();

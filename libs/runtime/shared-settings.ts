@@ -20,6 +20,13 @@ export const sharedSettings = defineSettings({
     meaning: 'URL of the database; the scheme selects the adapter. Default: embedded, `sqlite:<data>/store.db`.',
     cost: '`?synchronous=full` makes every commit survive a power failure, at about a tenth of the speed.',
   },
+  claimCheckSeconds: {
+    env: 'ANNEAL_CLAIM_CHECK_SECONDS',
+    schema: z.coerce.number().int().min(60).max(31_536_000).default(3600),
+    meaning:
+      'How long the data of a message above 256 KiB stays in the store after the message was handled. A message that waits, or is a dead letter, keeps its data.',
+    cost: 'Longer takes more room; shorter, and a duplicate that a broker delivers later finds no data and becomes a dead letter.',
+  },
   gatewayUrl: {
     env: 'ANNEAL_GATEWAY_URL',
     schema: z.url().default('http://127.0.0.1:8470'),

@@ -1,4 +1,10 @@
 import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { claimCheckConformance } from '@anneal/bus/conformance/claim-checks.ts';
+import { opener } from '@anneal/bus/conformance/open.ts';
+import { openEmbeddedBroker } from '@anneal/bus/embedded/open.ts';
 import { storeConformance } from '@anneal/store/conformance/conformance.ts';
 import { timersConformance } from '@anneal/store/conformance/timers.ts';
 import { dropDatabase } from '@anneal/store/mongodb/drop.ts';
@@ -24,6 +30,20 @@ function runOn(started: BackendServer): void {
   };
   storeConformance('MongoDB', { fresh });
   timersConformance('MongoDB', { fresh });
+  claimCheckConformance('the embedded broker with MongoDB', {
+    fresh: async () => {
+      const [place, folder] = await Promise.all([fresh(), mkdtemp(join(tmpdir(), 'anneal-bus-'))]);
+      return {
+        url: `sqlite:${join(folder, 'bus.db')}`,
+        storeUrl: place.url,
+        dispose: async () => {
+          await place.dispose();
+          await rm(folder, { recursive: true, force: true });
+        },
+      };
+    },
+    open: opener(openEmbeddedBroker),
+  });
 
   describe('a document that lies in pieces', () => {
     const text = (mebibytes: number): string => randomBytes(mebibytes * 1024 * 1024).toString('base64');

@@ -4,6 +4,7 @@ import { AnnealError } from '@anneal/contracts/errors.ts';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { claimCheckConformance } from './claim-checks.ts';
 import type { StoreTrouble } from './store.ts';
 import { failed, happened, mint, sum, work } from './messages.ts';
 import type { Bus, ConsumeOptions, Death, Delivery } from '../port.ts';
@@ -28,6 +29,7 @@ const soon = { timeout: 30_000, interval: 5 };
 const prompt: ConsumeOptions = { backoff: () => 5 };
 
 export function busConformance(name: string, harness: BusHarness): void {
+  claimCheckConformance(name, harness);
   describe(`a bus on ${name}`, () => {
     let place: Awaited<ReturnType<BusHarness['fresh']>>;
     let opened: OpenedBus;

@@ -11,7 +11,11 @@ export const sum = call('test.sum', 'A short question.', {
   question: z.object({ a: z.number(), b: z.number() }),
   answer: z.object({ sum: z.number() }),
 });
-export const happened = event('test.thing.happened', 'Something happened.', z.object({ n: z.number() }));
+export const happened = event(
+  'test.thing.happened',
+  'Something happened.',
+  z.object({ n: z.number(), text: z.string().optional() }),
+);
 export const failed = event('test.other.thing.failed', 'Something else happened.', z.object({ n: z.number() }));
 
 export const testRegistry: ReadonlyMap<string, Definition> = new Map(
