@@ -38,6 +38,8 @@ export interface Secrets {
    * copy, not the secret. Seals in `handedOut` stay, because the sender received them and sends them back.
    */
   fromOutside<T extends Json>(value: T, handedOut?: Json): T;
+  /** A copy in which each seal is what `replace` returns for its content. Nothing within a content is replaced. */
+  replaceSeals(value: Json, replace: (content: Json, seal: JsonObject) => Json): Json;
   /** A copy in which the first key made each seal, in the current format: equal secrets have equal seals. */
   renew<T extends Json>(value: T): T;
   /** A copy in which every sealed value is `******`. */
@@ -143,6 +145,7 @@ export function createSecrets(keys: readonly Uint8Array[]): Secrets {
         known.has(copied[mark]) ? copied : seal(copied),
       ) as typeof value;
     },
+    replaceSeals: replaceSealed,
     renew: (value) => replaceSealed(value, seal, (sealed) => !isCurrent(sealed)) as typeof value,
     mask: (value) => replaceSealed(value, () => '******') as typeof value,
     sign: (text) => macOf(current.signature, text).toString('base64url'),
@@ -157,3 +160,27 @@ export function createSecrets(keys: readonly Uint8Array[]): Secrets {
 }
 
 const macOf = (key: Uint8Array, text: string): Buffer => createHmac('sha256', key).update(text).digest();
+
+/** What the seals in the value contain. */
+export function contentsOf(secrets: Pick<Secrets, 'replaceSeals'>, value: Json): Json[] {
+  const found: Json[] = [];
+  secrets.replaceSeals(value, (content, given) => {
+    found.push(content);
+    return given;
+  });
+  return found;
+}
+
+/**
+ * The inverse of `fromOutside`: the value with the copied seals that its sender wrote. Undefined when it holds a secret,
+ * too. Never `open` the result, because the copies in it would become clear text.
+ */
+export function asWritten(secrets: Pick<Secrets, 'replaceSeals' | 'isSealed'>, value: Json): Json | undefined {
+  let holdsSecret = false;
+  const written = secrets.replaceSeals(value, (content, given) => {
+    if (secrets.isSealed(content)) return content;
+    holdsSecret = true;
+    return given;
+  });
+  return holdsSecret ? undefined : written;
+}

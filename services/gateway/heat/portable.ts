@@ -5,29 +5,35 @@
  */
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import { Pace } from '@anneal/contracts/pace.ts';
-import type { Secrets } from '@anneal/runtime/secrets.ts';
+import { asWritten, type Secrets } from '@anneal/runtime/secrets.ts';
 
 /** The parts of a resource that clients can read. */
 const shown: ReadonlySet<string> = new Set(['attributes', 'metadata', 'resource_data']);
 
 export async function portable(exported: JsonObject, secrets: Secrets, pace: Pace = new Pace()): Promise<JsonObject> {
-  const { resources, ...rest } = exported;
-  if (!isObject(resources)) return secrets.open(exported);
+  const parts: [string, Json][] = [];
+  for (const [name, value] of Object.entries(exported)) {
+    if (name === 'resources' && isObject(value)) parts.push([name, await portableResources(value, secrets, pace)]);
+    else if (shown.has(name) && isObject(value)) parts.push([name, withoutSecrets(value, secrets)]);
+    else parts.push([name, secrets.open(value)]);
+  }
+  return Object.fromEntries(parts);
+}
+
+async function portableResources(resources: JsonObject, secrets: Secrets, pace: Pace): Promise<JsonObject> {
   const entries: [string, Json][] = [];
   for (const [name, resource] of Object.entries(resources)) {
     if (pace.isOver) await pace.turn();
-    if (!isObject(resource)) {
-      entries.push([name, resource]);
-      continue;
-    }
-    const parts = Object.entries(resource).map(([part, value]): [string, Json] => [
-      part,
-      shown.has(part) && isObject(value) ? withoutSealed(value, secrets) : value,
-    ]);
-    entries.push([name, await portable(Object.fromEntries(parts), secrets, pace)]);
+    entries.push([name, isObject(resource) ? await portable(resource, secrets, pace) : resource]);
   }
-  return { ...secrets.open<JsonObject>(rest), resources: Object.fromEntries(entries) };
+  return Object.fromEntries(entries);
 }
 
-const withoutSealed = (values: JsonObject, secrets: Secrets): JsonObject =>
-  Object.fromEntries(Object.entries(values).filter(([, value]) => secrets.mask(value) === value));
+/** A seal that a user copied into the value is no secret, and stays as the user wrote it. */
+const withoutSecrets = (values: JsonObject, secrets: Secrets): JsonObject =>
+  Object.fromEntries(
+    Object.entries(values).flatMap(([name, value]): [string, Json][] => {
+      const written = asWritten(secrets, value);
+      return written === undefined ? [] : [[name, written]];
+    }),
+  );
