@@ -24,7 +24,7 @@ export type Destination =
   | { readonly kind: 'event' }
   | { readonly kind: 'once' };
 
-/** What holds copies of a message: a queue, or for an event the queue of a group. */
+/** A holder of copies of a message: a queue, or for an event the queue of a group. */
 export type Holder = { readonly queue: string } | { readonly group: string };
 
 export interface ClaimCheckDocument extends Document {
@@ -297,7 +297,7 @@ const settled = ({ keepMs, now }: Times, check: Fields, holder: Holder): Fields 
 });
 
 const groupPrefix = groupQueue('');
-/** What holds the messages of a queue of the broker. */
+/** The holder of the messages in a queue of the broker. */
 export const holderOf = (queue: string): Holder =>
   queue.startsWith(groupPrefix) ? { group: queue.slice(groupPrefix.length) } : { queue };
 const queueOf = (holder: Holder): string | null => ('queue' in holder ? holder.queue : null);

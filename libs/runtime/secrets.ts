@@ -161,7 +161,7 @@ export function createSecrets(keys: readonly Uint8Array[]): Secrets {
 
 const macOf = (key: Uint8Array, text: string): Buffer => createHmac('sha256', key).update(text).digest();
 
-/** What the seals in the value contain. */
+/** The contents of all seals in the value. */
 export function contentsOf(secrets: Pick<Secrets, 'replaceSeals'>, value: Json): Json[] {
   const found: Json[] = [];
   secrets.replaceSeals(value, (content, given) => {

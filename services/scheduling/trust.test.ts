@@ -39,6 +39,21 @@ async function serve(report: JsonObject): Promise<void> {
 const shown = (id: string): Promise<StackView> => harness.ask(stackShow, { project, stack: id, outputs: true });
 const get = (...path: string[]) => ({ name: 'out', value: callOf('get_attr', ...path) });
 
+it('an error that quotes a hidden parameter is stored and shown without it', async () => {
+  const { secrets } = harness.context;
+  const error = { code: 'BmcRefused', message: 'no login with hunter2', details: { tried: ['hunter2', 1] } };
+  await serve({ status: 'failed', error });
+  const plan = {
+    ...planWith([resource('t', { key: callOf('get_param', 'p') }, { type: 'Other::Thing' })]),
+    parameters: { p: { name: 'p', type: 'string' as const, value: secrets.seal('hunter2'), hidden: true } },
+  };
+  const { id } = await harness.create('s', plan);
+  const stack = await harness.settled(id);
+  expect(stack).toMatchObject({ status: 'FAILED', reason: expect.stringContaining('no login with ******') as string });
+  const { resources } = await harness.ask(stackResources, { project, stack: id, detail: true });
+  expect(JSON.stringify([await shown(id), resources])).not.toMatch(/hunter2/);
+});
+
 describe('a seal in the answer of a provider that is not ours', () => {
   it('is an ordinary value, also for what reads the attribute', async () => {
     const { secrets } = harness.context;

@@ -351,6 +351,26 @@ describe('a secret', () => {
     expect(view.input_values.password).toBe('******');
     expect(JSON.stringify(view)).not.toContain('hunter2');
   });
+
+  it('is removed from the error texts of a script that quotes it', async () => {
+    const host = await rig.host('web');
+    const sealed = rig.context.secrets.seal('hunter2');
+    const { resource } = await rig.request('create', ordered(host.id, { input_values: { password: sealed } }));
+    const { request } = await claimed(rig, host.id);
+    await rig.post(host.id, {
+      id: request.id,
+      status_code: 1,
+      error: 'login with hunter2 failed',
+      stderr: '+ login root hunter2\ndenied',
+      stdout: 'trying hunter2',
+    });
+    const { error } = await rig.final(resource.id);
+    expect(error?.message).toContain('login with ****** failed');
+    expect(error?.details).toMatchObject({ stderr: '+ login root ******\ndenied', stdout: 'trying ******' });
+    const view = await rig.ask(deploymentShow, { project, deployment: resource.id });
+    expect(view).toMatchObject({ status: 'FAILED', stderr: '+ login root ******\ndenied' });
+    expect(JSON.stringify([view.reason, view.failure])).not.toContain('hunter2');
+  });
 });
 
 describe('a start', () => {

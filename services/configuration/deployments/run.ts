@@ -16,6 +16,7 @@ import type { Json } from '@anneal/contracts/json.ts';
 import { faultPoint } from '@anneal/runtime/fault.ts';
 import type { ServiceContext } from '@anneal/runtime/service.ts';
 import type { Draft } from '@anneal/store/port.ts';
+import { createRedactor } from '@anneal/runtime/redact.ts';
 import type { Collections, DeploymentState, HostDocument, ResourceDocument } from '../collections.ts';
 import { attributesOf, outcomeOf } from './outcome.ts';
 import { flushOutbox } from '@anneal/runtime/outbox.ts';
@@ -180,16 +181,20 @@ function endedDocument(
 export async function answerRun(context: RunContext, host: HostDocument, response: HostResponse): Promise<boolean> {
   const ended = await end(context, response.id, (deployment, document) => {
     if (deployment.host_id !== host.id) return undefined;
-    const outcome = outcomeOf(deployment, response);
+    // A script may quote what it was given in its error text. What it prints on standard output is its own choice.
+    const { request, input_values, config } = deployment;
+    const redact = createRedactor(context.service.secrets, [request, input_values, config] as unknown as Json);
+    const stderr = redact(response.stderr);
+    const outcome = outcomeOf(deployment, { ...response, stderr });
     return {
       status: outcome.status,
-      reason: outcome.reason,
-      failure: outcome.failure,
+      reason: redact(outcome.reason),
+      failure: redact(outcome.failure),
       change: {
         output_values: outcome.output_values,
         status_code: response.status_code,
         stdout: response.stdout,
-        stderr: response.stderr,
+        stderr,
         started_at: response.started_at ?? deployment.started_at ?? document.deployment?.queued_at ?? null,
         ...(response.finished_at !== undefined && { finished_at: response.finished_at }),
       },

@@ -8,6 +8,7 @@
  *    is idempotent (GET, PATCH of one version). A request that may have pushed a button is never retried here.
  * R4 The signal of a call ends it at once, whatever it waits for.
  */
+import { redactText } from '@anneal/runtime/redact.ts';
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { BmcError, Transport, type Access, type Answer, type Method, type Repeat } from './transport.ts';
@@ -87,7 +88,9 @@ export class RedfishHttp {
       answer = await this.#exchange(access, method, url, sending);
     }
     if (answer.status < 300) return answer;
-    const answered = `node ${access.node}: ${method} ${url.href} answered ${answer.status}: ${reasonOf(answer.body)}`;
+    // A BMC may quote the request in its answer.
+    const reason = redactText(reasonOf(answer.body), [access.password ?? '']);
+    const answered = `node ${access.node}: ${method} ${url.href} answered ${answer.status}: ${reason}`;
     const details = { node: access.node, url: url.href, status: answer.status, method };
     if (answer.status === 401 || answer.status === 403) {
       const message = `The BMC refused the credentials: ${answered}`;

@@ -18,6 +18,7 @@ import { servedType } from '@anneal/convergence/documents.ts';
 import type { Input } from '@anneal/convergence/protocol.ts';
 import type { State } from '@anneal/convergence/state.ts';
 import type { Secrets } from '@anneal/runtime/secrets.ts';
+import { createRedactor } from '@anneal/runtime/redact.ts';
 import type { z } from 'zod';
 import { isNestedRequest, type Intake } from '../nested/intake.ts';
 import type { Died } from './death.ts';
@@ -71,7 +72,7 @@ export interface ToInput {
   readonly adjust: (message: Envelope, state: State) => Promise<Input | undefined>;
   readonly now: number;
   readonly providers: Pick<Providers, 'isForeign'>;
-  readonly secrets: Pick<Secrets, 'fromOutside'>;
+  readonly secrets: Pick<Secrets, 'fromOutside' | 'replaceSeals'>;
 }
 
 export async function toInput(parameters: ToInput): Promise<Input | undefined> {
@@ -124,7 +125,24 @@ export async function toInput(parameters: ToInput): Promise<Input | undefined> {
  * that its resource already holds, or a copy. A copy must not open (S2 of `secrets.ts`), whether it is in the
  * attributes, the error, the drift or the snapshot.
  */
-function responseOf({ message, state, providers, secrets }: ToInput): ResourceResponse {
+function responseOf(parameters: ToInput): ResourceResponse {
+  return withoutQuotes(parameters, trustedResponse(parameters));
+}
+
+/** An error may quote what the provider was given: hidden parameters, sealed properties. */
+function withoutQuotes({ state, secrets }: ToInput, response: ResourceResponse): ResourceResponse {
+  const { error, message } = response;
+  if (error === undefined && message === undefined) return response;
+  const properties = state.resources.get(response.resource_id)?.properties ?? {};
+  const redact = createRedactor(secrets, [state.plan.parameters, properties] as unknown as Json);
+  return {
+    ...response,
+    ...(error !== undefined && { error: redact(error) }),
+    ...(message !== undefined && { message: redact(message) }),
+  };
+}
+
+function trustedResponse({ message, state, providers, secrets }: ToInput): ResourceResponse {
   const response = message.data as ResourceResponse;
   const resource = state.resources.get(response.resource_id);
   const type = resource && servedType(resource);

@@ -1,0 +1,49 @@
+/**
+ * Removes secrets from the texts that people read: errors, reasons, the standard error of scripts. A program that fails
+ * may quote any value that it was given. Pure.
+ */
+import { isObject, type Json } from '@anneal/contracts/json.ts';
+import { contentsOf, type Secrets } from './secrets.ts';
+
+export const redaction = '******';
+/** A shorter secret occurs in ordinary words, so its removal would show where it occurs. */
+const leastLength = 4;
+
+/** Removes from every text in a value what the seals in `sources` contain, also in the forms of URLs, JSON and base64. */
+export function createRedactor(secrets: Pick<Secrets, 'replaceSeals'>, sources: Json): <T>(value: T) => T {
+  const forms = formsOf(textsIn(contentsOf(secrets, sources)));
+  return forms.length === 0 ? (value) => value : (value) => redactValue(value as Json, forms) as typeof value;
+}
+
+/** Removes these secrets from a text. */
+export const redactText = (text: string, secrets: readonly string[]): string => replaceAll(text, formsOf(secrets));
+
+function redactValue(value: Json, forms: readonly string[]): Json {
+  if (typeof value === 'string') return replaceAll(value, forms);
+  if (Array.isArray(value)) return value.map((item) => redactValue(item, forms));
+  if (!isObject(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, item]) => [replaceAll(name, forms), redactValue(item, forms)]),
+  );
+}
+
+const replaceAll = (text: string, forms: readonly string[]): string =>
+  forms.reduce((rest, form) => rest.replaceAll(form, () => redaction), text);
+
+function textsIn(value: Json): string[] {
+  if (typeof value === 'string') return [value];
+  if (typeof value === 'number') return [String(value)];
+  if (Array.isArray(value)) return value.flatMap(textsIn);
+  return isObject(value) ? Object.values(value).flatMap(textsIn) : [];
+}
+
+/** The longest first, because one secret may be a part of another. */
+function formsOf(secrets: readonly string[]): string[] {
+  const texts = secrets.flatMap((text) => [text, ...text.split(/\r?\n/)]).map((text) => text.trim());
+  const forms = texts.flatMap((text) =>
+    text.length < leastLength || !text.isWellFormed()
+      ? []
+      : [text, encodeURIComponent(text), JSON.stringify(text).slice(1, -1), Buffer.from(text).toString('base64')],
+  );
+  return [...new Set(forms)].sort((a, b) => b.length - a.length);
+}
