@@ -24,37 +24,52 @@ export interface WithOutbox extends Document {
   readonly unsent: boolean;
 }
 
+export interface Sender {
+  readonly bus: Bus;
+  /**
+   * For documents that several handlers of this process change at the same time: the ids of the messages that it has
+   * sent and not yet removed, so that it sends each once.
+   */
+  readonly sent?: Set<string>;
+}
+
 /**
  * Sends the messages of a document in their order and removes them from it. Harmless to repeat. Returns the document as
  * it is stored then.
  * @throws AnnealError Unavailable when the broker does not accept them; they stay in the document
  */
 export async function flushOutbox<T extends WithOutbox>(
-  { bus }: { bus: Bus },
+  { bus, sent = new Set() }: Sender,
   collection: Collection<T>,
   document: T,
 ): Promise<T> {
   if (!document.unsent) return document;
-  await sendAll(bus, document.outbox);
+  await sendAll(bus, unsentIn(document, sent));
+  const ids = document.outbox.map((entry) => entry.message.id);
+  for (const id of ids) sent.add(id);
   await faultPoint('outbox.sent');
-  const sent = new Set(document.outbox.map((entry) => entry.message.id));
   let current: T | undefined = document;
   // Another handler may have added messages meanwhile, so remove only those that were sent.
   while (current?.unsent) {
-    const outbox: Outgoing[] = current.outbox.filter((entry) => !sent.has(entry.message.id));
+    const outbox = unsentIn(current, sent);
     const replaced = await collection.replace({ ...current, outbox, unsent: outbox.length > 0 }, current.version);
-    if (replaced) return replaced;
-    current = await collection.get(document.id);
+    current = replaced ?? (await collection.get(document.id));
+    if (replaced) break;
   }
+  for (const id of ids) sent.delete(id);
   return current ?? document;
 }
+
+/** The messages of a document that are still to be sent. */
+export const unsentIn = ({ outbox }: WithOutbox, sent: ReadonlySet<string>): Outgoing[] =>
+  outbox.filter((entry) => !sent.has(entry.message.id));
 
 const lookMs = 5_000;
 const atOnce = 200;
 
 /** O2: sends the messages of all documents until it is stopped. The collection has an index on `unsent`. */
 export function keepSending<T extends WithOutbox>(parameters: {
-  service: { bus: Bus; log: { warn(facts: object, text: string): void } };
+  service: Sender & { log: { warn(facts: object, text: string): void } };
   collection: Collection<T>;
 }): { stop(): Promise<void> } {
   const { service, collection } = parameters;

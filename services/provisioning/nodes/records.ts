@@ -7,7 +7,7 @@
 import { AnnealError, type Failure } from '@anneal/contracts/errors.ts';
 import { nodeEvent, type NodeEventData } from '@anneal/contracts/events.ts';
 import { faultPoint } from '@anneal/runtime/fault.ts';
-import { flushOutbox, keepSending, type Outgoing } from '@anneal/runtime/outbox.ts';
+import { flushOutbox, keepSending, unsentIn, type Outgoing } from '@anneal/runtime/outbox.ts';
 import type { ServiceContext } from '@anneal/runtime/service.ts';
 import { DuplicateError, type Collection, type CollectionDefinition, type Draft } from '@anneal/store/port.ts';
 import { claimsOf, merged as mergedIdentity, type Claims, type Identity } from './identity.ts';
@@ -36,11 +36,14 @@ const definitions = {
 export class NodeRecords {
   readonly collection: Collection<NodeDocument>;
   readonly #context: ServiceContext;
+  /** The driver, the poll and the requests change a node at the same time. */
+  readonly #sender: Pick<ServiceContext, 'bus' | 'log'> & { readonly sent: Set<string> };
   /** Callbacks for every change of state. */
   readonly #watchers = new Set<(after: NodeDocument, before: NodeDocument) => void>();
 
   private constructor(context: ServiceContext, collection: Collection<NodeDocument>) {
     this.#context = context;
+    this.#sender = { bus: context.bus, log: context.log, sent: new Set() };
     this.collection = collection;
   }
 
@@ -108,7 +111,7 @@ export class NodeRecords {
   async insert(draft: Draft<NodeDocument>): Promise<NodeDocument> {
     const entry = this.#entry('enrolled', { ...draft, version: 1 }, draft.last_error);
     const inserted = await this.collection.insert({ ...draft, outbox: [entry], unsent: true });
-    await flushOutbox(this.#context, this.collection, inserted);
+    await flushOutbox(this.#sender, this.collection, inserted);
     return inserted;
   }
 
@@ -169,7 +172,7 @@ export class NodeRecords {
       provision_updated_at: moved ? now : current.provision_updated_at,
       version: current.version + 1,
     };
-    const entries: Outgoing[] = [...current.outbox];
+    const entries = unsentIn(current, this.#sender.sent);
     if (moved) entries.push(this.#entry('state', merged, change.last_error ?? null));
     const refused = merged.boot?.refused_at;
     if (refused !== undefined && refused !== null && refused !== current.boot?.refused_at)
@@ -184,7 +187,7 @@ export class NodeRecords {
     );
     if (!replaced) return undefined;
     await faultPoint('provisioning.node.written');
-    await flushOutbox(this.#context, this.collection, replaced);
+    await flushOutbox(this.#sender, this.collection, replaced);
     if (moved) for (const watch of this.#watchers) watch(replaced, current);
     return replaced;
   }
@@ -198,8 +201,8 @@ export class NodeRecords {
   /** Publishes what a crash or an outage of the broker left, at the start and from then on. */
   async keepPublishing(): Promise<{ stop(): Promise<void> }> {
     const left = await this.collection.find({ where: { unsent: true } });
-    for (const node of left) await flushOutbox(this.#context, this.collection, node);
-    return keepSending({ service: this.#context, collection: this.collection });
+    for (const node of left) await flushOutbox(this.#sender, this.collection, node);
+    return keepSending({ service: this.#sender, collection: this.collection });
   }
 
   #entry(kind: EarlierEntry['kind'], node: NodeDocument, failure: Failure | null): Outgoing {
