@@ -24,14 +24,14 @@ const made = (): State => {
   return state;
 };
 
-describe('the time that a nested stack has', () => {
-  it('is that of the request which asks for it', () => {
+describe('the deadline of a nested stack', () => {
+  it('is that of the request', () => {
     const state = loadState({ stack: newStack('s'), resources: [], plan: emptyPlan() });
     step(state, [{ kind: 'create', id: 'c', plan: planOf({ a: wish }), parent: link(1, minute) }], toolsAt(0));
     expect(state.stack.deadline).toBe(new Date(minute).toISOString());
   });
 
-  it('is its own in what it does by itself, however long ago it was asked for anything', () => {
+  it('is its own in actions without a request, however old the last request is', () => {
     const state = made();
     const target = { ...state.stack.target, plan: 'larger' };
     const now = 1000 * minute;
@@ -47,7 +47,7 @@ const answers = ({ changes }: ReturnType<typeof step>): string[] =>
     effect.kind === 'answer' ? [`${effect.status} ${effect.failure?.code ?? ''}`.trim()] : [],
   );
 
-describe('what a nested stack answers', () => {
+describe('the answer of a nested stack', () => {
   const busy = (): State => {
     const state = loadState({ stack: newStack('s'), resources: [], plan: emptyPlan() });
     step(state, [{ kind: 'create', id: 'c', plan: planOf({ a: wish }), parent: link(3, minute) }], toolsAt(0));
@@ -60,26 +60,26 @@ describe('what a nested stack answers', () => {
   };
   const take = (state: State, ...inputs: (Input & FromParent)[]) => step(state, inputs, toolsAt(0));
 
-  it('is a refusal, once, when it is asked for what it cannot do', () => {
+  it('is one refusal for a request that it cannot fulfil', () => {
     const outcome = take(busy(), { kind: 'visit', id: 'v', action: 'CHECK', parent: link(4, minute) });
     expect(answers(outcome)).toEqual(['failed Conflict']);
   });
 
-  it('is that it is so, when what it is asked for is so already', () => {
+  it('is success at once when it is already in the requested state', () => {
     const state = made();
     take(state, { kind: 'visit', id: 'v', action: 'SUSPEND', parent: link(2, minute) });
     const outcome = take(state, { kind: 'visit', id: 'w', action: 'SUSPEND', parent: link(3, minute) });
     expect(answers(outcome)).toEqual(['complete']);
   });
 
-  it('is that it is gone, however often its deletion is asked for, also among other requests', () => {
+  it('is success for every repeated deletion, also between other requests', () => {
     expect(answers(take(gone(), { kind: 'delete', id: 'e', parent: link(3, minute) }))).toEqual(['complete']);
     const late = { kind: 'delete', id: 'd', parent: link(1, minute) } as const;
     const again = { kind: 'delete', id: 'e', parent: link(3, minute) } as const;
     expect(answers(take(gone(), late, again))).toEqual(['complete']);
   });
 
-  it('is nothing to a cancellation that is meant for another request, or comes too late', () => {
+  it('does not follow a cancellation for another request or after the end', () => {
     const state = busy();
     const other = take(state, { kind: 'cancel', id: 'x', parent: link(2, minute) });
     expect([answers(other), state.stack.status]).toEqual([[], 'IN_PROGRESS']);
@@ -90,7 +90,7 @@ describe('what a nested stack answers', () => {
     expect(answers(take(made(), { kind: 'cancel', id: 'z', parent: link(1, minute) }))).toEqual([]);
   });
 
-  it('comes of a cancellation whatever it was doing', () => {
+  it('follows a cancellation in every state', () => {
     const state = made();
     const plan = planOf({ a: wish });
     take(state, { kind: 'update', id: 'u', plan, target: target('a'), as: 'RESTORE', parent: link(2, minute) });
@@ -99,7 +99,7 @@ describe('what a nested stack answers', () => {
   });
 });
 
-describe('what a nested stack says unasked', () => {
+describe('a report of a nested stack without a request', () => {
   const around = (): Driver => {
     const stack = new Driver({}, { replaceFailed: false });
     stack.create({ n: wishOf({ type: 'Nested' }) });
@@ -113,7 +113,7 @@ describe('what a nested stack says unasked', () => {
   };
   const same = { n: wishOf({ type: 'Nested' }) };
 
-  it('brings its attributes, when it is newer than what is known', () => {
+  it('updates the attributes when it is newer', () => {
     const stack = around();
     says(stack, { sequence: 6, attributes: { output: 'new' } });
     says(stack, { sequence: 5, attributes: { output: 'old' } });
@@ -122,7 +122,7 @@ describe('what a nested stack says unasked', () => {
     expect(stack.update(same)).toEqual([]);
   });
 
-  it('has the next update go into it, when something in it is not whole, and tells the stack around', () => {
+  it('of an unhealthy resource makes the next update enter the nested stack, and reaches the parent', () => {
     const stack = around();
     stack.state.stack = { ...stack.state.stack, parent: link(1, minute) };
     const outcome = says(stack, { sequence: 6, status: 'failed', error: { code: 'ResourceFailed', message: 'm' } });
@@ -130,7 +130,7 @@ describe('what a nested stack says unasked', () => {
     expect(stack.update(same)).toEqual(['update n']);
   });
 
-  it('reaches every stack around it, each time as a newer answer', () => {
+  it('reaches every ancestor, each time as a newer answer', () => {
     const stack = around();
     stack.state.stack = { ...stack.state.stack, parent: link(1, minute) };
     const answersTo = (more: Partial<ResourceResponse>): number[] =>
@@ -148,7 +148,7 @@ describe('what a nested stack says unasked', () => {
     expect(answersTo({ sequence: 9, attributes: { output: 'newer' } })).toEqual([]);
   });
 
-  it('changes nothing while it is asked for something, is at something, or is being deleted', () => {
+  it('changes nothing during a request, an action or a deletion', () => {
     const stack = around();
     expect(says(stack, { sequence: 6, status: 'in progress', attributes: { output: 'x' } }).changes.dirty).toBe(false);
     stack.update({ n: wishOf({ type: 'Nested', value: 2 }) });

@@ -13,7 +13,7 @@ const seeds = Number(process.env['SIMULATION_SEEDS'] ?? 1500);
 const first = Number(process.env['SIMULATION_FIRST'] ?? 1);
 
 describe('the core under a simulator', () => {
-  it('holds its invariants whatever happens, in every phase and at every input', { timeout: 240_000 }, () => {
+  it('keeps its invariants in every phase and for every input', { timeout: 240_000 }, () => {
     const pairs = runScenarios([current]);
     const killed = new Map<string, number>();
     for (let seed = first; seed < first + seeds; seed += 1) {
@@ -30,13 +30,13 @@ describe('the core under a simulator', () => {
     expect([...killed.keys()].toSorted()).toEqual([...faultPoints].toSorted());
   });
 
-  it.each([1501264])('holds for seed %i, which once broke a rule', (seed) => {
+  it.each([1501264])('keeps its invariants for seed %i, which once broke one', (seed) => {
     expect(() => simulate(seed)).not.toThrow();
   });
 
   describe('scripted', () => {
     for (const [name, scenario] of Object.entries(scenarios))
-      it(`holds when ${name}`, { timeout: 60_000 }, () => scenario(new Script([current])));
+      it(`keeps its invariants when ${name}`, { timeout: 60_000 }, () => scenario(new Script([current])));
   });
 });
 

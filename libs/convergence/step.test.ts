@@ -68,7 +68,7 @@ describe('a bounded step', () => {
     }
   };
 
-  it('changes no more documents than the bound, and leaves the others to the next step', () => {
+  it('changes at most as many documents as the limit, and leaves the others to the next step', () => {
     const state = fresh();
     const steps = proceed(state, [{ kind: 'create', id: 'create', plan }]);
     expect(steps.map(({ length }) => length)).toEqual(names.map(() => 10).slice(0, 10));
@@ -76,7 +76,7 @@ describe('a bounded step', () => {
     expect(state.inFlight.size).toBe(100);
   });
 
-  it('continues in another process, though the input is a repeat there', () => {
+  it('continues in another process, even though its input is a repeat there', () => {
     const state = fresh();
     const input: Input = { kind: 'create', id: 'create', plan };
     expect(step(state, [input], tools).isPartial).toBe(true);
@@ -85,7 +85,7 @@ describe('a bounded step', () => {
     expect(loaded.inFlight.size).toBe(100);
   });
 
-  it('visits a bounded number of nodes when nothing has changed', () => {
+  it('visits a limited number of nodes when nothing has changed', () => {
     const state = fresh();
     proceed(state, [{ kind: 'create', id: 'create', plan }]);
     for (const name of names) answer(state, name);
@@ -96,7 +96,7 @@ describe('a bounded step', () => {
     expect(status(state)).toBe('UPDATE_COMPLETE');
   });
 
-  it('does not continue a stack whose requests in flight reach the limit', () => {
+  it('does not continue while the requests in flight reach the limit', () => {
     const state = fresh();
     const limited = { ...tools, limit: 5 };
     const { changes, isPartial } = step(state, [{ kind: 'create', id: 'create', plan }], limited);
@@ -105,7 +105,7 @@ describe('a bounded step', () => {
 });
 
 describe('the graph', () => {
-  it('C1: works on whatever requires nothing that is left, all at once', () => {
+  it('C1: works in parallel on all resources whose requirements are complete', () => {
     const state = fresh();
     const diamond = {
       a: wish(),
@@ -123,7 +123,7 @@ describe('the graph', () => {
     expect(status(state)).toBe('DELETE_COMPLETE');
   });
 
-  it('C7: brings a replacement up, moves what used the original, and only then deletes it', () => {
+  it('C7: creates a replacement, updates the users of the original, and only then deletes the original', () => {
     const state = fresh();
     const before = { a: wish(), b: wish({ requires: ['a'] }) };
     finish(state, create(state, before));
@@ -137,7 +137,7 @@ describe('the graph', () => {
     expect(find(state, 'a').replaces).toBe(original);
   });
 
-  it('replaces when only the provider knows that it must', () => {
+  it('replaces when only the provider reports the need', () => {
     const state = fresh();
     finish(state, create(state, { a: wish() }));
     expect(update(state, { a: wish({ value: 2 }) })).toEqual(['update a']);
@@ -147,7 +147,7 @@ describe('the graph', () => {
     expect(status(state)).toBe('UPDATE_COMPLETE');
   });
 
-  it('deletes what is wanted no longer once its users have moved, also where a dependency turns round', () => {
+  it('deletes an obsolete resource after its users were updated, also when a dependency is reversed', () => {
     const state = fresh();
     finish(state, create(state, { a: wish(), b: wish({ requires: ['a'] }), x: wish(), y: wish({ requires: ['x'] }) }));
     const asked = update(state, { b: wish(), a: wish({ requires: ['b'] }), y: wish() });
@@ -159,14 +159,14 @@ describe('the graph', () => {
     expect(status(state)).toBe('UPDATE_COMPLETE');
   });
 
-  it('C8: sends nothing for what is unchanged, and ends at once', () => {
+  it('C8: sends nothing for unchanged resources, and ends at once', () => {
     const state = fresh();
     finish(state, create(state, { a: wish(), b: wish({ requires: ['a'] }) }));
     expect(update(state, { a: wish(), b: wish({ requires: ['a'] }) })).toEqual([]);
     expect(status(state)).toBe('UPDATE_COMPLETE');
   });
 
-  it('C8: renews once, by every update, what is to be renewed, and a retry does not renew it again', () => {
+  it('C8: renews a renewable resource once per update, and not again in a retry', () => {
     const state = fresh();
     const wishes = { h: wish({ renewed: true }), w: wish({ requires: ['h'] }) };
     finish(state, create(state, wishes));
@@ -182,7 +182,7 @@ describe('the graph', () => {
     expect(renew(state, wishes, 'two')).toEqual(['create h']);
   });
 
-  it('takes back, when it goes back, what the update renewed', () => {
+  it('restores in a rollback the resources that the update renewed', () => {
     const state = fresh();
     const wishes = { h: wish({ renewed: true }), w: wish({ requires: ['h'] }) };
     finish(state, create(state, wishes));
@@ -197,14 +197,14 @@ describe('the graph', () => {
     expect(find(state, 'h').id).toBe(original);
   });
 
-  it('goes into a nested stack for what is renewed there', () => {
+  it('enters a nested stack for resources that are renewed there', () => {
     const state = fresh();
     const wishes = { n: wish({ type: 'Nested', renewed: true }) };
     finish(state, create(state, wishes));
     expect(renew(state, wishes, 'one')).toEqual(['update n']);
   });
 
-  it('C9: never takes back what belongs to someone else, once it was replaced', () => {
+  it('C9: never restores an external object after its replacement', () => {
     const state = fresh();
     finish(state, create(state, { a: wish({ external: 'theirs' }) }));
     expect(update(state, { a: wish({ type: 'Plain' }) })).toEqual(['create a']);
@@ -217,7 +217,7 @@ describe('the graph', () => {
     expect(state.resources.size).toBe(1);
   });
 
-  it('keeps, on Retain, the object and forgets the resource', () => {
+  it('removes the resource but keeps its object with deletion policy Retain', () => {
     const state = fresh();
     const plan = planOf({ a: wish() });
     const kept = { ...plan, resources: { a: { ...plan.resources['a'], deletion_policy: 'Retain' } } } as typeof plan;
@@ -229,7 +229,7 @@ describe('the graph', () => {
 });
 
 describe('a failure', () => {
-  it('starts nothing further, awaits what runs, and names all leaves that failed', () => {
+  it('starts no further request, awaits running ones, and names all failed resources', () => {
     const state = fresh();
     expect(create(state, { a: wish(), b: wish(), c: wish(), d: wish({ requires: ['a'] }) })).toHaveLength(3);
     answer(state, 'b', { status: 'failed' });
@@ -253,7 +253,7 @@ describe('a failure', () => {
     expect(state.resources.size).toBe(1);
   });
 
-  it('of a replacement leaves the original, which is taken back when the old plan is wanted again', () => {
+  it('of a replacement keeps the original, which a return to the old plan restores', () => {
     const state = fresh();
     finish(state, create(state, { a: wish() }));
     const original = find(state, 'a').id;
@@ -266,13 +266,13 @@ describe('a failure', () => {
   });
 });
 
-describe('what a person says of a resource', () => {
+describe('an operator action on a resource', () => {
   const mark = (state: State, resource: string) => {
     const action = { kind: 'mark', unhealthy: true, reason: 'bad' } as const;
     return step(state, [{ kind: 'resource', id: `mark ${(count += 1)}`, resource, action }], toolsAt(0)).refusals;
   };
 
-  it('may name it by its physical id, unless several have that', () => {
+  it('accepts its physical id, unless several resources have it', () => {
     const state = fresh();
     finish(state, create(state, { a: wish(), b: wish(), c: wish() }));
     expect(mark(state, find(state, 'a').physical_id ?? '').size).toBe(0);
@@ -284,7 +284,7 @@ describe('what a person says of a resource', () => {
 });
 
 describe('skipping', () => {
-  it('goes on also when a retry has failed in between', () => {
+  it('continues also after a failed retry', () => {
     const state = fresh();
     state.stack = { ...state.stack, on_failure: 'pause' };
     create(state, { a: wish(), b: wish({ requires: ['a'] }) });
@@ -301,7 +301,7 @@ describe('skipping', () => {
 });
 
 describe('a visit', () => {
-  it('fails in its own name at what is in no state for it', () => {
+  it('reports a resource in an unsuitable state as its own failure', () => {
     const state = fresh();
     finish(state, create(state, { a: wish() }));
     update(state, { a: wish({ value: 2 }) });
@@ -314,7 +314,7 @@ describe('a visit', () => {
 });
 
 describe('a newer action', () => {
-  it('C4: waits for what is in flight and goes on from there', () => {
+  it('C4: waits for requests in flight and continues from their results', () => {
     const state = fresh();
     create(state, { a: wish() });
     expect(update(state, { a: wish({ value: 2 }) })).toEqual([]);
@@ -323,7 +323,7 @@ describe('a newer action', () => {
     expect(status(state)).toBe('UPDATE_COMPLETE');
   });
 
-  it('is not failed by a failure of the action that it overtook', () => {
+  it('does not fail because of a failure of the action that it replaced', () => {
     const state = fresh();
     create(state, { a: wish() });
     update(state, { a: wish({ value: 2 }) });
@@ -333,7 +333,7 @@ describe('a newer action', () => {
     expect(status(state)).toBe('UPDATE_COMPLETE');
   });
 
-  it('goes on without what is not answered in the time that the overtaken one gave it', () => {
+  it('continues without a response at the deadline of the replaced action', () => {
     const state = fresh();
     create(state, { a: wish() });
     const { traversal, deadline } = state.stack;
@@ -349,7 +349,7 @@ describe('a newer action', () => {
     expect(status(state)).toBe('UPDATE_COMPLETE');
   });
 
-  it('that deletes takes over what does not answer, once its grace is over, with a higher fence', () => {
+  it('that deletes takes over a resource without a response after its grace, with a higher fence', () => {
     const state = fresh();
     create(state, { a: wish() });
     const late = goodResponse(pending(state, 'a'));
@@ -365,7 +365,7 @@ describe('a newer action', () => {
 });
 
 describe('abandoning', () => {
-  it('ends once its grace is over, also when a deletion is never answered', () => {
+  it('ends after its grace, also when a deletion is never answered', () => {
     const state = fresh();
     finish(state, create(state, { a: wish() }));
     expect(remove(state)).toEqual(['delete a']);
@@ -391,7 +391,7 @@ describe('time and repeats', () => {
     expect(status(state)).toBe('DELETE_COMPLETE');
   });
 
-  it('H4: records nothing for an action, an answer or a timer that comes again', () => {
+  it('H4: records nothing for a repeated action, response or timer', () => {
     const state = fresh();
     const input: Input = { kind: 'create', id: 'create', plan: planOf({ a: wish() }) };
     take(state, input);
@@ -402,7 +402,7 @@ describe('time and repeats', () => {
     }
   });
 
-  it('gives the same changes for the same state and inputs', () => {
+  it('returns equal changes for equal state and inputs', () => {
     const inputs: Input[] = [
       { kind: 'create', id: 'create', plan: planOf({ a: wish(), b: wish({ requires: ['a'] }) }) },
     ];
@@ -410,7 +410,7 @@ describe('time and repeats', () => {
     expect(one).toEqual(other);
   });
 
-  it('works on a chain of thousands, each step costing the same', () => {
+  it('handles a chain of thousands of resources at a constant cost per step', () => {
     const size = 3000;
     const wishes = Object.fromEntries(
       Array.from({ length: size }, (_, index) => [

@@ -8,7 +8,7 @@ const about = { stackName: 's', stackId: '', projectId: 'p', types };
 const testdata = (name: string): string => readFileSync(new URL(`testdata/${name}`, import.meta.url), 'utf8');
 
 describe('a compile', () => {
-  it('takes the template of the proof of concept unchanged, capitalised types included', () => {
+  it('accepts the template of the proof of concept unchanged, with its capitalised types', () => {
     const plan = planOf(testdata('ordered-config.yaml'), { parameters: { key_name: 'k' } });
     expect(plan.template_version).toBe('2013-05-23');
     expect(plan.resources['configB']?.requires).toEqual(['configA', 'config_server', 'serv1']);
@@ -16,13 +16,13 @@ describe('a compile', () => {
     expect(plan.parameters['flavor']).toEqual({ type: 'string', value: 'm1.small', hidden: false });
   });
 
-  it('takes a two-tier application, whose back end comes before its front end', () => {
+  it('orders a two-tier application with the back end before the front end', () => {
     const plan = planOf(testdata('two-tier.yaml'));
     expect(plan.resources['frontend']?.requires).toEqual(['backend', 'frontend_component', 'frontend_host']);
     expect(plan.outputs['address']?.value.kind).toBe('call');
   });
 
-  it('reports every mistake at its place, in one answer', () => {
+  it('reports all mistakes with their places in one answer', () => {
     const template = `heat_template_version: 2018-08-31
 resorces: {}
 parameters:
@@ -68,7 +68,7 @@ outputs:
     ]);
   });
 
-  it('prints a cycle as the way around it', () => {
+  it('reports a cycle as a path', () => {
     const template = `heat_template_version: rocky
 resources:
   a: {type: OS::Heat::None, depends_on: b}
@@ -80,7 +80,7 @@ resources:
     ]);
   });
 
-  it('leaves out what a false condition disables, and whoever depends on it by name only', () => {
+  it('leaves out what a false condition disables, and the resources that depend on it only by name', () => {
     const plan = planOf(`heat_template_version: 2021-04-16
 parameters: {n: {type: number, default: 1}}
 conditions:
@@ -109,7 +109,7 @@ outputs: {o: {condition: big, value: {get_attr: [a, x]}}}`);
     expect(result.environment['parameters']).toEqual({ a: 'given', b: 2 });
   });
 
-  it('follows aliases of types, and reports those that come back to themselves', () => {
+  it('follows aliases of types, and reports circular ones', () => {
     const template = 'heat_template_version: rocky\nresources: {r: {type: My::Thing}}';
     const environments = ["resource_registry: {'My::Thing': 'OS::Heat::None'}"];
     expect(planOf(template, { environments }).resources['r']?.type).toBe('OS::Heat::None');
@@ -117,7 +117,7 @@ outputs: {o: {condition: big, value: {get_attr: [a, x]}}}`);
     expect(mistakesOf(template, { environments: circle })[0]?.message).toContain('My::Thing → B::B → My::Thing');
   });
 
-  it('never tells the value of a hidden parameter in a mistake', () => {
+  it('never shows the value of a hidden parameter in a mistake', () => {
     const template = `heat_template_version: rocky
 parameters: {h: {type: string, hidden: true, constraints: [{length: {max: 3}}]}, g: {type: string, hidden: true}}
 resources: {r: {type: OS::Heat::RandomString, properties: {length: {get_param: g}}}}`;
@@ -126,7 +126,7 @@ resources: {r: {type: OS::Heat::RandomString, properties: {length: {get_param: g
     expect(JSON.stringify(mistakes)).not.toMatch(/very-secret|whisper/);
   });
 
-  it('takes names that every object inherits, and refuses the one that cannot be a key', () => {
+  it('accepts names that every object inherits, and refuses the one that cannot be a key', () => {
     const plan = planOf(
       'heat_template_version: rocky\nresources: {constructor: {type: OS::Heat::None}, toString: {type: OS::Heat::None, depends_on: constructor}}',
     );
@@ -139,7 +139,7 @@ resources: {r: {type: OS::Heat::RandomString, properties: {length: {get_param: g
     );
   });
 
-  it('reports what is beyond the limits', () => {
+  it('reports exceeded limits', () => {
     expect(mistakesOf(`heat_template_version: rocky\ndescription: ${'x'.repeat(524_288)}`)[0]?.code).toBe('TooLarge');
     const many = {
       heat_template_version: 'rocky',
@@ -201,7 +201,7 @@ resources: {r: {type: OS::Heat::RandomString, properties: {length: {get_param: g
     ),
   })).node;
 
-  it('never throws, whatever object it is given', () => {
+  it('never throws for a random object', () => {
     fc.assert(
       fc.property(tree, tree, tree, (parameters, resources, more) => {
         const template = {
@@ -217,7 +217,7 @@ resources: {r: {type: OS::Heat::RandomString, properties: {length: {get_param: g
     );
   });
 
-  it('never throws, whatever text it is given', () => {
+  it('never throws for a random text', () => {
     const words = fc.constantFrom(
       'a',
       ': ',

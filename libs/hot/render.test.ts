@@ -19,7 +19,7 @@ outputs:
 `;
 
 describe('render', () => {
-  it('gives parameters, conditions, resources that exist with their coerced properties, and outputs', () => {
+  it('returns parameters, conditions, existing resources with their converted properties, and outputs', () => {
     const attributes = { random: { __id__: 'abc', value: 'xyz' } };
     expect(rendered(template, { attributes })).toMatchObject({
       rendered: {
@@ -31,20 +31,20 @@ describe('render', () => {
     });
   });
 
-  it('leaves out resources whose condition is false, and keeps what the type fills in apart', () => {
+  it('omits resources whose condition is false, and lists defaults of the type separately', () => {
     const answer = rendered(template);
     if (!('rendered' in answer)) throw new Error(answer.mistakes[0]?.message);
     expect(Object.keys(answer.rendered.resources)).toEqual(['random']);
     expect(answer.rendered.resources['random']).toHaveProperty('defaults.character_classes');
   });
 
-  it('marks as unknown what no attributes were given for, and guesses nothing', () => {
+  it('marks values without given attributes as unknown', () => {
     expect(rendered(template)).toMatchObject({
       rendered: { outputs: { known: { $unknown: true }, id: { $unknown: true } } },
     });
   });
 
-  it('refuses what only real values show to be wrong', () => {
+  it('refuses mistakes that only real values reveal', () => {
     const joined = `${template}  bad: {value: {list_join: [',', {get_attr: [random, show]}]}}\n`;
     expect(rendered(joined)).toHaveProperty('rendered');
     const answer = rendered(joined, { attributes: { random: { show: 5 } } });

@@ -46,7 +46,7 @@ export async function execute(options: ExecuteOptions, entry: Entry): Promise<Ho
   } catch (error) {
     options.signal.throwIfAborted();
     const current = options.journal.get(entry.id) ?? entry;
-    options.log.error({ err: error, request: entry.id }, 'a config could not be applied; its result says so');
+    options.log.error({ err: error, request: entry.id }, 'config not applied; its result contains the error');
     const why = error instanceof Error ? error.message : String(error);
     return failed(current, options.now(), { status_code: notRunStatus, error: `the agent could not apply it: ${why}` });
   }
@@ -70,7 +70,10 @@ async function applied(options: ExecuteOptions, entry: Entry): Promise<HostRespo
     if (ending.kind === 'vanished') {
       const again = mayRunAgain(current);
       if (again !== true) return failed(current, now(), { status_code: interruptedStatus, error: again });
-      options.log.warn({ request: request.id, attempt: current.attempts }, 'its program vanished; it is run again');
+      options.log.warn(
+        { request: request.id, attempt: current.attempts },
+        'program of a config disappeared; running it again',
+      );
     }
     const attempt = current.attempts + 1;
     const started_at = current.started_at ?? now().toISOString();
@@ -84,7 +87,7 @@ async function applied(options: ExecuteOptions, entry: Entry): Promise<HostRespo
     } catch (error) {
       return failed(current, now(), {
         status_code: notRunStatus,
-        error: `its program could not be started: ${error instanceof Error ? error.message : String(error)}`,
+        error: `cannot start its program: ${error instanceof Error ? error.message : String(error)}`,
       });
     }
     options.onStarted(started_at);
@@ -113,10 +116,10 @@ async function resume(
 
 function mayRunAgain({ request, attempts }: Entry): true | string {
   if (request.options.on_interrupt === 'fail') {
-    return 'interrupted: its program vanished without an exit status (a power cut, or it was killed), and options.on_interrupt says fail';
+    return 'interrupted: its program ended without an exit status (power failure or kill), and options.on_interrupt is fail';
   }
   if (attempts < maxAttempts) return true;
-  return `interrupted: its program vanished without an exit status ${attempts} times (power cuts, or it was killed)`;
+  return `interrupted: its program ended without an exit status ${attempts} times (power failure or kill)`;
 }
 
 async function watch(options: ExecuteOptions, entry: Entry, run: string): Promise<RunEnding> {
@@ -192,8 +195,8 @@ async function report(
           outputs: {},
           error:
             request.timeout === undefined
-              ? `deadline: it still ran at ${request.deadline} and was ended`
-              : `deadline: it ran longer than ${request.timeout} s and was ended`,
+              ? `deadline: it was still running at ${request.deadline} and was stopped`
+              : `deadline: it ran longer than ${request.timeout} s and was stopped`,
         };
   const truncated = stdout.truncated || stderr.truncated;
   return fitted({
@@ -238,6 +241,6 @@ export function fitted(response: HostResponse): HostResponse {
     ...fit,
     outputs: {},
     status_code: fit.status_code === 0 ? 1 : fit.status_code,
-    error: `its outputs are larger than ${postLimit} bytes together`,
+    error: `its outputs together are larger than ${postLimit} bytes`,
   };
 }

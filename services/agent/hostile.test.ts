@@ -49,7 +49,7 @@ describe('an output file that is', () => {
     ['a named pipe', 'mkfifo $heat_outputs_path.x', /output x .* a named pipe/],
     ['a link to a secret', 'ln -s /etc/shadow $heat_outputs_path.x', /output x .* a symbolic link/],
     ['a link to itself', 'ln -s output.x $heat_outputs_path.x', /output x .* a symbolic link/],
-    ['of 3 GB', 'truncate -s 3G $heat_outputs_path.x', /output x .* more than 65536 bytes; the whole is in /],
+    ['of 3 GB', 'truncate -s 3G $heat_outputs_path.x', /output x .* more than 65536 bytes; the full output is in /],
     [
       'one of ten thousand',
       'i=0; while [ $i -lt 10000 ]; do : >$heat_outputs_path.$i; i=$((i+1)); done',
@@ -70,7 +70,7 @@ describe('a script that', () => {
     const gone = await applied('rm -rf "$(dirname "$heat_outputs_path")"; exit 3');
     expect(gone.answer).toMatchObject({ status_code: 3, error: expect.stringContaining('folder for outputs') });
     const linked = await applied('d=$(dirname "$heat_outputs_path"); rm -rf "$d"; ln -s /etc "$d"');
-    expect(linked.answer).toMatchObject({ outputs: {}, error: expect.stringContaining('no directory any more') });
+    expect(linked.answer).toMatchObject({ outputs: {}, error: expect.stringContaining('no longer a directory') });
     await stopped();
   });
 
@@ -85,7 +85,7 @@ describe('a script that', () => {
   it('writes without end is ended at its time limit, and its streams stay small on disk', async () => {
     const { answer, run } = await applied('yes & yes >&2; wait', { timeout: 2 });
     expect(answer).toMatchObject({ status_code: 124, truncated: true });
-    expect(answer.error).toBe('deadline: it ran longer than 2 s and was ended');
+    expect(answer.error).toBe('deadline: it ran longer than 2 s and was stopped');
     const size = () => statSync(join(run, 'stdout')).size + statSync(join(run, 'stderr')).size;
     await until(() => size() < 40 * 1024 * 1024, 'small streams', patienceMs);
     await stopped();
@@ -101,7 +101,7 @@ describe('a script that', () => {
     execFileSync('mkdir', ['-p', join(directory, 'hooks')]);
     writeFileSync(join(directory, 'hooks', 'loud'), '#!/bin/sh\nhead -c 3000000 /dev/zero\n', { mode: 0o700 });
     const { answer } = await applied('', { group: 'loud' });
-    expect(answer.error).toMatch(/its result could not be read: it has more than/);
+    expect(answer.error).toMatch(/cannot read its result: it has more than/);
     await stopped();
   });
 });

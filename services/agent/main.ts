@@ -7,14 +7,14 @@ import { startAgent } from './start.ts';
 
 const usage = `Usage: node main.ts --seed FILE|URL --directory DIR
 
-Takes the configs of this host from its queue, applies them in order and answers.
+Takes the configs of this host from its queue, applies them in order and posts the answers.
 
-  --seed FILE|URL   the seed of this host: where the server is, its queues and its token; of a boot URL, the
-                    secret is exchanged for the seed, once, and the seed is kept in DIR
-  --directory DIR   where the agent keeps its journal, runs and hooks; the same after every restart
-  --help            this text
+  --seed FILE|URL   seed of this host: the address of the server, its queues and its token. The secret of a boot URL
+                    is exchanged for the seed once, and the seed is stored in DIR
+  --directory DIR   folder for the journal, runs and hooks; it must stay the same after every restart
+  --help            show this help
 
-SIGTERM stops it; a config that is being applied goes on, and the next start waits for it and answers.
+SIGTERM stops the agent. A running config continues, and the next start waits for it and answers.
 `;
 
 const stopLimitMs = 10_000;
@@ -25,7 +25,7 @@ const { values } = parseArgs({
 if (values.help) {
   process.stdout.write(usage);
 } else if (values.seed === undefined || values.directory === undefined) {
-  process.stderr.write(`--seed and --directory are needed.\n\n${usage}`);
+  process.stderr.write(`--seed and --directory are required.\n\n${usage}`);
   process.exitCode = 2;
 } else {
   await run(values.seed, values.directory);

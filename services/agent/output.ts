@@ -81,7 +81,7 @@ async function tailOf(handle: FileHandle, limit: number): Promise<Tail> {
   return { text: buffer.subarray(truncated ? characterStart(buffer) : 0, bytesRead).toString('utf8'), truncated };
 }
 
-const droppedLine = '[the agent dropped what was here: the stream is longer than it keeps]\n';
+const droppedLine = '[the agent removed this part: the stream exceeds its limit]\n';
 
 /**
  * Keeps a stream that a program appends to from filling the disk: once it is longer than `most`, only its last `keep`

@@ -31,7 +31,7 @@ export function untilDone<T>(attempt: () => Promise<T>, options: PatienceOptions
     onFailedAttempt: ({ error, attemptNumber }) => {
       // Log the first failures of an outage, then one in sixteen: visible, but too few to fill a disk.
       if (attemptNumber <= 3 || attemptNumber % 16 === 0) {
-        log.warn({ err: error, attempt: attemptNumber }, `${what} failed; it is tried again`);
+        log.warn({ err: error, attempt: attemptNumber }, `${what} failed; retrying`);
       }
     },
   });

@@ -61,7 +61,7 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
   const loop = new Loop({ options, journal, connection, signal: stopping.signal });
   const done = Promise.all([loop.run(), loop.watchStreams()]).catch((error: unknown) => {
     if (!stopping.signal.aborted) {
-      log.fatal({ err: error }, 'the agent cannot go on; start it again when the cause is removed');
+      log.fatal({ err: error }, 'agent stopped by an error; fix the cause and start it again');
     }
   });
   return {
@@ -143,7 +143,7 @@ class Loop {
       await step();
     } catch (error) {
       this.#signal.throwIfAborted();
-      this.#options.log.error({ err: error }, 'a request could not be handled; the agent goes on');
+      this.#options.log.error({ err: error }, 'request not handled; the agent continues');
       await sleep(errorPauseMs, undefined, { signal: this.#signal });
     }
   }
@@ -180,7 +180,7 @@ class Loop {
     } catch (error) {
       // Retrying would block the queue behind it forever. The message stays in the journal and in this log line.
       if (!(error instanceof RefusedError) || mayYetSucceed(error)) throw error;
-      this.#options.log.error({ err: error }, 'the server refused what this host said; it goes on without');
+      this.#options.log.error({ err: error }, 'server refused a message of this host; the agent continues without it');
     }
   }
 
@@ -204,7 +204,7 @@ class Loop {
       if (!(error instanceof RefusedError)) throw error;
       this.#options.log.error(
         { err: error },
-        'the server refuses this host: its token or queue is not known there; asked again later',
+        'server refused this host, because its token or queue does not exist; retrying later',
       );
       await sleep(refusedPauseMs * (0.5 + Math.random()), undefined, { signal: this.#signal });
       return undefined;
@@ -215,7 +215,7 @@ class Loop {
     const { request, message_id, claim_id } = offer;
     if (!request) {
       const { mistake = 'it cannot be read' } = offer;
-      this.#options.log.error({ message: message_id, mistake }, 'a request cannot be read; the answer says so');
+      this.#options.log.error({ message: message_id, mistake }, 'request not readable; answered with an error');
       // The message id is the request id, unless a user posted the message.
       await this.#say(
         notRun(message_id, this.#options.now(), `the agent cannot read the request: ${mistake}`) as unknown as Json,
@@ -243,7 +243,7 @@ class Loop {
     } catch (cause) {
       // J3: the program was not started, so the answer need not be in the journal.
       const why = cause instanceof Error ? cause.message : String(cause);
-      const error = `the agent did not start it, because its journal could not be written (is the disk full?): ${why}`;
+      const error = `the agent did not start it, because it could not write its journal (is the disk full?): ${why}`;
       return this.#answer({ ...entry, result: entry.result ?? notRun(request.id, this.#options.now(), error) });
     }
     await this.#finish(entry);
@@ -256,7 +256,7 @@ class Loop {
     // The request may be obsolete. Release its claim, so that the server offers it again at once if it is still needed.
     const { claim_id } = entry;
     if (claim_id !== null) {
-      await this.#patiently('giving a claim back', () => this.#connection.release({ claim_id, signal: this.#signal }));
+      await this.#patiently('releasing a claim', () => this.#connection.release({ claim_id, signal: this.#signal }));
     }
   }
 
@@ -277,9 +277,9 @@ class Loop {
       run: runFolder(directory, entry.id),
       attempt: () => this.#journal.get(entry.id)?.attempts ?? 0,
     };
-    const told: Promise<void>[] = [];
+    const reports: Promise<void>[] = [];
     try {
-      log.info({ request: entry.id, name: entry.request.name, group: entry.request.group }, 'applies a config');
+      log.info({ request: entry.id, name: entry.request.name, group: entry.request.group }, 'applying a config');
       const result = await execute(
         {
           directory,
@@ -291,10 +291,10 @@ class Loop {
           onGroup: (pid) => this.#groups.add(pid),
           // Send it once and do not wait for it, because the response reports the same time.
           onStarted: (at) =>
-            told.push(
+            reports.push(
               this.#connection
                 .post({ body: { id: entry.id, progress: 'started', at }, signal: this.#signal })
-                .catch((error: unknown) => log.debug({ err: error }, 'progress was not taken')),
+                .catch((error: unknown) => log.debug({ err: error }, 'progress not posted')),
             ),
         },
         entry,
@@ -302,7 +302,7 @@ class Loop {
       this.#signal.throwIfAborted();
       const finished: Entry = { ...(this.#journal.get(entry.id) ?? entry), state: 'finished', result };
       this.#journal.put(finished);
-      await Promise.all(told);
+      await Promise.all(reports);
       log.info({ request: entry.id, status_code: result.status_code, error: result.error }, 'applied a config');
       await this.#answer(finished);
     } finally {
@@ -333,7 +333,7 @@ class Loop {
         await sleep((ttl * 1000) / 3, undefined, { signal });
         await this.#connection.renew({ claim_id, ttl, signal });
       } catch (error) {
-        if (!signal.aborted) this.#options.log.warn({ err: error, request: id }, 'the claim could not be renewed');
+        if (!signal.aborted) this.#options.log.warn({ err: error, request: id }, 'claim not renewed; retrying');
       }
     }
   }

@@ -23,7 +23,7 @@ function failOnce(name: string): { fired: () => boolean } {
 
 const points = ['configuration.run.recorded', 'configuration.run.ended', 'outbox.sent'];
 
-describe('a deployment whose service stops half-way', () => {
+describe('a deployment whose service stops halfway', () => {
   it.each(points)('completes when the message is delivered again after a fault at %s', async (point) => {
     const rig = await createRig();
     const fault = failOnce(point);
@@ -71,7 +71,7 @@ describe('a deployment whose service stops half-way', () => {
   });
 });
 
-it('publishes the events of an outage once the broker is back, without a new message', async () => {
+it('the outbox publishes the events of an outage when the broker is back, without a new message', async () => {
   const context = await createTestContext({ name: 'configuration' });
   let away = false;
   const bus: Bus = {

@@ -172,9 +172,10 @@ async function checked(
         error: toFailure(new AnnealError('NotFound', what)),
       },
     );
-  if (!known || known.removed_at !== null) return gone(`${base.name} is not there: nothing is known of ${base.id}.`);
+  if (!known || known.removed_at !== null)
+    return gone(`${base.name} does not exist: there is no record of ${base.id}.`);
   if (known.host_id !== null && !(await context.collections.hosts.get(known.host_id))) {
-    return gone(`${base.name} is not there: its host ${known.host_id} is gone.`);
+    return gone(`${base.name} does not exist: its host ${known.host_id} was deleted.`);
   }
   return respond(context, base, { status: 'complete' });
 }
@@ -235,7 +236,7 @@ async function decideDeployment(
     const renamed = base.type !== 'OS::Heat::OrderedConfig' && before.name !== target.name;
     const replaced = [...inputs, ...(renamed ? ['name'] : [])];
     if (replaced.length > 0) {
-      const why = `Another value of ${replaced.join(', ')} needs a new deployment.`;
+      const why = `A new value of ${replaced.join(', ')} requires a new deployment.`;
       return respond(context, base, {
         status: 'failed',
         replace: true,

@@ -87,7 +87,7 @@ export const configurationService = defineService({
       collection: 'configuration_timers',
       now: queues.now,
       fire: (timer) => fire(context, timer),
-      onError: (error, timer) => service.log.error({ err: error, timer: timer.id }, 'a timer failed; it fires again'),
+      onError: (error, timer) => service.log.error({ err: error, timer: timer.id }, 'timer failed; retrying'),
     });
     const running = timers;
     await recover(context);

@@ -59,7 +59,7 @@ export function createAsk({
       if (error instanceof AnnealError && error.code === 'TimedOut') {
         throw new AnnealError(
           'Unavailable',
-          `The ${service} service did not answer ${call.type} within ${timeoutMs} ms (${setting}). It may be starting or busy; ask again in a few seconds.`,
+          `The ${service} service did not answer ${call.type} within ${timeoutMs} ms (${setting}). It may be starting or busy; try again in a few seconds.`,
           { cause: error },
         );
       }

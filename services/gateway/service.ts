@@ -58,7 +58,7 @@ export const gatewayService = defineService({
     });
     const unused = unusedConnections(app);
     const url = await app.listen({ host: settings.host, port: settings.port });
-    log.info({ url }, 'the gateway takes requests');
+    log.info({ url }, 'gateway is ready');
 
     return {
       url,

@@ -20,7 +20,7 @@ const ranges = z
   .transform((text) => text.split(',').map((each) => each.trim()))
   .refine(
     (list) => list.every(isRange),
-    'must be addresses or ranges such as 10.0.0.0/8, or loopback, with commas between',
+    'must be addresses, ranges such as 10.0.0.0/8, or loopback, separated by commas',
   )
   .optional();
 
@@ -28,90 +28,90 @@ export const gatewaySettings = defineSettings({
   host: {
     env: 'ANNEAL_GATEWAY_HOST',
     schema: z.string().default('127.0.0.1'),
-    meaning: 'The address to listen on. Anything but a loopback address is reachable by others: put TLS in front.',
+    meaning: 'Address to listen on. Other machines can reach any address but a loopback one: put a TLS proxy in front.',
   },
   port: {
     env: 'ANNEAL_GATEWAY_PORT',
     schema: whole(8470, 0, 65_535),
-    meaning: 'The port to listen on; 0 takes a free one.',
+    meaning: 'Port to listen on; 0 picks a free one.',
   },
   trustedProxies: {
     env: 'ANNEAL_GATEWAY_TRUSTED_PROXIES',
     schema: ranges,
     meaning:
-      'Addresses of the proxies in front, e.g. `10.0.0.0/8,127.0.0.1`. From them alone X-Forwarded-For, -Proto and -Host are believed, so that links and the catalog name the address that clients use. Default: nobody.',
-    cost: 'Whoever can send from such an address can choose what links say and which address failed logins are counted for.',
+      'Addresses of trusted proxies, e.g. `10.0.0.0/8,127.0.0.1`. Only from them X-Forwarded-For, -Proto and -Host are used, so that links and the catalog contain the address that clients use. Default: none.',
+    cost: 'A client that can send from such an address controls the addresses in links and the address for which failed logins are counted.',
   },
   adminPassword: {
     env: 'ANNEAL_GATEWAY_ADMIN_PASSWORD',
     schema: z.string().min(8).optional(),
-    meaning: 'The password of the user admin. Needed at the first start; a later one replaces it.',
+    meaning: 'Password of the user admin. Required at the first start; a later value replaces it.',
     secret: true,
   },
   tokenHours: {
     env: 'ANNEAL_GATEWAY_TOKEN_HOURS',
     schema: z.coerce.number().positive().max(8760).default(24),
-    meaning: 'How long a token is good for, in hours.',
-    cost: 'A stolen token works as long as this.',
+    meaning: 'Lifetime of a token, in hours.',
+    cost: 'A stolen token works for this time.',
   },
   bodyLimit: {
     env: 'ANNEAL_GATEWAY_BODY_LIMIT',
     schema: whole(1024 * 1024, 1024, 256 * 1024 * 1024),
-    meaning: 'The most bytes of a request body.',
-    cost: 'Each request in flight may hold this much memory several times over.',
+    meaning: 'Maximum size of a request body, in bytes.',
+    cost: 'Each request in flight may take several times this much memory.',
   },
   maxWaitSeconds: {
     env: 'ANNEAL_GATEWAY_MAX_WAIT_SECONDS',
     schema: whole(30, 0, 300),
-    meaning: 'The longest that a claim may wait for a message.',
-    cost: 'Each waiting host holds a connection; proxies often cut those that are silent for a minute.',
+    meaning: 'Maximum time that a claim may wait for a message.',
+    cost: 'Each waiting host keeps a connection open; proxies often close connections that are silent for a minute.',
   },
   queuePage: {
     env: 'ANNEAL_GATEWAY_QUEUE_PAGE',
     schema: whole(100, 1, 1000),
     meaning:
-      'The most queues or messages that one list of the queue API shows, and messages that one claim takes or one post brings.',
-    cost: 'Each message may have as many bytes as a post: more takes more memory for each request.',
+      'Maximum number of queues or messages in one list of the queue API, and of messages in one claim or one post.',
+    cost: 'Each message may be as large as a post, so a higher value takes more memory per request.',
   },
   queuePop: {
     env: 'ANNEAL_GATEWAY_QUEUE_POP',
     schema: whole(20, 1, 1000),
-    meaning: 'The most messages that one request to the queue API may pop, or name by their ids.',
-    cost: 'As for one page.',
+    meaning: 'Maximum number of messages that one request to the queue API may pop or name by id.',
+    cost: 'The same as for one page.',
   },
   messageSeconds: {
     env: 'ANNEAL_GATEWAY_MESSAGE_SECONDS',
     schema: whole(1_209_600, 60, 315_360_000),
-    meaning: 'The longest time to live of a message in a queue, in seconds.',
-    cost: 'A message that no client takes stays in the store for as long.',
+    meaning: 'Maximum time to live of a message in a queue, in seconds.',
+    cost: 'A message that no client takes stays in the store for this time.',
   },
   claimSeconds: {
     env: 'ANNEAL_GATEWAY_CLAIM_SECONDS',
     schema: whole(43_200, 60, 1_209_600),
-    meaning: 'The longest time to live of a claim, and the longest grace, in seconds.',
-    cost: 'The messages of a client that died are offered again only after its claim.',
+    meaning: 'Maximum time to live and maximum grace of a claim, in seconds.',
+    cost: 'Messages that a dead client claimed are offered again only when its claim expires.',
   },
   answerTimeoutMs: {
     env: 'ANNEAL_GATEWAY_ANSWER_TIMEOUT_MS',
     schema: whole(30_000, 100, 600_000),
-    meaning: 'How long the gateway waits for the answer of a service before it answers 503.',
-    cost: 'Shorter, and a database that answers seconds late makes every request fail; longer, and clients wait for a service that is down.',
+    meaning: 'Time that the gateway waits for the answer of a service before it answers 503.',
+    cost: 'With a lower value, a slow database makes every request fail; with a higher value, clients wait longer for a service that is down.',
   },
   compileTimeoutMs: {
     env: 'ANNEAL_GATEWAY_COMPILE_TIMEOUT_MS',
     schema: whole(60_000, 100, 600_000),
     meaning:
-      'How long the gateway waits for what compiles templates (create, update, preview, validate) before it answers 503.',
+      'Time that the gateway waits for requests that compile templates (create, update, preview, validate) before it answers 503.',
   },
   maxStreams: {
     env: 'ANNEAL_GATEWAY_MAX_STREAMS',
     schema: whole(1000, 1, 100_000),
-    meaning: 'The most event streams at the same time; one more is answered 429.',
-    cost: 'A few kilobytes of memory and a connection each.',
+    meaning: 'Maximum number of open event streams; others are refused with 429.',
+    cost: 'A few KB of memory and a connection per stream.',
   },
   heartbeatMs: {
     env: 'ANNEAL_GATEWAY_HEARTBEAT_MS',
     schema: whole(15_000, 50, 300_000),
-    meaning: 'How often a silent event stream gets a comment, so that proxies keep it open.',
+    meaning: 'Interval of the comments on a silent event stream, so that proxies keep it open.',
   },
 });

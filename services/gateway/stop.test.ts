@@ -29,7 +29,7 @@ const request = (line: string, token: string, body = ''): string =>
   );
 
 describe('a stop of the gateway', () => {
-  it('takes less than two seconds with long polls, streams, idle connections and half a request open, and tells who waits', async () => {
+  it('takes less than two seconds with open long polls, streams, idle connections and half a request, and answers waiting clients', async () => {
     const gateway = await startTestGateway();
     await gateway.behind.post('mine', 'hello');
     const idle = await open(gateway.url, request('GET /api/v1/info', ''));

@@ -88,7 +88,7 @@ describe('the deadline of a stack', () => {
 });
 
 describe('a newer action', () => {
-  it('overtakes one that runs: the resource goes on in the new traversal when its answer comes', async () => {
+  it('replaces a running one: the resource continues in the new traversal after its response', async () => {
     const provider = await serve('Test::Thing');
     const { id } = await harness.create('s', thing('x'));
     const create = await provider.next(1, 'the create');
@@ -105,7 +105,7 @@ describe('a newer action', () => {
     expect(provider.requests).toHaveLength(2);
   });
 
-  it('is refused while the stack is being deleted, and deletion takes over what never answers', async () => {
+  it('is refused while the stack is being deleted, and the deletion takes over a resource that never answers', async () => {
     const provider = await serve('Test::Thing');
     const { id } = await harness.create('s', thing('x'));
     await provider.next(1, 'the create');
@@ -129,7 +129,7 @@ describe('a newer action', () => {
 });
 
 describe('every message delivered twice', () => {
-  it('changes nothing but the traffic', async () => {
+  it('leads to the same result', async () => {
     await harness.service.stop();
     const bus: Bus = {
       ...bound(context.bus),
@@ -218,8 +218,8 @@ describe('a hidden parameter', () => {
   });
 });
 
-describe('questions', () => {
-  it('are refused by name for what is not there', async () => {
+describe('a query', () => {
+  it('is refused with the name of a missing object', async () => {
     await expect(harness.ask(stackShow, { project, stack: 'none', outputs: false })).rejects.toMatchObject({
       code: 'NotFound',
       message: 'The Stack (none) could not be found.',
@@ -231,8 +231,8 @@ describe('questions', () => {
   });
 });
 
-describe('what costs nothing', () => {
-  it('is done within one step, however long the chain of it', async () => {
+describe('a resource without a provider request', () => {
+  it('completes within one step, however long the chain is', async () => {
     const sent: string[] = [];
     const consumer = await context.bus.subscribe(['resource.#'], async ({ message }) => {
       sent.push(message.type);

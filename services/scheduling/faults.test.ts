@@ -50,7 +50,7 @@ async function expectWhole(harness: Harness, id: string): Promise<void> {
 }
 
 describe.each(points)('a process that dies at %s', (point) => {
-  it('has its messages delivered again, and the stack reaches the same end', async () => {
+  it('gets its messages delivered again, and the stack reaches the same end', async () => {
     const harness = await openHarness();
     cleanups.push(() => harness.dispose());
     const heard = await listen(harness.context);
@@ -76,7 +76,7 @@ describe.each(points)('a process that dies at %s', (point) => {
     expect([...heard.keys()]).toEqual(events.map((event) => event.id));
   });
 
-  it('leaves what a new process needs to go on to the end', async () => {
+  it('leaves enough for a new process to reach the same end', async () => {
     const directory = await mkdtemp(join(tmpdir(), 'anneal-faults-'));
     cleanups.push(() => rm(directory, { recursive: true, force: true }));
     const first = await openHarness({ context: await createTestContext({ name: 'scheduling', directory }) });
@@ -111,7 +111,7 @@ describe('a process that dies between two steps of one message', () => {
   const point = 'scheduling.proceeded';
   const large = planWith(Array.from({ length: 1000 }, (_, index) => resource(`r${index}`, { value: literal(index) })));
 
-  it('continues from the last recorded step when the message comes again', async () => {
+  it('continues from the last recorded step when the message is delivered again', async () => {
     const harness = await openHarness();
     cleanups.push(() => harness.dispose());
     let hit = 0;
@@ -128,7 +128,7 @@ describe('a process that dies between two steps of one message', () => {
     expect(await harness.settled(id)).toMatchObject({ action: 'DELETE', status: 'COMPLETE' });
   });
 
-  it('leaves what a new process needs to go on to the end', async () => {
+  it('leaves enough for a new process to reach the same end', async () => {
     const directory = await mkdtemp(join(tmpdir(), 'anneal-faults-'));
     cleanups.push(() => rm(directory, { recursive: true, force: true }));
     const first = await openHarness({ context: await createTestContext({ name: 'scheduling', directory }) });

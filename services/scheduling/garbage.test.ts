@@ -13,7 +13,7 @@ const gone = (hash: string) =>
   eventually(async () => !(await isThere(hash)) || undefined, { what: `the end of ${hash}` });
 const hashOf = (value: string) => harness.context.store.blobs.put(JSON.stringify(planOf(value)));
 
-it('removes what a deleted stack needed, and keeps what another stack or a snapshot needs', async () => {
+it('the sweep removes contents of a deleted stack, and keeps those of other stacks and snapshots', async () => {
   harness = await openHarness({ settings: { garbageSeconds: 1 } });
   const [own, shared, kept] = await Promise.all(['own', 'shared', 'kept'].map(hashOf));
   const one = await harness.create('one', planOf('own'));
@@ -39,7 +39,7 @@ it('removes what a deleted stack needed, and keeps what another stack or a snaps
   await gone(shared as string);
 });
 
-it('removes the plan that an update left behind', async () => {
+it('the sweep removes the old plan after an update', async () => {
   harness = await openHarness({ settings: { garbageSeconds: 1 } });
   const before = await hashOf('before');
   const { id } = await harness.create('one', planOf('before'));

@@ -108,7 +108,9 @@ export function createGarbage(parameters: {
     () => {
       running = running
         .then(sweep)
-        .catch((error: unknown) => context.log.warn({ err: error }, 'contents not removed; tried again in a minute'));
+        .catch((error: unknown) =>
+          context.log.warn({ err: error }, 'unused contents not removed; retrying in a minute'),
+        );
     },
     Math.min(60_000, Math.max(100, graceMs)),
   ).unref();

@@ -56,7 +56,7 @@ describe('a stack', () => {
     expect(events.map(({ sequence }) => sequence)).toEqual(events.map((_, index) => index + 1));
   });
 
-  it('is made once however often the same create comes, and its name is taken while it lives', async () => {
+  it('is created once for repeated create messages, and its name is in use until it is deleted', async () => {
     const id = harness.context.newId();
     await harness.create('twice', chain('x'), { id });
     await harness.create('twice', chain('x'), { id });
@@ -91,7 +91,7 @@ describe('a stack', () => {
     expect(resources[0]).toMatchObject({ action: 'CREATE', status: 'COMPLETE', attributes: { output: 'v' } });
   });
 
-  it('can be deleted while a resource of it would take for ever', async () => {
+  it('can be deleted while one of its resources never completes', async () => {
     const plan = planWith([resource('t', { wait_secs: literal(-1) }, { type: 'OS::Heat::TestResource' })]);
     const { id } = await harness.create('endless', plan);
     await harness.remove(id);
@@ -103,7 +103,7 @@ describe('a stack', () => {
     const { id } = await harness.create('lost', planWith([resource('x', {}, { type: 'OS::Nowhere::Thing' })]));
     const failed = await harness.settled(id);
     expect(failed.reason).toMatch(
-      /no provider has announced the type OS::Nowhere::Thing; announced are .*OS::Heat::Delay/,
+      /no provider has announced type OS::Nowhere::Thing; announced types: .*OS::Heat::Delay/,
     );
   });
 });

@@ -91,7 +91,7 @@ export const schedulingService = defineService({
 
     const now = (): number => context.now().getTime();
     const onError = (error: unknown, timer: { id: string }): void => {
-      log.warn({ err: error, timer: timer.id }, 'a timer could not be carried out; it is tried again');
+      log.warn({ err: error, timer: timer.id }, 'timer failed; retrying');
     };
     const timers = await createTimers({
       store,
@@ -161,9 +161,7 @@ export const schedulingService = defineService({
       for (const shard of opened) shard.enterAgain();
       growing = growing
         .then(() => openUpTo(shards.count))
-        .catch((error: unknown) =>
-          log.error({ err: error }, 'new shards could not be opened; start this replica again'),
-        );
+        .catch((error: unknown) => log.error({ err: error }, 'new shards not opened; restart this replica'));
     });
     // Our own provider, reached by messages like any other.
     const ownProvider = providerRoutes({
@@ -177,7 +175,7 @@ export const schedulingService = defineService({
     );
     await announceTypes(context, announcement);
     const garbage = createGarbage({ context, collections, graceMs: given.garbageSeconds * 1000 });
-    log.info({ shards: shards.count }, 'scheduling takes work');
+    log.info({ shards: shards.count }, 'scheduling is ready');
 
     return {
       async stop() {

@@ -4,7 +4,7 @@ import { z } from 'zod';
 const number = (least: number) =>
   z
     .string()
-    .regex(/^\d+$/, 'must be a whole number')
+    .regex(/^\d+$/, 'must be an integer')
     .transform(Number)
     .refine((value) => value >= least, `must be at least ${least}`);
 const whole = (fallback: number, least = 1) => number(least).default(fallback);
@@ -14,110 +14,111 @@ export const settings = defineSettings({
     env: 'ANNEAL_SCHEDULING_SHARDS',
     schema: number(1).optional(),
     meaning:
-      'Into how many shards stacks are divided. The store keeps the number; a greater multiple makes it grow while stacks are in progress. Default: 64, and in a system from before the number was kept, 8.',
-    cost: 'Each shard is a queue and a consumer; replicas beyond the number of shards stand by. It never shrinks.',
+      'Number of shards that stacks are divided into. The store keeps it; a greater multiple makes it grow, also while stacks are in progress. Default: 64 (8 in a system from before the store kept the number).',
+    cost: 'Each shard is a queue and a consumer; more replicas than shards stay idle. The number never shrinks.',
   },
   batch: {
     env: 'ANNEAL_SCHEDULING_BATCH',
     schema: whole(256),
-    meaning: 'How many messages of a shard may be in hand at once; those of one stack are taken in one step.',
-    cost: 'More is faster for large stacks and gives more back when the process dies.',
+    meaning: 'Maximum number of messages of a shard in flight. Messages of the same stack are handled in one step.',
+    cost: 'A higher value is faster for large stacks; more messages are delivered again when the process dies.',
   },
   cachedStacks: {
     env: 'ANNEAL_SCHEDULING_CACHED_STACKS',
     schema: whole(64),
-    meaning: 'How many stacks a shard keeps in memory between two steps.',
-    cost: 'About two kilobytes per resource of each.',
+    meaning: 'Maximum number of stacks that a shard keeps in memory between two steps.',
+    cost: 'About 2 KB of memory per resource of each stack.',
   },
   workerMemory: {
     env: 'ANNEAL_SCHEDULING_WORKER_MEMORY_MIB',
     schema: whole(256, 32),
-    meaning: 'The most MiB of heap that evaluating one resource, or the outputs of one stack, may take.',
-    cost: 'The worker thread, which runs only while something needs it, may take this much.',
+    meaning: 'Maximum heap, in MiB, for the evaluation of one resource or of the outputs of one stack.',
+    cost: 'The worker thread may take this much; it runs only while an evaluation needs it.',
   },
   evaluateSeconds: {
     env: 'ANNEAL_SCHEDULING_EVALUATE_SECONDS',
     schema: whole(10),
-    meaning: 'The most seconds that evaluating one resource, or the outputs of one stack, may take.',
-    cost: 'A slow expression keeps the worker from others for this long.',
+    meaning: 'Maximum time, in seconds, for the evaluation of one resource or of the outputs of one stack.',
+    cost: 'A slow expression blocks the worker for this long.',
   },
   waiting: {
     env: 'ANNEAL_SCHEDULING_WAITING',
     schema: whole(100),
-    meaning: 'How many evaluations of one project may wait for the worker; one more is refused and tried again later.',
-    cost: 'More holds more values in memory.',
+    meaning:
+      'Maximum number of evaluations of one project that wait for the worker. Others are refused and retried later.',
+    cost: 'A higher value keeps more values in memory.',
   },
   graceSeconds: {
     env: 'ANNEAL_SCHEDULING_DELETE_GRACE_SECONDS',
     schema: whole(5, 0),
-    meaning: 'How long the deletion of a stack waits for actions that still run before it takes over.',
-    cost: 'Longer leaves more actions finished; shorter deletes a busy stack sooner.',
+    meaning: 'Time that the deletion of a stack waits for running actions before it takes over.',
+    cost: 'A higher value lets more actions finish; a lower value deletes a busy stack sooner.',
   },
   stackRequests: {
     env: 'ANNEAL_SCHEDULING_STACK_REQUESTS',
     schema: whole(1000),
-    meaning: 'How many requests of one stack may be with providers at once; the others wait for their turn.',
-    cost: 'More is faster for large stacks, and lets one stack fill the queues of providers.',
+    meaning: 'Maximum number of requests of one stack in flight at providers. Others wait for their turn.',
+    cost: 'A higher value is faster for large stacks, but lets one stack fill the queues of providers.',
   },
   projectRequests: {
     env: 'ANNEAL_SCHEDULING_PROJECT_REQUESTS',
     schema: whole(2000),
     meaning:
-      'How many requests of one project may be with providers at once, in all replicas together; the others wait for their turn. A tenth is kept for deletions.',
-    cost: 'More lets one project fill the queues of providers.',
+      'Maximum number of requests of one project in flight at providers, over all replicas. Others wait for their turn. 10 % is reserved for deletions.',
+    cost: 'A higher value lets one project fill the queues of providers.',
   },
   providerRequests: {
     env: 'ANNEAL_SCHEDULING_PROVIDER_REQUESTS',
     schema: whole(4000),
     meaning:
-      'How many requests may be with one provider at once, in all replicas together; the projects that want more share them evenly. A tenth is kept for deletions.',
-    cost: 'More makes longer queues, served in turn; less may leave a fast provider waiting. Above the limit of a project, no project can hold all of it.',
+      'Maximum number of requests in flight at one provider, over all replicas. Projects that need more share them evenly. 10 % is reserved for deletions.',
+    cost: 'A higher value makes longer queues; a lower value may leave a fast provider idle. If it exceeds the limit of a project, no project can use all of it.',
   },
   projectStacks: {
     env: 'ANNEAL_SCHEDULING_PROJECT_STACKS',
     schema: whole(10_000),
     meaning:
-      'How many stacks one project may have, without nested and deleted ones; a stack more is refused. Replicas together may exceed it by what they admit within 30 s.',
-    cost: 'Every stack takes room in the store, its resources not counted about 20 KiB.',
+      'Maximum number of stacks of one project, without nested and deleted ones. Several replicas together may exceed it by the stacks that they admit within 30 s.',
+    cost: 'About 20 KiB of the store per stack, plus its resources.',
   },
   projectResources: {
     env: 'ANNEAL_SCHEDULING_PROJECT_RESOURCES',
     schema: whole(1_000_000),
     meaning:
-      'How many resources all stacks of one project may have, nested ones included; the create or update that would exceed it is refused.',
-    cost: 'About two kilobytes of the store for each resource, and up to ANNEAL_SCHEDULING_STACK_BYTES for those of a stack.',
+      'Maximum number of resources of all stacks of one project, including nested ones. A create or update that would exceed it is refused.',
+    cost: 'About 2 KB of the store per resource, and up to ANNEAL_SCHEDULING_STACK_BYTES per stack.',
   },
   valueBytes: {
     env: 'ANNEAL_SCHEDULING_VALUE_BYTES',
     schema: whole(1_048_576),
     meaning:
-      'The most bytes of one value: a property, an attribute, an output, the metadata of a resource. A larger one fails its resource; of an output, it is not shown.',
-    cost: 'Every resource that reads a value holds it again, in memory, in the store and in messages.',
+      'Maximum size, in bytes, of one value: a property, an attribute, an output, or the metadata of a resource. A larger value fails its resource; a larger output is not shown.',
+    cost: 'Every resource that reads a value has its own copy in memory, in the store and in messages.',
   },
   resourceBytes: {
     env: 'ANNEAL_SCHEDULING_RESOURCE_BYTES',
     schema: whole(4_194_304),
     meaning:
-      'The most bytes of all properties of one resource, of all its attributes, and of all outputs of a stack. More fails the resource.',
-    cost: 'As for one value.',
+      'Maximum size, in bytes, of all properties of one resource, of all its attributes, and of all outputs of a stack. A resource that exceeds it fails.',
+    cost: 'The same as for one value.',
   },
   stackBytes: {
     env: 'ANNEAL_SCHEDULING_STACK_BYTES',
     schema: whole(33_554_432),
     meaning:
-      'The most bytes that the resources of one stack hold together; a nested stack counts by itself. More fails the resource that would exceed it.',
+      'Maximum size, in bytes, of all resources of one stack; a nested stack counts separately. The resource that would exceed it fails.',
     cost: 'A stack is read into memory as a whole, and one step may write all of it.',
   },
   garbageSeconds: {
     env: 'ANNEAL_SCHEDULING_GARBAGE_SECONDS',
     schema: whole(3600, 1),
     meaning:
-      'How long the template, environment, files and plan that no stack needs any more stay in the store. Longer than a request takes from its compilation to its stack.',
-    cost: 'Longer keeps more in the store; the template of a deleted stack can be read for as long.',
+      'Time that unused templates, environments, files and plans stay in the store. It must be longer than a request takes from its compilation to the creation of its stack.',
+    cost: 'A higher value takes more of the store. The template of a deleted stack can be read for this time.',
   },
   routeSeconds: {
     env: 'ANNEAL_SCHEDULING_ROUTE_SECONDS',
     schema: whole(30),
-    meaning: 'How long a resource waits for a provider of its type to announce itself before it fails.',
+    meaning: 'Time that a resource waits for a provider to announce its type; after it the resource fails.',
   },
 });

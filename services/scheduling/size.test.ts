@@ -55,7 +55,7 @@ describe('a value that doubles forty times', () => {
 });
 
 describe('outputs', () => {
-  it('shows those that fit, and says of the others which limit they exceed', async () => {
+  it('are shown if they fit, and otherwise name the exceeded limit', async () => {
     const value = resource('r', { value: literal('x'.repeat(600_000)) });
     const output = (name: string, expression: Expression) => ({ name, value: expression });
     const outputs = { large: output('large', doublings['list_join']!('r')), fits: output('fits', attribute('r')) };

@@ -72,7 +72,7 @@ describe('a seal in the answer of a provider that is not ours', () => {
     expect(outputs.map(({ value }) => secrets.open(value))).toEqual([copied, [{ b: copied }]]);
   });
 
-  it('stays a secret where the resource was given it', async () => {
+  it('stays a secret when the resource received it as an input', async () => {
     const { secrets } = harness.context;
     await serve({ attributes: { a: [secrets.seal('given'), secrets.seal('hush')] } });
     const plan = planWith([resource('t', { p: callOf('get_param', 'p') }, { type: 'Other::Thing' })], {
@@ -83,7 +83,7 @@ describe('a seal in the answer of a provider that is not ours', () => {
     expect((await harness.settled(id)).outputs).toMatchObject([{ value: ['given', secrets.seal('hush')] }]);
   });
 
-  it('does not open in an error either', async () => {
+  it('is not opened in an error', async () => {
     const { secrets } = harness.context;
     const error = { code: 'ResourceFailed', message: 'no', details: { why: secrets.seal('hush') } };
     await serve({ status: 'failed', error });
@@ -96,7 +96,7 @@ describe('a seal in the answer of a provider that is not ours', () => {
 });
 
 describe('an output', () => {
-  it('that could show a secret leaves the service sealed; any other one is readable', async () => {
+  it('leaves the service sealed if it could show a secret, and readable otherwise', async () => {
     const { secrets } = harness.context;
     const plan = planWith([resource('v', { value: callOf('get_param', 'p') })], {
       parameters: {

@@ -8,11 +8,11 @@ export class Askers {
   /** Runs the work with a signal that aborts when the client has gone, its deadline passes, or the delivery is lost. */
   async whileWaiting<T>({ message, signal }: Delivery, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const asker = new AbortController();
-    const lost = (): void => asker.abort(new AnnealError('Unavailable', 'The question was given back to its queue.'));
+    const lost = (): void => asker.abort(new AnnealError('Unavailable', 'The request was returned to its queue.'));
     this.#waiting.set(message.id, asker);
     signal.addEventListener('abort', lost, { once: true });
     const { answerwithin: patience } = message;
-    const late = `The asker waits ${patience} ms for the answer; the work was dropped.`;
+    const late = `The work was dropped, because the requester waits only ${patience} ms for the answer.`;
     const timer =
       patience === undefined
         ? undefined
@@ -27,7 +27,7 @@ export class Askers {
   }
 
   gone(question: string): void {
-    const error = new AnnealError('DeadlineExceeded', 'The asker has gone; the work was dropped.');
+    const error = new AnnealError('DeadlineExceeded', 'The work was dropped, because the requester disconnected.');
     this.#waiting.get(question)?.abort(error);
   }
 }

@@ -25,7 +25,7 @@ export function createNestedQuestions({ blobs, secrets }: Sources): NestedQuesti
 
   const read = async (hash: string, what: string): Promise<JsonObject> => {
     const text = await blobs.getText(hash);
-    if (text === undefined) throw new AnnealError('NotFound', `The ${what} ${hash} is not in the store.`);
+    if (text === undefined) throw new AnnealError('NotFound', `The ${what} ${hash} is missing in the store.`);
     return JSON.parse(text) as JsonObject;
   };
 

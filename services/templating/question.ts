@@ -34,7 +34,7 @@ export async function readQuestion(
   const read = async (hash: string, what: string): Promise<JsonObject> => {
     const text = await blobs.getText(hash);
     if (text === undefined)
-      throw new AnnealError('NotFound', `The ${what} ${hash} is not in the store; send it again.`);
+      throw new AnnealError('NotFound', `The ${what} ${hash} is missing in the store; send it again.`);
     return JSON.parse(text) as JsonObject;
   };
   const template = question.template ?? (existing && (await read(existing.template, 'template')));
@@ -81,7 +81,8 @@ export async function readParameters(
   { blobs, secrets }: Sources,
 ): Promise<Record<string, PlanParameter>> {
   const text = await blobs.getText(hash);
-  if (text === undefined) throw new AnnealError('NotFound', `The plan ${hash} is not in the store; compile it again.`);
+  if (text === undefined)
+    throw new AnnealError('NotFound', `The plan ${hash} is missing in the store; compile it again.`);
   const parameters = planSchema.shape.parameters.parse((JSON.parse(text) as { parameters?: unknown }).parameters);
   return Object.fromEntries(
     Object.entries(parameters).map(([name, parameter]) => [

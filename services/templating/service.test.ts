@@ -78,17 +78,17 @@ describe('the templating service', () => {
     expect(await read(answer.template)).toMatchObject({ heat_template_version: '2018-08-31' });
   });
 
-  it('gives the same hashes for the same question', async () => {
+  it('returns equal hashes for equal requests', async () => {
     const question = { template, parameters: { secret: 'hush' } };
     expect(await ask(question)).toEqual(await ask(question));
   });
 
-  it('warns of what is accepted and probably meant otherwise', async () => {
+  it('warns of accepted but suspicious input', async () => {
     const unused = 'heat_template_version: 2018-08-31\nconditions: {c: {equals: [{get_param: missing}, 1]}}\n';
     expect((await ask({ template: unused })).warnings).toMatchObject([{ code: 'UnknownParameter', line: 2 }]);
   });
 
-  it('starts a PATCH from what the stack has', async () => {
+  it('applies a PATCH to the current values of the stack', async () => {
     const first = await ask({ template, parameters: { secret: 'hush' }, files: { a: 'A' } });
     const existing = {
       template: first.template,
@@ -105,7 +105,7 @@ describe('the templating service', () => {
     expect(cleared.message).toBe('The Parameter (secret) was not provided.');
   });
 
-  it('drops stored parameters that the new template has no more', async () => {
+  it('drops stored parameters that the new template does not have', async () => {
     const first = await ask({ template, parameters: { secret: 'hush' } });
     const existing = {
       template: first.template,
@@ -122,7 +122,7 @@ describe('the templating service', () => {
     expect(error.message).toBe('The following parameters are immutable and may not be updated: size');
   });
 
-  it('names every mistake and speaks with the first', async () => {
+  it('lists every mistake, and its message is the first one', async () => {
     const error = await refusal({ template: `${template}outputs: {o: {value: {get_resource: w}}}\n` });
     expect(error.code).toBe('InvalidTemplate');
     expect(error.message).toBe('The Parameter (secret) was not provided. (and 1 more)');
@@ -132,7 +132,7 @@ describe('the templating service', () => {
     ]);
   });
 
-  it('validates without values, and hides what is hidden', async () => {
+  it('validates without values, and hides hidden parameters', async () => {
     const answer = await context.bus.request({
       queue,
       call: templateValidate,
@@ -144,7 +144,7 @@ describe('the templating service', () => {
     });
   });
 
-  it('knows the types of a provider that has announced itself, however often, and lets no other take them', async () => {
+  it('knows the types that a provider announced, and refuses another provider for the same types', async () => {
     const announce = (provider: string, description: string) =>
       context.mint(providerAnnounced, {
         data: {
@@ -229,7 +229,7 @@ outputs:
     });
   };
 
-  it('is named in the plan of the stack around it, with what is read of it', async () => {
+  it('is listed in the plan of its parent, with the outputs that are read', async () => {
     const plan = (await read((await rootWith()).plan)) as Plan;
     expect(plan.resources['one']).toMatchObject({
       type: 'My::Member',
@@ -238,7 +238,7 @@ outputs:
     expect(plan.resources['group']?.nested).toMatchObject({ kind: 'group', reads: [['attributes', 'all']] });
   });
 
-  it('has another digest exactly when something that it is made of differs', async () => {
+  it('has another digest exactly when one of its inputs differs', async () => {
     const before = await nestedOf((await rootWith()).plan);
     expect(before['one']).toBeTypeOf('string');
     const same = await rootWith({ files: { ...files, 'unused.sh': 'other', 'script.sh': 'other' } });
@@ -263,7 +263,7 @@ outputs:
     expect(await read(answer.environment)).toEqual({ parameters: { name: 'n' }, parameter_defaults: { size: 7 } });
   });
 
-  it('keeps a secret that it is given', async () => {
+  it('keeps a secret property secret', async () => {
     const answer = await askNested({ properties: { name: 'n', password: context.secrets.seal('hush') } });
     const texts = await Promise.all(
       [answer.plan, answer.environment, answer.template].map((hash) => context.store.blobs.getText(hash)),
@@ -274,7 +274,7 @@ outputs:
     expect(context.secrets.open(password?.value ?? null)).toBe('hush');
   });
 
-  it('keeps a default hidden that a stack around it hides, though its own template does not', async () => {
+  it('hides a default that its parent hides, even if its own template does not', async () => {
     const root = await ask({
       template: `${template}  one: {type: My::Member, properties: {name: n}}\n`,
       parameters: { secret: 'hush' },
@@ -290,7 +290,7 @@ outputs:
     expect(await read(answer.environment)).toMatchObject({ parameter_defaults: { size: 7 } });
   });
 
-  it('of a group takes the values of its members as they are, whatever they look like', async () => {
+  it('of a group uses the values of its members unchanged, whatever they look like', async () => {
     const shapes = [
       { get_file: 'script.sh' },
       { get_param: 'nothing' },
@@ -336,7 +336,7 @@ outputs:
     expect(await read(answer.environment)).toMatchObject({ resource_registry: environment.resource_registry });
   });
 
-  it('is refused with every mistake, too deep, or with too many resources', async () => {
+  it('is refused with every mistake, when too deep, and with too many resources', async () => {
     await expect(askNested({ properties: { size: 'x', other: 1 } })).rejects.toMatchObject({
       code: 'InvalidTemplate',
       mistakes: [{ code: 'UnknownProperty' }, { code: 'MissingProperty' }, { code: 'WrongPropertyType' }],
@@ -348,7 +348,7 @@ outputs:
   });
 });
 
-describe('a template that asks for much', () => {
+describe('an expensive template', () => {
   const patterns = (count: number): string =>
     [
       'heat_template_version: 2018-08-31',
@@ -380,7 +380,7 @@ outputs: {o: {value: {yaql: {expression: "generate(0, true, $ + 1).len()", data:
       },
       { code: 'InvalidTemplate' },
     ],
-  ])('is refused, and others are answered meanwhile: %s', async (_, asked, expected) => {
+  ])('is refused while others are answered: %s', async (_, asked, expected) => {
     const order: string[] = [];
     const message = context.mint(templateCompile, { data: questionOf(asked), project });
     const question = context.bus.request({ queue, call: templateCompile, message, timeoutMs: 120_000 });
@@ -396,7 +396,7 @@ outputs: {o: {value: {yaql: {expression: "generate(0, true, $ + 1).len()", data:
     expect(order).toEqual(['listed', 'refused']);
   });
 
-  it('is refused before a group is expanded that is larger than any stack', async () => {
+  it('is refused before a group above the limit of a stack is expanded', async () => {
     const large = `
 heat_template_version: 2018-08-31
 resources:
@@ -408,7 +408,7 @@ resources:
     });
   });
 
-  it('is dropped when its asker has gone, or has waited long enough, and the worker takes the next', async () => {
+  it('is dropped when its requester disconnects or stops waiting, and the worker takes the next one', async () => {
     const large = (text: string): string => `${text}\n#${'x'.repeat(20_000)}`;
     const endless = large(patterns(40));
     const askFor = async (timeoutMs: number): Promise<{ id: string; answer: Promise<unknown> }> => {
@@ -421,7 +421,7 @@ resources:
     const gone = await askFor(60_000);
     const refused = expect(gone.answer).rejects.toMatchObject({
       code: 'DeadlineExceeded',
-      message: 'The asker has gone; the work was dropped.',
+      message: 'The work was dropped, because the requester disconnected.',
     });
     // Publish repeatedly, because the question may arrive after the first of these messages.
     const stop = setInterval(() => {
@@ -432,7 +432,7 @@ resources:
     expect(next.resource_count).toBe(1);
   });
 
-  it('comes to the same in a worker as in the thread of the service', async () => {
+  it('has the same result in a worker as in the thread of the service', async () => {
     const small = await ask({ template, parameters: { secret: 'x' } });
     const inWorker = await ask({ template: `${template}\n#${'x'.repeat(20_000)}`, parameters: { secret: 'x' } });
     expect(inWorker).toEqual(small);

@@ -78,7 +78,7 @@ export const templatingService = defineService({
         answer(context, resourceTypeList, async () => ({ types: await types.list() })),
         on(providerAnnounced, async ({ data }) => {
           await types.announce(data);
-          context.log.info({ provider: data.provider, types: data.types.length }, 'a provider announced its types');
+          context.log.info({ provider: data.provider, types: data.types.length }, 'provider announced its types');
         }),
       ]),
       { concurrency: settings.concurrency },

@@ -10,7 +10,7 @@ const wishes = (value: number): Wishes =>
 const rolling = { members: names.toReversed(), batch_size: 1, min_in_service: 0, pause_seconds: 0 };
 
 describe('a group that rolls', () => {
-  it('works out each member a few times, however many batches there are', () => {
+  it('evaluates each member a few times, however many batches it has', () => {
     let resolved = 0;
     const tools = toolsAt(0);
     const counted = {
@@ -66,7 +66,7 @@ describe('a group that rolls with a pause', () => {
     return { stack, begun };
   };
 
-  it('begins the next batch when the pause is over, and not before', () => {
+  it('starts the next batch when the pause is over, and not before', () => {
     const { stack, begun } = updated();
     expect(begun).toEqual(['update a', 'update b']);
     expect(stack.answer('a')).toEqual([]);
@@ -79,7 +79,7 @@ describe('a group that rolls with a pause', () => {
     expect(stack.timer('batch')).toEqual(['update c', 'update d']);
   });
 
-  it('sets the timer again when it fires early, and ignores one that fires when no pause is on', () => {
+  it('sets the timer again when it fires early, and ignores one that fires without a pause', () => {
     const { stack } = updated();
     const early = stack.step({
       kind: 'timer',
@@ -105,7 +105,7 @@ describe('a group that rolls with a pause', () => {
     expect(stack.status).toBe('UPDATE_COMPLETE');
   });
 
-  it('keeps min_in_service members untouched, but always works on one', () => {
+  it('keeps min_in_service members unchanged, but always works on at least one', () => {
     expect(updated({ batch_size: 4, min_in_service: 3 }).begun).toEqual(['update a', 'update b']);
     expect(updated({ batch_size: 4, min_in_service: 5 }).begun).toEqual(['update a']);
   });

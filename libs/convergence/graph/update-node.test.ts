@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { Driver, wish } from '../simulation/driver.ts';
 import { planOf, targetOf } from '../simulation/model.ts';
 
-describe('what an update does with a resource', () => {
+describe('an update of a resource', () => {
   it('keeps a resource whose properties failed to evaluate in an earlier update', () => {
     const stack = new Driver({}, { replaceFailed: false });
     stack.finish(stack.create({ a: wish() }));
@@ -14,7 +14,7 @@ describe('what an update does with a resource', () => {
     expect(stack.update({ a: wish({ value: 2 }) })).toEqual(['update a']);
   });
 
-  it('says of one that was never made, and cannot be evaluated, that its creation failed', () => {
+  it('reports a failed creation for a resource that was never created and cannot be evaluated', () => {
     const stack = new Driver();
     stack.create({ a: wish({ broken: true }) });
     expect(stack.find('a')).toMatchObject({ action: 'CREATE', status: 'FAILED' });
@@ -22,7 +22,7 @@ describe('what an update does with a resource', () => {
     expect(stack.state.resources.size).toBe(1);
   });
 
-  it('does not forget that one is unhealthy, when it cannot be evaluated either', () => {
+  it('keeps the unhealthy mark when the properties cannot be evaluated', () => {
     const stack = new Driver({}, { replaceFailed: false });
     stack.finish(stack.create({ a: wish() }));
     stack.word('a', { kind: 'mark', unhealthy: true, reason: 'bad' });
@@ -30,7 +30,7 @@ describe('what an update does with a resource', () => {
     expect(stack.update({ a: wish() })).toEqual(['create a']);
   });
 
-  it('knows by a replacement what it replaces, and by the original what replaces it', () => {
+  it('links a replacement to its original, and the original to its replacement', () => {
     const stack = new Driver();
     stack.finish(stack.create({ a: wish() }));
     const original = stack.find('a').id;
@@ -50,7 +50,7 @@ describe('what an update does with a resource', () => {
     expect(stack.find('a').request?.changed).toEqual(['value']);
   });
 
-  it('sends all that any of several failed updates has touched', () => {
+  it('sends every property that one of several failed updates changed', () => {
     const stack = new Driver({}, { replaceFailed: false });
     stack.finish(stack.create({ a: wish(), b: wish(), c: wish({ requires: ['b'] }) }));
     stack.update({ a: wish({ value: 2 }), b: wish(), c: wish({ requires: ['b'] }) });
@@ -61,7 +61,7 @@ describe('what an update does with a resource', () => {
     expect(stack.find('a').request?.changed).toEqual(['value']);
   });
 
-  it('no longer skips what was skipped for another plan', () => {
+  it('clears a skip that was given for another plan', () => {
     const stack = new Driver({}, { replaceFailed: false });
     stack.finish(stack.create({ a: wish() }));
     stack.update({ a: wish({ value: 2 }) });
@@ -73,7 +73,7 @@ describe('what an update does with a resource', () => {
     expect(stack.find('a').skipped).toBeNull();
   });
 
-  it('lets nothing use what is launched before its hook is cleared, whatever action comes', () => {
+  it('holds the dependents of a launched resource until its hook is cleared, in every action', () => {
     const stack = new Driver();
     const launching = { transition: 'launching', heartbeat_timeout: 60, default_result: 'continue' } as const;
     const wishes = { a: wish({ lifecycle: [launching] }), b: wish({ requires: ['a'] }) };
@@ -87,7 +87,7 @@ describe('what an update does with a resource', () => {
     expect(stack.word('a', { kind: 'complete hook', ...said })).toEqual(['update a']);
   });
 
-  it('asks at pre-update also where nothing has changed', () => {
+  it('waits at pre-update also without a change', () => {
     const stack = new Driver();
     stack.finish(stack.create({ a: wish({ hooks: ['pre-update'] }) }));
     stack.update({ a: wish({ hooks: ['pre-update'] }) });
@@ -96,7 +96,7 @@ describe('what an update does with a resource', () => {
     expect(stack.status).toBe('UPDATE_COMPLETE');
   });
 
-  it('makes what was held before its creation, also where all of its name goes first', () => {
+  it('creates a resource that a hook held, also when its predecessors are deleted first', () => {
     const stack = new Driver();
     stack.create({ a: wish({ hooks: ['pre-create'], deleteFirst: true }) });
     expect(stack.word('a', { kind: 'clear hook', hook: 'pre-create' })).toEqual(['create a']);
@@ -104,7 +104,7 @@ describe('what an update does with a resource', () => {
     expect(stack.status).toBe('CREATE_COMPLETE');
   });
 
-  it('waits for the place of what is being deleted', () => {
+  it('waits for a deletion that still occupies its place', () => {
     const stack = new Driver();
     stack.finish(stack.create({ a: wish(), b: wish() }));
     expect(stack.update({ b: wish() })).toEqual(['delete a']);
@@ -112,7 +112,7 @@ describe('what an update does with a resource', () => {
     expect(stack.answer('a')).toEqual(['create a']);
   });
 
-  it('waits for what is in flight, also when it cannot be evaluated', () => {
+  it('waits for a request in flight, also when the properties cannot be evaluated', () => {
     const stack = new Driver();
     stack.create({ a: wish() });
     expect(stack.update({ a: wish({ broken: true }) })).toEqual([]);
@@ -122,7 +122,7 @@ describe('what an update does with a resource', () => {
     expect(stack.state.resources.size).toBe(1);
   });
 
-  it('looks into nested stacks, once each, when it looks at reality', () => {
+  it('checks each nested stack once when it observes reality', () => {
     const stack = new Driver();
     const wishes = { n: wish({ type: 'Nested' }), a: wish({ type: 'Plain' }), b: wish() };
     stack.finish(stack.create(wishes));
@@ -130,7 +130,7 @@ describe('what an update does with a resource', () => {
     expect(stack.status).toBe('UPDATE_COMPLETE');
   });
 
-  it('goes into a nested stack whose template is another, though nothing else has changed', () => {
+  it('updates a nested stack whose template changed, even if nothing else changed', () => {
     const stack = new Driver();
     const plan = planOf({ n: wish({ type: 'Nested' }) });
     stack.finish(stack.take({ kind: 'create', id: 'create', plan }));
@@ -143,7 +143,7 @@ describe('what an update does with a resource', () => {
     expect(stack.take({ ...update, id: 'again', target: targetOf('three') })).toEqual([]);
   });
 
-  it('asks again for nothing that it has updated itself', () => {
+  it('sends no second request for a resource that it has updated', () => {
     const stack = new Driver();
     const hooks = ['pre-update', 'post-update'];
     stack.finish(stack.create({ a: wish({ hooks }) }));
@@ -158,15 +158,15 @@ describe('what an update does with a resource', () => {
   });
 });
 
-describe('what becomes of what is wanted no longer', () => {
-  it('tells a nested stack of its deletion while it is being made', () => {
+describe('a resource that the plan no longer contains', () => {
+  it('sends a nested stack its deletion during its creation', () => {
     const stack = new Driver();
     stack.create({ n: wish({ type: 'Nested' }) });
     expect(stack.remove()).toEqual(['delete n']);
     expect(stack.find('n').request?.fence).toBe(2);
   });
 
-  it('leaves a failed deletion that a person skips, and asks for it no more', () => {
+  it('sends no request again after an operator skips its failed deletion', () => {
     const stack = new Driver();
     stack.finish(stack.create({ a: wish(), b: wish() }));
     stack.update({ b: wish() });
@@ -177,7 +177,7 @@ describe('what becomes of what is wanted no longer', () => {
     expect([...stack.state.byName.keys()]).toEqual(['b']);
   });
 
-  it('deletes once what waited after its deletion', () => {
+  it('is deleted only once when it waits at a hook after its deletion', () => {
     const stack = new Driver();
     stack.finish(stack.create({ a: wish({ hooks: ['post-delete'] }) }));
     stack.remove();

@@ -16,7 +16,7 @@ const launching = (result: 'continue' | 'abandon', more: { global_timeout?: numb
 };
 
 describe('a lifecycle hook', () => {
-  it('takes the result it is given: to abandon fails the resource, and its stack', () => {
+  it('uses the given result: `abandon` fails the resource and its stack', () => {
     const stack = launching('continue');
     const { token } = hookOf(stack);
     stack.word('a', { kind: 'complete hook', hook: 'launching', token, result: 'abandon' });
@@ -24,7 +24,7 @@ describe('a lifecycle hook', () => {
     expect(stack.find('a')).toMatchObject({ action: 'CREATE', status: 'FAILED', hook: null });
   });
 
-  it('takes its default when its time is over, and not before', () => {
+  it('uses its default result at its timeout, and not before', () => {
     for (const [result, status] of [
       ['continue', 'CREATE_IN_PROGRESS'],
       ['abandon', 'CREATE_FAILED'],
@@ -42,7 +42,7 @@ describe('a lifecycle hook', () => {
     }
   });
 
-  it('is answered by its name and its token only', () => {
+  it('is completed only with its name and its token', () => {
     const stack = launching('continue');
     const { token } = hookOf(stack);
     for (const wrong of [
@@ -56,7 +56,7 @@ describe('a lifecycle hook', () => {
     expect(stack.find('a').hook).not.toBeNull();
   });
 
-  it('is not put off beyond its last moment, by its own time or by heartbeats', () => {
+  it('never waits beyond its maximum, by its timeout or by heartbeats', () => {
     const stack = launching('continue', { global_timeout: 5 });
     const last = new Date(5000).toISOString();
     expect(hookOf(stack)).toMatchObject({ deadline: last, last });
@@ -65,7 +65,7 @@ describe('a lifecycle hook', () => {
     expect(hookOf(stack).deadline).toBe(last);
   });
 
-  it('of what is terminated ends in its deletion, whatever was answered', () => {
+  it('of a terminating resource leads to its deletion for every result', () => {
     const stack = new Driver();
     const lifecycle = [{ transition: 'terminating', heartbeat_timeout: 10, default_result: 'continue' } as const];
     stack.finish(stack.create({ a: wish({ lifecycle }) }));
@@ -77,7 +77,7 @@ describe('a lifecycle hook', () => {
 });
 
 describe('a hook', () => {
-  it('belongs to its action: what is made by an update does not wait at the hooks of a creation', () => {
+  it('belongs to its action: a resource created by an update does not wait at create hooks', () => {
     const stack = new Driver();
     stack.finish(stack.create({ a: wish() }));
     expect(stack.update({ a: wish(), b: wish({ hooks: ['pre-create', 'post-create'] }) })).toEqual(['create b']);
@@ -85,7 +85,7 @@ describe('a hook', () => {
     expect(stack.status).toBe('UPDATE_COMPLETE');
   });
 
-  it('before updates is asked in a rollback, too', () => {
+  it('at pre-update also holds a rollback', () => {
     const stack = new Driver({}, { replaceFailed: false });
     const hooks = ['pre-update'];
     stack.finish(stack.create({ a: wish({ hooks }) }));
@@ -96,7 +96,7 @@ describe('a hook', () => {
     expect(hookOf(stack).name).toBe('pre-update');
   });
 
-  it('says in events when it begins to wait, and when that ends otherwise', () => {
+  it('reports in events when a wait begins, and when it ends in another way', () => {
     const stack = new Driver();
     const reasons = (changes: ReturnType<Driver['step']>['changes']) =>
       changes.events.flatMap(({ hook, reason }) => (hook ? [`${hook.state} ${hook.name}: ${reason}`] : []));

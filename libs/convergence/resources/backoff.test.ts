@@ -31,7 +31,7 @@ describe('a conflict', () => {
     expect(stack.status).toBe('CREATE_FAILED');
   });
 
-  it('is retried when a provider calls another error retryable, and not for other errors', () => {
+  it('is retried also for an error that a provider marks as retryable, but not for other errors', () => {
     const retryable = { code: 'ResourceFailed', message: 'soon', details: { retryable: true } };
     const stack = new Driver();
     stack.create({ a: wish(), b: wish() });
@@ -52,7 +52,7 @@ describe('a conflict', () => {
     expect(stack.timer(`retry:${id}:${fence}`)).toEqual([]);
   });
 
-  it('is not retried for an action that a newer one overtook: the newer one decides again', () => {
+  it('is not retried for an action that a newer one replaced, because the newer one decides again', () => {
     const stack = new Driver({}, { replaceFailed: false });
     stack.finish(stack.create({ a: wish() }));
     stack.update({ a: wish({ value: 2 }) });
@@ -66,7 +66,7 @@ describe('a conflict', () => {
     expect(stack.status).toBe('UPDATE_COMPLETE');
   });
 
-  it('that answers an action overtaken meanwhile is not retried either', () => {
+  it('is not retried when it answers a replaced action', () => {
     const stack = new Driver({}, { replaceFailed: false });
     stack.finish(stack.create({ a: wish() }));
     stack.update({ a: wish({ value: 2 }) });

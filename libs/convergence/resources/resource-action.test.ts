@@ -23,13 +23,13 @@ describe('marking a resource', () => {
     expect(stack.update({ a: wish(), b: wish({ requires: ['a'] }) })).toEqual(['create a']);
   });
 
-  it('unhealthy has a reason of its own when none is given', () => {
+  it('unhealthy has a default reason', () => {
     const stack = created();
     stack.word('a', mark(true));
     expect(stack.find('a').reason).toBe('marked unhealthy');
   });
 
-  it('healthy takes the mark back, and the next update changes nothing', () => {
+  it('healthy clears the mark, and the next update changes nothing', () => {
     const stack = created();
     stack.word('a', mark(true));
     stack.word('a', mark(false, 'replaced the disk'));
@@ -42,7 +42,7 @@ describe('marking a resource', () => {
     expect(stack.update({ a: wish(), b: wish({ requires: ['a'] }) })).toEqual([]);
   });
 
-  it('unhealthy follows a mark that was taken back', () => {
+  it('unhealthy works again after the mark was cleared', () => {
     const stack = created();
     stack.word('a', mark(true));
     stack.word('a', mark(false));
@@ -50,7 +50,7 @@ describe('marking a resource', () => {
     expect(stack.find('a')).toMatchObject({ action: 'CHECK', status: 'FAILED', reason: 'again' });
   });
 
-  it('changes nothing when it is marked so already', () => {
+  it('changes nothing when the resource already has that mark', () => {
     const stack = created();
     const { version } = stack.find('a');
     stack.word('a', mark(false));
@@ -60,7 +60,7 @@ describe('marking a resource', () => {
     expect(stack.find('a').reason).toBe('first');
   });
 
-  it('leaves a failed creation as it is: the next update replaces it in any case', () => {
+  it('does not change a failed creation, because the next update replaces it anyway', () => {
     const stack = new Driver();
     stack.create({ a: wish() });
     stack.fail('a');

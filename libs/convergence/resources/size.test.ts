@@ -31,7 +31,7 @@ const respond = (state: State, more: Partial<ResourceResponse>): void => {
 };
 const text = (bytes: number): string => 'x'.repeat(bytes);
 
-describe('what is worked out for a resource', () => {
+describe('an evaluated value of a resource', () => {
   it.each([
     [
       'a property',
@@ -60,7 +60,7 @@ describe('what is worked out for a resource', () => {
     expect(state.bytes).toBeLessThanOrEqual(5000);
   });
 
-  it('measures a value that holds itself many times over no further than to the limit', () => {
+  it('is measured only up to the limit when it contains itself many times', () => {
     let value: Json = [text(10)];
     for (let level = 0; level < 60; level += 1) value = [value, value];
     const state = create(['a'], tools({ properties: { value } }));
@@ -68,7 +68,7 @@ describe('what is worked out for a resource', () => {
   });
 });
 
-describe('what a provider answers', () => {
+describe('an answer of a provider', () => {
   it.each([
     ['attributes', { attributes: { output: text(1001) } }, /Attribute output of resource a .*\(VALUE\)/],
     ['a snapshot', { snapshot: { data: text(2001) } }, /The snapshot of resource a .*\(RESOURCE\)/],
@@ -80,7 +80,7 @@ describe('what a provider answers', () => {
     expect(only(state).failure?.message).toMatch(message);
   });
 
-  it('Z2: ends a deletion, whatever comes with it', () => {
+  it('Z2: completes a deletion, whatever it contains', () => {
     const state = create(['a'], small);
     respond(state, {});
     step(state, [{ kind: 'delete', id: 'delete' }], small);
@@ -88,7 +88,7 @@ describe('what a provider answers', () => {
     expect(state.stack).toMatchObject({ action: 'DELETE', status: 'COMPLETE' });
   });
 
-  it('keeps the reason of a failure, without facts that are too many', () => {
+  it('keeps the reason of a failure, and drops oversized facts', () => {
     const state = create(['a'], small);
     const details = { log: text(100_000) };
     respond(state, { status: 'failed', error: { code: 'ResourceFailed', message: 'no room', details } });
@@ -97,7 +97,7 @@ describe('what a provider answers', () => {
 });
 
 describe('the weight of a stack', () => {
-  it('is that of its resources, whatever happened to them', () => {
+  it('is the sum of its resources after every change', () => {
     const state = create(['a', 'b'], tools({ properties: { value: text(300) } }));
     const sum = (): number => [...state.resources.values()].reduce((bytes, resource) => bytes + weigh(resource), 0);
     expect(state.bytes).toBe(sum());
@@ -107,7 +107,7 @@ describe('the weight of a stack', () => {
     expect(state.bytes).toBe(sum());
   });
 
-  it('counts text in bytes and comes close to what is written', () => {
+  it('counts text in bytes and is close to the stored size', () => {
     const value = { name: 'é'.repeat(1000), list: [1, true, null, 'text'], map: { a: {}, b: [] } };
     const written = Buffer.byteLength(JSON.stringify(value));
     expect(Math.abs(jsonBytes(value) - written)).toBeLessThan(40);

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { Driver, wish } from '../simulation/driver.ts';
 
-describe('an action that is said again', () => {
-  it('goes back once more, when a rollback failed', () => {
+describe('a repeated action', () => {
+  it('rolls back again after a failed rollback', () => {
     const stack = new Driver({}, { replaceFailed: false });
     stack.finish(stack.create({ a: wish() }));
     stack.update({ a: wish({ value: 2 }) });
@@ -15,7 +15,7 @@ describe('an action that is said again', () => {
     expect(stack.find('a').properties['value']).toBe(1);
   });
 
-  it('abandons still, when it was to abandon and did not end', () => {
+  it('still abandons when the first attempt did not end', () => {
     const stack = new Driver();
     stack.finish(stack.create({ n: wish({ type: 'Nested' }), a: wish() }));
     stack.remove(true);
@@ -25,7 +25,7 @@ describe('an action that is said again', () => {
     expect(stack.state.stack.abandoned).toBe(true);
   });
 
-  it('looks at reality still, when it was to and paused', () => {
+  it('still observes reality after a pause', () => {
     const stack = new Driver({ on_failure: 'pause' }, { replaceFailed: false });
     const wishes = { a: wish(), b: wish({ requires: ['a'] }) };
     stack.finish(stack.create(wishes));
@@ -39,8 +39,8 @@ describe('an action that is said again', () => {
   });
 });
 
-describe('what failed', () => {
-  it('names its path, with numbers as Heat writes them, and a check names every failure', () => {
+describe('a reported failure', () => {
+  it('contains its path, with numbers as Heat writes them, and a check reports every failure', () => {
     const stack = new Driver();
     stack.finish(stack.create({ n: wish({ type: 'Nested' }), a: wish() }));
     stack.take({ kind: 'visit', id: 'check', action: 'CHECK' });
@@ -52,7 +52,7 @@ describe('what failed', () => {
     );
   });
 
-  it('is kept in bounds, however much it is', () => {
+  it('is limited in size', () => {
     const stack = new Driver();
     stack.create({ n: wish({ type: 'Nested' }) });
     const failure = { code: 'ResourceFailed', message: 'm'.repeat(50_000) };

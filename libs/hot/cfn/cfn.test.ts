@@ -34,13 +34,13 @@ describe('the dialect of CloudFormation', () => {
     expect(valueOf({ list_join: ['', ['a']] })).toEqual({ list_join: ['', ['a']] });
   });
 
-  it('says what a mapping lacks', () => {
+  it('reports a missing key of a mapping', () => {
     expect(valueOf({ 'Fn::FindInMap': ['Sizes', 'huge', 'memory'] })).toContain(
       'finds nothing under Sizes, huge, memory',
     );
   });
 
-  it('checks parameters by its own words', () => {
+  it('checks parameters by its own keywords', () => {
     const parameters = (parameter: JsonObject) => answer({ Parameters: { P: parameter } });
     expect(
       parameters({ Type: 'String', Default: 'abc', MaxLength: '2', ConstraintDescription: 'too long' }),
@@ -55,7 +55,7 @@ describe('the dialect of CloudFormation', () => {
     });
   });
 
-  it('knows resources by Ref, and their order by Fn::GetAtt', () => {
+  it('resolves resources by Ref and orders them by Fn::GetAtt', () => {
     const Resources = {
       A: { Type: 'OS::Heat::RandomString' },
       B: { Type: 'OS::Heat::Value', Properties: { value: { 'Fn::GetAtt': ['A', 'value'] } }, DependsOn: 'C' },

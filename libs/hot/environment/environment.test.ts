@@ -16,7 +16,7 @@ const answer = (environments: readonly object[], more: { template?: string; file
 };
 
 describe('environments', () => {
-  it('are merged in order: a later value overwrites, unless a strategy says otherwise', () => {
+  it('are merged in order: a later value overwrites an earlier one, unless a strategy differs', () => {
     const first = (strategy: string) => ({
       parameters: { text: 'a', list: 'a', map: { a: { b: [1] } } },
       parameter_merge_strategies: { default: strategy },
@@ -31,7 +31,7 @@ describe('environments', () => {
     expect(values('deep_merge')).toMatchObject({ rendered: { parameters: { map: { a: { b: [1, 2] }, c: 3 } } } });
   });
 
-  it('are refused with event sinks, which nothing would serve, and taken with an empty list of them', () => {
+  it('are refused with event sinks, which are not supported, and accepted with an empty list of them', () => {
     const sink = { type: 'zaqar-queue', target: 'q', ttl: 120 };
     expect(answer([{ event_sinks: [sink] }])).toMatchObject({
       mistakes: [{ code: 'UnsupportedEventSink', path: 'event_sinks' }],
@@ -68,7 +68,7 @@ describe('environments', () => {
     expect(served({ '*': 'OS::Heat::None' })).toBe('OS::Heat::None');
   });
 
-  it('name hooks and actions that exist', () => {
+  it('are refused with unknown hooks or actions', () => {
     const registry = { resources: { 'web*': { hooks: 'pre-crate', restricted_actions: ['replace', 'delete'] } } };
     expect(answer([{ resource_registry: registry }])).toMatchObject({
       mistakes: [

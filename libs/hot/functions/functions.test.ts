@@ -73,7 +73,7 @@ describe('the functions of the language', () => {
     expect(valueOf(yaml, { resources })).toEqual(expected);
   });
 
-  it('never guess what is not known yet', () => {
+  it('keep unknown values unknown', () => {
     const resource = `heat_template_version: rocky\nresources: {r: {type: OS::Heat::None}}\noutputs: {o: {value: {list_join: [',', [{get_attr: [r, x]}]]}}}`;
     expect(mistakesOf(resource)).toEqual([]);
     const waiting = {
@@ -89,7 +89,7 @@ describe('the functions of the language', () => {
     expect(valueOf("{list_join: [',', [a, {get_attr: [r, x]}]]}", { resources: waiting })).toBe(unknown);
   });
 
-  it('become what the file holds', () => {
+  it('are replaced by the contents of the file', () => {
     expect(valueOf('{get_file: a.sh}', { files: { 'a.sh': '{get_param: x}' } })).toBe('{get_param: x}');
   });
 
@@ -135,7 +135,7 @@ describe('the functions of the language', () => {
     ]);
   });
 
-  it('do not exist before their version', () => {
+  it('are unknown before their version', () => {
     expect(valueOf("{str_split: [',', 'a,b']}", { version: '2015-04-30' })).toEqual({ str_split: [',', 'a,b'] });
     expect(valueOf("{'Fn::Select': [1, [a, b]]}", { version: '2014-10-16' })).toBe('b');
   });

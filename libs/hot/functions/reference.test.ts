@@ -34,7 +34,7 @@ function valueOf(version: string, call: JsonObject, stands: string): unknown {
 }
 
 describe('the table of functions', () => {
-  it('has a row for every function, and no other', () => {
+  it('has one row for each function', () => {
     const decided = ['if', 'equals', 'not', 'and', 'or'];
     expect(functionRows.map(({ name }) => name).toSorted()).toEqual([...functions.keys(), ...decided].toSorted());
   });
@@ -47,7 +47,7 @@ describe('the table of functions', () => {
     },
   );
 
-  it('writes out how a function of yaql is called', () => {
+  it('shows the call syntax of a yaql function', () => {
     const row = yaqlRows().find(({ name }) => name === 'indexOf');
     expect(row?.forms).toContain('string.indexOf(sub: string, start?: int)');
     expect(row?.forms).toContain('list.indexOf(item: any)');

@@ -32,7 +32,7 @@ export const exampleScope = {
 } as const;
 
 const json = 'maps and lists become JSON with sorted keys, `", "` and `": "`, and `\\u` for all that is not ASCII';
-const unscanned = 'what was put in is not searched again';
+const unscanned = 'a replacement is not searched again';
 
 export const functionRows: readonly FunctionRow[] = [
   {
@@ -40,7 +40,7 @@ export const functionRows: readonly FunctionRow[] = [
     since: '2016-10-14',
     stands: 'conditions',
     takes: '`[condition, condition, …]`, two or more',
-    oddities: ['a string is the name of a condition, even `"true"`', 'after the first false one nothing is looked at'],
+    oddities: ['a string is the name of a condition, also `"true"`', 'evaluation stops at the first false condition'],
     example: { call: { and: [true, { equals: [1, 1] }] }, gives: true },
   },
   {
@@ -48,7 +48,7 @@ export const functionRows: readonly FunctionRow[] = [
     since: '2017-09-01',
     stands: 'both',
     takes: '`[value, list or string]`',
-    oddities: ['in a string it looks for a part of it', '1, 1.0 and true are equal', 'a map is refused'],
+    oddities: ['in a string it searches for a substring', '1, 1.0 and true are equal', 'a map is refused'],
     example: { call: { contains: ['web', { get_param: 'names' }] }, gives: true },
   },
   {
@@ -56,7 +56,10 @@ export const functionRows: readonly FunctionRow[] = [
     since: '2015-04-30',
     stands: 'values',
     takes: '`[algorithm, string]`',
-    oddities: ['of the latin-1 bytes: a character above U+00FF is refused', 'capitals in the name do not matter'],
+    oddities: [
+      'it hashes the latin-1 bytes; a character above U+00FF is refused',
+      'the name of the algorithm is case-insensitive',
+    ],
     example: { call: { digest: ['md5', 'abc'] }, gives: '900150983cd24fb0d6963f7d28e17f72' },
   },
   {
@@ -64,15 +67,15 @@ export const functionRows: readonly FunctionRow[] = [
     since: '2016-10-14',
     stands: 'conditions',
     takes: '`[value, value]`',
-    oddities: ['deep; `"1"` is not 1, but true is 1'],
+    oddities: ['compares nested values; `"1"` is not 1, but true is 1'],
     example: { call: { equals: [{ get_param: 'zone' }, 'eu'] }, gives: true },
   },
   {
     name: 'filter',
     since: '2017-02-24',
     stands: 'values',
-    takes: '`[values to leave out, list]`',
-    oddities: ['a list that is null or empty is given back as it is', '1, 1.0 and true are equal'],
+    takes: '`[values to remove, list]`',
+    oddities: ['a list that is null or empty is returned unchanged', '1, 1.0 and true are equal'],
     example: { call: { filter: [['db'], { get_param: 'names' }] }, gives: ['web'] },
   },
   {
@@ -81,10 +84,10 @@ export const functionRows: readonly FunctionRow[] = [
     stands: 'values',
     takes: '`[resource, attribute, key, …]`; from 2015-10-15 also `[resource]`: all attributes but `show`',
     oddities: [
-      'what cannot be found is null',
+      'a path that does not exist gives null',
       'an index must be an integer: `"0"` into a list gives null',
-      'until 2014-10-16 the attribute is worked out first and the path walked then',
-      'makes this resource wait for the other',
+      'until 2014-10-16 the attribute is evaluated before the path is followed',
+      'this resource waits for the other one',
     ],
     example: { call: { get_attr: ['server', 'addresses', 'lan', 0, 'addr'] }, gives: '10.0.0.7' },
   },
@@ -94,9 +97,9 @@ export const functionRows: readonly FunctionRow[] = [
     stands: 'values',
     takes: 'the name of a file',
     oddities: [
-      'the client replaces the name by a URL and sends the text along',
-      'a file that is itself a template comes as JSON',
-      'the text is taken in when the template is compiled',
+      'the client replaces the name by a URL and sends the text with the template',
+      'a file that is itself a template is returned as JSON',
+      'the text is inserted when the template is compiled',
     ],
     example: { call: { get_file: 'install.sh' } },
   },
@@ -107,8 +110,8 @@ export const functionRows: readonly FunctionRow[] = [
     conditionsSince: '2016-10-14',
     takes: 'a name, or `[name, key or index, …]`',
     oddities: [
-      'what cannot be found is `""`, never null',
-      'an index may be a string of digits, and may go into a string',
+      'a path that does not exist gives `""`, never null',
+      'an index may be a string of digits, and may select a character of a string',
       '`OS::stack_name`, `OS::stack_id` and `OS::project_id` are parameters too',
     ],
     example: { call: { get_param: ['names', '1'] }, gives: 'db' },
@@ -118,17 +121,20 @@ export const functionRows: readonly FunctionRow[] = [
     since: '2013-05-23',
     stands: 'values',
     takes: 'the name of a resource',
-    oddities: ['before it exists, in Heat the name itself; here unknown', 'makes this resource wait for the other'],
+    oddities: [
+      'before the resource exists, Heat gives its name; here the value is unknown',
+      'this resource waits for the other one',
+    ],
     example: { call: { get_resource: 'server' }, gives: '5f3a' },
   },
   {
     name: 'if',
     since: '2016-10-14',
     stands: 'values',
-    takes: '`[condition, then, else]`; from 2021-04-16 `else` may be left out',
+    takes: '`[condition, then, else]`; from 2021-04-16 `else` is optional',
     oddities: [
-      'the branch that is not chosen is not even read: it may hold nonsense',
-      'without `else` and with a false condition, the item, entry or property around it is as if it were not written',
+      'the other branch is not evaluated, so it may contain errors',
+      'with a false condition and no `else`, the enclosing item, entry or property is omitted',
     ],
     example: { call: { if: [{ equals: [{ get_param: 'zone' }, 'eu'] }, 'near', 'far'] }, gives: 'near' },
   },
@@ -145,7 +151,7 @@ export const functionRows: readonly FunctionRow[] = [
     since: '2017-09-01',
     stands: 'values',
     takes: '`[list, list, …]`',
-    oddities: ['the first of equal items stays; 1, 1.0 and true are equal'],
+    oddities: ['the first of equal items is kept; 1, 1.0 and true are equal'],
     example: { call: { list_concat_unique: [['a'], null, ['a', 'b']] }, gives: ['a', 'b'] },
   },
   {
@@ -156,7 +162,7 @@ export const functionRows: readonly FunctionRow[] = [
     oddities: [
       'numbers and booleans are refused; null becomes `""`',
       `from 2015-10-15 ${json}`,
-      'before, all but strings and null are refused',
+      'in earlier versions only strings and null are accepted',
     ],
     example: {
       call: { list_join: ['-', { get_param: 'names' }, [{ b: 1, a: 'é' }]] },
@@ -169,9 +175,9 @@ export const functionRows: readonly FunctionRow[] = [
     stands: 'values',
     takes: 'a map of `scheme`, `username`, `password`, `host`, `port`, `path`, `query`, `fragment`',
     oddities: [
-      'the host of IPv6 gets brackets',
-      'a blank in the query is `+`, in the path `%20`',
-      'user name and password are encoded in full, the path all but `/`',
+      'an IPv6 host gets brackets',
+      'a space becomes `+` in the query and `%20` in the path',
+      'user name and password are fully encoded, the path except `/`',
     ],
     example: {
       call: { make_url: { scheme: 'http', host: '::1', port: 80, path: 'a b', query: { q: 'x y' } } },
@@ -183,7 +189,7 @@ export const functionRows: readonly FunctionRow[] = [
     since: '2016-04-08',
     stands: 'values',
     takes: '`[map, map, …]`',
-    oddities: ['the later wins; maps in maps are not merged', 'null is passed over'],
+    oddities: ['the later value wins; nested maps are not merged', 'null is ignored'],
     example: { call: { map_merge: [{ a: 1, b: { c: 1 } }, null, { b: { d: 2 } }] }, gives: { a: 1, b: { d: 2 } } },
   },
   {
@@ -192,8 +198,8 @@ export const functionRows: readonly FunctionRow[] = [
     stands: 'values',
     takes: '`[map, {keys: {old: new}, values: {old: new}}]`',
     oddities: [
-      'a new key that is already there is refused',
-      'values are compared as keys of Python: 1 and true are one, maps and lists are left alone',
+      'a new key that already exists is refused',
+      'values are compared like keys in Python: 1 and true are equal, maps and lists are never replaced',
     ],
     example: { call: { map_replace: [{ a: 'x' }, { keys: { a: 'b' }, values: { x: 'y' } }] }, gives: { b: 'y' } },
   },
@@ -210,7 +216,7 @@ export const functionRows: readonly FunctionRow[] = [
     since: '2016-10-14',
     stands: 'conditions',
     takes: '`[condition, condition, …]`, two or more',
-    oddities: ['a string is the name of a condition', 'after the first true one nothing is looked at'],
+    oddities: ['a string is the name of a condition', 'evaluation stops at the first true condition'],
     example: { call: { or: [false, { equals: [1, 1] }] }, gives: true },
   },
   {
@@ -219,10 +225,10 @@ export const functionRows: readonly FunctionRow[] = [
     stands: 'values',
     takes: '`{template, for_each: {placeholder: list}, permutations}`',
     oddities: [
-      'every combination, the last placeholder fastest; from 2017-09-01 `permutations: false` takes the lists in step',
-      'from 2016-10-14 a map stands for its keys',
-      'an item that is no string is refused as soon as the template has text',
-      'a placeholder is replaced wherever its letters stand, one after the other, in what the one before it put in too',
+      'makes every combination, the last placeholder varies fastest; from 2017-09-01 `permutations: false` combines the lists item by item',
+      'from 2016-10-14 a map represents its keys',
+      'an item that is not a string is refused if the template contains text',
+      'placeholders are replaced one after another wherever they occur, also in text that an earlier one inserted',
     ],
     example: {
       call: { repeat: { template: 'host-<n>', for_each: { '<n>': { get_param: 'names' } } } },
@@ -234,7 +240,7 @@ export const functionRows: readonly FunctionRow[] = [
     since: '2013-05-23',
     stands: 'values',
     takes: '`metadata`, `deletion_policy` or `update_policy`',
-    oddities: ['in a nested template only: what the resource says that stands for it'],
+    oddities: ['only in a nested template: the value from the resource that represents it in the parent'],
     example: { call: { resource_facade: 'metadata' } },
   },
   {
@@ -257,7 +263,7 @@ export const functionRows: readonly FunctionRow[] = [
     since: '2017-02-24',
     stands: 'values',
     takes: 'as `str_replace`',
-    oddities: ['a text that does not stand in the template is refused'],
+    oddities: ['a placeholder that does not occur in the template is refused'],
     example: { call: { str_replace_strict: { template: 'at Z', params: { Z: 'eu' } } }, gives: 'at eu' },
   },
   {
@@ -265,7 +271,7 @@ export const functionRows: readonly FunctionRow[] = [
     since: '2017-09-01',
     stands: 'values',
     takes: 'as `str_replace`',
-    oddities: ['as `str_replace_strict`, and null, `""`, `{}` and `[]` are refused; false and 0 are not'],
+    oddities: ['like `str_replace_strict`, but null, `""`, `{}` and `[]` are also refused; false and 0 are accepted'],
     example: { call: { str_replace_vstrict: { template: 'at Z', params: { Z: 0 } } }, gives: 'at 0' },
   },
   {
@@ -283,10 +289,10 @@ export const functionRows: readonly FunctionRow[] = [
     conditionsSince: '2017-09-01',
     takes: '`{expression, data}`; the data is `$.data`',
     oddities: [
-      'a key that is missing is an error: `$.data.get(key)` is null then',
-      'lists of more than 200 items and values of more than 10,000 bytes are refused, unless the operator allows more',
+      'a missing key is an error; `$.data.get(key)` gives null instead',
+      'lists over 200 items and values over 10,000 bytes are refused unless the operator allows more',
       '`str(true)` is `true`, `1/2` is 0',
-      '`now()` and `random()` are refused: a value must not change by itself; zones other than those given are UTC',
+      '`now()` and `random()` are refused, because a value must not change between evaluations; a time without a zone is UTC',
     ],
     example: {
       call: { yaql: { expression: '$.data.ports.select($ + 1)', data: { ports: [80, 443] } } },
@@ -299,7 +305,7 @@ export const functionRows: readonly FunctionRow[] = [
     until: '2014-10-16',
     stands: 'values',
     takes: 'a string',
-    oddities: ['gives the string as it is: what reads it encodes it'],
+    oddities: ['gives the string unchanged; the reader encodes it'],
     example: { call: { 'Fn::Base64': 'abc' }, gives: 'abc' },
   },
   {
@@ -356,7 +362,7 @@ export const functionRows: readonly FunctionRow[] = [
     until: '2015-10-15',
     stands: 'values',
     takes: '`[index or key, list, map or JSON text]`',
-    oddities: ['what cannot be found is `""`'],
+    oddities: ['a path that does not exist gives `""`'],
     example: { call: { 'Fn::Select': ['1', ['a', 'b']] }, gives: 'b' },
   },
   {
@@ -374,7 +380,7 @@ export const functionRows: readonly FunctionRow[] = [
     until: '2014-10-16',
     stands: 'values',
     takes: 'the name of a resource or a parameter',
-    oddities: ['a resource goes before a parameter'],
+    oddities: ['a resource takes precedence over a parameter'],
     example: { call: { Ref: 'zone' }, gives: 'eu' },
   },
 ];

@@ -19,7 +19,7 @@ const properties: JsonObject = {
 const newName = (position: number): string => `m${position}`;
 
 describe('members of a ResourceGroup', () => {
-  it('take their number in every text of their properties, and nowhere else', () => {
+  it('have their number inserted in every text of their properties, and nowhere else', () => {
     const written = {
       ...properties,
       resource_def: { ...(properties['resource_def'] as JsonObject), metadata: { a: '%index%' } },
@@ -35,23 +35,23 @@ describe('members of a ResourceGroup', () => {
     expect(memberNames({ count: 3, skipped: new Set(['0', '2']) })).toEqual(['1', '3', '4']);
   });
 
-  it('are removed by name or by reference; what fits none is passed over', () => {
+  it('are removed by name or by reference; an entry without a match is ignored', () => {
     const references = new Map([
       ['0', 'id-0'],
       ['1', 'id-1'],
     ]);
-    const policies = { ...properties, removal_policies: [{ resource_list: [0, 'id-1', 'nobody'] }] };
+    const policies = { ...properties, removal_policies: [{ resource_list: [0, 'id-1', 'absent'] }] };
     expect(nextSkipped({ properties: policies, skipped: new Set(['7']), references })).toEqual(['0', '1', '7']);
     const update = { ...policies, removal_policies_mode: 'update' };
     expect(nextSkipped({ properties: update, skipped: new Set(['7']), references })).toEqual(['0', '1']);
     expect(nextSkipped({ properties: policies, skipped: new Set(), references: undefined })).toEqual([
       '0',
       'id-1',
-      'nobody',
+      'absent',
     ]);
   });
 
-  it('change batch by batch, the highest numbers first, the others as they are', () => {
+  it('change batch by batch, highest numbers first, while the others stay unchanged', () => {
     const before = { type: 'T', properties: { name: 'old' } };
     const current = ['0', '1', '2'].map((name) => ({ name, definition: before }));
     const next = nextNumbered({
@@ -65,7 +65,7 @@ describe('members of a ResourceGroup', () => {
     expect(changed).toEqual(['2', '1']);
   });
 
-  it('that are to go are the first to go', () => {
+  it('are removed first when a removal policy names them', () => {
     const current = ['0', '1', '2'].map((name) => ({ name, definition: { type: 'T' } }));
     const next = nextNumbered({ current, properties, skipped: new Set(['0']), total: 2, changes: 0 });
     expect(next.map(({ name }) => name).sort()).toEqual(['1', '2']);
@@ -92,7 +92,7 @@ describe('a group that changes', () => {
     ]);
   });
 
-  it('grows for a while where members must stay in service', () => {
+  it('grows temporarily when members must stay in service', () => {
     expect(batchesOf({ target: 4, current: 4, most: 2, least: 3 })).toEqual([
       { size: 5, changes: 2 },
       { size: 5, changes: 2 },
@@ -107,7 +107,7 @@ describe('a group that changes', () => {
 });
 
 describe('the members of other groups', () => {
-  it('of a chain are made one after the other', () => {
+  it('of a chain are created one after another', () => {
     const chain = { resources: ['A', 'B'], resource_properties: { x: 1 }, concurrent: false };
     expect(firstMembers({ type: 'OS::Heat::ResourceChain', properties: chain, newName })).toEqual([
       { name: '0', definition: { type: 'A', properties: { x: 1 } } },
@@ -115,7 +115,7 @@ describe('the members of other groups', () => {
     ]);
   });
 
-  it('of deployments are named as the servers', () => {
+  it('of deployments have the names of their servers', () => {
     const given = { servers: { web: 'id-1' }, config: 'c', name: null };
     expect(firstMembers({ type: 'OS::Heat::StructuredDeploymentGroup', properties: given, newName })).toEqual([
       {
@@ -125,7 +125,7 @@ describe('the members of other groups', () => {
     ]);
   });
 
-  it('of a scaling group begin at the desired capacity, of which 0 is none', () => {
+  it('of a scaling group start at the desired capacity, where 0 means unset', () => {
     const scaling = { resource: { type: 'T', description: 'x' }, min_size: 1, max_size: 3, desired_capacity: 0 };
     const members = firstMembers({ type: 'OS::Heat::AutoScalingGroup', properties: scaling, newName });
     expect(members).toEqual([{ name: 'm0', definition: { type: 'T' } }]);
@@ -145,7 +145,7 @@ describe('the members of other groups', () => {
 describe('the template of the members', () => {
   const members = ['0', '1'].map((name) => ({ name, definition: { type: 'T' } }));
 
-  it('has an output for each attribute that is read', () => {
+  it('has an output for each attribute in use', () => {
     const reads = [['refs'], ['ip', 0], ['attributes', 'ip'], ['resource.1.ip'], ['resource.9.ip']] as const;
     expect(memberTemplate({ type: group, members, reads })['outputs']).toEqual({
       refs: { value: [{ get_resource: '0' }, { get_resource: '1' }] },
@@ -189,7 +189,7 @@ describe('attributes of a group', () => {
     expect(read(group, 'removed_rsrc_list')).toEqual(['7']);
   });
 
-  it('of a scaling group: positions are by age', () => {
+  it('of a scaling group have positions by age', () => {
     const type = 'OS::Heat::AutoScalingGroup';
     expect(read(type, 'current_size')).toBe(2);
     expect(read(type, 'outputs', 'x')).toEqual({ b: 'b/x', a: 'a/x' });

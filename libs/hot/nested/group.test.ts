@@ -17,7 +17,7 @@ outputs: ${outputs}
 `;
 
 describe('groups', () => {
-  it('are worked out to their members, and read through them', () => {
+  it('are expanded to their members, and their attributes come from the members', () => {
     const template = withGroup(
       "{type: 'OS::Heat::Value', properties: {value: v%index%}}",
       "{refs: {value: {get_attr: [group, refs]}}, x: {value: {get_attr: [group, 'resource.1.value']}}}",
@@ -36,7 +36,7 @@ describe('groups', () => {
     });
   });
 
-  it('keep what is not known in its place', () => {
+  it('keep unknown values in their place', () => {
     const value = '{get_attr: [first, value]}';
     const template = withGroup(
       `{type: 'OS::Heat::Value', properties: {value: [%index%, ${value}]}}`.replace('%index%', "'%index%'"),
@@ -49,7 +49,7 @@ describe('groups', () => {
     });
   });
 
-  it('whose size is not known yet stay closed', () => {
+  it('are not expanded while their size is unknown', () => {
     const template = withGroup(
       "{type: 'OS::Heat::None'}",
       '{refs: {value: {get_attr: [group, refs]}}}',
@@ -58,7 +58,7 @@ describe('groups', () => {
     expect(answer(template)).toMatchObject({ rendered: { outputs: { refs: { $unknown: true } } } });
   });
 
-  it('say a mistake in their definition once, where it is written', () => {
+  it('report a mistake in their definition once, at its place', () => {
     const template = withGroup("{type: 'OS::Heat::RandomString', properties: {lenght: 3}}", '{}', '20');
     expect(answer(template)).toMatchObject({
       mistakes: [
@@ -72,12 +72,12 @@ describe('groups', () => {
     });
   });
 
-  it('of no members say nothing of their definition', () => {
+  it('do not report mistakes in the definition when they have no members', () => {
     const template = withGroup("{type: 'No::Such::Type'}", '{refs: {value: {get_attr: [group, refs]}}}', '0');
     expect(answer(template)).toMatchObject({ rendered: { outputs: { refs: [] } } });
   });
 
-  it('hold templates, which find what the environment says', () => {
+  it('may contain templates, to which the environment applies', () => {
     const template = withGroup(
       "{type: 'My::Type', properties: {name: n%index%}}",
       '{o: {value: {get_attr: [group, out]}}}',

@@ -26,7 +26,7 @@ const answer = (template: string, more: Partial<RenderParameters> = {}) =>
   render({ template, files: { 'inner.yaml': inner }, stackName: 's', stackId: '', projectId: 'p', types, ...more });
 
 describe('nested templates', () => {
-  it('take properties as parameters and give outputs as attributes, from one to the next', () => {
+  it('pass properties as parameters and outputs as attributes, over several levels', () => {
     expect(answer(outer('{name: a, tags: [x, y]}'))).toMatchObject({
       rendered: {
         resources: { n: { nested: { parameters: { name: 'a', tags: ['x', 'y'] }, outputs: { greeting: 'hello a' } } } },
@@ -35,7 +35,7 @@ describe('nested templates', () => {
     });
   });
 
-  it('are checked against what their properties may be', () => {
+  it('are checked against the constraints of their properties', () => {
     expect(answer(outer('{}'))).toMatchObject({
       mistakes: [{ message: expect.stringContaining('name not assigned') }],
     });
@@ -47,14 +47,14 @@ describe('nested templates', () => {
     });
   });
 
-  it('give the references and attributes of the resources inside', () => {
+  it('provide references and attributes of the resources inside', () => {
     const template = outer('{name: a}', "{get_attr: [n, 'resource.random', value]}");
     const attributes = { n: { __resources__: { random: { __id__: 'id', value: 'xyz' } } } };
     expect(answer(template, { attributes })).toMatchObject({ rendered: { outputs: { o: 'hello xyz' } } });
     expect(answer(template)).toMatchObject({ rendered: { outputs: { o: { $unknown: true } } } });
   });
 
-  it('take what is not known yet for unknown, not for the default', () => {
+  it('treat an unknown value as unknown, not as the default', () => {
     const template = `
 heat_template_version: rocky
 resources:
@@ -65,20 +65,20 @@ outputs: {o: {value: {get_attr: [n, tags]}}}
     expect(answer(template)).toMatchObject({ rendered: { outputs: { o: { $unknown: true } } } });
   });
 
-  it('say in which file and resource a mistake is', () => {
+  it('report file and resource of a mistake', () => {
     const broken = inner.replace('OS::Heat::RandomString', 'OS::Heat::RandomStrin');
     expect(answer(outer('{name: a}'), { files: { 'inner.yaml': broken } })).toMatchObject({
       mistakes: [{ file: 'inner.yaml', line: 8, path: 'resources.n<inner.yaml>.resources.random.type' }, {}],
     });
   });
 
-  it('cannot contain themselves without end', () => {
+  it('cannot contain themselves endlessly', () => {
     const itself = 'heat_template_version: rocky\nresources: {a: {type: inner.yaml}, b: {type: inner.yaml}}\n';
     const result = answer(itself, { files: { 'inner.yaml': itself } });
     expect(result).toMatchObject({ mistakes: expect.arrayContaining([expect.objectContaining({ code: 'TooDeep' })]) });
   });
 
-  it('stand only for types whose properties and attributes they have', () => {
+  it('can replace only types whose properties and attributes they have', () => {
     const template =
       'heat_template_version: rocky\nresources: {n: {type: OS::Heat::RandomString, properties: {name: a}}}\n';
     const environments = ['resource_registry: {OS::Heat::RandomString: inner.yaml}'];

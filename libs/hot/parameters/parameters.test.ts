@@ -26,11 +26,11 @@ describe('parameters', () => {
     ['json', '{"a": [1]}', { a: [1] }],
     ['json', '', ''],
     ['CommaDelimitedList', 'a,b', ['a', 'b']],
-  ])('of type %s take %j', (type, given, expected) => {
+  ])('of type %s accept %j', (type, given, expected) => {
     expect(value(`type: ${type}`, given)).toEqual(expected);
   });
 
-  it('of type string keep how a default was written', () => {
+  it('of type string keep the written form of a default', () => {
     const plan = planOf(template('type: string, default: 1.0'));
     expect(plan.parameters['p']?.value).toBe('1.0');
   });
@@ -54,7 +54,7 @@ describe('parameters', () => {
     expect(problem(schema, given)).toContain(message);
   });
 
-  it('take what a service would have to confirm', () => {
+  it('accept values that only a service could verify', () => {
     expect(value('type: string, constraints: [{custom_constraint: nova.flavor}]', 'x')).toBe('x');
     expect(value('type: string, constraints: [{allowed_values: [true]}]', true)).toBe('True');
   });

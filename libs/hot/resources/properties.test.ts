@@ -44,11 +44,11 @@ describe('properties', () => {
     ['Integer', null, 0],
     ['List', null, []],
     ['Boolean', null, false],
-  ])('%s takes %j as Heat does', (type, value, expected) => {
+  ])('%s accepts %j as Heat does', (type, value, expected) => {
     expect(resolve({ type }, value)).toEqual(expected);
   });
 
-  it('have defaults, which a null reads as too', () => {
+  it('have defaults, also for null', () => {
     expect(resolve({ type: 'String', default: 'd' })).toBe('d');
     expect(resolve({ type: 'String', default: 'd' }, null)).toBe('d');
     expect(resolve({ type: 'String', required: true }, null)).toBe('');
@@ -68,7 +68,7 @@ describe('properties', () => {
     ]);
   });
 
-  it('that are not known yet are left out and named', () => {
+  it('are omitted and listed while unknown', () => {
     const call = {
       kind: 'call' as const,
       function: 'get_attr',
@@ -79,7 +79,7 @@ describe('properties', () => {
     expect(result).toMatchObject({ properties: {}, mistakes: [], unknown: ['p'] });
   });
 
-  it('that changed replace the resource unless their schema lets them change', () => {
+  it('replace the resource when changed, unless their schema allows an update', () => {
     const type = typeOf({ a: { type: 'Any', update_allowed: true }, b: { type: 'String' } });
     expect(
       compareProperties({ type, before: { a: { x: 1, y: 2 }, b: '1' }, after: { a: { y: 2, x: 1 }, b: '1' } }),

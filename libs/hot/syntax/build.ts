@@ -354,7 +354,7 @@ export class Build {
     const draft = { code: 'UnknownFunction', path, at: entry.at, found: name, nearest };
     const { mistakes, scope } = this.#options;
     if (scope.strict) mistakes.add({ ...draft, message });
-    else mistakes.warn({ ...draft, message: `${message}. It is taken for data.` });
+    else mistakes.warn({ ...draft, message: `${message}. It is treated as data.` });
     return true;
   }
 

@@ -33,7 +33,7 @@ describe('reading a document', () => {
     ['2013-05-23', '2013-05-23'],
     ["'yes'", 'yes'],
     ['!!str 1', '1'],
-  ])('takes the word %s as version 1.1 of YAML does', (text, expected) => {
+  ])('reads the word %s as YAML 1.1 does', (text, expected) => {
     expect(read(`a: ${text}`)).toEqual({ a: expected });
   });
 
@@ -46,7 +46,7 @@ describe('reading a document', () => {
     expect(read('a: {b: {1: x}}')).toEqual({ a: { b: { '1': 'x' } } });
   });
 
-  it('takes JSON by the rules of JSON', () => {
+  it('reads JSON by the rules of JSON', () => {
     expect(read('{"a": 1e3, "b": [true, null, "yes", "\\/"]}')).toEqual({ a: 1000, b: [true, null, 'yes', '/'] });
     expect(read('{\n\t"a": {\n\t\t"b": 1\n\t}\n}')).toEqual({ a: { b: 1 } });
   });
@@ -57,13 +57,13 @@ describe('reading a document', () => {
     ['on: 1', 1, 1],
     ['a: [1\nb: 2', 2, 2],
     ['a: *x', 1, 4],
-  ])('says where %j is wrong', (text, line, column) => {
+  ])('reports the place of the mistake in %j', (text, line, column) => {
     const mistakes = read(text) as [number, number, string][];
     expect(mistakes[0]?.slice(0, 2)).toEqual([line, column]);
     expect(mistakes[0]?.[2]).toContain('Error parsing template [root stack]');
   });
 
-  it('names the key that is not a word', () => {
+  it('names a key that is not a word', () => {
     expect(JSON.stringify(read('no: 1'))).toContain('the key no is the boolean false in YAML 1.1; put it in quotes');
   });
 });

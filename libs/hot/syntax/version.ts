@@ -17,7 +17,7 @@ export type Version = (typeof versions)[number];
 /** Changes of a version other than the functions that it adds and removes. */
 export const otherChanges: Partial<Readonly<Record<Version, string>>> = {
   '2013-05-23': 'the first',
-  '2014-10-16': '`get_attr` hands the whole path to the resource',
+  '2014-10-16': '`get_attr` passes the whole path to the resource',
   '2015-10-15':
     '`list_join` takes several lists; it and `str_replace` write maps and lists as JSON; `get_attr` without an attribute',
   '2016-10-14':
@@ -26,7 +26,7 @@ export const otherChanges: Partial<Readonly<Record<Version, string>>> = {
   '2017-09-01': '`permutations` of `repeat`; `yaql` and `contains` in conditions',
   '2018-03-02': '`tags` of parameters',
   '2018-08-31': 'nothing',
-  '2021-04-16': '`if` may leave out its `else`',
+  '2021-04-16': '`else` of `if` is optional',
 };
 
 export const aliases: Readonly<Record<string, Version>> = {

@@ -79,13 +79,13 @@ describe('every template in the tree', () => {
     expect(cases.length).toBeGreaterThan(50);
   });
 
-  it.each(cases)('%s: create, validate, plan and render say the same', (_name, template) => {
+  it.each(cases)('%s: create, validate, plan and render agree', (_name, template) => {
     const { create, ...others } = verdicts({ ...given, template, parameters: parametersFor(template) });
     expect(others).toEqual({ validate: create, plan: create, render: create });
   });
 });
 
-describe('what only Heat accepts', () => {
+describe('an input that only Heat accepts', () => {
   const child = `
 heat_template_version: 2018-08-31
 parameters:
@@ -121,7 +121,7 @@ resources:
     expect(Object.values(all)).toEqual(Array.from({ length: 4 }, () => [first]));
   });
 
-  it('is warned of, with its place', () => {
+  it('causes a warning with its place', () => {
     const compiled = compile({ ...given, template: child, parameters: { D: {} } });
     expect('warnings' in compiled && compiled.warnings).toMatchObject([
       { code: 'UnknownFunction', found: 'get_params', nearest: 'get_param', line: 8 },
@@ -134,7 +134,7 @@ resources:
     ]);
   });
 
-  it('is refused by who asks for strictness', () => {
+  it('is refused in strict mode', () => {
     const strict = compile({ ...given, template: child, parameters: { D: {} }, strict: true });
     const codes = 'mistakes' in strict ? strict.mistakes.map(({ code }) => code) : [];
     expect(codes).toEqual(expect.arrayContaining(['UnknownFunction', 'UnknownParameter']));
@@ -158,7 +158,7 @@ resources:
   it.each([
     [undefined, 3],
     [7, 1],
-  ])('of %s (5 is the default) is kept by all, and the refusal names the setting', (maxDepth, first) => {
+  ])('of %s (5 is the default) is enforced by all, and the refusal names the setting', (maxDepth, first) => {
     const from = (number: number) => verdicts({ ...given, template: level(`${number}.yaml`), files, maxDepth });
     expect(from(first)['create']).toEqual(['valid']);
     const message = `Recursion depth exceeds ${maxDepth ?? 5} (the limit is ANNEAL_TEMPLATING_MAX_DEPTH).`;

@@ -74,7 +74,7 @@ describe('the work of one evaluation', () => {
     expect(mistakes?.[0]?.path.split('.').at(-1)).toBe(at);
   });
 
-  it('is that of a whole stack, whichever function comes last', () => {
+  it('counts for a whole stack, whichever function comes last', () => {
     const work = new Work(5000);
     const once = (): unknown => valueOf("{list_join: [',', {get_param: big}]}", many(500), work);
     expect(once()).toBe(many(500).join(','));
@@ -87,7 +87,7 @@ describe('the work of one evaluation', () => {
 describe('long lists', () => {
   const numbers = Array.from({ length: 60_000 }, (_, index) => index);
 
-  it('are made unique, and filtered, without comparing each with each', () => {
+  it('are made unique and filtered without comparing all pairs', () => {
     expect(valueOf('{list_concat_unique: [{get_param: big}, {get_param: big}]}', numbers)).toEqual(numbers);
     const [half, all] = [numbers.slice(0, 30_000), numbers];
     expect(valueOf('{filter: [{get_param: [big, 0]}, {get_param: [big, 1]}]}', [half, all])).toEqual(
@@ -95,7 +95,7 @@ describe('long lists', () => {
     );
   });
 
-  it('have equal members where Python says so', () => {
+  it('have the equality of Python', () => {
     const given = [
       1,
       true,
@@ -132,11 +132,11 @@ describe('a search', () => {
     expect([0, 2, 3].map((from) => search.search(from)?.text)).toEqual(['aa', '', 'a']);
   });
 
-  it('forgets what an assertion saw when it held', () => {
+  it('forgets the captures of an assertion that held', () => {
     expect(new Pattern('(?=a+b)ab').search('aaab')).toMatchObject({ text: 'ab', start: 2 });
   });
 
-  it('of all matches in a long text takes work in proportion to it', () => {
+  it('of all matches takes work in proportion to the length of the text', () => {
     const work = (length: number): number => {
       const search = new Pattern('a').on('ab'.repeat(length));
       for (let found = search.search(); found; found = search.search(found.end));

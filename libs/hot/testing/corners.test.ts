@@ -51,7 +51,7 @@ describe('parameters', () => {
     expect(value(schema, given)).toBe(expected);
   });
 
-  it('keep what a case in JSON wrote', () => {
+  it('keep the written form of a JSON case', () => {
     const template =
       'heat_template_version: rocky\nparameters: {p: {type: string}}\noutputs: {o: {value: {get_param: p}}}';
     const parameters = parseJsonText('{"p": [1.0, 1e16, 12345678901234567890]}') as never;
@@ -111,12 +111,12 @@ resources: {r: {type: OS::Heat::None}}`;
     expect(value(yaml)).toEqual(expected);
   });
 
-  it('knows yaql in conditions from the version that brought it there', () => {
+  it('accept yaql in conditions from its version on', () => {
     const yaml = '{if: [{equals: [{yaql: {expression: "1"}}, 1]}, a, b]}';
     expect([value(yaml, '2016-10-14'), value(yaml, '2017-09-01')]).toEqual([mistake, 'a']);
   });
 
-  it('takes a name of one character for a list with it, where all attributes may be read', () => {
+  it('accept a name of one character as a list, where all attributes may be read', () => {
     expect(value('{get_attr: r}', '2015-10-15')).toEqual({ f: 1, l: ['a', 'b'], m: { '1': 'one' }, '10': 1 });
     expect(value('{get_attr: r}', '2014-10-16')).toBe(mistake);
   });
@@ -186,7 +186,7 @@ describe('sections, environments and the other dialect', () => {
     expect(answer(`heat_template_version: rocky\n${section}`) !== mistake).toBe(isRight);
   });
 
-  it('does not let pseudo parameters be given', () => {
+  it('refuses values for pseudo parameters', () => {
     expect(answer('heat_template_version: rocky', { environments: ['parameters: {"OS::stack_name": x}'] })).toBe(
       mistake,
     );

@@ -70,8 +70,8 @@ const scope = (version: string) => ({
   work: new Work(50_000),
 });
 
-describe('a document made at random', () => {
-  it('is worked out, or refused at its place', () => {
+describe('a random document', () => {
+  it('is evaluated, or refused with a place', () => {
     assert(
       property(constantFrom(...versions), value, (version, made) => {
         const head = { heat_template_version: version, parameters: { p: { type: 'json' }, q: { type: 'string' } } };
@@ -104,7 +104,7 @@ describe('a document made at random', () => {
     ...'- |: |a|&x |*x|{|}|[|]|,|"|\'|#|\n|  |? |!!map |<<: |%YAML 1.1\n|---\n|...\n|\t|>-\n'.split('|'),
     '|\n',
   );
-  it('is laid out, or refused at its place', () => {
+  it('is formatted, or refused with a place', () => {
     assert(
       property(
         oneof(

@@ -17,7 +17,7 @@ outputs: {o: {value: ${value}}}`,
     strict,
   });
 
-describe('what Heat passes over in silence', () => {
+describe('an input that Heat ignores silently', () => {
   it.each([
     ['{get_param: [j, b]}', ''],
     ['{get_param: [j, a, 5]}', ''],
@@ -33,7 +33,7 @@ describe('what Heat passes over in silence', () => {
     ['{repeat: {template: x, for_each: {x: null}}}', []],
     ['{get_parm: s}', { get_parm: 's' }],
     ['{if: [{or: [c, nope]}, 1, 2]}', 1],
-  ])('%s is a mistake when strictness is asked for', (value, lenient) => {
+  ])('%s is a mistake in strict mode', (value, lenient) => {
     expect(answer(value, false)).toMatchObject({ rendered: { outputs: { o: lenient } } });
     const { mistakes } = answer(value, true) as { mistakes: { path: string; line?: number }[] };
     expect(mistakes).toHaveLength(1);
@@ -47,7 +47,7 @@ describe('what Heat passes over in silence', () => {
     ['{get_attr: [r, z]}', null],
     ['{get_attr: [r, m, a]}', 1],
     ['{list_join: ["-", [a, ""]]}', 'a-'],
-  ])('%s is right all the same', (value, expected) => {
+  ])('%s is still correct', (value, expected) => {
     expect(answer(value, true)).toMatchObject({ rendered: { outputs: { o: expected } } });
   });
 });

@@ -52,7 +52,7 @@ const { document } = letrec<{ document: string; value: string }>((tie) => ({
 }));
 
 describe('template format', () => {
-  it('never changes what a document says, nor loses a comment, and has no more to do the second time', () => {
+  it('keeps the data and all comments of a random document, and changes nothing the second time', () => {
     assert(
       property(document, (text) => {
         const said = meaning(text);
@@ -66,7 +66,7 @@ describe('template format', () => {
     );
   });
 
-  it('never changes what data says, however it is written', () => {
+  it('keeps the data for every way of writing it', () => {
     const { data } = letrec<{ data: Json }>((tie) => ({
       data: oneof(
         { maxDepth: 4 },
@@ -89,7 +89,7 @@ describe('template format', () => {
     );
   });
 
-  it('never changes what the templates of the project say', () => {
+  it('keeps the data of all templates of the project', () => {
     const root = new URL('../../../', import.meta.url);
     const files = globSync(['{libs,test,docs,deploy}/**/*.yaml'], { cwd: root, exclude: ['**/node_modules/**'] });
     expect(files.length).toBeGreaterThan(3);
@@ -100,7 +100,7 @@ describe('template format', () => {
     }
   });
 
-  it('keeps comments, quotes and every word as it was written', () => {
+  it('keeps comments, quotes and the spelling of words', () => {
     const formatted = formatText(sample);
     expect(formatted).toContain('# the first');
     expect(formatted).toContain('default: 0644');
@@ -108,7 +108,7 @@ describe('template format', () => {
     expect(formatted).toContain('default: yes');
   });
 
-  it('changes nothing that is formatted', () => {
+  it('does not change a formatted template', () => {
     expect(formatText(formatText(sample))).toBe(formatText(sample));
   });
 

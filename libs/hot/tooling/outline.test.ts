@@ -19,7 +19,7 @@ const examined = () => {
 };
 
 describe('the outline of a plan', () => {
-  it('tells what runs in parallel and what the longest way is, also while parameters lack values', () => {
+  it('shows the parallel steps and the critical path, also without parameter values', () => {
     const { levels, critical_path: path } = examined();
     expect(levels.map((row) => row.map(({ name }) => name))).toEqual([['a', 'c'], ['b'], ['d']]);
     expect(path).toEqual(['a', 'b', 'd']);

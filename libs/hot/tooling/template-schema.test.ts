@@ -16,19 +16,19 @@ function* references(value: Json): Generator<string> {
 }
 
 describe('the JSON Schema of templates', () => {
-  it('refers only to what it defines', () => {
+  it('references only its own definitions', () => {
     const names = [...new Set(references(schema))].map((reference) => reference.replace('#/$defs/', ''));
     expect(names.filter((name) => !Object.hasOwn(definitions, name))).toEqual([]);
   });
 
-  it('knows every type, and every function where a value may stand', () => {
+  it('contains every type, and every function wherever a value is allowed', () => {
     for (const { type, properties } of knownTypes)
       expect(Object.keys(definitions[type]?.['properties'] ?? {})).toEqual(Object.keys(properties));
     const values = functionRows.filter(({ stands }) => stands !== 'conditions').map(({ name }) => name);
     expect(Object.keys(definitions['call']?.['properties'] ?? {})).toEqual(values);
   });
 
-  it('says what a property takes, with a function in its place too', () => {
+  it('describes the values of a property, and allows a function instead', () => {
     const { properties } = definitions['OS::Heat::RandomString'] as { properties: Record<string, JsonObject> };
     expect(properties['length']).toMatchObject({
       default: 32,
@@ -41,7 +41,7 @@ describe('the JSON Schema of templates', () => {
     });
   });
 
-  it('is data that JSON carries', () => {
+  it('is plain JSON', () => {
     expect(JSON.parse(JSON.stringify(schema))).toEqual(schema);
   });
 });

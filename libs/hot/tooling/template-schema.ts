@@ -31,13 +31,16 @@ export function templateSchema(types: readonly ResourceType[]): JsonObject {
     title: 'Heat orchestration template',
     ...object(
       {
-        heat_template_version: { description: 'Which functions there are, and what they do', enum: versionNames },
+        heat_template_version: {
+          description: 'Version of the template language: the functions that the template may use',
+          enum: versionNames,
+        },
         description: text,
         parameter_groups: { type: ['array', 'null'], items: ref('parameter_group') },
-        parameters: section(ref('parameter'), 'What is given for a stack'),
+        parameters: section(ref('parameter'), 'Inputs of the stack'),
         conditions: { type: 'object', additionalProperties: ref('condition') },
-        resources: section(ref('resource'), 'What there shall be'),
-        outputs: section(ref('output'), 'What the stack gives back'),
+        resources: section(ref('resource'), 'Resources of the stack'),
+        outputs: section(ref('output'), 'Outputs of the stack'),
       },
       { required: ['heat_template_version'] },
     ),
@@ -166,7 +169,7 @@ function resourceSchema(types: readonly ResourceType[]): JsonObject {
   return object(
     {
       // The type may also be a file, or a name that an environment maps.
-      type: { anyOf: [{ enum: types.map(({ type }) => type) }, text], description: 'What it is an instance of' },
+      type: { anyOf: [{ enum: types.map(({ type }) => type) }, text], description: 'Resource type' },
       properties: { type: ['object', 'null'] },
       metadata: { type: ['object', 'null'] },
       depends_on: { anyOf: [text, { type: 'array', items: text }, { type: 'null' }] },

@@ -6,20 +6,20 @@ const hostActions = ['CREATE', 'UPDATE', 'DELETE', 'SUSPEND', 'RESUME'];
 
 const inputs = (update: boolean): PropertySchema => ({
   type: 'List',
-  description: 'What the config takes.',
+  description: 'Inputs of the config.',
   update_allowed: update,
   schema: {
     '*': {
       type: 'Map',
       schema: {
-        name: { type: 'String', required: true, description: 'The name under which the config reads it.' },
+        name: { type: 'String', required: true, description: 'Name under which the config reads the input.' },
         description: { type: 'String' },
         type: { type: 'String', default: 'String', constraints: [ioTypes] },
-        default: { type: 'Any', description: 'The value where none is given.' },
+        default: { type: 'Any', description: 'Default value.' },
         replace_on_change: {
           type: 'Boolean',
           default: false,
-          description: 'Another value makes a new deployment instead of an update.',
+          description: 'A new value replaces the deployment instead of updating it.',
         },
       },
     },
@@ -27,16 +27,20 @@ const inputs = (update: boolean): PropertySchema => ({
 });
 const outputs = (update: boolean): PropertySchema => ({
   type: 'List',
-  description: 'What the config gives.',
+  description: 'Outputs of the config.',
   update_allowed: update,
   schema: {
     '*': {
       type: 'Map',
       schema: {
-        name: { type: 'String', required: true, description: 'The name under which templates read it.' },
+        name: { type: 'String', required: true, description: 'Name under which templates read the output.' },
         description: { type: 'String' },
         type: { type: 'String', default: 'String', constraints: [ioTypes] },
-        error_output: { type: 'Boolean', default: false, description: 'Its presence means failure.' },
+        error_output: {
+          type: 'Boolean',
+          default: false,
+          description: 'True when a value of this output means failure.',
+        },
       },
     },
   },
@@ -45,10 +49,10 @@ const actions = (values: string[]): PropertySchema => ({
   type: 'List',
   default: ['CREATE', 'UPDATE'],
   update_allowed: true,
-  description: 'The actions of the resource that run the config.',
+  description: 'Actions of the resource that run the config.',
   schema: { '*': { type: 'String', constraints: [{ allowed_values: values }] } },
 });
-const show = { type: 'Map', description: 'Everything that is known of it.' };
+const show = { type: 'Map', description: 'All data of the resource.' };
 
 const deploymentAttributes = {
   deploy_stdout: { type: 'String', description: 'Standard output of the config.' },
@@ -60,9 +64,9 @@ const deploymentAttributes = {
 const softwareConfig: ResourceType = {
   type: 'OS::Heat::SoftwareConfig',
   actions: ['check'],
-  description: 'A config with its inputs and outputs, for deployments to use. It never changes: another one is made.',
+  description: 'A config with inputs and outputs, for use in deployments. It is immutable: a change replaces it.',
   properties: {
-    group: { type: 'String', default: 'Heat::Ungrouped', description: 'The tool that applies it.' },
+    group: { type: 'String', default: 'Heat::Ungrouped', description: 'Tool that applies the config.' },
     config: { type: 'String', description: 'The config itself.' },
     options: { type: 'Map', description: 'Options of the tool.' },
     inputs: inputs(false),
@@ -75,12 +79,12 @@ const softwareConfig: ResourceType = {
 const softwareComponent: ResourceType = {
   type: 'OS::Heat::SoftwareComponent',
   actions: ['check'],
-  description: 'Configs for the actions in the life of a piece of software.',
+  description: 'Configs for the life-cycle actions of a piece of software.',
   properties: {
     configs: {
       type: 'List',
       required: true,
-      description: 'One entry per set of actions; an action may stand in one entry only.',
+      description: 'One entry per set of actions; an action may be in only one entry.',
       constraints: [{ length: { min: 1 } }],
       schema: {
         '*': {
@@ -93,7 +97,7 @@ const softwareComponent: ResourceType = {
               schema: { '*': { type: 'String', constraints: [{ allowed_values: hostActions }] } },
             },
             config: { type: 'String', description: 'The config itself.' },
-            tool: { type: 'String', required: true, description: 'The tool that applies it.' },
+            tool: { type: 'String', required: true, description: 'Tool that applies the config.' },
           },
         },
       },
@@ -115,11 +119,12 @@ const softwareDeployment: ResourceType = {
     server: { type: 'String', required: true, description: 'Id of the host.' },
     input_values: { type: 'Map', update_allowed: true, description: 'Values of the inputs.' },
     actions: actions(hostActions),
-    name: { type: 'String', update_allowed: true, description: 'Its name on the host.' },
+    name: { type: 'String', update_allowed: true, description: 'Name of the deployment on the host.' },
     signal_transport: {
       type: 'String',
       default: 'ZAQAR_SIGNAL',
-      description: 'How the host answers; on this system through its queue. NO_SIGNAL does not wait for the answer.',
+      description:
+        'How the host answers; here always through its queue. With NO_SIGNAL the deployment does not wait for the answer.',
       constraints: [{ allowed_values: ['CFN_SIGNAL', 'TEMP_URL_SIGNAL', 'HEAT_SIGNAL', 'NO_SIGNAL', 'ZAQAR_SIGNAL'] }],
     },
   },
@@ -130,28 +135,29 @@ const softwareDeployment: ResourceType = {
 const orderedConfig: ResourceType = {
   type: 'OS::Heat::OrderedConfig',
   actions: ['check', 'suspend', 'resume', 'signal'],
-  description: 'A config on a host, run after those that it depends on. A change of the script runs it again.',
+  description:
+    'A config on a host that runs after the configs that it depends on. A change of the script runs it again.',
   properties: {
     hosted_on: { type: 'String', required: true, description: 'Id of the host.' },
     script: { type: 'String', update_allowed: true, description: 'A script; its first line names the interpreter.' },
     config: { type: 'String', update_allowed: true, description: 'The config of another tool, instead of a script.' },
-    group: { type: 'String', update_allowed: true, description: 'The tool that applies `config`.' },
+    group: { type: 'String', update_allowed: true, description: 'Tool that applies `config`.' },
     inputs: inputs(true),
     input_values: { type: 'Map', update_allowed: true, description: 'Values of the inputs.' },
     outputs: outputs(true),
     depends_on: {
       type: 'Any',
       update_allowed: true,
-      description: 'Id, or list of ids, of configs that must have succeeded before.',
+      description: 'Id or list of ids of configs that must complete first.',
     },
     marconi_server: {
       type: 'String',
       update_allowed: true,
-      description: 'URL of the queue server; the system’s own is used whatever it says.',
+      description: 'Ignored; the queue server of this system is always used.',
     },
     actions: actions(hostActions),
     options: { type: 'Map', update_allowed: true, description: 'Options of the tool.' },
-    name: { type: 'String', update_allowed: true, description: 'Its name on the host.' },
+    name: { type: 'String', update_allowed: true, description: 'Name of the deployment on the host.' },
   },
   attributes: deploymentAttributes,
   open_attributes: true,
@@ -162,7 +168,7 @@ const structuredConfig: ResourceType = {
   actions: ['check'],
   description: 'A config that is a map, with its inputs and outputs, for deployments to use.',
   properties: {
-    group: { type: 'String', default: 'Heat::Ungrouped', description: 'The tool that applies it.' },
+    group: { type: 'String', default: 'Heat::Ungrouped', description: 'Tool that applies the config.' },
     config: { type: 'Map', description: 'The config itself.' },
     options: { type: 'Map', description: 'Options of the tool.' },
     inputs: inputs(false),
@@ -176,7 +182,7 @@ const cloudConfig: ResourceType = {
   type: 'OS::Heat::CloudConfig',
   actions: ['check'],
   description: 'A config for cloud-init, from a map.',
-  properties: { cloud_config: { type: 'Map', description: 'What cloud-init shall do.' } },
+  properties: { cloud_config: { type: 'Map', description: 'Configuration for cloud-init.' } },
   attributes: { config: { type: 'String', description: 'The config itself.' }, show },
   budget_seconds: 60,
 };
@@ -186,7 +192,7 @@ const multipartMime: ResourceType = {
   actions: ['check'],
   description: 'Several configs as one message, for cloud-init.',
   properties: {
-    group: { type: 'String', default: 'Heat::Ungrouped', description: 'The tool that applies it.' },
+    group: { type: 'String', default: 'Heat::Ungrouped', description: 'Tool that applies the config.' },
     parts: {
       type: 'List',
       default: [],
@@ -196,14 +202,14 @@ const multipartMime: ResourceType = {
           type: 'Map',
           schema: {
             config: { type: 'String', required: true, description: 'The text, or the id of a config.' },
-            filename: { type: 'String', description: 'A name for the part.' },
+            filename: { type: 'String', description: 'Name of the part.' },
             type: {
               type: 'String',
               default: 'text',
-              description: 'Of a `multipart` config the parts are taken over.',
+              description: 'Type of the part. The parts of a `multipart` config are included.',
               constraints: [{ allowed_values: ['text', 'multipart'] }],
             },
-            subtype: { type: 'String', description: 'What kind of text it is; else told by the name.' },
+            subtype: { type: 'String', description: 'Subtype of the text; by default derived from the name.' },
           },
         },
       },
@@ -216,18 +222,18 @@ const multipartMime: ResourceType = {
 const structuredDeployment: ResourceType = {
   ...softwareDeployment,
   type: 'OS::Heat::StructuredDeployment',
-  description: 'One config that is a map, with values put into it, on one host.',
+  description: 'One config that is a map, filled with values, on one host.',
   properties: {
     ...softwareDeployment.properties,
     input_key: {
       type: 'String',
       default: 'get_input',
-      description: 'A map with this key alone stands for the input that it names.',
+      description: 'A map with only this key is replaced by the input that it names.',
     },
     input_values_validate: {
       type: 'String',
       default: 'LAX',
-      description: 'What is not given is null, or with STRICT refused.',
+      description: 'A missing value becomes null, or with STRICT is refused.',
       constraints: [{ allowed_values: ['LAX', 'STRICT'] }],
     },
   },
@@ -235,16 +241,17 @@ const structuredDeployment: ResourceType = {
 
 const queueServer: ResourceType = {
   type: 'OS::Marconi::QueueServer',
-  description: 'The server of the host queues. The system has one already, so nothing is made: it tells where it is.',
+  description:
+    'The server of the host queues. The system already has one, so this creates nothing and only gives its address.',
   properties: {
     image: { type: 'String', update_allowed: true, description: 'Accepted and not used.' },
     flavor: { type: 'String', update_allowed: true, description: 'Accepted and not used.' },
     key_name: { type: 'String', update_allowed: true, description: 'Accepted and not used.' },
-    name: { type: 'String', update_allowed: true, description: 'A name for it.' },
+    name: { type: 'String', update_allowed: true, description: 'Name of the server.' },
   },
   attributes: {
-    url: { type: 'String', description: 'Where hosts reach their queues.' },
-    name: { type: 'String', description: 'Its name.' },
+    url: { type: 'String', description: 'URL at which hosts reach their queues.' },
+    name: { type: 'String', description: 'Name of the server.' },
     show,
   },
   failed_update: 'repair',

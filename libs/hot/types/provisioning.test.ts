@@ -19,7 +19,7 @@ describe('a server that cannot be placed as its template asks', () => {
     (hint) => {
       const [[path, message] = []] = refusals(`scheduler_hints: {${hint}}`);
       expect(path).toBe('resources.s.properties.scheduler_hints');
-      expect(message).toMatch(/is not supported. Supported are traits, capabilities, .*, profile, node/);
+      expect(message).toMatch(/is not supported. The supported hints are traits, capabilities, .*, profile, node/);
     },
   );
 
@@ -34,11 +34,11 @@ describe('a server that cannot be placed as its template asks', () => {
     expect(refusals('reservation_id: r-1')[0]?.[1]).toMatch(/Reservations are not supported/);
   });
 
-  it('gets the nearest name of an image', () => {
+  it('is refused with the nearest image name', () => {
     expect(refusals('image: debian-21')[0]?.[2]).toBe('debian-12');
   });
 
-  it('is accepted with what placement honours', () => {
+  it('is accepted with hints that placement supports', () => {
     for (const properties of [
       'image: debian-12',
       'availability_zone: nova',

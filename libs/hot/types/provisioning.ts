@@ -12,22 +12,22 @@ const text = (description: string): PropertySchema => ({ type: 'String', descrip
 const configTransport: PropertySchema = {
   type: 'String',
   update_allowed: true,
-  description: 'How the host learns of its configs; on this system always through its queue.',
+  description: 'How the host receives its configs; here always through its queue.',
   constraints: [{ allowed_values: ['POLL_SERVER_CFN', 'POLL_SERVER_HEAT', 'POLL_TEMP_URL', 'ZAQAR_MESSAGE'] }],
 };
 const swiftData: PropertySchema = {
-  ...updatable('Map', 'Where an object store would hold the host’s metadata.'),
+  ...updatable('Map', 'Location of the metadata of the host in an object store.'),
   default: {},
   schema: {
-    container: { ...updatable('String', 'The container.'), constraints: [{ length: { min: 1 } }] },
-    object: { ...updatable('String', 'The object.'), constraints: [{ length: { min: 1 } }] },
+    container: { ...updatable('String', 'Container in the object store.'), constraints: [{ length: { min: 1 } }] },
+    object: { ...updatable('String', 'Object in the container.'), constraints: [{ length: { min: 1 } }] },
   },
 };
 
 const portProperties: Record<string, PropertySchema> = {
-  admin_state_up: { ...updatable('Boolean', 'Whether it is up.'), default: true },
+  admin_state_up: { ...updatable('Boolean', 'Administrative state: true is up.'), default: true },
   allowed_address_pairs: {
-    ...updatable('List', 'Further addresses that may pass.'),
+    ...updatable('List', 'Additional allowed addresses.'),
     schema: {
       '*': {
         type: 'Map',
@@ -43,7 +43,7 @@ const portProperties: Record<string, PropertySchema> = {
     },
   },
   'binding:vnic_type': {
-    ...updatable('String', 'What kind of device it is bound to; `baremetal` for a machine.'),
+    ...updatable('String', 'Type of the device that it is bound to; `baremetal` for a machine.'),
     default: 'normal',
     constraints: [
       {
@@ -60,14 +60,14 @@ const portProperties: Record<string, PropertySchema> = {
     ],
   },
   mac_address: { ...text('The hardware address.'), constraints: [{ custom_constraint: 'mac_addr' }] },
-  no_fixed_ips: { ...updatable('Boolean', 'Without any address.'), default: false },
-  port_security_enabled: updatable('Boolean', 'Whether what passes is filtered.'),
-  propagate_uplink_status: updatable('Boolean', 'Whether it goes down with its uplink.'),
+  no_fixed_ips: { ...updatable('Boolean', 'True for a port without an address.'), default: false },
+  port_security_enabled: updatable('Boolean', 'True when traffic is filtered.'),
+  propagate_uplink_status: updatable('Boolean', 'True when the port goes down with its uplink.'),
   qos_policy: {
     ...updatable('String', 'Name or id of a policy.'),
     constraints: [{ custom_constraint: 'neutron.qos_policy' }],
   },
-  value_specs: { ...updatable('Map', 'Whatever else the network service takes.'), default: {} },
+  value_specs: { ...updatable('Map', 'Other values for the network service.'), default: {} },
 };
 
 const networks: PropertySchema = {
@@ -80,14 +80,14 @@ const networks: PropertySchema = {
         uuid: updatable('String', 'Id of a network; the older name of `network`.'),
         port: updatable('String', 'Name or id of a port.'),
         subnet: updatable('String', 'Name or id of a subnet.'),
-        fixed_ip: { ...updatable('String', 'The address wanted.'), constraints: [{ custom_constraint: 'ip_addr' }] },
+        fixed_ip: { ...updatable('String', 'Requested address.'), constraints: [{ custom_constraint: 'ip_addr' }] },
         floating_ip: updatable('String', 'Id of a floating address.'),
         allocate_network: {
-          ...updatable('String', 'Attach none, or whatever is there.'),
+          ...updatable('String', 'Attach no network, or any available one.'),
           constraints: [{ allowed_values: ['none', 'auto'] }],
         },
-        tag: updatable('String', 'A name for the device, for programs on the machine.'),
-        port_extra_properties: { ...updatable('Map', 'More properties of the port.'), schema: portProperties },
+        tag: updatable('String', 'Tag of the device, for programs on the machine.'),
+        port_extra_properties: { ...updatable('Map', 'Additional properties of the port.'), schema: portProperties },
       },
     },
   },
@@ -114,15 +114,15 @@ const server: ResourceType = {
   type: 'OS::Nova::Server',
   actions: ['check', 'suspend', 'resume'],
   description:
-    'A bare-metal machine, claimed for the stack and brought up. The flavor names the resource class of the node.',
+    'A bare-metal machine that is claimed for the stack and deployed. The flavor is the resource class of the node.',
   properties: {
-    name: updatable('String', 'The host name; the physical name by default.'),
+    name: updatable('String', 'Host name; by default the physical name.'),
     image: {
-      ...updatable('String', 'What to put on the machine.'),
+      ...updatable('String', 'Image of the machine.'),
       constraints: [{ custom_constraint: 'glance.image' }],
     },
     image_update_policy: {
-      ...updatable('String', 'What a change of image does.'),
+      ...updatable('String', 'Effect of a change of image.'),
       default: 'REBUILD',
       constraints: [{ allowed_values: ['REBUILD', 'REPLACE', 'REBUILD_PRESERVE_EPHEMERAL'] }],
     },
@@ -132,39 +132,39 @@ const server: ResourceType = {
       constraints: [{ custom_constraint: 'nova.flavor' }],
     },
     flavor_update_policy: {
-      ...updatable('String', 'What a change of flavor does.'),
+      ...updatable('String', 'Effect of a change of flavor.'),
       default: 'RESIZE',
       constraints: [{ allowed_values: ['RESIZE', 'REPLACE'] }],
     },
     key_name: { ...text('Name of a key pair.'), constraints: [{ custom_constraint: 'nova.keypair' }] },
     networks,
     availability_zone: {
-      ...text('Where to look for a node. There is one zone, `nova`, which holds every node.'),
+      ...text('Zone of the node. The only zone, `nova`, contains every node.'),
       constraints: [{ allowed_values: ['', 'nova'] }],
     },
     scheduler_hints: {
       type: 'Map',
-      description: `Which node to take: ${supportedHints}.`,
+      description: `Requirements for the node: ${supportedHints}.`,
       constraints: [{ custom_constraint: 'anneal.scheduler_hints' }],
     },
-    metadata: updatable('Map', 'Names and values kept with the machine.'),
+    metadata: updatable('Map', 'Key-value pairs that are stored with the machine.'),
     // In Heat, a change of user_data replaces the server by default. Anneal keeps the machine, because a change of a
     // comment must not destroy it.
-    user_data: { ...updatable('String', 'What the machine does at its first boot.'), default: '' },
+    user_data: { ...updatable('String', 'Data for the first boot of the machine.'), default: '' },
     user_data_format: {
       type: 'String',
       default: 'HEAT_CFNTOOLS',
-      description: 'How user_data is wrapped.',
+      description: 'Format of user_data.',
       constraints: [{ allowed_values: ['HEAT_CFNTOOLS', 'RAW', 'SOFTWARE_CONFIG'] }],
     },
     user_data_update_policy: {
-      ...updatable('String', 'What a change of user_data does; on bare metal it never replaces.'),
+      ...updatable('String', 'Effect of a change of user_data; on bare metal it never replaces the server.'),
       default: 'IGNORE',
       constraints: [{ allowed_values: ['REPLACE', 'IGNORE', 'REBUILD'] }],
     },
     software_config_transport: configTransport,
     deployment_swift_data: swiftData,
-    config_drive: { type: 'Boolean', description: 'Hand user_data over on a drive.' },
+    config_drive: { type: 'Boolean', description: 'Pass user_data on a drive.' },
     admin_user: text('Not used.'),
     admin_pass: updatable('String', 'The password of the administrator.'),
     security_groups: {
@@ -174,22 +174,22 @@ const server: ResourceType = {
       schema: { '*': { type: 'String' } },
     },
     block_device_mapping: blockDevices({
-      volume_size: { type: 'Integer', description: 'In GB.' },
+      volume_size: { type: 'Integer', description: 'Size in GB.' },
     }),
     block_device_mapping_v2: blockDevices({
-      image: text('Image to make the disk of.'),
-      image_id: text('Image to make the disk of; the older name.'),
+      image: text('Image of the disk.'),
+      image_id: text('Image of the disk; older name.'),
       swap_size: { type: 'Integer', description: 'Size of the swap, in MB.' },
-      device_type: { ...text('What kind of device.'), constraints: [{ allowed_values: ['cdrom', 'disk'] }] },
+      device_type: { ...text('Type of device.'), constraints: [{ allowed_values: ['cdrom', 'disk'] }] },
       disk_bus: {
-        ...text('Its bus.'),
+        ...text('Bus of the device.'),
         constraints: [{ allowed_values: ['ide', 'lame_bus', 'scsi', 'usb', 'virtio'] }],
       },
-      boot_index: { type: 'Integer', description: 'Its place in the boot order.' },
-      volume_size: { type: 'Integer', description: 'In GB.' },
-      ephemeral_size: { type: 'Integer', description: 'In GB.', constraints: [{ range: { min: 1 } }] },
+      boot_index: { type: 'Integer', description: 'Position in the boot order.' },
+      volume_size: { type: 'Integer', description: 'Size in GB.' },
+      ephemeral_size: { type: 'Integer', description: 'Size in GB.', constraints: [{ range: { min: 1 } }] },
       ephemeral_format: {
-        ...text('Its file system.'),
+        ...text('File system of the disk.'),
         constraints: [{ allowed_values: ['ext2', 'ext3', 'ext4', 'xfs', 'ntfs'] }],
       },
     }),
@@ -198,21 +198,21 @@ const server: ResourceType = {
       ...text('Id of a reservation; there are none.'),
       constraints: [{ allowed_values: [''], description: 'Reservations are not supported: leave reservation_id out.' }],
     },
-    diskConfig: { ...text('How the disk is partitioned.'), constraints: [{ allowed_values: ['AUTO', 'MANUAL'] }] },
-    personality: { type: 'Map', default: {}, description: 'Files to put on the machine.' },
+    diskConfig: { ...text('Partitioning of the disk.'), constraints: [{ allowed_values: ['AUTO', 'MANUAL'] }] },
+    personality: { type: 'Map', default: {}, description: 'Files to write to the machine.' },
   },
   attributes: {
     name: { type: 'String', description: 'The host name.' },
-    addresses: { type: 'Map', description: 'Network of the template to its addresses, each in the form of Nova.' },
-    networks: { type: 'Map', description: 'Network of the template to its addresses.' },
+    addresses: { type: 'Map', description: 'Addresses by network of the template, each in the form of Nova.' },
+    networks: { type: 'Map', description: 'Addresses by network of the template.' },
     first_address: { type: 'String', description: 'One address of the machine.' },
-    instance_name: { type: 'String', description: 'Its name at the node.' },
-    accessIPv4: { type: 'String', description: 'The IPv4 address to reach it by.' },
-    accessIPv6: { type: 'String', description: 'The IPv6 address to reach it by.' },
-    console_urls: { type: 'Map', description: 'Where its consoles are.' },
-    tags: { type: 'List', description: 'Its tags.' },
-    os_collect_config: { type: 'Map', description: 'How its agent finds its queue.' },
-    show: { type: 'Map', description: 'Everything that is known of it.' },
+    instance_name: { type: 'String', description: 'Name of the instance on the node.' },
+    accessIPv4: { type: 'String', description: 'IPv4 address of the machine.' },
+    accessIPv6: { type: 'String', description: 'IPv6 address of the machine.' },
+    console_urls: { type: 'Map', description: 'URLs of its consoles.' },
+    tags: { type: 'List', description: 'Tags of the server.' },
+    os_collect_config: { type: 'Map', description: 'Settings with which the agent of the host finds its queue.' },
+    show: { type: 'Map', description: 'All data of the resource.' },
   },
   // Only an operator decides to recreate a machine.
   failed_update: 'repair',
@@ -225,17 +225,17 @@ const server: ResourceType = {
 const deployedServer: ResourceType = {
   type: 'OS::Heat::DeployedServer',
   actions: ['check'],
-  description: 'A machine that is up already: it gets a queue and credentials, and is not touched otherwise.',
+  description: 'A machine that is already running: it gets a queue and credentials and is not changed otherwise.',
   properties: {
-    name: updatable('String', 'The host name; the physical name by default.'),
+    name: updatable('String', 'Host name; by default the physical name.'),
     software_config_transport: configTransport,
     deployment_swift_data: swiftData,
     metadata: updatable('Map', 'Accepted and not used.'),
   },
   attributes: {
     name: { type: 'String', description: 'The host name.' },
-    os_collect_config: { type: 'Map', description: 'How its agent finds its queue.' },
-    show: { type: 'Map', description: 'Everything that is known of it.' },
+    os_collect_config: { type: 'Map', description: 'Settings with which the agent of the host finds its queue.' },
+    show: { type: 'Map', description: 'All data of the resource.' },
   },
   // Only an operator decides to recreate a machine.
   failed_update: 'repair',

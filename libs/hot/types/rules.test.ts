@@ -32,11 +32,11 @@ describe('rules between the properties of a type', () => {
     expect(messages(type, properties)[0]).toContain(message);
   });
 
-  it('are kept under the older name of a property too', () => {
+  it('apply also to the older name of a property', () => {
     expect(messages('OS::Neutron::RouterInterface', '{subnet_id: s, router_id: r}')).toEqual([]);
   });
 
-  it('wait for what is not known yet', () => {
+  it('wait for unknown values', () => {
     const template = `heat_template_version: rocky
 resources:
   a: {type: 'OS::Heat::Value', properties: {value: 1}}
@@ -48,7 +48,7 @@ resources:
 });
 
 describe('a deletion policy of Snapshot', () => {
-  it('is taken where the type takes snapshots', () => {
+  it('is accepted if the type supports snapshots', () => {
     const template = (type: string) => `heat_template_version: rocky
 resources: {v: {type: '${type}', deletion_policy: Snapshot, properties: {size: 1, value: 1}}}
 `;

@@ -23,7 +23,7 @@ describe('scheduler hints', () => {
     'refuses the hint %s and names those that are supported',
     (hint) => {
       expect(wrongHints({ [hint]: 'x' })).toBe(
-        `the hint ${hint} is not supported. Supported are traits, capabilities, capabilities:NAME, profile, node.`,
+        `the hint ${hint} is not supported. The supported hints are traits, capabilities, capabilities:NAME, profile, node.`,
       );
     },
   );
@@ -33,7 +33,7 @@ describe('scheduler hints', () => {
       /profile must be .*; capabilities:a must be .*; traits must be/,
     );
     expect(wrongHints({ profile: 'a', 'capabilities:profile': 'b' })).toMatch(
-      /profile:b, and another hint for profile:a/,
+      /profile:b, but another hint requires profile:a/,
     );
     expect(wrongHints({ capabilities: ['a'] })).toMatch(/must be a map/);
     expect(wrongHints({ capabilities: 'profile' })).toMatch(/must be a map/);

@@ -27,7 +27,7 @@ export function readHints(hints: JsonObject): SchedulerHints {
 
   const scalar = (name: string, value: Json | undefined): string | undefined => {
     const text = scalarText(value).trim();
-    if (text === '') mistakes.push(`${name} must be a text that is not empty`);
+    if (text === '') mistakes.push(`${name} must be a non-empty string`);
     else if (operator.test(text)) mistakes.push(`${name} must be the value itself, without the comparison "${text}"`);
     else return text;
     return undefined;
@@ -37,7 +37,7 @@ export function readHints(hints: JsonObject): SchedulerHints {
     if (wanted === undefined) return;
     const known = capabilities[name];
     if (known !== undefined && known !== wanted)
-      mistakes.push(`${hint} asks for the capability ${name}:${wanted}, and another hint for ${name}:${known}`);
+      mistakes.push(`${hint} requires the capability ${name}:${wanted}, but another hint requires ${name}:${known}`);
     capabilities[name] = wanted;
   };
 
@@ -49,7 +49,7 @@ export function readHints(hints: JsonObject): SchedulerHints {
       }
     } else if (hint === 'capabilities') {
       const given = isObject(value) ? value : typeof value === 'string' ? capabilitiesInText(value) : undefined;
-      if (!given) mistakes.push('capabilities must be a map, or a text as "profile:control,node:controller-0"');
+      if (!given) mistakes.push('capabilities must be a map or a string such as "profile:control,node:controller-0"');
       for (const [name, wanted] of Object.entries(given ?? {})) require(`capabilities.${name}`, name, wanted);
     } else if (hint.startsWith(prefix) && hint.length > prefix.length) {
       require(hint, hint.slice(prefix.length), value);
@@ -87,5 +87,5 @@ export function capabilitiesInText(text: string): Record<string, string> | undef
 /** Returns a message when the hints are invalid, or undefined. */
 export function wrongHints(value: Json): string | undefined {
   const { mistakes } = isObject(value) ? readHints(value) : { mistakes: ['the hints must be a map'] };
-  return mistakes.length === 0 ? undefined : `${mistakes.join('; ')}. Supported are ${supportedHints}.`;
+  return mistakes.length === 0 ? undefined : `${mistakes.join('; ')}. The supported hints are ${supportedHints}.`;
 }

@@ -14,13 +14,13 @@ const randomLength = { range: { min: 1, max: 512 } };
 const value: ResourceType = {
   type: 'OS::Heat::Value',
   actions: ['adopt'],
-  description: 'Holds a value, so that it is worked out once and read in many places.',
+  description: 'Stores a value, so that it is evaluated once and read in many places.',
   properties: {
-    value: { type: 'Any', required: true, update_allowed: true, description: 'What to hold; may be null.' },
+    value: { type: 'Any', required: true, update_allowed: true, description: 'Value to store; may be null.' },
     type: {
       type: 'String',
       update_allowed: true,
-      description: 'Coerce the value to this type.',
+      description: 'Type that the value is converted to.',
       constraints: [{ allowed_values: ['string', 'number', 'comma_delimited_list', 'json', 'boolean'] }],
     },
   },
@@ -33,10 +33,10 @@ const randomString: ResourceType = {
   actions: ['adopt'],
   description: 'A random string that stays the same until one of its properties changes.',
   properties: {
-    length: { type: 'Integer', default: 32, constraints: [randomLength], description: 'How many characters.' },
+    length: { type: 'Integer', default: 32, constraints: [randomLength], description: 'Number of characters.' },
     character_classes: {
       type: 'List',
-      description: 'Classes to draw from, each with the least number of characters of it.',
+      description: 'Character classes, each with its minimum number of characters.',
       default: [{ class: 'lettersdigits', min: 1 }],
       schema: {
         '*': {
@@ -54,7 +54,7 @@ const randomString: ResourceType = {
     },
     character_sequences: {
       type: 'List',
-      description: 'Characters to draw from besides the classes.',
+      description: 'Additional characters besides the classes.',
       schema: {
         '*': {
           type: 'Map',
@@ -65,10 +65,10 @@ const randomString: ResourceType = {
         },
       },
     },
-    salt: { type: 'String', description: 'Has no meaning but this: a change makes a new string.' },
+    salt: { type: 'String', description: 'A change of this value creates a new string.' },
     sequence: {
       type: 'String',
-      description: 'The older way to name one class.',
+      description: 'Older form with one character class.',
       constraints: [{ allowed_values: characterClasses }],
     },
   },
@@ -80,7 +80,7 @@ const randomString: ResourceType = {
 const none: ResourceType = {
   type: 'OS::Heat::None',
   actions: ['adopt'],
-  description: 'Takes any property, does nothing; every attribute is null.',
+  description: 'Accepts any property and does nothing; every attribute is null.',
   properties: {},
   attributes: {},
   open_properties: true,
@@ -102,21 +102,21 @@ const testResource: ResourceType = {
     },
     update_replace_value: { type: 'String', description: 'A change replaces the resource.' },
     fail: { type: 'Boolean', default: false, update_allowed: true, description: 'Fail after the wait.' },
-    wait_secs: { ...seconds('How long each action takes; -1 is for ever.'), default: 0 },
+    wait_secs: { ...seconds('Seconds that each action takes; -1 never ends.'), default: 0 },
     action_wait_secs: {
       type: 'Map',
       update_allowed: true,
-      description: 'How long one action takes, instead of `wait_secs`.',
+      description: 'Seconds that one action takes, instead of `wait_secs`.',
       schema: {
-        create: seconds('Of a create.'),
-        update: seconds('Of an update.'),
-        delete: seconds('Of a delete.'),
+        create: seconds('Seconds of a create.'),
+        update: seconds('Seconds of an update.'),
+        delete: seconds('Seconds of a delete.'),
       },
     },
-    attr_wait_secs: { ...seconds('How long reading an attribute takes.'), default: 0 },
-    constraint_prop_secs: { ...seconds('How long validation takes.'), default: 0 },
-    client_name: { type: 'String', update_allowed: true, default: '', description: 'A back end to poll.' },
-    entity_name: { type: 'String', update_allowed: true, default: '', description: 'What to poll there.' },
+    attr_wait_secs: { ...seconds('Seconds that reading an attribute takes.'), default: 0 },
+    constraint_prop_secs: { ...seconds('Seconds that validation takes.'), default: 0 },
+    client_name: { type: 'String', update_allowed: true, default: '', description: 'Client to poll.' },
+    entity_name: { type: 'String', update_allowed: true, default: '', description: 'Entity to poll.' },
   },
   attributes: { output: { type: 'String', description: 'The stored value.' } },
 };
@@ -124,20 +124,20 @@ const testResource: ResourceType = {
 const delay: ResourceType = {
   type: 'OS::Heat::Delay',
   actions: ['adopt', 'suspend', 'resume'],
-  description: 'Does nothing for a while.',
+  description: 'Waits for a time.',
   properties: {
     min_wait: {
-      ...seconds('The shortest wait.'),
+      ...seconds('Minimum wait, in seconds.'),
       default: 0,
       constraints: [{ range: { min: 0 } }],
     },
     max_jitter: {
-      ...seconds('The most that is added by chance.'),
+      ...seconds('Maximum random addition to the wait.'),
       default: 0,
       constraints: [{ range: { min: 0 } }],
     },
     jitter_multiplier: {
-      ...seconds('What the part added by chance is multiplied with.'),
+      ...seconds('Factor for the random addition.'),
       default: 1,
       constraints: [{ range: { min: 0 } }],
     },

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { knownTypes } from './known.ts';
 import { provisioningTypes } from './provisioning.ts';
 
-describe('the types that are known', () => {
+describe('the resource types', () => {
   const all = knownTypes;
 
   it('are announced in the form of the contract', () => {

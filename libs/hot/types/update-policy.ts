@@ -18,7 +18,7 @@ const ofInstances = mapOf({
     constraints: [
       {
         allowed_pattern: '^PT(\\d+H)?(\\d+M)?(\\d+S)?$',
-        description: 'a duration as ISO 8601 writes it, in the form PT#H#M#S',
+        description: 'an ISO 8601 duration of the form PT#H#M#S',
       },
     ],
   }),

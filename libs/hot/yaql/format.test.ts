@@ -46,7 +46,7 @@ describe('format', () => {
     expect(() => run(expression)).toThrow(problem);
   });
 
-  it('pays for what it makes, so that widths within widths end', () => {
+  it('counts its output as work, so that nested widths end', () => {
     const long = '{0:9999}'.repeat(30);
     expect(() => run(`range(200).select("${long}".format($)).len()`)).toThrow(/too much/);
   });

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { pythonYaml } from './yaml-writer.ts';
 
-it('writes what PyYAML writes: its quotes, its escapes, its lines', () => {
+it('the writer uses the quotes, escapes and line breaks of PyYAML', () => {
   const document = {
     users: ['default', { name: 'b', sudo: 'ALL=(ALL) NOPASSWD:ALL' }],
     runcmd: [['sh', '-c', 'echo "a: b" > /x'], 'ls'],
@@ -71,7 +71,7 @@ users:
 `);
 });
 
-it('quotes what YAML 1.1 reads as something else', () => {
+it('the writer quotes texts that YAML 1.1 would read as another type', () => {
   const texts = [
     'on',
     'Null',
@@ -92,7 +92,7 @@ it('quotes what YAML 1.1 reads as something else', () => {
   expect(pythonYaml({ on: 'x', '1': [[]] })).toBe("'1':\n- []\n'on': x\n");
 });
 
-it('writes the empty and the single as they are', () => {
+it('the writer handles empty and single values', () => {
   expect([{}, [], null, '', 'a', 5].map((value) => pythonYaml(value))).toEqual([
     '{}\n',
     '[]\n',

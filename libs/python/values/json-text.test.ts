@@ -18,14 +18,14 @@ describe('JSON as Python reads it', () => {
     expect(() => parseJsonText(text)).toThrow(SyntaxError);
   });
 
-  it('becomes plain JSON, and the text that Python makes of it', () => {
+  it('becomes plain JSON and the text of Python', () => {
     const value = parseJsonText('{"é": 1.50, "10": [1.0, 1e16], "9": null}');
     expect(plain(value)).toEqual({ é: 1.5, '10': [1, 1e16], '9': null });
     expect(jsonText(value)).toBe('{"10": [1.0, 1e+16], "9": null, "\\u00e9": 1.5}');
     expect(JSON.stringify(parseJsonText('[1.0, 12345678901234567890]'))).toBe('[1.0,12345678901234567890]');
   });
 
-  it('fails on what is nested too deep, instead of exhausting the stack', () => {
+  it('fails on too deep nesting instead of exhausting the stack', () => {
     expect(() => parseJsonText('['.repeat(200_000))).toThrow(SyntaxError);
   });
 });

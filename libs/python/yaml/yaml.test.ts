@@ -12,7 +12,7 @@ const read = (text: string): string => {
   return node ? pythonText(toExact(node)) : 'None';
 };
 
-describe('the syntax of YAML as libyaml takes it', () => {
+describe('YAML as libyaml reads it', () => {
   it.each([
     ['a: {b: "c\nd"}', "{'a': {'b': 'c d'}}"],
     ['x:\n  y:\n    k: "a\n b\n\n c"', "{'x': {'y': {'k': 'a b\\nc'}}}"],
@@ -67,7 +67,7 @@ describe('the syntax of YAML as libyaml takes it', () => {
     expect(() => (text.endsWith('[') ? read(`${text}\n]`) : read(text))).toThrow(YamlError);
   });
 
-  it('fails with a place, or reads, whatever it is given', () => {
+  it('reads any random text or fails with a place', () => {
     const pieces = fc.constantFrom(
       ...'a|: |- |\n|\n  |? |{|}|[|]|,|"|\'|>|#|&x |*x|!!str |<<: |---\n|\t|\\|%|1.5|~|\u2028|😀'.split('|'),
       '|\n',

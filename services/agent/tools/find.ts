@@ -20,5 +20,5 @@ export async function findTool(
   if (hook !== undefined) return { tool: hookTool(hook) };
   if (group === 'script') return { tool: scriptTool };
   const known = ['script', ...(await hooksIn(folders))].join(', ');
-  return { unknown: `no tool on this host applies configs of group "${group}"; it has: ${known}` };
+  return { unknown: `no tool on this host can apply configs of group "${group}"; its tools are: ${known}` };
 }

@@ -23,7 +23,7 @@ export function hookTool(executable: string): Tool {
         return readSignal((await readWhole(join(run, 'stdout'), signalLimitBytes)).toString('utf8'), status);
       } catch (error) {
         const why = error instanceof Error ? error.message : String(error);
-        return { status_code: status === 0 ? 1 : status, outputs: {}, error: `its result could not be read: ${why}` };
+        return { status_code: status === 0 ? 1 : status, outputs: {}, error: `cannot read its result: ${why}` };
       }
     },
   };

@@ -30,7 +30,7 @@ export async function readOutputs({ request, work }: { request: HostRequest; wor
       const text = (await readWhole(file, outputLimitBytes)).toString('utf8');
       outputs[name] = typed(text, request.outputs.find((output) => output.name === name)?.type);
     } catch (error) {
-      mistakes.push(`output ${name.slice(0, 100)} could not be read: ${reasonOf(error, file)}`);
+      mistakes.push(`cannot read output ${name.slice(0, 100)}: ${reasonOf(error, file)}`);
     }
   }
   const more = mistakes.length - mostMistakes;
@@ -43,12 +43,12 @@ async function outputNames(work: string): Promise<{ names: string[]; mistake?: s
   try {
     // The folder may have been replaced by a link to another one.
     if (!(await lstat(work)).isDirectory())
-      return { names, mistake: 'its folder for outputs is no directory any more' };
+      return { names, mistake: 'its folder for outputs is no longer a directory' };
     let seen = 0;
     for await (const { name } of await opendir(work)) {
       seen += 1;
       if (seen > mostNames) {
-        return { names, mistake: `it left more than ${mostNames} files; the outputs among the rest were not read` };
+        return { names, mistake: `it left more than ${mostNames} files; outputs among the other files were not read` };
       }
       if (!name.startsWith(prefix) || name === prefix) continue;
       if (names.length === mostOutputs) return { names, mistake: `it has more than ${mostOutputs} outputs` };
@@ -56,14 +56,14 @@ async function outputNames(work: string): Promise<{ names: string[]; mistake?: s
     }
     return { names };
   } catch (error) {
-    return { names, mistake: `its folder for outputs could not be read: ${reasonOf(error, work)}` };
+    return { names, mistake: `cannot read its folder for outputs: ${reasonOf(error, work)}` };
   }
 }
 
 function reasonOf(error: unknown, file: string): string {
   if (error instanceof UnreadableError) {
     const whole = error.message.includes('bytes')
-      ? `; the whole is in ${file} on the host. Let the script store large results elsewhere and output where they are`
+      ? `; the full output is in ${file} on the host. Let the script store large results elsewhere and output their location`
       : '';
     return `${error.message}${whole}`;
   }

@@ -9,7 +9,7 @@ describe('a structured config', () => {
     ['m', { x: [2] }],
   ]);
 
-  it('has its inputs put in, wherever they stand', () => {
+  it('has its inputs filled in at any depth', () => {
     const config = {
       one: { get_input: 'a' },
       list: [{ deep: { get_input: 'm' } }],
@@ -22,7 +22,7 @@ describe('a structured config', () => {
     });
   });
 
-  it('has null for what is not given, or is refused', () => {
+  it('has null for a missing input, or is refused when strict', () => {
     const config = { x: { in: 'nope' } };
     expect(fillIn(config, { inputs, key: 'in', strict: false })).toEqual({ x: null });
     expect(() => fillIn(config, { inputs, key: 'in', strict: true })).toThrow('The Parameter (nope) was not provided.');
@@ -42,13 +42,13 @@ describe('a multipart message', () => {
     expect(multipartMime([script, umlaut])).toBe(text);
   });
 
-  it('takes in the parts of another', () => {
+  it('includes the parts of another message', () => {
     const inner = multipartMime([script, umlaut]);
     const outer = multipartMime([{ content: inner, filename: null, subtype: null, unpack: true }]);
     expect(outer).toBe(inner);
   });
 
-  it('keeps names inside their header', () => {
+  it('cannot break its headers by a name', () => {
     expect(multipartMime([{ ...script, filename: 'x"\nEvil: 1' }])).not.toMatch(/^Evil/m);
     expect(multipartMime([{ ...script, filename: 'a "b"' }])).toContain(String.raw`filename="a \"b\""`);
   });

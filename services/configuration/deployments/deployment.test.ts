@@ -51,7 +51,7 @@ describe('a deployment', () => {
     await expect(rig.ask(configShow, { project, config: 'none' })).rejects.toMatchObject({ code: 'NotFound' });
   });
 
-  it('that fails names host, config, exit status and the script’s standard error', async () => {
+  it('reports host, config, exit status and standard error of the script when it fails', async () => {
     const host = await rig.host('web');
     const { resource } = await rig.request('create', { ...ordered(host.id), name: 'configA' });
     const { request } = await claimed(rig, host.id);
@@ -69,7 +69,7 @@ describe('a deployment', () => {
     expect(event.data).toMatchObject({ failure: { code: 'DeploymentFailed' } });
   });
 
-  it('P2: asked for twice is run once and answered twice', async () => {
+  it('P2: is run once and answered twice when it is requested twice', async () => {
     const host = await rig.host('web');
     const id = randomUUID();
     await rig.request('create', { ...ordered(host.id), id });
@@ -86,7 +86,7 @@ describe('a deployment', () => {
   });
 });
 
-describe('what a host answers', () => {
+describe('the answer of a host', () => {
   const begin = async () => {
     const host = await rig.host('web');
     const { resource } = await rig.request('create', ordered(host.id));
@@ -94,7 +94,7 @@ describe('what a host answers', () => {
     return { host, resource, request };
   };
 
-  it('R3: twice counts once; an unknown id changes nothing and stays readable', async () => {
+  it('R3: counts once when repeated; one with an unknown id changes nothing and stays readable', async () => {
     const { host, resource, request } = await begin();
     await rig.post(host.id, { id: request.id, status_code: 0, stdout: 'first' });
     await rig.post(host.id, { id: request.id, status_code: 1, stdout: 'second' });
@@ -111,7 +111,7 @@ describe('what a host answers', () => {
     expect(rig.responses.filter((each) => each.status !== 'in progress')).toHaveLength(1);
   });
 
-  it('in heat-agents’ form is taken, with an id and without', async () => {
+  it('is accepted in the form of heat-agents, with and without an id', async () => {
     const { host, resource } = await begin();
     await rig.post(host.id, { deploy_stdout: 'out', deploy_stderr: '', deploy_status_code: '0', result: 'x' });
     expect(await rig.final(resource.id)).toMatchObject({
@@ -120,7 +120,7 @@ describe('what a host answers', () => {
     });
   });
 
-  it('M3: wrongly is refused with every mistake, and kept as a dead letter with its bytes', async () => {
+  it('M3: is refused with every mistake when it is wrong, and kept as a dead letter with its bytes', async () => {
     const { host } = await begin();
     const refused = rig.post(host.id, { id: 7, status_code: 'no' });
     await expect(refused).rejects.toMatchObject({
@@ -134,7 +134,7 @@ describe('what a host answers', () => {
     expect(letter?.bytes).toContain('"status_code":"no"');
   });
 
-  it('wrongly fails the deployment that it names, with the dead letter', async () => {
+  it('fails the deployment that it names when it is wrong, with the id of the dead letter', async () => {
     const { host, resource, request } = await begin();
     await expect(rig.post(host.id, { id: request.id, status_code: 'no' })).rejects.toMatchObject({
       code: 'InvalidRequest',
@@ -146,8 +146,8 @@ describe('what a host answers', () => {
   });
 });
 
-describe('a deadline', () => {
-  it('of a host that never asked says so', async () => {
+describe('a missed deadline', () => {
+  it('reports that the host never asked for work', async () => {
     const host = await rig.host('web');
     const { resource } = await rig.request('create', { ...ordered(host.id), seconds: 0.3 });
     const answer = await rig.final(resource.id);
@@ -156,7 +156,7 @@ describe('a deadline', () => {
     expect(await rig.claim(host.id)).toBeUndefined();
   });
 
-  it('of a script that was started and went silent says so, by the timeout of its options', async () => {
+  it('reports that the script started but did not end within the timeout of its options', async () => {
     const host = await rig.host('web');
     const { resource } = await rig.request('create', ordered(host.id, { options: { timeout: 0.5 } }));
     const { request } = await claimed(rig, host.id);
@@ -168,7 +168,7 @@ describe('a deadline', () => {
     expect(await rig.claim(host.id)).toBeUndefined();
   });
 
-  it('of a request that was taken, and whose start was never reported, says so', async () => {
+  it('reports that the host took the request but did not report its start', async () => {
     const host = await rig.host('web');
     const { resource } = await rig.request('create', ordered(host.id, { options: { timeout: 0.5 } }));
     await claimed(rig, host.id);
@@ -176,7 +176,7 @@ describe('a deadline', () => {
     expect(answer.error?.message).toMatch(/host web took the request at .* and never started it/);
   });
 
-  it('of a request that a host leaves in its queue says so, by the queue_timeout of its options', async () => {
+  it('reports that the host did not take the request within the queue_timeout of its options', async () => {
     const host = await rig.host('web');
     await rig.claim(host.id);
     const { resource } = await rig.request('create', ordered(host.id, { options: { queue_timeout: 0.3 } }));
@@ -185,7 +185,7 @@ describe('a deadline', () => {
     expect(answer.error?.message).toContain('has not taken the request within 0.3 s (options.queue_timeout)');
   });
 
-  it('counts neither the run nor the wait of a request while another one is before it', async () => {
+  it('does not count the time that a request waits behind another one', async () => {
     const host = await rig.host('web');
     const options = { timeout: 0.3, queue_timeout: 0.3 };
     const long = await rig.request('create', { ...ordered(host.id), name: 'long' });
@@ -203,7 +203,7 @@ describe('a deadline', () => {
     expect((await rig.final(behind.resource.id)).error?.message).toContain('has not taken the request within 0.3 s');
   });
 
-  it('that is no number of seconds is refused by its name', async () => {
+  it('is refused with the name of the option unless it is a number of seconds', async () => {
     const host = await rig.host('web');
     const { resource } = await rig.request(
       'create',
@@ -229,7 +229,7 @@ describe('depends_on', () => {
     return { host, other, a: a.resource.id, b: b.resource.id };
   };
 
-  it('holds a config back until the one before is done, on another host too', async () => {
+  it('holds a config until the one before it is complete, also on another host', async () => {
     const { host, other, b } = await pair();
     await rig.event('deployment.queued', b);
     expect(await rig.claim(other.id)).toBeUndefined();
@@ -240,7 +240,7 @@ describe('depends_on', () => {
     expect(await rig.final(b)).toMatchObject({ status: 'complete' });
   });
 
-  it('skips a config whose predecessor failed, and those that come after it', async () => {
+  it('skips all configs after a failed one', async () => {
     const { host, other, a, b } = await pair();
     const { request } = await claimed(rig, host.id);
     await rig.post(host.id, { id: request.id, status_code: 2, stderr: 'broken' });
@@ -275,7 +275,7 @@ describe('a component', () => {
     properties: { config, server, input_values, actions: ['CREATE', 'UPDATE'] } as never,
   });
 
-  it('runs the entry of each action, with its inputs; an unchanged update runs nothing', async () => {
+  it('runs the entry of each action with its inputs, and nothing for an unchanged update', async () => {
     const host = await rig.host('web');
     const config = (await rig.request('create', component('1'))).resource.id;
     expect(await rig.final(config)).toMatchObject({ status: 'complete', physical_id: config });
@@ -317,7 +317,7 @@ describe('a component', () => {
     expect((await rig.ask(deploymentList, { project, host: 'web' })).deployments).toEqual([]);
   });
 
-  it('P2: a request that comes after a later one is dropped', async () => {
+  it('P2: drops a request that arrives after a newer one', async () => {
     const id = randomUUID();
     await rig.request('delete', { ...component('1'), id, fence: 2 });
     await rig.final(id, 2);
@@ -327,7 +327,7 @@ describe('a component', () => {
     expect(rig.responses.filter((each) => each.resource_id === id)).toHaveLength(1);
   });
 
-  it('on a host that is deleted fails what waits there, and has nothing to delete any more', async () => {
+  it('fails its waiting deployments when its host is deleted, and then has nothing to delete', async () => {
     const host = await rig.host('web');
     const config = (await rig.request('create', component('1'))).resource.id;
     await rig.final(config);
@@ -341,7 +341,7 @@ describe('a component', () => {
 });
 
 describe('a secret', () => {
-  it('is open to its host, masked in views and sealed in the store', async () => {
+  it('is readable for its host, masked in views and sealed in the store', async () => {
     const host = await rig.host('web');
     const sealed = rig.context.secrets.seal('hunter2');
     const { resource } = await rig.request('create', ordered(host.id, { input_values: { password: sealed } }));
@@ -373,8 +373,8 @@ describe('a secret', () => {
   });
 });
 
-describe('a start', () => {
-  it('R2: after a crash goes on with what was in progress, runs nothing twice and loses nothing', async () => {
+describe('a restart', () => {
+  it('R2: continues unfinished deployments after a crash, runs none twice and loses none', async () => {
     const context = await createTestContext({ name: 'configuration' });
     const shared = { bus: context.bus, store: context.store, directory: context.directory };
     const first = await createRig(shared);
@@ -403,7 +403,7 @@ describe('a start', () => {
   });
 });
 
-describe('configs that are made of their properties', () => {
+describe('configs that are built from their properties', () => {
   const made = async (type: string, properties: JsonObject): Promise<string> => {
     const { resource } = await rig.request('create', { type, properties });
     await rig.final(resource.id);
@@ -425,7 +425,7 @@ describe('configs that are made of their properties', () => {
     expect(request).toMatchObject({ group: 'json-file', config: { '/etc/x.json': { port: 80, who: 'me' } } });
   });
 
-  it('are refused by a strict deployment that lacks a value', async () => {
+  it('are refused by a strict deployment with a missing value', async () => {
     const host = await rig.host('web');
     const config = await made('OS::Heat::StructuredConfig', { config: { a: { get_input: 'b' } } });
     const { resource } = await rig.request('create', {
@@ -438,7 +438,7 @@ describe('configs that are made of their properties', () => {
     });
   });
 
-  it('are one message for cloud-init, from texts and from configs, sealed when a part is secret', async () => {
+  it('become one message for cloud-init, from texts and configs, sealed when a part is secret', async () => {
     const cloud = await made('OS::Heat::CloudConfig', {
       cloud_config: { users: [{ name: 'x' }], password: rig.context.secrets.seal('s3cret') },
     });
@@ -455,7 +455,7 @@ describe('configs that are made of their properties', () => {
 });
 
 describe('suspending', () => {
-  it('runs what the config has for it, and nothing where it has nothing', async () => {
+  it('runs the suspend entry of the config, and nothing if it has none', async () => {
     const host = await rig.host('web');
     const suspending = ordered(host.id, { actions: ['CREATE', 'SUSPEND'] });
     const { resource } = await rig.request('create', suspending);

@@ -9,7 +9,7 @@ const component = readConfig('OS::Heat::SoftwareComponent', {
 });
 const script = readConfig('OS::Heat::OrderedConfig', { script: 'x', options: null });
 
-describe('what runs for an action', () => {
+describe('the config of an action', () => {
   it.each([
     [component, 'CREATE', { group: 'script', config: 'up' }],
     [component, 'DELETE', { group: 'ansible', config: 'down' }],
@@ -26,7 +26,7 @@ describe('derived inputs', () => {
     group: 'script',
     inputs: [{ name: 'a', default: 1, type: 'Number' }, { name: 'b' }],
   });
-  it('are the declared ones with value or default, then the undeclared, then what tells where it runs', () => {
+  it('are the declared ones with value or default, then the undeclared ones, then those that describe where it runs', () => {
     const inputs = deriveInputs({
       config,
       values: { b: 'two', c: { d: 1 } },
@@ -47,7 +47,7 @@ describe('derived inputs', () => {
 });
 
 describe('a digest', () => {
-  it('does not see the order of keys, and sees every value', () => {
+  it('ignores the order of keys, and depends on every value', () => {
     expect(digestOf(script, { a: { x: 1, y: 2 }, b: 1 })).toBe(digestOf(script, { b: 1, a: { y: 2, x: 1 } }));
     expect(digestOf(script, { a: 1 })).not.toBe(digestOf(script, { a: 2 }));
     expect(digestOf(script, {})).not.toBe(digestOf({ ...script, config: 'y' }, {}));
@@ -61,7 +61,7 @@ describe('replace_on_change', () => {
       { name: 'note', replace_on_change: false },
     ],
   });
-  it('names the marked inputs whose value differs, a default included', () => {
+  it('lists the marked inputs whose value differs, including defaults', () => {
     expect(replacedBy({ config, values: {} }, { config, values: { version: '1', note: 'x' } })).toEqual([]);
     expect(replacedBy({ config, values: {} }, { config, values: { version: '2' } })).toEqual(['version']);
   });

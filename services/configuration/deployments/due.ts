@@ -30,7 +30,10 @@ export async function fire(context: HostMessageContext, timer: Timer): Promise<v
     case sweepTimer:
       return sweep(context);
     default:
-      context.service.log.error({ timer: timer.id }, 'a timer that this version does not know; it is dropped');
+      context.service.log.error(
+        { timer: timer.id },
+        'timer of an unknown kind dropped; a newer version may have set it',
+      );
   }
 }
 
@@ -46,7 +49,7 @@ async function checkClaim(context: HostMessageContext, messageId: string, hostId
     await context.timers().set([{ id: claimTimer(messageId), dueAt, data: { message: messageId, host: hostId } }]);
     return;
   }
-  context.service.log.info({ host: hostId, message: messageId }, 'a claim ran out; its request is offered again');
+  context.service.log.info({ host: hostId, message: messageId }, 'claim expired; its request is offered again');
   await context.queues.wake(hostQueue(host, 'requests'));
 }
 

@@ -34,7 +34,7 @@ export async function expireRun(context: RunContext, runId: string): Promise<voi
   }
   await end(context, runId, async (current) => {
     const situation = await look(context, current, runId);
-    const why = situation ? reasonOf(context, situation) : 'the host was asked nothing';
+    const why = situation ? reasonOf(context, situation) : 'the host received no request';
     const host = situation?.host;
     const error = new AnnealError(
       host?.first_seen_at == null && current.waiting_for.length === 0 ? 'HostSilent' : 'DeadlineExceeded',
@@ -75,7 +75,8 @@ function dueOf({ deployment, request, message, isFirst }: Situation, now: number
 function reasonOf(context: RunContext, situation: Situation): string {
   const { deployment, request, host, message, isFirst } = situation;
   const where = `host ${deployment.host_name}`;
-  const heard = host?.last_seen_at == null ? `${where} never asked for work` : `last heard of at ${host.last_seen_at}`;
+  const heard =
+    host?.last_seen_at == null ? `${where} has never asked for work` : `it was last seen at ${host.last_seen_at}`;
   const over = `when the time limit of the action of its stack (${request.deadline}) ended`;
   if (deployment.waiting_for.length > 0) return `it still waited for ${deployment.waiting_for.join(', ')} ${over}`;
   const ran = request.timeout === undefined ? '' : ` within ${request.timeout} s (options.timeout)`;
@@ -88,7 +89,7 @@ function reasonOf(context: RunContext, situation: Situation): string {
   }
   if (message?.taken_at !== undefined) {
     const taken = new Date(message.taken_at).toISOString();
-    return `${where} took the request at ${taken} and never started it: it reported neither a start nor an answer${ran}; ${heard}`;
+    return `${where} took the request at ${taken} but reported neither a start nor an answer${ran}; ${heard}`;
   }
   if (!isFirst) return `it still waited behind other requests in the queue of ${where} ${over}`;
   const limit = queueMs(request.options, context.queueTimeoutMs) / 1000;

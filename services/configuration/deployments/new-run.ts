@@ -52,7 +52,9 @@ export async function targetOf(context: NewRunContext, { resource, properties }:
   const found = await context.collections.resources.get(configId);
   if (!found?.config) {
     throw new AnnealError('NotFound', `Config ${configId} of ${resource.name} does not exist.`, {
-      mistakes: [{ code: 'NotFound', path: `resources.${resource.name}.properties.config`, message: 'no such config' }],
+      mistakes: [
+        { code: 'NotFound', path: `resources.${resource.name}.properties.config`, message: 'config does not exist' },
+      ],
     });
   }
   const config =

@@ -262,7 +262,7 @@ export async function abandonRuns(context: RunContext, host: HostDocument): Prom
     if (run_id === null) continue;
     await end(context, run_id, (deployment) => {
       if (deployment.action === 'DELETE') {
-        return { status: 'COMPLETE', reason: 'The host is gone.', failure: null };
+        return { status: 'COMPLETE', reason: 'The host was deleted.', failure: null };
       }
       const error = new AnnealError(
         'DeploymentFailed',

@@ -24,9 +24,13 @@ async function take(context: RunContext, { data }: Signal): Promise<Pick<Resourc
   const read = readHostMessage(data.signal);
   if (!read.ok || (read.message.kind !== 'response' && read.message.kind !== 'anonymous response')) {
     const mistakes = read.ok ? [] : read.mistakes;
-    const error = new AnnealError('InvalidRequest', `The signal to ${data.resource.name} is not an answer of a host.`, {
-      mistakes,
-    });
+    const error = new AnnealError(
+      'InvalidRequest',
+      `The signal to ${data.resource.name} does not have the form of a host's answer.`,
+      {
+        mistakes,
+      },
+    );
     return { status: 'failed', error: toFailure(error) };
   }
   const host = await context.collections.hosts.get(deployment.host_id);

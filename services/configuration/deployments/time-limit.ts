@@ -36,7 +36,7 @@ export function checkLimits(options: JsonObject, resource: string): void {
   });
   if (mistakes.length === 0) return;
   const text = mistakes.map(({ path, message }) => `${path}: ${message}`).join('; ');
-  throw new AnnealError('InvalidRequest', `The options of ${resource} are refused: ${text}`, { mistakes });
+  throw new AnnealError('InvalidRequest', `The options of ${resource} are not valid: ${text}`, { mistakes });
 }
 
 export const runSeconds = (options: JsonObject, fallbackMs: number): number =>

@@ -7,7 +7,7 @@ let rig: Rig;
 afterEach(() => rig.dispose());
 
 describe('a host', () => {
-  it('H1: made twice has one token, which says whose it is, and is kept unreadable', async () => {
+  it('H1: has one token when created twice; the token identifies its owner and is stored unreadable', async () => {
     rig = await createRig();
     const question = { id: randomUUID(), name: 'web', project };
     const first = await rig.ask(contract.hostCreate, question);
@@ -31,7 +31,7 @@ describe('a host', () => {
     expect((await rig.ask(contract.hostAuthenticate, { token: renewed.token })).host_id).toBe(question.id);
   });
 
-  it('is up at its first question for work, silent without a word, and up again at the next', async () => {
+  it('is up at its first request for work, silent without requests, and up again at the next one', async () => {
     rig = await createRig({ environment: { ANNEAL_CONFIGURATION_SILENT_SECONDS: '1' } });
     const { id } = await rig.host('web');
     expect(await rig.claim(id)).toBeUndefined();
@@ -51,7 +51,7 @@ describe('a host', () => {
     });
   });
 
-  it('that greets is up with the facts of its greeting: who waits for it needs its addresses', async () => {
+  it('is up with the facts of its hello, because waiting services need its addresses', async () => {
     rig = await createRig();
     const { id } = await rig.host('web');
     const facts = { address: '192.0.2.7' };
@@ -60,7 +60,7 @@ describe('a host', () => {
     expect((await rig.event('host.up', id)).data).toMatchObject({ facts });
   });
 
-  it('is not taken for up because an operator looks into its queue', async () => {
+  it('is not up because an operator reads its queue', async () => {
     rig = await createRig();
     const { id } = await rig.host('web');
     const queue = `host.${id}.requests`;
@@ -74,7 +74,7 @@ describe('a host', () => {
     expect((await rig.ask(contract.hostShow, { host: id })).status).toBe('up');
   });
 
-  it('deleted is gone with its queues; deleting it again is harmless', async () => {
+  it('is deleted with its queues; deleting it again succeeds', async () => {
     rig = await createRig();
     const { id, token } = await rig.host('web');
     await rig.ask(contract.hostDelete, { id });

@@ -91,7 +91,7 @@ async function refuseHost(
   if (there < hostLimit.most || (await hosts.get(id))) return;
   throw new AnnealError(
     'QuotaExceeded',
-    `Host ${name} cannot be made: the project has ${there} hosts; with 1 more it would exceed its ${hostLimit.most} (${hostLimit.setting}). Delete some hosts first.`,
+    `Cannot create host ${name}: the project has ${there} hosts and the limit is ${hostLimit.most} (${hostLimit.setting}). Delete some hosts first.`,
   );
 }
 
@@ -108,7 +108,7 @@ export async function renewToken(
     token_hash: hashOf(token),
     token_sealed: context.service.secrets.seal(token),
   }));
-  if (!renewed) throw new AnnealError('NotFound', `Host ${host.id} was deleted meanwhile.`);
+  if (!renewed) throw new AnnealError('NotFound', `Host ${host.id} was deleted in the meantime.`);
   return { host: renewed, token };
 }
 
@@ -116,7 +116,7 @@ export async function renewToken(
 export async function authenticateHost(context: HostContext, token: string): Promise<HostDocument> {
   const [host] = await context.collections.hosts.find({ where: { token_hash: hashOf(token) }, limit: 1 });
   if (!host || host.status === 'deleting') {
-    throw new AnnealError('Unauthorized', 'This is not the token of a host that exists.');
+    throw new AnnealError('Unauthorized', 'This token does not belong to an existing host.');
   }
   return host;
 }
@@ -163,7 +163,7 @@ export async function checkSilence(context: HostContext, id: string): Promise<vo
   if (!saved) return checkSilence(context, id);
   context.service.log.warn(
     { host: id, name: host.name, last_seen_at: host.last_seen_at },
-    'host is silent: its deployments wait until it speaks again or their deadline; look at its console',
+    'host is silent; its deployments wait until it returns or until their deadline, check its console',
   );
   await flushOutbox(context.service, context.collections.hosts, saved);
 }
@@ -220,8 +220,8 @@ function conditionsOf(host: HostDocument, pending: number): Condition[] {
   const since = host.status_since;
   const said = {
     expected: ['NeverSeen', 'Its agent has not asked for work yet.'],
-    up: ['AgentAsks', 'Its agent asks for work.'],
-    silent: ['AgentSilent', `Its agent was last heard of at ${host.last_seen_at}.`],
+    up: ['AgentAsks', 'Its agent is asking for work.'],
+    silent: ['AgentSilent', `Its agent last asked for work at ${host.last_seen_at}.`],
     deleting: ['Deleting', 'It is being deleted.'],
   }[host.status];
   const [reason = '', message = ''] = said;
@@ -232,7 +232,7 @@ function conditionsOf(host: HostDocument, pending: number): Condition[] {
       type: 'Stalled',
       status: stalled ? 'True' : 'False',
       reason: stalled ? 'AgentSilent' : 'NotStalled',
-      message: stalled ? `${pending} requests wait in ${hostRequestsQueue(host.id)} and nobody takes them.` : '',
+      message: stalled ? `${pending} requests wait in ${hostRequestsQueue(host.id)}, and no client takes them.` : '',
       since,
     },
   ];

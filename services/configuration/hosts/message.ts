@@ -48,7 +48,7 @@ export async function refuseInvalid(
   });
   throw new AnnealError(
     'InvalidRequest',
-    `Not taken into ${queue}: ${mistakes.map(({ path, message }) => `${path}: ${message}`).join('; ')}`,
+    `Rejected by queue ${queue}: ${mistakes.map(({ path, message }) => `${path}: ${message}`).join('; ')}`,
     { mistakes },
   );
 }

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { readHostMessage } from './response-body.ts';
 
 const at = '2026-01-01T00:00:00Z';
-describe('what a host posts', () => {
+describe('a message from a host', () => {
   it.each([
     [{ id: 'r', status_code: 0 }, 'response'],
     [{ deploy_stdout: 'x', deploy_status_code: '3' }, 'anonymous response'],

@@ -24,11 +24,11 @@ const begin = async (name: string, options: Record<string, Json> = {}) => {
 const show = (host: { id: string }) => rig.ask(contract.hostShow, { host: host.id });
 const seen = async (host: { id: string }) =>
   ((await show(host)).unexpected_answers ?? []).map(({ kind, alarm, count }) => [kind, alarm, count]);
-const told = (host: { id: string }) =>
+const reportsOf = (host: { id: string }) =>
   rig.events.filter(({ type, subject }) => type === 'host.answer.unexpected' && subject === host.id);
 
 describe('an answer that no run waits for', () => {
-  it('that contradicts the one that was taken is reported, and a repeat of it is not', async () => {
+  it('is reported when it contradicts the accepted one, but not when it repeats it', async () => {
     const { host, request, resource } = await begin('web');
     const answer = { id: request.id, status_code: 0, stdout: 'first', outputs: { a: '1' } };
     await rig.post(host.id, answer);
@@ -50,14 +50,14 @@ describe('an answer that no run waits for', () => {
     expect(rig.responses.filter(({ status }) => status !== 'in progress')).toHaveLength(1);
   });
 
-  it('that comes after its time limit is late', async () => {
+  it('is late when it arrives after its time limit', async () => {
     const { host, request, resource } = await begin('web', { timeout: 0.2 });
     await rig.final(resource.id);
     await rig.post(host.id, { id: request.id, status_code: 0 });
     expect(await seen(host)).toEqual([['late', false, 1]]);
   });
 
-  it('of another host is an alarm, and leaves the queue of that host alone', async () => {
+  it('raises an alarm when it belongs to another host, and does not change the queue of that host', async () => {
     const victim = await begin('victim');
     const thief = await rig.host('thief');
     await rig.post(thief.id, { id: victim.request.id, status_code: 0 }, { id: victim.request.id, progress: 'started' });
@@ -68,7 +68,7 @@ describe('an answer that no run waits for', () => {
     expect(await rig.final(victim.resource.id)).toMatchObject({ status: 'complete' });
   });
 
-  it('with an id that no run has is unknown, however it looks', async () => {
+  it('is unknown when no run has its id, whatever its form', async () => {
     const host = await rig.host('web');
     await rig.post(host.id, { id: '../../etc', status_code: 0 }, { id: 'x'.repeat(5000), status_code: 0 });
     expect(await seen(host)).toEqual([
@@ -78,7 +78,7 @@ describe('an answer that no run waits for', () => {
     expect((await show(host)).unexpected_answers?.[1]?.request_id).toHaveLength(100);
   });
 
-  it('U2: in a flood is counted, within bounds, and hides no alarm', async () => {
+  it('U2: is counted within bounds in a flood, and does not hide an alarm', async () => {
     const victim = await begin('victim');
     const host = await rig.host('web');
     const flood = (): Json[] => Array.from({ length: 60 }, () => ({ id: randomUUID(), status_code: 0 }));
@@ -89,7 +89,10 @@ describe('an answer that no run waits for', () => {
     expect(view.unexpected_total).toBe(121);
     expect(view.unexpected_answers).toHaveLength(11);
     expect(view.unexpected_answers?.[0]).toMatchObject({ kind: 'foreign', alarm: true });
-    await eventually(() => told(host).length === 11 || undefined, { what: 'eleven events', last: () => told(host) });
-    expect(told(host).filter(({ data }) => (data as { alarm: boolean }).alarm)).toHaveLength(1);
+    await eventually(() => reportsOf(host).length === 11 || undefined, {
+      what: 'eleven events',
+      last: () => reportsOf(host),
+    });
+    expect(reportsOf(host).filter(({ data }) => (data as { alarm: boolean }).alarm)).toHaveLength(1);
   });
 });

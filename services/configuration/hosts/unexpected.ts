@@ -37,7 +37,7 @@ export async function judge(
     return judged && { ...judged, ...named };
   }
   const message = await context.collections.messages.get(id);
-  if (!message) return { kind: 'unknown', reason: 'no run has this id', ...unnamed };
+  if (!message) return { kind: 'unknown', reason: 'there is no run with this id', ...unnamed };
   if (message.queue !== hostQueue(host, 'requests').id) {
     return { kind: 'foreign', reason: 'the request is in the queue of another host', ...unnamed };
   }
@@ -74,7 +74,7 @@ function judgeKnown(
     ...(sameOutputs(deployment, response) ? [] : ['outputs']),
   ];
   if (differs.length === 0) return undefined; // U1
-  return { kind: 'contradicting', reason: `it differs from the answer that was taken: ${differs.join(', ')}` };
+  return { kind: 'contradicting', reason: `it differs from the accepted answer: ${differs.join(', ')}` };
 }
 
 const sameOutputs = ({ config, output_values }: DeploymentState, { outputs }: HostResponse): boolean =>
@@ -134,7 +134,7 @@ export async function noteUnexpected(
     if (alarm && says) {
       service.log.warn(
         { host: host.id, name: host.name, request: entry.request_id },
-        'a host answered a request that is not its own; nothing changed. Look at what runs on it, and renew its token',
+        'host answered a request of another host; nothing changed, check the host and renew its token',
       );
     }
     await flushOutbox(service, collections.hosts, saved);

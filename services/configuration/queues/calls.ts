@@ -66,7 +66,10 @@ export function queueRoutes(context: HostMessageContext & SetAsideContext & Hand
     answer(service, contract.queueDelete, async ({ data }) => {
       const queue = await resolve(data, 'read');
       if (queue.host) {
-        throw new AnnealError('Forbidden', `${queue.name} belongs to host ${queue.host.name}; it goes with the host.`);
+        throw new AnnealError(
+          'Forbidden',
+          `Cannot delete ${queue.name}: it belongs to host ${queue.host.name}. Delete the host instead.`,
+        );
       }
       await removeQueue(queues, queue);
       return {};
@@ -186,7 +189,7 @@ function refuseForeign(queue: ResolvedQueue, messages: readonly NewMessage[]): v
   });
   if (mistakes.length === 0) return;
   const lines = mistakes.map(({ path, message }) => `${path}: ${message}`).join('; ');
-  throw new AnnealError('InvalidRequest', `Not taken into ${queue.name}: ${lines}`, { mistakes });
+  throw new AnnealError('InvalidRequest', `Rejected by queue ${queue.name}: ${lines}`, { mistakes });
 }
 
 /** Refuses a name with a dot that is not a host's queue. Only hosts' queues have dots, so it is a typing error. */
@@ -194,7 +197,7 @@ function named(queue: ResolvedQueue): ResolvedQueue {
   if (queue.host || !queue.name.includes('.')) return queue;
   throw new AnnealError(
     'InvalidRequest',
-    `There is no host for the queue ${queue.name}, and other names have letters, digits, "_" and "-" only.`,
+    `There is no host for queue ${queue.name}; names of other queues may contain only letters, digits, "_" and "-".`,
   );
 }
 

@@ -43,17 +43,17 @@ export function checkMetadata(
     typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= most;
   const isOther = (value: Json) => typeof value === 'string' && queueName.test(value) && value !== queue.name;
   const mistakes = [
-    ...wrong('_max_claim_count', count(1_000_000), 'a whole number of at least 1'),
+    ...wrong('_max_claim_count', count(1_000_000), 'an integer of at least 1'),
     ...wrong('_dead_letter_queue', isOther, 'the name of another queue: 1 to 64 letters, digits, "_" and "-"'),
     ...wrong(
       '_dead_letter_queue_messages_ttl',
       count(deadLetterSeconds.most),
-      `a whole number of seconds, at most ${deadLetterSeconds.most} (${deadLetterSeconds.setting})`,
+      `an integer number of seconds, at most ${deadLetterSeconds.most} (${deadLetterSeconds.setting})`,
     ),
   ];
   if (mistakes.length === 0) return;
   const text = mistakes.map(({ path, message }) => `${path}: ${message}`).join('; ');
-  throw new AnnealError('InvalidRequest', `The metadata of queue ${queue.name} are refused: ${text}`, { mistakes });
+  throw new AnnealError('InvalidRequest', `Cannot set the metadata of queue ${queue.name}: ${text}`, { mistakes });
 }
 
 /**

@@ -20,15 +20,12 @@ const total = async (queue: string) => (await rig.ask(contract.queueShow, { proj
 const refusal = (words: string, code = 'LimitReached') => ({ code, message: expect.stringContaining(words) as string });
 
 describe('the limits of queues', () => {
-  it('refuse a queue too many, by create and by post; those of hosts do not count', async () => {
+  it('refuse a queue above the limit, by create and by post, without counting queues of hosts', async () => {
     rig = await createRig({ environment: { ANNEAL_CONFIGURATION_PROJECT_QUEUES: '2' } });
     await rig.host('h');
     await rig.ask(contract.queueCreate, { project, queue: 'a' });
     await post('b', 1);
-    const refused = refusal(
-      'has 2 queues; with 1 more it would exceed its 2 (ANNEAL_CONFIGURATION_PROJECT_QUEUES)',
-      'QuotaExceeded',
-    );
+    const refused = refusal('has 2 queues and the limit is 2 (ANNEAL_CONFIGURATION_PROJECT_QUEUES)', 'QuotaExceeded');
     await expect(rig.ask(contract.queueCreate, { project, queue: 'c' })).rejects.toMatchObject(refused);
     await expect(post('c', 1)).rejects.toMatchObject(refused);
     await post('b', 2);
@@ -37,7 +34,7 @@ describe('the limits of queues', () => {
     await post('c', 1);
   });
 
-  it('refuse messages too many as a whole, and take them once there is room', async () => {
+  it('refuse a whole post above the limit, and accept it when there is room', async () => {
     rig = await createRig({ environment: { ANNEAL_CONFIGURATION_QUEUE_MESSAGES: '5' } });
     await post('a', 1, 2, 3);
     await expect(post('a', 4, 5, 6)).rejects.toMatchObject(
@@ -51,7 +48,7 @@ describe('the limits of queues', () => {
     await expect(post('a', 7)).rejects.toMatchObject(refusal('has 5 messages'));
   });
 
-  it('count what is there, not what was deleted behind the oldest message', async () => {
+  it('count existing messages, not deleted ones', async () => {
     rig = await createRig({ environment: { ANNEAL_CONFIGURATION_QUEUE_MESSAGES: '3' } });
     await post('a', 'stays');
     for (let index = 0; index < 5; index += 1) {
@@ -61,7 +58,7 @@ describe('the limits of queues', () => {
     expect(await total('a')).toBe(1);
   });
 
-  it('refuse bytes too many, and take them once the oldest message is gone', async () => {
+  it('refuse bytes above the limit, and accept them when the oldest message is deleted', async () => {
     rig = await createRig({ environment: { ANNEAL_CONFIGURATION_QUEUE_BYTES: '600000' } });
     const large = 'x'.repeat(200_000);
     await post('a', large);
@@ -89,14 +86,11 @@ describe('the limits of queues', () => {
   });
 });
 
-it('refuses a host too many, and answers a repeat', async () => {
+it('the limit of hosts refuses a new host above it, and accepts a repeat', async () => {
   rig = await createRig({ environment: { ANNEAL_CONFIGURATION_PROJECT_HOSTS: '1' } });
   const { id } = await rig.host('h');
   await expect(rig.host('i')).rejects.toMatchObject(
-    refusal(
-      'the project has 1 hosts; with 1 more it would exceed its 1 (ANNEAL_CONFIGURATION_PROJECT_HOSTS)',
-      'QuotaExceeded',
-    ),
+    refusal('the project has 1 hosts and the limit is 1 (ANNEAL_CONFIGURATION_PROJECT_HOSTS)', 'QuotaExceeded'),
   );
   await expect(rig.ask(contract.hostCreate, { id, name: 'h', project })).resolves.toMatchObject({ host: { id } });
 });

@@ -37,7 +37,7 @@ export async function refuseQueue(
   if (there < limit.most) return;
   throw new AnnealError(
     'QuotaExceeded',
-    `The project has ${there} queues; with 1 more it would exceed its ${limit.most} (${limit.setting}). Delete some queues first.`,
+    `Cannot create the queue: the project has ${there} queues and the limit is ${limit.most} (${limit.setting}). Delete some queues first.`,
   );
 }
 

@@ -32,7 +32,7 @@ const claim = (more: Record<string, unknown> = {}) =>
 const bodies = (answer: { messages: { body: Json }[] }): Json[] => answer.messages.map((message) => message.body);
 
 describe('a queue', () => {
-  it('comes into being at the first post and gives messages in their order', async () => {
+  it('is created by the first post and returns messages in order', async () => {
     await expect(rig.ask(contract.queueShow, { project, queue })).rejects.toMatchObject({ code: 'NotFound' });
     await post([1, 2]);
     await post([3]);
@@ -40,13 +40,13 @@ describe('a queue', () => {
     expect(await rig.ask(contract.queueShow, { project, queue })).toMatchObject({ total: 3, claimed: 0, free: 3 });
   });
 
-  it('Q1: keeps the order of many posts at once, and loses none', async () => {
+  it('Q1: keeps the order of many posts at the same time, and loses none', async () => {
     await Promise.all(Array.from({ length: 30 }, (_, index) => post([index])));
     const found = bodies(await list({ limit: 100 }));
     expect(found.toSorted((a, b) => Number(a) - Number(b))).toEqual(Array.from({ length: 30 }, (_, index) => index));
   });
 
-  it('is read page by page; an empty page keeps its marker', async () => {
+  it('is read page by page, and an empty page keeps its marker', async () => {
     await post([1, 2, 3]);
     const first = await list({ limit: 2 });
     expect(bodies(first)).toEqual([1, 2]);
@@ -58,7 +58,7 @@ describe('a queue', () => {
     await expect(list({ marker: 'nonsense' })).rejects.toMatchObject({ code: 'InvalidRequest' });
   });
 
-  it('is read on from the id of a message; behind one that is gone there is nothing', async () => {
+  it('is read from the id of a message on; after a deleted one the page is empty', async () => {
     await post([1, 2, 3]);
     const { messages } = await list();
     expect(bodies(await list({ marker: messages[0]?.id }))).toEqual([2, 3]);
@@ -79,7 +79,7 @@ describe('a queue', () => {
     expect(bodies(await list({ include_claimed: true }))).toEqual([]);
   });
 
-  it('refuses metadata that name no queue or no number, and any for a host', async () => {
+  it('refuses metadata with a wrong queue name or number, and any metadata for a host', async () => {
     const { id } = await rig.host('web');
     const create = (name: string, metadata: Record<string, Json>) =>
       rig.ask(contract.queueCreate, { project, queue: name, metadata });
@@ -94,7 +94,7 @@ describe('a queue', () => {
     });
   });
 
-  it('shows a client its own messages only when asked to', async () => {
+  it('shows a client its own messages only on request', async () => {
     await post([1], { client_id: 'me' });
     await post([2], { client_id: 'you' });
     expect(bodies(await list({ echo: false }))).toEqual([2]);
@@ -108,7 +108,7 @@ describe('a queue', () => {
     });
   });
 
-  it('pops the first free messages, and gives each once', async () => {
+  it('pops the first unclaimed messages, each once', async () => {
     await post([1, 2, 3]);
     await claim({ limit: 1 });
     const popped = await rig.ask(contract.queueMessageDelete, { project, queue, pop: 5 });
@@ -129,7 +129,7 @@ describe('a queue', () => {
 });
 
 describe('a claim', () => {
-  it('C1: gives each message to one of many who claim at once', async () => {
+  it('C1: gives each message to one of many simultaneous claims', async () => {
     await post(Array.from({ length: 20 }, (_, index) => index));
     const claims = await Promise.all(Array.from({ length: 10 }, () => claim({ limit: 3 })));
     const taken = claims.flatMap(bodies);
@@ -156,7 +156,7 @@ describe('a claim', () => {
     ['with another claim id', () => ({ claim_id: randomUUID() }), 'InvalidRequest'],
     ['with its claim id', (held) => ({ claim_id: held }), undefined],
   ];
-  it.each(deletions)('a claimed message deleted %s', async (_case, more, code) => {
+  it.each(deletions)('decides by its id when a claimed message is deleted %s', async (_case, more, code) => {
     await post([1]);
     const { claim_id, messages } = await claim();
     const deletion = rig.ask(contract.queueMessageDelete, {
@@ -169,11 +169,11 @@ describe('a claim', () => {
     else await expect(deletion).rejects.toMatchObject({ code });
   });
 
-  it('on an empty or unknown queue gives nothing', async () => {
+  it('of an empty or unknown queue is empty', async () => {
     expect(await claim({ queue: 'nope' })).toEqual({ claim_id: null, messages: [] });
   });
 
-  it('C3: that ran out frees its messages, and cannot be renewed', async () => {
+  it('C3: frees its messages when it expires, and cannot be renewed then', async () => {
     await post([1]);
     const { claim_id } = await claim({ ttl: 1 });
     expect((await claim()).messages).toEqual([]);
@@ -192,7 +192,7 @@ describe('the queue of a host', () => {
       properties: { hosted_on: hostId, script: `echo ${name}` },
     });
 
-  it('C2: gives only its head, and nothing while the head is claimed', async () => {
+  it('C2: offers only its first message, and none while that is claimed', async () => {
     const host = await rig.host('web');
     for (const name of ['a', 'b', 'c']) await offer(host.id, name);
     await expect.poll(async () => (await rig.ask(contract.hostShow, { host: host.id })).pending).toBe(3);
@@ -206,7 +206,7 @@ describe('the queue of a host', () => {
     expect(taken).toEqual(['a', 'b', 'c']);
   });
 
-  it('C3: offers the head again when the claim ran out, and wakes those who wait', async () => {
+  it('C3: offers the first message again when its claim expires, and wakes waiting clients', async () => {
     const host = await rig.host('web');
     const wakeUps = (): number => rig.events.filter((each) => each.type === 'queue.filled').length;
     await offer(host.id, 'a');
@@ -217,7 +217,7 @@ describe('the queue of a host', () => {
     expect((await rig.claim(host.id))?.request.name).toBe('a');
   });
 
-  it('C4: gives the head again at once to the client that holds it', async () => {
+  it('C4: offers the first message again at once to the client that claimed it', async () => {
     const host = await rig.host('web');
     await offer(host.id, 'a');
     await expect.poll(async () => (await rig.claim(host.id, { client_id: 'agent' }))?.request.name).toBe('a');
@@ -225,7 +225,7 @@ describe('the queue of a host', () => {
     expect((await rig.claim(host.id, { client_id: 'agent' }))?.request.name).toBe('a');
   });
 
-  it('goes by the name of the host too: its requests to read, its responses to write', async () => {
+  it('is also available under the name of the host, for reading requests and writing responses', async () => {
     const host = await rig.host('web');
     await offer(host.id, 'a');
     await expect.poll(async () => (await claim({ queue: 'web' })).messages.length).toBe(1);

@@ -223,12 +223,12 @@ async function positionOf(
   }
   const after = Number(marker);
   if (/^\d+$/.test(marker) && Number.isSafeInteger(after)) return after;
-  throw new AnnealError('InvalidRequest', `The marker ${marker} is not one that a list of messages gave.`, {
+  throw new AnnealError('InvalidRequest', `The marker ${marker} does not come from a list of messages.`, {
     mistakes: [
       {
         code: 'InvalidMarker',
         path: 'marker',
-        message: 'use the marker of the page before, or the id of its last message',
+        message: 'use the marker of the previous page, or the id of its last message',
       },
     ],
   });

@@ -50,7 +50,7 @@ describe('S1: no verb loses a request of a host', () => {
     ['a purge', (host) => remove(host, { purge: true })],
     ['a claim without an answer', (host) => rig.claim(host, { ttl: 1 })],
   ];
-  it.each(verbs)('%s: it is offered again, in order, and answered', async (_verb, apply) => {
+  it.each(verbs)('%s: the request is offered again, in order, and answered', async (_verb, apply) => {
     const { id: host } = await rig.host('web');
     const a = await offer(host, 'a');
     const b = await offer(host, 'b');
@@ -77,7 +77,7 @@ describe('S1: no verb loses a request of a host', () => {
     expect(await rig.claim(host)).toBeUndefined();
   });
 
-  it('a request that was popped and replaced by a newer one is not offered again', async () => {
+  it('a popped request that a newer one replaced is not offered again', async () => {
     const { id: host } = await rig.host('web');
     const id = await offer(host, 'a');
     await remove(host, { pop: 1 });
@@ -95,7 +95,7 @@ describe('S1: no verb loses a request of a host', () => {
     expect(await waiting(host)).toEqual([]);
   });
 
-  it('S3: a message that a user posted, and that no deployment waits for, is deleted', async () => {
+  it('S3: a message of a user that no deployment waits for is deleted', async () => {
     const { id: host } = await rig.host('web');
     const resource = await offer(host, 'a');
     const { request } = await claimed(rig, host);
@@ -113,8 +113,8 @@ describe('S1: no verb loses a request of a host', () => {
   });
 });
 
-describe('the pop of a host', () => {
-  it('gives what os-collect-config understands: every deployment so far, in order, with a queue for each answer', async () => {
+describe('a pop by a host', () => {
+  it('returns the form that os-collect-config reads: every deployment so far, in order, with a queue for each answer', async () => {
     const host = await rig.host('web');
     const first = await offer(host.id, 'a', { input_values: { n: 5 } });
     const pop = async () =>

@@ -75,7 +75,7 @@ function follow(path: string, headers: Record<string, string> = {}): Followed {
 }
 
 describe('the event stream', () => {
-  it('gives each event as it is kept, and beats while nothing happens', async () => {
+  it('sends each event as it is stored, and heartbeats between events', async () => {
     await happen();
     const stream = follow('/api/v1/events');
     await stream.opened;
@@ -86,7 +86,7 @@ describe('the event stream', () => {
     stream.leave();
   });
 
-  it('goes on behind Last-Event-ID without leaving any out', async () => {
+  it('continues after Last-Event-ID without a gap', async () => {
     const first = await happen();
     const missed: string[] = [];
     for (let count = 0; count < 250; count += 1) missed.push(await happen());
@@ -96,7 +96,7 @@ describe('the event stream', () => {
     stream.leave();
   });
 
-  it('is bounded in number, and a reader who leaves makes room', async () => {
+  it('is limited in number, and a reader that disconnects frees a place', async () => {
     const streams = [1, 2, 3].map(() => follow('/api/v1/events'));
     await Promise.all(streams.map(({ opened }) => opened));
     const refused = await gateway.call('GET', '/api/v1/events', undefined, { accept: 'text/event-stream' });
@@ -113,7 +113,7 @@ describe('the event stream', () => {
     });
   });
 
-  it('is a page of JSON for whoever does not ask for a stream', async () => {
+  it('is a page of JSON for a client that does not request a stream', async () => {
     const { json } = await gateway.call('GET', '/api/v1/events?limit=2');
     expect(json['events']).toHaveLength(2);
     const bad = await gateway.call('GET', '/api/v1/events?limit=0');
@@ -122,7 +122,7 @@ describe('the event stream', () => {
 });
 
 describe('queues', () => {
-  it('of services, hosts and users stand side by side', async () => {
+  it('of services, hosts and users are listed together', async () => {
     await gateway.behind.post(host.requests_queue, { n: 1 });
     await gateway.behind.post('mine', { n: 1 });
     const { json } = await gateway.call('GET', '/api/v1/queues');
@@ -136,7 +136,7 @@ describe('queues', () => {
     });
   });
 
-  it('that do not exist are refused, with the nearest that does, instead of being watched for ever', async () => {
+  it('are refused when they do not exist, with the nearest existing name', async () => {
     await gateway.behind.post('observed', { n: 0 });
     for (const [name, nearest] of [
       ['obsevred', 'observed'],
@@ -154,7 +154,7 @@ describe('queues', () => {
     }
   });
 
-  it('can be watched, secrets masked', async () => {
+  it('can be watched with masked secrets', async () => {
     await gateway.call('PUT', '/messaging/v1/queues/watched', undefined, {});
     const stream = follow('/api/v1/queues/watched/watch');
     await gateway.behind.post('watched', { password: gateway.context.secrets.seal('hush') });
@@ -168,7 +168,7 @@ describe('queues', () => {
     await stream.opened.catch(() => undefined);
   });
 
-  it('have dead letters that can be read, sent again and thrown away', async () => {
+  it('have dead letters that can be read, replayed and purged', async () => {
     const { bus, mint } = gateway.context;
     // No consumer of the requests queue knows this type, so it becomes a dead letter at once.
     await bus.send({ queue: requestsQueue('provisioning'), messages: [mint(eventKept, { data: { project } })] });
@@ -188,7 +188,7 @@ describe('queues', () => {
     expect((await gateway.call('GET', '/api/v1/dead-letters/none')).status).toBe(404);
   });
 
-  it('are not all thrown away for want of a parameter', async () => {
+  it('are not all purged when the queue parameter is missing', async () => {
     for (const query of ['', '?', '?all=false', '?all=1', '?queue=']) {
       expect((await gateway.call('DELETE', `/api/v1/dead-letters${query}`)).status).toBe(400);
     }
@@ -198,7 +198,7 @@ describe('queues', () => {
   });
 });
 
-it('what it is and how its services are can be asked', async () => {
+it('the server reports its version and the health of its services', async () => {
   const info = await gateway.call('GET', '/api/v1/info', undefined, { 'x-auth-token': '' });
   expect(info.json).toMatchObject({ name: 'anneal', links: { identity: `${gateway.url}/identity/v3` } });
   const { json } = await gateway.call('GET', '/api/v1/services');
@@ -208,13 +208,13 @@ it('what it is and how its services are can be asked', async () => {
   expect((await gateway.call('GET', '/api/v1/hosts')).json).toMatchObject({ hosts: [{ id: host.host_id }] });
 });
 
-it('the AsyncAPI document stands on its own, and needs no token', async () => {
+it('the AsyncAPI document is complete, and needs no token', async () => {
   const { json } = await gateway.call('GET', '/api/v1/asyncapi.json', undefined, { 'x-auth-token': '' });
   expect(json).toMatchObject({ asyncapi: '3.0.0', servers: { rabbitmq: {}, nats: {} } });
   expect(JSON.stringify(json)).not.toMatch(/"\$ref":"[^#]/);
 });
 
-it('the OpenAPI document describes every route that is served', async () => {
+it('the OpenAPI document describes every route', async () => {
   const { json } = await gateway.call('GET', '/api/v1/openapi.json', undefined, { 'x-auth-token': '' });
   expect(json).toMatchObject({ openapi: '3.1.0' });
   const paths = json['paths'] as unknown as Record<string, Record<string, { responses: object }>>;
@@ -235,7 +235,7 @@ it('the OpenAPI document describes every route that is served', async () => {
         `/api/v1${path.replaceAll(/\{\w+\}/g, 'x')}`,
         undefined,
         {
-          'x-auth-token': 'nobody',
+          'x-auth-token': 'wrong',
         },
       );
       expect(status, `${method} ${path}`).toBe(path === '/info' ? 200 : 401);
@@ -282,7 +282,7 @@ describe('nodes', () => {
 describe('booting', () => {
   const none = { 'x-auth-token': '' };
 
-  it('gives a document without secrets, the seed in exchange for the secret, and takes the report with its token', async () => {
+  it('serves a document without secrets, exchanges the secret for the seed, and accepts the report with its token', async () => {
     const loaded = await gateway.call('GET', '/boot/v1/right-secret', undefined, none);
     expect(loaded.json).toEqual({ format: 2, purpose: 'deploy', node: 'machine-1' });
     const key = 'a key of 16 letters';
@@ -301,7 +301,7 @@ describe('booting', () => {
     }
   });
 
-  it('slows down who guesses', async () => {
+  it('slows down guesses', async () => {
     const statuses: number[] = [];
     for (let guess = 0; guess < 25; guess += 1) {
       statuses.push((await gateway.call('GET', `/boot/v1/guess-${guess}`)).status);
@@ -311,7 +311,7 @@ describe('booting', () => {
   });
 });
 
-it('an address that belongs to nothing is 404 with the way to what there is', async () => {
+it('an unknown address is 404 with the address of the list of endpoints', async () => {
   const { status, json } = await gateway.call('GET', '/nothing/here');
   expect([status, json['error']?.['code']]).toEqual([404, 'NotFound']);
 });

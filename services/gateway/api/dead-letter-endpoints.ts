@@ -34,7 +34,7 @@ export function deadLetterEndpoints({ bus, secrets }: { bus: Bus; secrets: Secre
     endpoint({
       method: 'GET',
       path: '/dead-letters',
-      summary: 'Messages that were given up on, the newest first.',
+      summary: 'List dead letters, newest first: messages that could not be processed.',
       query: z.object({ queue: z.string().optional(), limit, after: z.string().optional() }),
       answer: z.object({ dead_letters: z.array(deadLetterSchema) }),
       handle: async ({ query: { queue, limit: most, after } }) => {
@@ -49,7 +49,7 @@ export function deadLetterEndpoints({ bus, secrets }: { bus: Bus; secrets: Secre
     endpoint({
       method: 'GET',
       path: '/dead-letters/{id}',
-      summary: 'One dead letter: why, after which attempts, and the message itself.',
+      summary: 'Show a dead letter: its reason, its attempts and the message.',
       answer: deadLetterSchema,
       handle: async ({ params: { id = '' } }) => {
         const letter = await bus.deadLetters.show(id);
@@ -60,7 +60,7 @@ export function deadLetterEndpoints({ bus, secrets }: { bus: Bus; secrets: Secre
     endpoint({
       method: 'DELETE',
       path: '/dead-letters',
-      summary: 'Throw away all dead letters of a queue, or, with all=true, of every queue.',
+      summary: 'Purge all dead letters of a queue or, with all=true, of every queue.',
       query: z.object({ queue: z.string().min(1).optional(), all: z.enum(['true', 'false']).optional() }),
       status: 200,
       answer: z.object({ purged: z.number() }),
@@ -69,7 +69,7 @@ export function deadLetterEndpoints({ bus, secrets }: { bus: Bus; secrets: Secre
         if (queue === undefined && all !== 'true') {
           throw new AnnealError(
             'InvalidRequest',
-            'Nothing says which dead letters to throw away: give queue=<name>, or all=true for those of every queue.',
+            'Cannot purge dead letters without a queue: give queue=<name>, or all=true for every queue.',
           );
         }
         return { purged: await bus.deadLetters.purge(queue === undefined ? {} : { queue }) };
@@ -78,7 +78,7 @@ export function deadLetterEndpoints({ bus, secrets }: { bus: Bus; secrets: Secre
     endpoint({
       method: 'DELETE',
       path: '/dead-letters/{id}',
-      summary: 'Throw a dead letter away.',
+      summary: 'Purge a dead letter.',
       handle: async ({ params: { id = '' } }) => {
         if ((await bus.deadLetters.purge({ id })) === 0) throw letterMissing(id);
       },
@@ -86,7 +86,7 @@ export function deadLetterEndpoints({ bus, secrets }: { bus: Bus; secrets: Secre
     endpoint({
       method: 'POST',
       path: '/dead-letters/{id}/replay',
-      summary: 'Send a dead letter again, to the end of the queue in which it died.',
+      summary: 'Replay a dead letter: send it again to the end of its original queue.',
       status: 202,
       answer: z.object({ id: z.string() }),
       handle: async ({ params: { id = '' } }) => {

@@ -98,7 +98,7 @@ export function describe(endpoints: readonly Endpoint[], { version }: { version:
       }),
       responses: {
         [success]: {
-          description: each.answer ? 'What was asked for.' : 'Done.',
+          description: each.answer ? 'Success.' : 'Done.',
           ...(each.answer && {
             content: {
               'application/json': { schema: schemaOf(each.answer, 'output') },
@@ -107,7 +107,7 @@ export function describe(endpoints: readonly Endpoint[], { version }: { version:
           }),
         },
         default: {
-          description: 'Why not.',
+          description: 'The error.',
           content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
         },
       },
@@ -118,7 +118,7 @@ export function describe(endpoints: readonly Endpoint[], { version }: { version:
     info: {
       title: 'Anneal',
       version,
-      description: 'What stacks, queues and nodes have beyond the APIs of Heat, Zaqar and Ironic.',
+      description: 'Functions of stacks, queues and nodes that the APIs of Heat, Zaqar and Ironic do not have.',
     },
     servers: [{ url: '/api/v1' }],
     security: [{ token: [] }],

@@ -59,7 +59,7 @@ export function eventEndpoints({ ask, streams, wakeups, heartbeatMs }: EventEndp
       method: 'GET',
       path: '/events',
       summary:
-        'Events in the order in which they were kept: a page, or with Accept: text/event-stream each as it happens. Behind the event in `after` or Last-Event-ID; `beginning` for all that is kept.',
+        'List events in the order in which they were stored, as a page or, with Accept: text/event-stream, as a stream. Starts after the event in `after` or Last-Event-ID; `beginning` starts at the oldest stored event.',
       query: querySchema,
       stream: true,
       answer: z.object({ events: z.array(envelopeSchema), cursor: z.string().optional() }),

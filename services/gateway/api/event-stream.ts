@@ -36,7 +36,7 @@ export function createStreams({ most, stopping }: { most: number; stopping: Abor
       if (open >= most) {
         throw new AnnealError(
           'LimitReached',
-          `There are ${open} event streams, and no more are allowed (ANNEAL_GATEWAY_MAX_STREAMS). Close some, or try again later.`,
+          `Cannot open the event stream: ${open} streams are open, which is the limit (ANNEAL_GATEWAY_MAX_STREAMS). Close some, or try again later.`,
         );
       }
       open += 1;

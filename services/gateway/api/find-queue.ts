@@ -51,7 +51,7 @@ export async function isBusQueue(
     if (!(error instanceof AnnealError) || error.code !== 'NotFound') throw error;
   }
   const nearest = nearestOf(name, await knownNames(ask, project, onBus));
-  const hint = nearest === undefined ? 'There is none yet.' : `The nearest name is ${nearest}.`;
+  const hint = nearest === undefined ? 'There are no queues yet.' : `The nearest name is ${nearest}.`;
   throw new AnnealError('NotFound', `There is no queue ${name.slice(0, 255)}. ${hint}`, {
     mistakes: [
       { code: 'NotFound', path: 'queue', message: 'no such queue', ...(nearest !== undefined && { nearest }) },

@@ -18,7 +18,7 @@ export function hostEndpoints({ ask }: { ask: Ask }): Endpoint[] {
     endpoint({
       method: 'GET',
       path: '/hosts',
-      summary: 'The hosts of the project.',
+      summary: 'List the hosts of the project.',
       answer: z.object({ hosts: z.array(hostViewSchema) }),
       handle: ({ request }) => {
         const project = projectOf(request);
@@ -28,7 +28,7 @@ export function hostEndpoints({ ask }: { ask: Ask }): Endpoint[] {
     endpoint({
       method: 'GET',
       path: '/hosts/{host}',
-      summary: 'One host, by id or name.',
+      summary: 'Show a host by id or name.',
       answer: hostViewSchema,
       handle: ({ request, params }) => {
         const project = projectOf(request);
@@ -38,7 +38,7 @@ export function hostEndpoints({ ask }: { ask: Ask }): Endpoint[] {
     endpoint({
       method: 'POST',
       path: '/hosts/{host}/token',
-      summary: 'A new token for a host; the one before is worth nothing from then on.',
+      summary: 'Issue a new token for a host; the old token stops working.',
       answer: z.object({ host: hostViewSchema, token: z.string() }),
       handle: ({ request, params }) => {
         const project = projectOf(request);
@@ -48,7 +48,7 @@ export function hostEndpoints({ ask }: { ask: Ask }): Endpoint[] {
     endpoint({
       method: 'GET',
       path: '/deployments',
-      summary: 'The deployments of the project, or those of one host or stack.',
+      summary: 'List the deployments of the project, of a host or of a stack.',
       query: z.object({ host: z.string().optional(), stack: z.string().optional() }),
       answer: z.object({ deployments: z.array(deploymentViewSchema) }),
       handle: ({ request, query: { host, stack } }) => {
@@ -62,7 +62,7 @@ export function hostEndpoints({ ask }: { ask: Ask }): Endpoint[] {
     endpoint({
       method: 'GET',
       path: '/deployments/{deployment}',
-      summary: 'One deployment: its config, inputs, outputs, and what it printed.',
+      summary: 'Show a deployment: its config, inputs, outputs, and the output of its script.',
       answer: deploymentViewSchema,
       handle: ({ request, params }) => {
         const project = projectOf(request);

@@ -48,7 +48,7 @@ export function queueEndpoints(options: QueueEndpointOptions): Endpoint[] {
     endpoint({
       method: 'GET',
       path: '/queues',
-      summary: 'All queues: of the services, of the hosts, and those that users made.',
+      summary: 'List all queues: of services, hosts and users.',
       answer: z.object({ queues: z.array(rowSchema) }),
       handle: async ({ request }) => {
         const project = projectOf(request);
@@ -59,7 +59,7 @@ export function queueEndpoints(options: QueueEndpointOptions): Endpoint[] {
     endpoint({
       method: 'GET',
       path: '/queues/{queue}/messages',
-      summary: 'The first messages of a queue, untouched. Secrets are masked.',
+      summary: 'Read the first messages of a queue without claiming them. Secrets are masked.',
       query: z.object({ limit }),
       answer: z.object({ messages: z.array(z.looseObject({ id: z.string() })) }),
       handle: async ({ request, params, query }) => {
@@ -74,7 +74,7 @@ export function queueEndpoints(options: QueueEndpointOptions): Endpoint[] {
     endpoint({
       method: 'GET',
       path: '/queues/{queue}/watch',
-      summary: 'Each message of a queue as it arrives, as server-sent events.',
+      summary: 'Stream each message of a queue as it arrives, as server-sent events.',
       stream: true,
       answer: z.unknown(),
       handle: async ({ request, reply, params }) => {

@@ -42,7 +42,7 @@ export function stackEndpoints({ ask }: { ask: Ask }): Endpoint[] {
       method: 'POST',
       path: '/stacks/{stack}/resources/{resource}/actions',
       summary:
-        'Say something about a resource: mark it, skip its failure, clear a hook, or keep or complete a lifecycle hook.',
+        'Run an action on a resource: mark it, skip its failure, clear a hook, or extend or complete a lifecycle hook.',
       body: resourceActSchema,
       handle: async ({ params: { stack = '', resource = '' }, body, request }) => {
         const project = projectOf(request);
@@ -52,7 +52,7 @@ export function stackEndpoints({ ask }: { ask: Ask }): Endpoint[] {
     endpoint({
       method: 'GET',
       path: '/stacks/{stack}/failures',
-      summary: 'Every leaf that failed, in this stack and in those nested in it, the first cause first.',
+      summary: 'List every failed resource of this stack and its nested stacks, root cause first.',
       answer: failuresSchema,
       handle: async ({ params: { stack = '' }, request }) => {
         const project = projectOf(request);
@@ -63,7 +63,7 @@ export function stackEndpoints({ ask }: { ask: Ask }): Endpoint[] {
     endpoint({
       method: 'GET',
       path: '/stacks/{stack}/why',
-      summary: 'Why nothing is happening: from the stack, or one of its resources, to what it waits for.',
+      summary: 'Explain why a stack or resource makes no progress: the chain from it to the cause of the wait.',
       query: z.object({ resource: z.string().optional() }),
       answer: stackWhy.answer,
       handle: async ({ params: { stack = '' }, query: { resource }, request }) => {

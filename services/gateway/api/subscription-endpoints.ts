@@ -28,7 +28,8 @@ export function subscriptionEndpoints({ ask, newId }: { ask: Ask; newId: () => s
     endpoint({
       method: 'POST',
       path: '/subscriptions',
-      summary: 'Have events sent to a URL, signed as Standard Webhooks. The secret is in this answer and never again.',
+      summary:
+        'Create a subscription: events are sent to a URL, signed as Standard Webhooks define. Only this answer contains the secret.',
       body: subscribeSchema,
       status: 201,
       answer: z.object({ subscription: subscriptionViewSchema, secret: z.string() }),
@@ -49,7 +50,7 @@ export function subscriptionEndpoints({ ask, newId }: { ask: Ask; newId: () => s
     endpoint({
       method: 'GET',
       path: '/subscriptions',
-      summary: 'The subscriptions of the project.',
+      summary: 'List the subscriptions of the project.',
       answer: z.object({ subscriptions: z.array(subscriptionViewSchema) }),
       handle: ({ request }) => {
         const project = projectOf(request);
@@ -59,7 +60,7 @@ export function subscriptionEndpoints({ ask, newId }: { ask: Ask; newId: () => s
     endpoint({
       method: 'GET',
       path: '/subscriptions/{id}',
-      summary: 'One subscription: how it fares, and how much waits.',
+      summary: 'Show a subscription: the state of its deliveries and the number of waiting events.',
       answer: subscriptionViewSchema,
       handle: ({ request, params: { id = '' } }) => {
         const project = projectOf(request);
@@ -69,7 +70,7 @@ export function subscriptionEndpoints({ ask, newId }: { ask: Ask; newId: () => s
     endpoint({
       method: 'DELETE',
       path: '/subscriptions/{id}',
-      summary: 'End a subscription.',
+      summary: 'Delete a subscription.',
       handle: ({ request, params: { id = '' } }) => {
         const project = projectOf(request);
         return ask('notification', subscriptionDelete, { project, data: { project, id } });
@@ -78,7 +79,7 @@ export function subscriptionEndpoints({ ask, newId }: { ask: Ask; newId: () => s
     endpoint({
       method: 'GET',
       path: '/subscriptions/{id}/deliveries',
-      summary: 'The latest deliveries of a subscription, with every attempt.',
+      summary: 'List the latest deliveries of a subscription, with all attempts.',
       answer: z.object({ deliveries: z.array(deliveryViewSchema) }),
       handle: ({ request, params: { id = '' } }) => {
         const project = projectOf(request);
@@ -88,7 +89,7 @@ export function subscriptionEndpoints({ ask, newId }: { ask: Ask; newId: () => s
     endpoint({
       method: 'POST',
       path: '/subscriptions/{id}/deliveries/{delivery}/replay',
-      summary: 'Deliver an event again.',
+      summary: 'Send a delivery again.',
       status: 202,
       answer: deliveryViewSchema,
       handle: ({ request, params: { id = '', delivery = '' } }) => {

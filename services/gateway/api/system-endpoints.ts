@@ -25,7 +25,7 @@ export function systemEndpoints({ bus, version }: { bus: Bus; version: string })
     endpoint({
       method: 'GET',
       path: '/info',
-      summary: 'What answers here. Needs no token.',
+      summary: 'Show the name and version of the server. Needs no token.',
       public: true,
       answer: infoSchema,
       handle: ({ request }) => {
@@ -47,7 +47,7 @@ export function systemEndpoints({ bus, version }: { bus: Bus; version: string })
     endpoint({
       method: 'GET',
       path: '/services',
-      summary: 'Each service: whether someone takes its requests, and how many wait for how long.',
+      summary: 'List the services: whether each consumes its requests, how many requests wait, and for how long.',
       answer: z.object({ services: z.array(serviceSchema) }),
       handle: async () => ({
         services: await Promise.all(

@@ -10,11 +10,11 @@ export const apiWording: FamilyWording = {
     reply.code(404).send({
       error: {
         code: 'NotFound',
-        message: `There is nothing at this address of Anneal for ${request.method}.`,
-        remedy: 'GET /api/v1/openapi.json lists what there is.',
+        message: `Anneal has no endpoint for ${request.method} at this address.`,
+        remedy: 'GET /api/v1/openapi.json lists all endpoints.',
       },
     }),
   notAllowed: (_request, allow) => ({
-    error: { code: 'NotSupported', message: `This address takes ${allow.join(', ')}.` },
+    error: { code: 'NotSupported', message: `This address accepts ${allow.join(', ')}.` },
   }),
 };

@@ -40,7 +40,7 @@ export function bootFamily(scope: FastifyInstance, { ask, now, wording, report }
       attempts.failed(ip);
       throw new AnnealError(
         'NotFound',
-        'There is nothing to boot with at this address: the secret is wrong, was used up, or the node is no longer being deployed or cleaned. Boot the node again from its BMC.',
+        'Nothing to boot at this address: the secret is wrong or already used, or the node is no longer being deployed or cleaned. Boot the node again from its BMC.',
       );
     }
   };

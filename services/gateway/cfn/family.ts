@@ -28,7 +28,7 @@ export function cfnFamily(scope: FastifyInstance, { ask, secrets, wording, repor
   const grantOf = (request: FastifyRequest): SignalGrant => {
     const grant = readSignalToken(secrets, queryValue(request, 'Signature') ?? '');
     if (grant) return grant;
-    throw new AnnealError('Forbidden', 'The signature of this address is missing or wrong; use it as it was given.');
+    throw new AnnealError('Forbidden', 'The signature of this address is missing or wrong; use the address unchanged.');
   };
   const bodyOf = (request: FastifyRequest): Json => (request.body as Json | undefined) ?? null;
 

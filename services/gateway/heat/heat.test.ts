@@ -36,7 +36,7 @@ const follow = async (method: string, path: string, body?: unknown): Promise<Ans
 };
 
 describe('a stack', () => {
-  it('is created with 201, a Location and nothing but its id and link', async () => {
+  it('is created with 201, a Location and only its id and link', async () => {
     const { status, headers, json } = await create('made');
     const { id } = (json as unknown as { stack: { id: string } }).stack;
     const href = `${root}/stacks/made/${id}`;
@@ -55,7 +55,7 @@ describe('a stack', () => {
     });
   });
 
-  it('waits at the hooks that a client adds to the environment that it merged, also when it names files', async () => {
+  it('waits at the hooks that a client adds to its merged environment, also when it names files', async () => {
     const resources = { a: { hooks: 'pre-create' }, b: { leaf: { hooks: 'pre-update' }, 'OS::X': 'y.yaml' } };
     await create('hooked', { environment: { parameters: { size: 3 }, resource_registry: { resources } } });
     expect(gateway.behind.compiled.at(-1)?.environments).toEqual([
@@ -64,19 +64,19 @@ describe('a stack', () => {
     ]);
   });
 
-  it('is asked for over the bus with nothing readable of what may be secret', async () => {
+  it('is requested over the bus without readable secrets', async () => {
     await gateway.call('POST', `${root}/stacks`, {
       stack_name: 'secretive',
       template,
       parameters: { size: '2', whisper: 'between us' },
-      environment: { parameters: { whisper: 'nobody else' } },
+      environment: { parameters: { whisper: 'only us' } },
     });
     const sent = gateway.behind.sent.at(-1) ?? '';
     expect(sent).toContain('secretive');
-    expect(sent).not.toMatch(/between us|nobody else/);
+    expect(sent).not.toMatch(/between us|only us/);
     expect(gateway.behind.compiled.at(-1)).toMatchObject({
       parameters: { size: '2', whisper: 'between us' },
-      environments: [{ parameters: { whisper: 'nobody else' } }],
+      environments: [{ parameters: { whisper: 'only us' } }],
     });
   });
 
@@ -150,7 +150,7 @@ describe('a stack', () => {
     expect(page.json).toMatchObject({ links: [{ rel: 'next', href: expect.stringContaining('&marker=') }] });
   });
 
-  it('is listed in the order that was asked for, page by page, with the count of all', async () => {
+  it('is listed in the requested order, page by page, with the total count', async () => {
     for (const name of ['order-b', 'order-c', 'order-a']) await create(name, { tags: 'order' });
     const listed = async (query: string) => {
       const { json } = await gateway.call('GET', `${root}/stacks?tags=order&${query}`);
@@ -161,7 +161,7 @@ describe('a stack', () => {
     expect(first).toMatchObject({ names: ['order-a', 'order-b'], count: 3 });
     expect(await listed(`sort_keys=stack_name&limit=2&marker=${first.last}`)).toMatchObject({ names: ['order-c'] });
     expect((await listed('sort_keys=stack_name&sort_dir=desc&limit=1')).names).toEqual(['order-c']);
-    expect((await listed('owner_id=nobody')).names).toEqual([]);
+    expect((await listed('owner_id=absent')).names).toEqual([]);
     expect((await listed('username=admin')).names).toHaveLength(3);
   });
 
@@ -191,7 +191,7 @@ describe('a stack', () => {
     expect([post.status, post.headers.get('location')]).toEqual([302, `${canonical}/actions`]);
   });
 
-  it('is updated with 202; PUT clears the tags that it does not name, PATCH keeps what it does not say', async () => {
+  it('is updated with 202; PUT clears omitted tags, PATCH keeps omitted fields', async () => {
     const id = await created('changed');
     const patched = await follow('PATCH', '/stacks/changed', {
       parameters: { size: '3' },
@@ -218,7 +218,7 @@ describe('a stack', () => {
     });
   });
 
-  it('is deleted with 204 and then gone by its name, but there by its id', async () => {
+  it('is deleted with 204, then no longer found by name but still by id', async () => {
     const id = await created('gone');
     expect((await follow('DELETE', '/stacks/gone')).status).toBe(204);
     expect((await gateway.call('GET', `${root}/stacks/gone`)).status).toBe(404);
@@ -228,7 +228,7 @@ describe('a stack', () => {
     expect((await gateway.call('DELETE', `${root}/stacks/gone/${id}`)).status).toBe(404);
   });
 
-  it('has resources, with links and only the detail that was asked for', async () => {
+  it('has resources with links and only the requested detail', async () => {
     const id = await created('parts');
     const stackHref = `${root}/stacks/parts/${id}`;
     const row = {
@@ -327,11 +327,11 @@ describe('a stack', () => {
   });
 });
 
-describe('what is wrong', () => {
+describe('an error', () => {
   const explanation400 =
     'The server could not comply with the request since it is either malformed or otherwise incorrect.';
 
-  it('is told in Heat’s form: 404 of a stack, a resource, an address', async () => {
+  it('has Heat’s form: 404 of a stack, a resource, an address', async () => {
     expect((await gateway.call('GET', `${root}/stacks/nosuch`)).json).toMatchObject({
       code: 404,
       title: 'Not Found',
@@ -353,7 +353,7 @@ describe('what is wrong', () => {
     expect((await gateway.call('GET', '/orchestration/v9/x')).status).toBe(300);
   });
 
-  it('in a template is 400 with every mistake', async () => {
+  it('is 400 with every mistake for a wrong template', async () => {
     const { status, json } = await create('bad', { template: { resources: { x: { type: 'OS::No::Such' } } } });
     expect(status).toBe(400);
     expect(json).toMatchObject({
@@ -369,7 +369,7 @@ describe('what is wrong', () => {
     });
   });
 
-  it('in a request is 400 and named', async () => {
+  it('is 400 and names the field for a wrong request', async () => {
     const message = async (answer: Promise<Answer>) => {
       const { status, json } = await answer;
       expect(status).toBe(400);
@@ -392,7 +392,7 @@ describe('what is wrong', () => {
     );
   });
 
-  it('is 409 for a name that is taken', async () => {
+  it('is 409 for a name in use', async () => {
     await created('taken');
     expect((await create('taken')).json).toMatchObject({
       code: 409,
@@ -402,10 +402,10 @@ describe('what is wrong', () => {
   });
 
   it('is 401 without a token, 403 in another project, 405 with another method', async () => {
-    const nobody = await gateway.call('GET', `${root}/stacks`, undefined, { 'x-auth-token': 'x' });
-    expect(nobody.status).toBe(401);
-    expect(nobody.headers.get('www-authenticate')).toContain('Keystone uri=');
-    expect(nobody.json).toEqual({
+    const anonymous = await gateway.call('GET', `${root}/stacks`, undefined, { 'x-auth-token': 'x' });
+    expect(anonymous.status).toBe(401);
+    expect(anonymous.headers.get('www-authenticate')).toContain('Keystone uri=');
+    expect(anonymous.json).toEqual({
       error: { code: 401, title: 'Unauthorized', message: 'The request you have made requires authentication.' },
     });
     const foreign = await gateway.call('GET', `/orchestration/v1/${'f'.repeat(32)}/stacks`);
@@ -427,7 +427,7 @@ describe('what is wrong', () => {
   });
 });
 
-it('the versions, types and services are there for the clients that ask', async () => {
+it('the API serves its versions, resource types and services', async () => {
   const versions = await gateway.call('GET', '/orchestration/', undefined, { 'x-auth-token': '' });
   expect(versions.status).toBe(300);
   expect(versions.json).toEqual({
@@ -479,7 +479,7 @@ it('the versions, types and services are there for the clients that ask', async 
   expect(services.find(({ binary }) => binary === 'anneal-notification')?.status).toBe('down');
 });
 
-it('a service that does not answer is 503 with Retry-After, and is named', async () => {
+it('a service that does not answer causes a 503 with Retry-After and its name', async () => {
   const slow = await startTestGateway({ ANNEAL_GATEWAY_ANSWER_TIMEOUT_MS: '100' });
   try {
     await slow.behind.stop();

@@ -34,7 +34,7 @@ const view = (name: string, more: Partial<ResourceView> = {}): ResourceView => (
 });
 
 describe('a row of a preview', () => {
-  it('names the stack that it is in and its place there, and tells how what exists is now', () => {
+  it('contains its stack, its path and the state of an existing resource', () => {
     const there = byPath(stack, [
       view('g', { nested_stack: { id: 's2', name: 'shop-g' }, required_by: ['b'] }),
       view('0', { stack_id: 's2', stack_name: 'shop-g', action: 'UPDATE' }),
@@ -63,7 +63,7 @@ describe('a row of a preview', () => {
     });
   });
 
-  it('of a new stack stands in the list of what is around it, with its properties', () => {
+  it('of a new nested stack is in the list of its parent, with its properties', () => {
     const after = [{ property: 'value', after: 1, known: true, replaces: false }];
     const rows = nestedRows([change('a', { properties: after }), change('g'), change('g.resources.0')], stack);
     expect(rows).toMatchObject([{ resource_name: 'a', properties: { value: 1 } }, [{ resource_name: '0' }]]);

@@ -30,7 +30,7 @@ export function resourceRoutes(scope: FastifyInstance, { ask }: { ask: Ask }): v
     if (unknown.length > 0) {
       throw new AnnealError(
         'InvalidRequest',
-        `Invalid filter parameters ${unknown.join(', ')}; known are ${Object.keys(resourceFilters).join(', ')}.`,
+        `Invalid filter parameters ${unknown.join(', ')}; the parameters are ${Object.keys(resourceFilters).join(', ')}.`,
       );
     }
     const stack = await stackAt(ask, request);
@@ -79,7 +79,7 @@ function markOf(request: FastifyRequest): { unhealthy: boolean; reason: string }
     throw new AnnealError('InvalidRequest', `mark_unhealthy ${what}.`);
   }
   if (reason !== null && typeof reason !== 'string') {
-    throw new AnnealError('InvalidRequest', 'resource_status_reason must be a text.');
+    throw new AnnealError('InvalidRequest', 'resource_status_reason must be a string.');
   }
   return { unhealthy: flag === true || flag === 'true', reason: (reason ?? '').slice(0, 4096) };
 }

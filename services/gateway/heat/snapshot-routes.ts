@@ -43,7 +43,7 @@ export function snapshotRoutes(scope: FastifyInstance, { ask }: { ask: Ask }): v
   scope.post(`${at}/snapshots`, async (request) => {
     const { name = null } = objectBody(request);
     if (name !== null && typeof name !== 'string') {
-      throw new AnnealError('InvalidRequest', 'name must be a text.');
+      throw new AnnealError('InvalidRequest', 'name must be a string.');
     }
     const stack = await stackAt(ask, request);
     const id = randomUUID();

@@ -14,21 +14,21 @@ const data = {
 };
 
 describe('the URL of a template', () => {
-  it('is refused, since this server fetches none; an empty one is none', () => {
+  it('is refused, because this server fetches no template; an empty one is ignored', () => {
     expect(readStackBody({ template: data.template, template_url: '' }).template).toEqual(data.template);
     expect(() => readStackBody({ template_url: 'http://templates.example/a.yaml' })).toThrow(/template_url/);
   });
 });
 
-describe('what is to be adopted', () => {
-  it('keeps its environment and files when the client sends empty ones along', () => {
+describe('the data of an adopt', () => {
+  it('keeps its environment and files when the client sends empty ones', () => {
     const body = { adopt_stack_data: JSON.stringify(data), environment: {}, files: {}, parameters: {} };
     const { environments, files } = readStackBody(body);
     expect(environments).toEqual([data.environment]);
     expect(files).toEqual(data.files);
   });
 
-  it('is taken over by its ids and values; what nested stacks were given is left behind', () => {
+  it('keeps ids and values, and drops the inputs of nested stacks', () => {
     expect(readStackBody({ adopt_stack_data: JSON.stringify(data) }).adopt).toEqual({
       a: { resource_id: 'a', resource_data: { value: 'v' } },
       n: { resources: { b: { resource_id: 'b' } } },
@@ -50,18 +50,18 @@ describe('tags', () => {
 describe('a field with an invalid value', () => {
   const template = { heat_template_version: '2018-08-31' };
   const flag = 'must be true or false';
-  const minutes = 'must be a whole number of minutes, 0 or more';
+  const minutes = 'must be a non-negative integer number of minutes';
   const texts: [fields: JsonObject, path: string, text: string][] = [
     [
       { template_url: 'http://x' },
       'template_url',
       'is not fetched by this server: send the template itself in template',
     ],
-    [{ template: 1 }, 'template', 'must be an object or a text'],
-    [{ template: [] }, 'template', 'must be an object or a text'],
-    [{ environment: 1 }, 'environment', 'must be an object or a text'],
-    [{ files: ['a'] }, 'files', 'must be an object of texts'],
-    [{ files: { 'a.yaml': 1 } }, 'files.a.yaml', 'must be a text'],
+    [{ template: 1 }, 'template', 'must be an object or a string'],
+    [{ template: [] }, 'template', 'must be an object or a string'],
+    [{ environment: 1 }, 'environment', 'must be an object or a string'],
+    [{ files: ['a'] }, 'files', 'must be an object whose values are strings'],
+    [{ files: { 'a.yaml': 1 } }, 'files.a.yaml', 'must be a string'],
     [{ parameters: 'a=b' }, 'parameters', 'must be an object'],
     [{ parameters: [] }, 'parameters', 'must be an object'],
     [{ clear_parameters: 'a' }, 'clear_parameters', 'must be a list of names'],
@@ -77,10 +77,10 @@ describe('a field with an invalid value', () => {
     [{ disable_rollback: 'x' }, 'disable_rollback', flag],
     [{ disable_rollback: 1 }, 'disable_rollback', flag],
     [{ converge: 'yes' }, 'converge', flag],
-    [{ plan_hash: 1 }, 'plan_hash', 'must be a text'],
-    [{ tags: ['a'] }, 'tags', 'must be a text with commas between the tags'],
-    [{ tags: 'a,,b' }, 'tags', 'must each have 1 to 80 characters'],
-    [{ tags: '\ud800' }, 'tags', 'must each have 1 to 80 characters'],
+    [{ plan_hash: 1 }, 'plan_hash', 'must be a string'],
+    [{ tags: ['a'] }, 'tags', 'must be a string of tags separated by commas'],
+    [{ tags: 'a,,b' }, 'tags', 'must contain tags of 1 to 80 characters'],
+    [{ tags: '\ud800' }, 'tags', 'must contain tags of 1 to 80 characters'],
     [{ adopt_stack_data: 1 }, 'adopt_stack_data', 'must be a JSON object'],
     [{ adopt_stack_data: '[]' }, 'adopt_stack_data', 'must be a JSON object'],
     [{ adopt_stack_data: { resources: {} } }, 'adopt_stack_data.template', 'must be an object'],
@@ -99,10 +99,10 @@ describe('a field with an invalid value', () => {
 
   it('is listed beside all others', () => {
     expect(() => readStackBody({ template: 1, timeout_mins: -1, tags: 7 })).toThrow(
-      `template must be an object or a text; timeout_mins ${minutes}; tags must be a text with commas between the tags`,
+      `template must be an object or a string; timeout_mins ${minutes}; tags must be a string of tags separated by commas`,
     );
     expect(() => readStackBody({ adopt_stack_data: '{', files: 1 })).toThrow(
-      /^adopt_stack_data is not JSON: .*; files must be an object of texts$/,
+      /^adopt_stack_data is not JSON: .*; files must be an object whose values are strings$/,
     );
   });
 

@@ -40,11 +40,11 @@ const tags = z
   .string()
   .transform((text) => (text.trim() === '' ? [] : text.split(',').map((tag) => tag.trim())))
   .refine((list) => list.every((tag) => tag.length > 0 && tag.length <= 80 && tag.isWellFormed()), {
-    error: 'must each have 1 to 80 characters',
+    error: 'must contain tags of 1 to 80 characters',
     abort: true,
   })
   .refine((list) => list.length <= mostTags, {
-    error: ({ input }) => `must be at most ${mostTags} tags, not ${(input as string[]).length}`,
+    error: ({ input }) => `must contain at most ${mostTags} tags, not ${(input as string[]).length}`,
   });
 
 /** Clients send every field, and null for one that they have nothing for. */
@@ -71,18 +71,18 @@ const adoptedSchema = z.object({ template: object, resources: object });
 /** The rest of the sentence that begins with the path of an invalid field. */
 const fieldTexts: Readonly<Record<string, string>> = {
   template_url: 'is not fetched by this server: send the template itself in template',
-  files: 'must be an object of texts',
-  template: 'must be an object or a text',
+  files: 'must be an object whose values are strings',
+  template: 'must be an object or a string',
   environment_files: 'must be a list of names',
-  environment: 'must be an object or a text',
+  environment: 'must be an object or a string',
   parameters: 'must be an object',
   clear_parameters: 'must be a list of names',
-  timeout_mins: 'must be a whole number of minutes, 0 or more',
+  timeout_mins: 'must be a non-negative integer number of minutes',
   on_failure: `must be one of ${failurePolicies.join(', ')}`,
   disable_rollback: 'must be true or false',
-  tags: 'must be a text with commas between the tags',
+  tags: 'must be a string of tags separated by commas',
   converge: 'must be true or false',
-  plan_hash: 'must be a text',
+  plan_hash: 'must be a string',
 };
 const adoptedTexts: typeof fieldTexts = { template: 'must be an object', resources: 'must be an object' };
 
@@ -93,7 +93,7 @@ function read<T>(
   { texts, under = [], mistakes }: { texts: typeof fieldTexts; under?: readonly string[]; mistakes: Mistake[] },
 ): T | undefined {
   const parsed = schema.safeParse(value, {
-    error: ({ path: [field, ...rest] = [] }) => (rest.length > 0 ? 'must be a text' : texts[String(field)]),
+    error: ({ path: [field, ...rest] = [] }) => (rest.length > 0 ? 'must be a string' : texts[String(field)]),
   });
   for (const { path, message } of parsed.error?.issues ?? []) {
     mistakes.push({ code: 'InvalidField', path: [...under, ...path].join('.'), message });
@@ -224,7 +224,7 @@ export function readNewStack(body: JsonObject): { readonly name: string; readonl
   if (!absent(body['converge'])) {
     throw new AnnealError(
       'InvalidRequest',
-      'converge is for updates: of what is not there yet, nothing can be looked at.',
+      'converge is only for updates, because a new stack has no resources to compare with reality.',
     );
   }
   const wanted = readStackBody(body);

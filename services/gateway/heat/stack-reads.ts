@@ -74,7 +74,7 @@ export function stackReadRoutes(scope: FastifyInstance, { ask, blobs, secrets }:
 async function document(blobs: Blobs, hash: string, what: string): Promise<JsonObject> {
   const text = await blobs.getText(hash);
   if (text === undefined) {
-    throw new AnnealError('Defect', `The ${what} of the stack (blob ${hash}) is not in the store.`);
+    throw new AnnealError('Defect', `The ${what} of the stack (blob ${hash}) is missing in the store.`);
   }
   return JSON.parse(text) as JsonObject;
 }

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { toProblem } from '../http/problem.ts';
 import { heatWording } from './wording.ts';
 
-it('answers 403 with the sentence and the type of Heat when a quota is exceeded, and asks for no retry', () => {
+it('an exceeded quota is 403 with Heat’s message and type, without Retry-After', () => {
   const text = 'You have reached the maximum stacks per tenant, 3. Please delete some stacks.';
   const request = { id: 'r', headers: {}, routeOptions: {} } as FastifyRequest;
   const problem = toProblem(new AnnealError('QuotaExceeded', text), request);

@@ -91,7 +91,7 @@ export function queryNumber(
   if (!/^\d+$/.test(text) || value < least || value > most) {
     throw new AnnealError(
       'InvalidRequest',
-      `The query parameter ${name} must be a whole number from ${least} to ${most}, not "${text}".`,
+      `The query parameter ${name} must be an integer from ${least} to ${most}, not "${text}".`,
     );
   }
   return value;

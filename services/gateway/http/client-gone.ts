@@ -7,7 +7,7 @@ export function clientGone({ raw }: FastifyReply): AbortSignal {
   const gone = new AbortController();
   raw.once('close', () => {
     if (raw.writableFinished) return;
-    gone.abort(new AnnealError('Unavailable', 'The client closed its connection before it had the answer.'));
+    gone.abort(new AnnealError('Unavailable', 'The client closed its connection before the answer.'));
   });
   return gone.signal;
 }

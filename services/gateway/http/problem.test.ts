@@ -26,7 +26,7 @@ describe('a body above the limit', () => {
     );
   });
 
-  it('is refused with the limit and the setting where the client declares no size', async () => {
+  it('is refused with the limit and the setting when the client declares no size', async () => {
     const body = new ReadableStream({
       start(controller) {
         controller.enqueue(new TextEncoder().encode('x'.repeat(3000)));

@@ -22,7 +22,7 @@ export function toProblem(error: unknown, request: Refused): Problem {
     const failure = toFailure(
       new AnnealError(
         'Defect',
-        `The gateway failed to handle this request; the log has the cause under ${request.id}.`,
+        `The gateway failed to handle this request; see the log for the cause of request ${request.id}.`,
       ),
     );
     return { status: 500, failure, headers: {}, defect: true };
@@ -60,7 +60,7 @@ function ours(error: unknown, request: Refused): AnnealError | undefined {
   if (bodyLimits.has(code)) return bodyTooLarge(request);
   if (statusCode === 413) return new AnnealError('TooLarge', `The request body is too large: ${message}.`);
   if (statusCode !== undefined && statusCode >= 400 && statusCode < 500) {
-    return new AnnealError('InvalidRequest', `The request cannot be read: ${message}.`);
+    return new AnnealError('InvalidRequest', `Cannot read the request: ${message}.`);
   }
   return undefined;
 }

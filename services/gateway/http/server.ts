@@ -84,7 +84,7 @@ export function buildServer(options: ServerOptions): FastifyInstance {
   const report = (error: unknown, request: FastifyRequest): void => {
     log.error(
       { err: error, request: request.id, method: request.method, route: request.routeOptions.url },
-      'a request failed for a reason that nobody foresaw; its client got a 500 with this request id',
+      'unhandled error; replied 500',
     );
   };
 

@@ -126,7 +126,7 @@ export function requireToken(
     if (caller.kind === 'host' && config.hosts !== true) {
       throw new AnnealError(
         'Forbidden',
-        `The token of host ${caller.name} may only take requests from its own queue and post to its own responses.`,
+        `The token of host ${caller.name} may only claim from its own requests queue and post to its own responses queue.`,
       );
     }
     if (caller.kind === 'signaller' && config.signallers !== true) {
@@ -145,7 +145,7 @@ export async function authenticated(request: FastifyRequest, authenticate: Authe
 }
 
 const withoutProject = (): AnnealError =>
-  new AnnealError('Forbidden', 'This token has no project; ask for one with "scope": {"project": …}.');
+  new AnnealError('Forbidden', 'This token has no project; request one with "scope": {"project": …}.');
 
 export function callerOf(request: FastifyRequest): Caller {
   if (!request.caller) throw new AnnealError('Unauthorized', 'The request you have made requires authentication.');

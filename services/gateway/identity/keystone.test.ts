@@ -11,7 +11,7 @@ afterAll(() => gateway.stop());
 const tokens = '/identity/v3/auth/tokens';
 
 describe('logging in', () => {
-  it('is found by discovery, and answers a token with the catalog of this very address', async () => {
+  it('is found by discovery, and returns a token with the catalog of the same address', async () => {
     const root = await gateway.call('GET', '/identity');
     expect(root.status).toBe(300);
     const v3 = await gateway.call('GET', '/identity/v3');
@@ -42,7 +42,7 @@ describe('logging in', () => {
     });
   });
 
-  it('takes the user by id too, and the project by id', async () => {
+  it('accepts user and project by id', async () => {
     const body = {
       auth: {
         identity: { methods: ['password'], password: { user: { id: '00000000000000000000000000000002', password } } },
@@ -52,7 +52,7 @@ describe('logging in', () => {
     expect((await gateway.call('POST', tokens, body)).status).toBe(201);
   });
 
-  it('with a token gives another one that expires no later', async () => {
+  it('with a token returns another token that expires no later', async () => {
     const first = await gateway.call('POST', tokens, login());
     const id = first.headers.get('x-subject-token');
     const second = await gateway.call('POST', tokens, {
@@ -64,7 +64,7 @@ describe('logging in', () => {
     expect(second.json).toMatchObject({ token: { methods: ['token', 'password'] } });
   });
 
-  it('of a stranger, or to a project that is not there, is 401 and says where to log in', async () => {
+  it('is 401 with the login address for an unknown user or project', async () => {
     const other = await startTestGateway();
     try {
       const wrong = structuredClone(login());
@@ -89,7 +89,7 @@ describe('logging in', () => {
     }
   });
 
-  it('is not shut for a right password because others at the same address guess, also after a restart without one', async () => {
+  it('stays possible with the correct password while other clients at the same address guess, also after a restart', async () => {
     const other = await startTestGateway();
     try {
       await other.restart({ ANNEAL_GATEWAY_ADMIN_PASSWORD: '' });
@@ -103,7 +103,7 @@ describe('logging in', () => {
     }
   });
 
-  it('as a host, with its id and its token, gives a token that is good for its own queues and nothing else', async () => {
+  it('as a host, with id and token, returns a token for only its own queues', async () => {
     const asHost = (id: string, secret: string) =>
       gateway.call('POST', tokens, {
         auth: {
@@ -126,7 +126,7 @@ describe('logging in', () => {
     expect((await asHost('another', hostToken)).status).toBe(401);
   });
 
-  it('that is no login is 400 and names every field', async () => {
+  it('is 400 with every wrong field when malformed', async () => {
     const { status, json } = await gateway.call('POST', tokens, { auth: { identity: { methods: [] } } });
     expect(status).toBe(400);
     expect(json).toMatchObject({ error: { code: 400, message: expect.stringContaining('auth.identity.methods') } });
@@ -149,7 +149,7 @@ describe('a token', () => {
     ).toBe(401);
   });
 
-  it('survives a restart, and is not in the store as it is', async () => {
+  it('survives a restart, and is not stored in clear text', async () => {
     const before = gateway.token;
     await gateway.restart();
     const { status, json } = await gateway.call('GET', '/identity/v3/projects?name=admin');
@@ -164,7 +164,7 @@ describe('a token', () => {
     expect(JSON.stringify(found)).not.toContain(before);
   });
 
-  it('is worth nothing when it has expired', async () => {
+  it('is refused when it has expired', async () => {
     const short = await startTestGateway({ ANNEAL_GATEWAY_TOKEN_HOURS: '0.0000001' });
     try {
       expect((await short.call('GET', '/identity/v3/projects')).status).toBe(401);
@@ -195,7 +195,7 @@ describe('behind a proxy', () => {
     return (json as unknown as { version: { links: { href: string }[] } }).version.links[0]?.href ?? '';
   };
 
-  it('links name the address that clients use, only where the proxy is trusted', async () => {
+  it('links contain the address that clients use only if the proxy is trusted', async () => {
     expect(await self(gateway)).toBe(`${gateway.url}/identity/v3/`);
     for (const [proxies, expected] of [
       ['10.0.0.0/8', 'the gateway'],
@@ -208,7 +208,7 @@ describe('behind a proxy', () => {
     }
   });
 
-  it('an address that is none is refused at the start', async () => {
+  it('an invalid proxy address is refused at the start', async () => {
     for (const wrong of ['everybody', '10.0.0.0/33', '10.0.0.0/8/8', '']) {
       const starting = startTestGateway({ ANNEAL_GATEWAY_TRUSTED_PROXIES: `127.0.0.1,${wrong}` });
       await expect(starting).rejects.toMatchObject({ code: 'InvalidRequest' });

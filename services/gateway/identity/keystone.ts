@@ -59,8 +59,9 @@ export const keystoneWording: FamilyWording = {
     vary: 'X-Auth-Token',
     ...(problem.status === 401 && { 'www-authenticate': authenticateHeader(request) }),
   }),
-  notFound: (_request, reply) => reply.code(404).send(wording(404, 'The identity API has nothing at this address.')),
-  notAllowed: (_request, allow) => wording(405, `This address takes ${allow.join(', ')}.`),
+  notFound: (_request, reply) =>
+    reply.code(404).send(wording(404, 'The identity API has no endpoint at this address.')),
+  notAllowed: (_request, allow) => wording(405, `This address accepts ${allow.join(', ')}.`),
 };
 
 export interface KeystoneOptions {
@@ -110,7 +111,7 @@ export function keystoneRoutes(scope: FastifyInstance, options: KeystoneOptions)
     }
     throw new AnnealError(
       'InvalidRequest',
-      `The login has the methods ${identity.methods.join(', ')}; one of password and token is needed, with its data beside it.`,
+      `The login has the methods ${identity.methods.join(', ')}; it must have password or token, with its data.`,
     );
   }
 
@@ -166,7 +167,7 @@ export function keystoneRoutes(scope: FastifyInstance, options: KeystoneOptions)
     const text = request.headers['x-subject-token'];
     if (typeof text !== 'string') throw new AnnealError('InvalidRequest', 'The header X-Subject-Token is missing.');
     const document = await tokens.find(text);
-    if (!document) throw new AnnealError('NotFound', 'The token in X-Subject-Token is not known, or has expired.');
+    if (!document) throw new AnnealError('NotFound', 'The token in X-Subject-Token is invalid or has expired.');
     return { text, document };
   };
   scope.get('/v3/auth/tokens', async (request, reply) => {
@@ -251,7 +252,7 @@ function scopeOf({ scope }: Auth, parent: TokenDocument | undefined): string | n
   if (scope === undefined) return parent ? parent.project_id : adminProject.id;
   const { project } = scope;
   if (project === undefined) {
-    throw new AnnealError('Unauthorized', 'Only a project can be the scope of a token here: "scope": {"project": …}.');
+    throw new AnnealError('Unauthorized', 'The scope of a token must be a project: "scope": {"project": …}.');
   }
   const named = project.id ?? project.name;
   const right =

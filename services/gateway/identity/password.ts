@@ -51,7 +51,7 @@ export async function openPassword({
   if (!user) {
     throw new AnnealError(
       'InvalidRequest',
-      'No password is known for the user admin, so nobody could log in. Set ANNEAL_GATEWAY_ADMIN_PASSWORD (8 characters or more) for the first start.',
+      'The user admin has no password yet. Set ANNEAL_GATEWAY_ADMIN_PASSWORD (8 characters or more) for the first start.',
     );
   }
   const known = user;
@@ -78,7 +78,7 @@ function inTurn(work: typeof deriveKey): typeof deriveKey {
   return async (password, salt) => {
     if (running >= atOnce) {
       if (waiting.length >= mostWaiting) {
-        throw new AnnealError('LimitReached', 'Too many people are logging in at once; try again in a few seconds.');
+        throw new AnnealError('LimitReached', 'Too many logins at the same time; try again in a few seconds.');
       }
       await new Promise<void>((resolve) => waiting.push(resolve));
     }

@@ -53,8 +53,9 @@ const ironicWording: FamilyWording = {
     fault(status, message, { code, remedy, ...(mistakes && { mistakes }) }),
   headers: ({ status }, request): Record<string, string> =>
     status === 401 ? { 'www-authenticate': authenticateHeader(request) } : {},
-  notFound: (_request, reply) => reply.code(404).send(fault(404, 'The bare metal API has nothing at this address.')),
-  notAllowed: (_request, allow) => fault(405, `This address takes ${allow.join(', ')}.`),
+  notFound: (_request, reply) =>
+    reply.code(404).send(fault(404, 'The bare metal API has no endpoint at this address.')),
+  notAllowed: (_request, allow) => fault(405, `This address accepts ${allow.join(', ')}.`),
 };
 
 const enrolSchema = z.object({
@@ -114,7 +115,7 @@ export function ironicFamily(scope: FastifyInstance, { newId, authenticate, repo
   const open = { config: { public: true } } as const;
   scope.get('/', open, (request) => ({
     name: 'Bare metal API',
-    description: 'Nodes, as Ironic has them.',
+    description: 'Nodes, compatible with Ironic.',
     default_version: entry(request),
     versions: [entry(request)],
   }));

@@ -37,14 +37,14 @@ export function queueFor(request: FastifyRequest, use: Use): QueueAccess {
     throw zaqarError(
       'InvalidRequest',
       'Invalid queue identification',
-      `The name of a queue has 1 to 255 letters, digits, "_", "-" and "."; "${queue.slice(0, 255)}" has others.`,
+      `The name of a queue must have 1 to 255 letters, digits, "_", "-" and "."; "${queue.slice(0, 255)}" has other characters.`,
     );
   }
   if (queue.length > longestName && !hostSuffix.test(queue)) {
     throw zaqarError(
       'InvalidRequest',
       'Invalid queue identification',
-      `The name of a queue has at most ${longestName} characters; "${queue.slice(0, 80)}…" has ${queue.length}.`,
+      `The name of a queue must have at most ${longestName} characters; "${queue.slice(0, 80)}…" has ${queue.length}.`,
     );
   }
   const caller = callerOf(request);

@@ -123,8 +123,8 @@ async function sendScript(
     throw new AnnealError(
       'InvalidRequest',
       caller.kind === 'host'
-        ? 'The message at the head of the queue is no request for a host, so there is no script for it.'
-        : 'Only a host can take its requests as scripts; log in with the token of the host.',
+        ? 'The first message of the queue is not a request for a host, so there is no script for it.'
+        : 'Only a host can claim its requests as scripts; log in with the token of the host.',
     );
   }
   const base = `${baseUrl(request)}/messaging`;

@@ -35,7 +35,7 @@ export async function readResponseForm(request: FastifyRequest): Promise<{ body:
   } catch (error) {
     // The parser throws plain errors for a body that is not a form. Its limit errors have a `statusCode`.
     if (!(error instanceof Error) || error instanceof AnnealError || 'statusCode' in error) throw error;
-    throw new AnnealError('InvalidRequest', `The multipart form cannot be read: ${error.message}.`, { cause: error });
+    throw new AnnealError('InvalidRequest', `Cannot read the multipart form: ${error.message}.`, { cause: error });
   }
   return { body: toResponse(fields) as unknown as Json, ttl };
 }
@@ -46,7 +46,7 @@ export function toResponse(fields: ReadonlyMap<string, string>): HostResponse {
   if (id === '' || !/^-?\d{1,9}$/.test(status)) {
     throw new AnnealError(
       'InvalidRequest',
-      'The form of an answer needs the fields id (of the request) and status_code (a whole number).',
+      'The form of an answer must have the fields id (of the request) and status_code (an integer).',
     );
   }
   const outputs = [...fields].flatMap(([name, value]) =>

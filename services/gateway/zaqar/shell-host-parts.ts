@@ -57,7 +57,7 @@ watch_config() {
 apply_config() {
   clear "$dir/stdout" "$dir/stderr"
   if ! { write_config && chmod 700 "$dir/config"; } 2>"$dir/stderr"; then
-    status=126 error="it could not be started: $(head -c 1000 "$dir/stderr" 2>/dev/null)"
+    status=126 error="cannot start it: $(head -c 1000 "$dir/stderr" 2>/dev/null)"
     return
   fi
   session=
@@ -77,7 +77,7 @@ apply_config() {
   # A watcher that ends the config cannot be ended itself: it finishes, and says so.
   kill "$watcher" 2>/dev/null
   wait "$watcher"
-  [ "$?" -eq 124 ] && status=124 error="deadline: it ran longer than $limit s and was ended"
+  [ "$?" -eq 124 ] && status=124 error="deadline: it ran longer than $limit s and was stopped"
   :
 }
 
@@ -113,10 +113,10 @@ if [ -d "$dir/work" ] && [ ! -L "$dir/work" ]; then
     name=\${file#"$dir/work/output."}
     # What curl could misread as a part of a form is left out.
     case "$name" in '' | *[!A-Za-z0-9_.-]*) continue ;; esac
-    if [ -L "$file" ] || [ ! -f "$file" ]; then mistake "output $name could not be read: it is not a regular file"
-    elif [ ! -r "$file" ]; then mistake "output $name could not be read: permission denied"
+    if [ -L "$file" ] || [ ! -f "$file" ]; then mistake "cannot read output $name: it is not a regular file"
+    elif [ ! -r "$file" ]; then mistake "cannot read output $name: permission denied"
     elif longer "$file" 65536; then
-      mistake "output $name has more than 65536 bytes; the whole is in $file on the host. Let the script store large results elsewhere and output where they are"
+      mistake "output $name has more than 65536 bytes; the full output is in $file on the host. Let the script store large results elsewhere and output their location"
     elif [ "$outputs" -ge 100 ]; then mistake "it has more than 100 outputs"; break
     else
       outputs=$((outputs + 1))
@@ -134,7 +134,7 @@ until
   code=$(call --write-out '%{http_code}' "$@" --form-string "status_code=$status" --form-string "error=$error" "$responses")
   case "$code" in 2??) true ;; *) false ;; esac
 do
-  [ "$attempt" -ge 8 ] && { echo "the answer to $id could not be posted; it is kept in $dir" >&2; exit 1; }
+  [ "$attempt" -ge 8 ] && { echo "cannot post the answer to $id; it is kept in $dir" >&2; exit 1; }
   # What is refused as too large will be refused again: then only the status arrives, and why.
   case "$code" in
     400 | 413)

@@ -119,7 +119,7 @@ describe('a host that is only sh and curl', () => {
     expect(gateway.behind.messages(host.requests_queue)).toEqual([]);
   });
 
-  it('H2: answers a request that comes again, and does not run it again', async () => {
+  it('H2: answers a repeated request without running it again', async () => {
     const marks = join(directory, 'marks');
     const request = requestOf('again', `echo ran >>${marks}; echo done\n`) as unknown as Json;
     await gateway.behind.post(host.requests_queue, request);
@@ -134,7 +134,7 @@ describe('a host that is only sh and curl', () => {
     expect(mine.map(({ body }) => (body as { stdout: string }).stdout)).toEqual(['done\n', 'done\n']);
   });
 
-  it('H3: keeps the token from the config', async () => {
+  it('H3: hides the token from the config', async () => {
     await gateway.behind.post(
       host.requests_queue,
       requestOf(
@@ -153,7 +153,7 @@ describe('a host that is only sh and curl', () => {
     expect(answers().get('spy')?.stdout).not.toContain(hostToken);
   });
 
-  it('says so when it cannot apply a config of that kind', async () => {
+  it('reports an error for a config of an unsupported group', async () => {
     await gateway.behind.post(
       host.requests_queue,
       requestOf('play', '- hosts: all', { group: 'ansible' }) as unknown as Json,
@@ -162,7 +162,7 @@ describe('a host that is only sh and curl', () => {
     expect(answers().get('play')).toMatchObject({ status_code: 127, stderr: expect.stringContaining('ansible') });
   });
 
-  it('keeps the end of a long stream, and its state to itself', async () => {
+  it('sends the end of a long stream, and keeps its state private', async () => {
     await gateway.behind.post(
       host.requests_queue,
       requestOf('long', 'yes | head -c 100000; echo the end\n') as unknown as Json,
@@ -190,7 +190,7 @@ const shells = ['dash', 'bash', 'busybox sh'];
 
 describe.each(shells)('with %s and nothing else', (shell) => {
   const tag = shell.replace(' ', '-');
-  it('ends a config at its limit with all that it started, also where no process group can be made', async (test) => {
+  it('ends a config and its child processes at the time limit, also without process groups', async (test) => {
     const { code } = await run(`command -v ${shell.split(' ')[0]}`, {});
     if (code !== 0) test.skip(`${shell} is not on this machine`);
     const { output } = await run(`command -v ${shell.split(' ')[0]}`, {});
@@ -207,7 +207,7 @@ describe.each(shells)('with %s and nothing else', (shell) => {
       expect(answers().get(id)).toMatchObject({
         status_code: 124,
         stdout: 'before\n',
-        error: 'deadline: it ran longer than 1 s and was ended',
+        error: 'deadline: it ran longer than 1 s and was stopped',
       });
       const started = (await readFile(pids, 'utf8')).trim().split('\n').map(Number);
       expect(started).toHaveLength(2);
@@ -225,12 +225,12 @@ function isAlive(pid: number): boolean {
   return !/^\d+ \(.*\) Z/.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
 }
 
-describe('a config that leaves', () => {
+describe('a config that leaves behind', () => {
   const cases: [string, string, RegExp | undefined][] = [
-    ['a directory', 'mkdir $heat_outputs_path.x', /output x could not be read: it is not a regular file/],
+    ['a directory', 'mkdir $heat_outputs_path.x', /cannot read output x: it is not a regular file/],
     ['a named pipe', 'mkfifo $heat_outputs_path.x', /not a regular file/],
     ['a link to a secret', 'ln -s /etc/shadow $heat_outputs_path.x', /not a regular file/],
-    ['3 GB', 'truncate -s 3G $heat_outputs_path.x', /output x has more than 65536 bytes; the whole is in /],
+    ['3 GB', 'truncate -s 3G $heat_outputs_path.x', /output x has more than 65536 bytes; the full output is in /],
     ['no folder', 'rm -rf "$(dirname "$heat_outputs_path")"', /its folder for outputs is gone/],
     ['nothing at all', 'rm -rf "$(dirname "$(dirname "$heat_outputs_path")")"', /its folder for outputs is gone/],
     [
@@ -245,7 +245,7 @@ describe('a config that leaves', () => {
       undefined,
     ],
   ];
-  it.each(cases)('%s is answered with its status, and the next one runs', async (what, script, error) => {
+  it.each(cases)('%s is answered with its status, and the next config runs', async (what, script, error) => {
     const id = what.replaceAll(' ', '-');
     const more = what.startsWith('endless') ? { timeout: 3 } : {};
     await offer(requestOf(id, `printf yes >$heat_outputs_path.a; ${script}; wait`, more));
@@ -263,7 +263,7 @@ describe('a config that leaves', () => {
   });
 });
 
-it('a message that is no request is given back, and the host is told', async () => {
+it('a message that is not a request is released, and the host receives an error', async () => {
   await gateway.behind.post(host.requests_queue, { odd: true });
   const { status } = await gateway.call('POST', `/messaging/v2/queues/${host.name}/claims`, undefined, {
     'x-auth-token': hostToken,
@@ -273,14 +273,14 @@ it('a message that is no request is given back, and the host is told', async () 
   expect(gateway.behind.messages(host.requests_queue)[0]?.claim_id).toBeNull();
 });
 
-it('H1: quoting leaves nothing for a shell to read', async () => {
+it('H1: quoting protects every character from the shell', async () => {
   for (const text of [`a'b`, `'; rm -rf /; '`, '$(id)', '`id`', 'line\nbreak', '\\', '!', '']) {
     const { output } = await run(`printf %s ${quote(text)}`, {});
     expect(output).toBe(text);
   }
 });
 
-it('the script is the same for the same request', () => {
+it('the script is equal for equal requests', () => {
   const parameters = {
     request: requestOf('x', 'echo'),
     token: 't',
@@ -294,7 +294,7 @@ it('the script is the same for the same request', () => {
   expect(renderShellHost(parameters)).toBe(renderShellHost(parameters));
 });
 
-it('a form without an id or a status is refused', () => {
+it('a response form without id or status is refused', () => {
   expect(() => toResponse(new Map([['id', 'x']]))).toThrow('status_code');
   expect(
     toResponse(

@@ -39,6 +39,6 @@ export const zaqarWording: FamilyWording = {
     ...(status === 401 && { 'www-authenticate': authenticateHeader(request) }),
   }),
   notFound: (_request, reply) =>
-    reply.code(404).send({ title: titles[404], description: 'The queue API has nothing at this address.' }),
-  notAllowed: (_request, allow) => ({ title: titles[405], description: `This address takes ${allow.join(', ')}.` }),
+    reply.code(404).send({ title: titles[404], description: 'The queue API has no endpoint at this address.' }),
+  notAllowed: (_request, allow) => ({ title: titles[405], description: `This address accepts ${allow.join(', ')}.` }),
 };

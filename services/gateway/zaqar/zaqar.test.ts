@@ -14,7 +14,7 @@ const call = (method: string, path: string, body?: unknown, headers: Record<stri
   gateway.call(method, `/messaging${path}`, body, headers);
 
 describe('v2', () => {
-  it('makes, shows, changes, lists and deletes queues', async () => {
+  it('creates, shows, changes, lists and deletes queues', async () => {
     const made = await call('PUT', '/v2/queues/q1');
     expect([made.status, made.headers.get('location')]).toEqual([201, '/v2/queues/q1']);
     expect((await call('PUT', '/v2/queues/q1', { owner: 'me' })).status).toBe(204);
@@ -92,12 +92,12 @@ describe('v2', () => {
     expect(popped.json['messages']).toMatchObject([{ body: 'two' }, { body: 3 }]);
   });
 
-  it('of a queue without messages answers nothing, not an error', async () => {
+  it('answers an empty list for a queue without messages', async () => {
     expect((await call('GET', '/v2/queues/nope/messages')).json).toEqual({ messages: [], links: [] });
     expect((await call('POST', '/v2/queues/nope/claims', { ttl: 60, grace: 60 })).status).toBe(204);
   });
 
-  it('refuses what is wrong, in Zaqar’s words', async () => {
+  it('refuses wrong requests with Zaqar’s messages', async () => {
     const refused = async (method: string, path: string, body?: unknown, headers?: Record<string, string>) => {
       const { status, json } = await call(method, path, body, headers);
       return [status, json['title'], json['description']];
@@ -132,7 +132,7 @@ describe('v2', () => {
   });
 });
 
-it('a purge takes every message away, and a body may say that it is not about messages', async () => {
+it('a purge deletes every message, unless its body excludes messages', async () => {
   await call('POST', '/v2/queues/full/messages', { messages: [{ body: 1 }, { body: 2 }] });
   const purge = (body?: unknown) => call('POST', '/v2/queues/full/purge', body);
   expect((await purge({ resource_types: ['subscriptions'] })).status).toBe(204);
@@ -164,14 +164,14 @@ it('every href works joined to the endpoint of the catalog, and resolved against
   }
 });
 
-it('an unknown queue is an empty one, in v1 it is unknown', async () => {
+it('an unknown queue is empty in v2 and not found in v1', async () => {
   expect((await call('GET', '/v2/queues/nosuch')).json).toMatchObject({ _max_claim_count: null });
   expect((await call('GET', '/v2/queues/nosuch/stats')).json).toEqual({ messages: { claimed: 0, free: 0, total: 0 } });
   expect((await call('GET', '/v1.1/queues/nosuch')).json).toEqual({});
   expect((await call('GET', '/v1/queues/nosuch')).status).toBe(404);
 });
 
-it('messages that are gone are not found; more ids than 20, and longer names than 64, are refused', async () => {
+it('deleted messages are not found, and more than 20 ids or names over 64 characters are refused', async () => {
   const gone = '3381af92-2b9e-81e3-b191-71861300734c';
   expect((await call('GET', `/v2/queues/work/messages?ids=${gone}`)).status).toBe(404);
   expect((await call('GET', `/v1/queues/work/messages?ids=${gone}`)).status).toBe(204);
@@ -186,7 +186,7 @@ it('messages that are gone are not found; more ids than 20, and longer names tha
   expect((await call('PUT', `/v2/queues/${'q'.repeat(64)}`)).status).toBe(201);
 });
 
-it('v1 speaks in lists, needs no Client-ID, and answers 204 where there is nothing', async () => {
+it('v1 answers with lists, needs no Client-ID, and answers 204 for empty results', async () => {
   const v1 = (method: string, path: string, body?: unknown) => call(method, `/v1${path}`, body, {});
   expect((await v1('GET', '/queues/old/messages')).status).toBe(204);
   const posted = await v1('POST', '/queues/old/messages', [{ ttl: 60, body: 'a' }]);
@@ -200,7 +200,7 @@ it('v1 speaks in lists, needs no Client-ID, and answers 204 where there is nothi
   expect((await v1('POST', '/queues/old/claims', { ttl: 60, grace: 60 })).status).toBe(204);
 });
 
-it('the versions, home documents and pings are there', async () => {
+it('the API serves its versions, home documents and pings', async () => {
   const versions = await call('GET', '', undefined, { 'x-auth-token': '' });
   expect([versions.status, versions.text.includes('"2"')]).toEqual([300, true]);
   for (const version of ['v1', 'v1.1', 'v2']) {
@@ -210,7 +210,7 @@ it('the versions, home documents and pings are there', async () => {
 });
 
 describe('a waiting claim', () => {
-  it('C1: is answered as soon as a message comes', async () => {
+  it('C1: is answered as soon as a message arrives', async () => {
     const began = performance.now();
     const waiting = call('POST', '/v2/queues/later/claims?wait=20', { ttl: 60, grace: 60 });
     await call('POST', '/v2/queues/later/messages', { messages: [{ body: 'now' }] });
@@ -219,7 +219,7 @@ describe('a waiting claim', () => {
     expect(performance.now() - began).toBeLessThan(4000);
   });
 
-  it('answers nothing when its time is over', async () => {
+  it('is answered with an empty list when its time is over', async () => {
     expect((await call('POST', '/v2/queues/never/claims?wait=0.05', { ttl: 60, grace: 60 })).status).toBe(204);
     expect((await call('POST', '/v2/queues/never/claims?wait=soon', { ttl: 60, grace: 60 })).status).toBe(400);
   });
@@ -237,7 +237,7 @@ describe('a waiting claim', () => {
 describe('a host', () => {
   const request = { id: 'req-1', body: 'x' };
 
-  it('takes from its own queue under each of its names, and posts under each', async () => {
+  it('claims from its own queue and posts under each name of the queue', async () => {
     for (const name of [
       host.requests_queue,
       host.name,
@@ -264,7 +264,7 @@ describe('a host', () => {
     }
   });
 
-  it('answers a request by the name of a queue where its answer has no id, as heat-config-notify does', async () => {
+  it('answers a request by the name of a queue when its answer has no id, as heat-config-notify does', async () => {
     const id = '3381af92-2b9e-81e3-b191-71861300734c';
     const answer = (name: string) =>
       call(
@@ -279,7 +279,7 @@ describe('a host', () => {
     expect((await call('POST', `/v2/queues/answer-${id}/claims`, { ttl: 60, grace: 60 }, asHost)).status).toBe(403);
   });
 
-  it('may do nothing else', async () => {
+  it('may not do anything else', async () => {
     const refusals = await Promise.all([
       call('POST', '/v2/queues/other/claims', { ttl: 60, grace: 60 }, asHost),
       call('POST', `/v2/queues/${host.responses_queue}/claims`, { ttl: 60, grace: 60 }, asHost),

@@ -106,7 +106,7 @@ export function createBounds({
         const known = heavy.resultOf(task);
         if (known) return 'value' in known ? (known.value as Resolution) : { ok: false, failure: known.failure };
         unresolved.push(task);
-        return { ok: false, failure: { code: 'Unavailable', message: 'A worker has to evaluate it.' } };
+        return { ok: false, failure: { code: 'Unavailable', message: 'A worker must evaluate it.' } };
       },
     };
   };

@@ -8,7 +8,7 @@ import { createEvaluation } from './evaluation.ts';
 const key = (byte: number): Uint8Array => new Uint8Array(32).fill(byte);
 const size = { bytes: 1024, setting: 'test' };
 
-it('finds no change in a property whose secret an older key or an older format sealed', () => {
+it('the evaluation finds no change in a property whose secret has an older key or format', () => {
   const secrets = createSecrets([key(2), key(1)]);
   const evaluation = createEvaluation({
     secrets,

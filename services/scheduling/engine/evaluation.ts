@@ -330,14 +330,14 @@ function refusalOf(resource: string, { mistakes, unknown: open }: Resolved): Fai
         .map(({ message }) => message)
         .join('; ')
         .slice(0, 4096),
-      remedy: 'Fix the listed mistakes, and update the stack.',
+      remedy: 'Fix the listed mistakes, then update the stack.',
       mistakes: mistakes.map(({ steps: _steps, ...mistake }) => mistake),
     };
   }
   if (open.length === 0) return undefined;
   return {
     code: 'InvalidRequest',
-    message: `Properties ${open.join(', ')} of ${resource} read what does not exist.`,
-    remedy: 'Let it require, by depends_on or by reference, the resources that it reads.',
+    message: `Properties ${open.join(', ')} of ${resource} read values that do not exist yet.`,
+    remedy: 'Add the resources that it reads to its requirements, by depends_on or by reference.',
   };
 }

@@ -24,8 +24,8 @@ const endless: Expression = callOf('yaql', {
 const outputs = (values: readonly Expression[]): Plan['outputs'] =>
   Object.fromEntries(values.map((value, index) => [`o${index}`, { name: `o${index}`, value }]));
 
-describe('an evaluation that takes much', () => {
-  it('of properties runs in a worker, and the stack completes with what it gives', async () => {
+describe('an expensive evaluation', () => {
+  it('of properties runs in a worker, and the stack completes with its result', async () => {
     const plan = planWith(
       [
         resource('first', { value: heavy }),
@@ -46,7 +46,7 @@ describe('an evaluation that takes much', () => {
     expect(shown).toMatchObject([{ key: 'o0', value: [sum, sum] }]);
   });
 
-  it('finds its result beside values that each try makes: random ones, and sealed ones of a hidden parameter', async () => {
+  it('matches its result although every evaluation creates new random and sealed values', async () => {
     const length = 'range(0, 190).select(range(0, 190).sum()).sum() + len($.data.random) + len($.data.hidden)';
     const measured: Expression = {
       kind: 'call',
@@ -98,7 +98,7 @@ describe('an evaluation that takes much', () => {
     expect(view.reason).toContain('takes too much work');
   });
 
-  it('of outputs runs in a worker, under one bound for all of them, and others are answered meanwhile', async () => {
+  it('of outputs runs in a worker under one limit for all of them, while others are answered', async () => {
     const plan = planWith([resource('light', { value: literal(1) })], {
       outputs: outputs([heavy, callOf('get_attr', 'light', 'value'), endless, endless]),
     });

@@ -68,7 +68,10 @@ export class Heavy {
           }
         }
       }
-      throw new AnnealError('TooLarge', `More than ${mostRounds} values that depend on each other take too much work.`);
+      throw new AnnealError(
+        'TooLarge',
+        `More than ${mostRounds} values that depend on each other need a worker; that is too much work.`,
+      );
     } finally {
       for (const key of kept) this.#results.delete(key);
     }

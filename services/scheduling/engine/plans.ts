@@ -25,7 +25,7 @@ export function createPlans({ store, size = 64 }: { store: Store; size?: number 
       else {
         const text = await store.blobs.getText(hash);
         if (text === undefined) {
-          throw new AnnealError('NotFound', `The plan ${hash} is not in the store; compile the template again.`);
+          throw new AnnealError('NotFound', `The plan ${hash} is missing in the store; compile the template again.`);
         }
         plan = readPlan(hash, text);
       }
@@ -47,5 +47,5 @@ export function createPlans({ store, size = 64 }: { store: Store; size?: number 
 function readPlan(hash: string, text: string): Plan {
   const plan = JSON.parse(text) as Partial<Plan>;
   if (plan.format === 1 && plan.resources && plan.parameters && plan.outputs) return plan as Plan;
-  throw new AnnealError('InvalidRequest', `${hash} is no plan that this version can read; compile the template again.`);
+  throw new AnnealError('InvalidRequest', `This version cannot read the plan ${hash}; compile the template again.`);
 }

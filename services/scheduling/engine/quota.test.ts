@@ -13,7 +13,7 @@ const refusalOf = (setting: string, how: RegExp) => ({
 });
 
 describe('the quota of stacks', () => {
-  it('admits as many as the setting names, also of creations at once, and one more for each that is deleted', async () => {
+  it('admits as many stacks as the setting allows, also for simultaneous creates, and one more after each deletion', async () => {
     harness = await openHarness({ settings: { projectStacks: 3 } });
     const all = await Promise.allSettled(
       Array.from({ length: 8 }, (_, index) => harness.create(`s${index}`, planOf(1))),
@@ -36,7 +36,7 @@ describe('the quota of stacks', () => {
     await expect(harness.create('one more', planOf(1))).rejects.toMatchObject({ code: 'QuotaExceeded' });
   });
 
-  it('counts what was there before the process started', async () => {
+  it('counts stacks that existed before the process started', async () => {
     harness = await openHarness({ settings: { projectStacks: 1 } });
     const { context } = harness;
     await harness.create('first', planOf(1));
@@ -47,7 +47,7 @@ describe('the quota of stacks', () => {
 });
 
 describe('the quota of resources', () => {
-  it('refuses the create and the update that would exceed it, and leaves the stack as it was', async () => {
+  it('refuses a create or update that would exceed it, and does not change the stack', async () => {
     harness = await openHarness({ settings: { projectResources: 10 } });
     const { id } = await harness.create('a', planOf(6));
     await harness.settled(id);

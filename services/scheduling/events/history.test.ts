@@ -75,7 +75,7 @@ const mixture = [
 ];
 
 describe('the events of a stack', () => {
-  it('E1, E2: have numbers without holes and ids of their own, and kept again they are the same', async () => {
+  it('E1, E2: have numbers without gaps and unique ids, and storing them again changes neither', async () => {
     const { all, history } = await kept(mixture);
     const read = await history.read({ stackId: 's', descending: false });
     expect(read.map(({ sequence }) => sequence)).toEqual(all.map((_, index) => index + 1));
@@ -85,7 +85,7 @@ describe('the events of a stack', () => {
     );
   });
 
-  it('come page by page, both ways, of all resources and of one, from wherever a page has ended', async () => {
+  it('are read page by page, in both directions, for all resources or one, from any marker', async () => {
     const { all, history } = await kept(mixture);
     for (const resource of [undefined, 'stack', 'r1', 'r3', 'r399', '__proto__', 'absent']) {
       for (const descending of [false, true]) {
@@ -108,7 +108,7 @@ describe('the events of a stack', () => {
     }
   });
 
-  it('E3: are read without the runs in which none can be that is asked for', async () => {
+  it('E3: are read without the runs that cannot contain a match', async () => {
     const steps = Array.from({ length: 10 }, () => names(5000).flatMap((name) => [event(name), event(name)]));
     const { all, history, documents } = await kept(steps);
     const costs = async (question: Partial<Parameters<History['read']>[0]>): Promise<number> => {
@@ -125,7 +125,7 @@ describe('the events of a stack', () => {
     expect(await costs({ resource: 'absent' })).toBeLessThanOrEqual(10);
   });
 
-  it('E3: of a resource that has had hundreds by itself, a page is read and no more', async () => {
+  it('E3: of a resource with hundreds of events are read one page at a time', async () => {
     const { all, history, documents } = await kept(Array.from({ length: 400 }, () => [event('signalled')]));
     const page = { stackId: 's', resource: 'signalled', limit: 20 };
     expect(await history.read({ ...page, descending: false, marker: all[199]?.id })).toEqual(all.slice(200, 220));
@@ -133,7 +133,7 @@ describe('the events of a stack', () => {
     expect(documents()).toBeLessThanOrEqual(60);
   });
 
-  it('E4: a marker that is no event of the stack is ignored', async () => {
+  it('E4: are read from the start when the marker is not an event of the stack', async () => {
     const { all, history } = await kept([[event('a'), event('b')]]);
     for (const marker of ['', 'nonsense', '01a1ffc4-c588-752d-97c4-7d624ebcb739']) {
       expect(await history.read({ stackId: 's', descending: false, marker })).toEqual(all);

@@ -98,7 +98,7 @@ const quiet = (harness: Harness): Promise<true> =>
   });
 
 describe('requests to a slow provider', () => {
-  it('never exceed the limits of their project and their provider, and all have their turn', async () => {
+  it('never exceed the limits of project and provider, and all get their turn', async () => {
     const harness = await openHarness({ settings: { projectRequests: 6, providerRequests: 10 } });
     cleanups.push(() => harness.dispose());
     const provider = await openProvider(harness.context);
@@ -120,7 +120,7 @@ describe('requests to a slow provider', () => {
     expect(provider.most.get('p2')).toBeLessThanOrEqual(5);
   });
 
-  it('leave room for deletions; why says what is held; a deletion overtakes what is held', async () => {
+  it('leave room for deletions; `why` reports held requests; a deletion replaces held requests', async () => {
     const harness = await openHarness({ settings: { projectRequests: 3, providerRequests: 100 } });
     cleanups.push(() => harness.dispose());
     const provider = await openProvider(harness.context);
@@ -155,7 +155,7 @@ describe('requests to a slow provider', () => {
   });
 });
 
-it('withdraws held requests when their stack is cancelled', async () => {
+it('the limiter drops held requests when their stack is cancelled', async () => {
   const harness = await openHarness({ settings: { providerRequests: 3 } });
   cleanups.push(() => harness.dispose());
   const provider = await openProvider(harness.context);
@@ -190,7 +190,7 @@ it('a restarted process counts the requests that its predecessor had in flight',
   expect(again.most.get('all')).toBe(3);
 });
 
-it('a replica that takes over a shard sends what the other one held back, within the limits', async () => {
+it('a replica that takes over a shard sends its held requests within the limits', async () => {
   const context = await createTestContext({ name: 'scheduling' });
   cleanups.push(() => context.dispose());
   const settings = { projectRequests: 4, providerRequests: 4 };
@@ -216,7 +216,7 @@ it('a replica that takes over a shard sends what the other one held back, within
   expect(provider.most.get('all')).toBeLessThanOrEqual(4);
 });
 
-it('a request that met a conflict leaves its place to others until it is asked again', async () => {
+it('a request that waits after a conflict leaves its place to others', async () => {
   const harness = await openHarness({ settings: { providerRequests: 2 } });
   cleanups.push(() => harness.dispose());
   const provider = await openProvider(harness.context);
@@ -237,7 +237,7 @@ describe.each([
   ['scheduling.turned', 1],
   ['scheduling.turned', 3],
 ])('a process that dies at %s, the %ith time, while requests are held', (point, time) => {
-  it('leaves them to the next one, which sends all of them', async () => {
+  it('leaves them to the next process, which sends all of them', async () => {
     const directory = await mkdtemp(join(tmpdir(), 'anneal-gate-'));
     cleanups.push(() => rm(directory, { recursive: true, force: true }));
     const settings = { projectRequests: 3, providerRequests: 3 };

@@ -107,7 +107,7 @@ export function createGate(options: {
       const sent = senders.get(shard)?.(stack, ofStack);
       // Without a sender this process lost the shard; the new owner reads the held requests.
       sent?.catch((error: unknown) => {
-        context.log.warn({ err: error, stack, shard }, 'held requests could not be sent; they wait for another turn');
+        context.log.warn({ err: error, stack, shard }, 'held requests not sent; they wait for another turn');
         for (const request of ofStack) if (senders.has(shard)) turns.putBack(request);
         later();
       });
@@ -123,7 +123,7 @@ export function createGate(options: {
       for (const { id: _, version: __, ...request } of found) turns.putBack(request);
       await Promise.all([...new Set(found.map(({ stack }) => stack))].map(read));
     } catch (error) {
-      context.log.warn({ err: error, shard }, 'could not read which requests are held back; they are read again');
+      context.log.warn({ err: error, shard }, 'held requests not read; retrying');
       setTimeout(() => {
         if (senders.get(shard) === send) void readHeld(shard, { send, read });
       }, againMs).unref();

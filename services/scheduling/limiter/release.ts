@@ -46,7 +46,8 @@ async function withdraw({ context }: PerformContext, state: State, requests: rea
   const messages = requests.flatMap(({ resource, fence, stack, shard, project, cause }) => {
     const action = state.resources.get(resource)?.request?.action;
     if (!action) return [];
-    const message = 'It was not begun: it still waited for its turn when the action ended, or a newer one overtook it.';
+    const message =
+      'The request was not sent: it still waited for its turn when the action ended or a newer action replaced it.';
     const response = context.mint(resourceResponse, {
       id: `${resource}:${fence}:withdrawn`,
       subject: resource,

@@ -30,11 +30,11 @@ const tally = (requests: readonly Wanted[], of: (request: Wanted) => string): Re
 };
 
 describe('turns', () => {
-  it('T1, T2: no limit is ever exceeded, whatever is wanted, overtaken, settled, put back or forgotten', () => {
+  it('T1, T2: never exceed a limit in any sequence of requests, replacements, answers, returns and removals', () => {
     for (let seed = 1; seed <= 150; seed += 1) run(seed);
   });
 
-  it('T2: creations leave places for deletions, and deletions for ever wanted leave turns for creations', () => {
+  it('T2: reserve places for deletions, and give creations turns during endless deletions', () => {
     const turns = turnsOf({ project: 100, provider: 20 }, many('p', 'a', 50));
     expect(turns.next()).toHaveLength(18);
     for (const request of many('p', 'b', 50, { urgent: true })) turns.want(request);
@@ -47,7 +47,7 @@ describe('turns', () => {
     expect(created).toBe(9);
   });
 
-  it('T3: a limit is shared evenly, and what one project does not want goes to the others', () => {
+  it('T3: share a limit evenly, and give unused places to other projects', () => {
     const turns = turnsOf({ project: 1000, provider: 100 }, [
       ...many('greedy', 'a', 500),
       ...many('modest', 'a', 10),
@@ -56,7 +56,7 @@ describe('turns', () => {
     expect(tally(turns.next(), ({ project }) => project)).toEqual({ greedy: 40, modest: 10, other: 40 });
   });
 
-  it('T3: who comes late gets every place that is freed until all are equal', () => {
+  it('T3: give a late project every freed place until all are equal', () => {
     const turns = turnsOf({ project: 1000, provider: 20 }, many('first', 'a', 500));
     turns.next();
     for (const request of many('late', 'a', 500)) turns.want(request);
@@ -67,12 +67,12 @@ describe('turns', () => {
     expect(turns.inFlight({ project: 'late', queue: 'q' })).toEqual({ project: 9, provider: 18 });
   });
 
-  it('T3: a project that may have no more leaves its part to the others', () => {
+  it('T3: give the places of a project at its limit to the others', () => {
     const turns = turnsOf({ project: 10, provider: 100 }, [...many('a', 's', 90), ...many('b', 's', 90)]);
     expect(tally(turns.next(), ({ project }) => project)).toEqual({ a: 9, b: 9 });
   });
 
-  it('T4: stacks take turns, each in the order in which its requests came', () => {
+  it('T4: alternate between stacks, each with its requests in order', () => {
     const turns = turnsOf({ project: 10, provider: 100 }, [...many('p', 'large', 100), ...many('p', 'small', 3)]);
     expect(turns.next().map(({ resource }) => resource)).toEqual([
       'p-large-0',
@@ -87,7 +87,7 @@ describe('turns', () => {
     ]);
   });
 
-  it('a project that waits at two providers for its last place gets turns at both', () => {
+  it('give a project turns at both providers when it waits at both for its last place', () => {
     const both = [...many('p', 'a', 50, { queue: 'x' }), ...many('p', 'b', 50, { queue: 'y' })];
     const turns = turnsOf({ project: 1, provider: 100 }, both);
     const queues: string[] = [];
@@ -104,7 +104,7 @@ describe('turns', () => {
     ).toEqual({ x: 3, y: 3 });
   });
 
-  it('T5: a newer request takes the place of the older one, and never waits for it', () => {
+  it('T5: replace an older request by the newer one, which never waits for it', () => {
     const turns = turnsOf({ project: 1, provider: 1 }, [wanted('r')]);
     expect(turns.next()).toHaveLength(1);
     expect(turns.want(wanted('r', { fence: 2, urgent: true }))).toBe(true);

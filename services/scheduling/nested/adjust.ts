@@ -33,18 +33,18 @@ export function createAdjust(parts: {
     const { stack } = state;
     const kept = fromKept(stack.group);
     const ignore = (reason: string): undefined => {
-      log.info({ stack: stack.id, policy: adjustment.policy, reason }, 'the group is not scaled');
+      log.info({ stack: stack.id, policy: adjustment.policy, reason }, 'group not scaled');
       return undefined;
     };
-    if (!kept?.members || stack.deleted_at !== null || !stack.parent) return ignore('it is no group');
+    if (!kept?.members || stack.deleted_at !== null || !stack.parent) return ignore('it is not a group');
     const before = kept.members.names.length;
-    if (stack.recent.includes(message.id)) return ignore('it was done before');
+    if (stack.recent.includes(message.id)) return ignore('it is a repeated request');
     if (stack.status !== 'COMPLETE') return ignore(`it is ${stack.action}_${stack.status}`);
     const until = cooldownEnd(kept.members.cooldown, stack);
-    if (until !== null && Date.parse(until) > now().getTime()) return ignore(`it cools down until ${until}`);
+    if (until !== null && Date.parse(until) > now().getTime()) return ignore(`it is cooling down until ${until}`);
     const properties = secrets.open<JsonObject>(kept.properties);
     const after = clamp(sizeAfter(before, adjustment), properties);
-    if (after === before) return ignore(`it has ${before} members`);
+    if (after === before) return ignore(`it already has ${before} members`);
     const { target, kept: next } = await compile({
       wanted: kept,
       before: kept,

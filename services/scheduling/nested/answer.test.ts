@@ -30,11 +30,11 @@ const answer = (failure: Answer['failure']): ReturnType<typeof responseTo> =>
   });
 
 describe('the answer of a nested stack', () => {
-  it('names the leaves that failed in it', () => {
+  it('names its failed resources', () => {
     expect(answer(null)).toMatchObject({ status: 'failed', failures: [leaf] });
   });
 
-  it('fails, and names the limit, when what is read of it is too large; its deletion ends all the same', () => {
+  it('fails with the limit when its outputs are too large, but its deletion completes', () => {
     const attributes = { value: 'x'.repeat(1500) };
     const member = (name: string): ResourceDocument =>
       ({
@@ -65,7 +65,7 @@ describe('the answer of a nested stack', () => {
     expect(respond('delete').status).toBe('complete');
   });
 
-  it('tells a refusal as it is, without what failed before', () => {
+  it('reports a refusal unchanged, without earlier failures', () => {
     const refusal = { code: 'NotSupported', message: 'Updating a stack when it is suspended is not supported.' };
     expect(answer(refusal)).toMatchObject({ status: 'failed', error: refusal });
     expect(answer(refusal)).not.toHaveProperty('failures');

@@ -103,7 +103,7 @@ function readerOf({
       const known = value === unknown ? null : (value as Json);
       bytes += jsonBytes(known, limit.bytes);
       if (bytes > limit.bytes) {
-        const message = `What is read of ${stack} has ${bytes} bytes or more; the limit is ${limit.bytes} (${limit.setting}).`;
+        const message = `The outputs that are read of ${stack} have ${bytes} bytes or more; the limit is ${limit.bytes} (${limit.setting}).`;
         throw new AnnealError('TooLarge', message);
       }
       return isSecret ? secrets.seal(known) : known;

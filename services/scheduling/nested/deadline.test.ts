@@ -7,12 +7,12 @@ const of = (type: string, properties: Record<string, number>) =>
   deadlineOf({ resource: { type }, properties, deadline }, now);
 
 describe('the deadline of a nested stack', () => {
-  it('comes earlier when its own properties allow it less time', () => {
+  it('is earlier when its own properties allow less time', () => {
     expect(of('OS::Heat::Stack', { timeout: 5 })).toBe('2030-01-01T00:05:00.000Z');
     expect(of('AWS::CloudFormation::Stack', { TimeoutInMinutes: 5 })).toBe('2030-01-01T00:05:00.000Z');
   });
 
-  it('is that of the stack around it otherwise', () => {
+  it('is that of its parent otherwise', () => {
     expect(of('OS::Heat::Stack', { timeout: 500 })).toBe(deadline);
     expect(of('OS::Heat::Stack', {})).toBe(deadline);
     expect(of('template.yaml', { timeout: 5 })).toBe(deadline);

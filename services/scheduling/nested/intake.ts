@@ -115,7 +115,7 @@ export function createIntake(parts: {
         ...(more.deleted && {
           action: 'DELETE',
           status: 'COMPLETE',
-          reason: 'It was deleted before it was made',
+          reason: 'Deleted before it was created',
           deleted_at: now.toISOString(),
         }),
       });

@@ -113,7 +113,7 @@ function refuseTooLarge(kind: GroupKind, question: MembersQuestion): void {
         : sizeOf(kind, question);
   const bytes = count * (memberBytes + jsonBytes(define(kind, question, '0'), limit.bytes));
   if (bytes <= limit.bytes) return;
-  const message = `${count} members of the group come to ${bytes} bytes; the limit of a stack is ${limit.bytes} (${limit.setting}).`;
+  const message = `The ${count} members of the group have ${bytes} bytes; the limit of a stack is ${limit.bytes} (${limit.setting}).`;
   throw new AnnealError('TooLarge', message);
 }
 

@@ -20,7 +20,7 @@ describe('the pause between the batches of instances', () => {
     expect(pausing(text)?.pause).toBe(seconds);
   });
 
-  it('is an hour at most, which is said when the group is made', () => {
+  it('is at most an hour, or the creation of the group is refused', () => {
     expect(() => pausing('PT2H', true)).toThrow('Maximum PauseTime is 1 hour.');
     expect(() => pausing('PT1H1S')).toThrow('Maximum PauseTime is 1 hour.');
   });

@@ -90,7 +90,11 @@ const test: Behaviour = {
     if (action === 'update' && properties['update_replace'] === true) {
       const differs = JSON.stringify(old?.['value']) !== JSON.stringify(properties['value']);
       if (differs)
-        return { kind: 'failed', replace: true, error: { code: 'ResourceFailed', message: 'It has to be replaced.' } };
+        return {
+          kind: 'failed',
+          replace: true,
+          error: { code: 'ResourceFailed', message: 'The resource must be replaced.' },
+        };
     }
     if (properties['fail'] === true) {
       return { kind: 'failed', error: { code: 'ValueError', message: `Test Resource failed ${resource.name}` } };

@@ -9,7 +9,7 @@ import { coerceValue } from './coerce.ts';
 import { randomString } from './random-string.ts';
 
 describe('OS::Heat::RandomString', () => {
-  it('honours the least number of each class and draws the rest from all of them', () => {
+  it('contains the minimum number of each class and fills the rest from all classes', () => {
     for (let count = 0; count < 50; count += 1) {
       const made = randomString({
         length: 12,
@@ -26,7 +26,7 @@ describe('OS::Heat::RandomString', () => {
     }
   });
 
-  it('refuses minima that do not fit', () => {
+  it('refuses minimums that exceed the length', () => {
     const classes = [{ class: 'digits', min: 5 }];
     expect(randomString({ length: 4, character_classes: classes })).toMatchObject({ ok: false });
   });
@@ -57,7 +57,7 @@ describe('OS::Heat::Value', () => {
 });
 
 describe('a wait', () => {
-  it('goes on in the next process, and ends when it would have ended', async () => {
+  it('continues in the next process, and ends at its original time', async () => {
     const directory = await mkdtemp(join(tmpdir(), 'anneal-wait-'));
     const first = await openHarness({ context: await createTestContext({ name: 'scheduling', directory }) });
     const plan = planWith([
@@ -79,7 +79,7 @@ describe('a wait', () => {
     }
   });
 
-  it('shows the physical id of what is being made, and of a replacement', async () => {
+  it('shows the physical id during a create and of a replacement', async () => {
     const harness = await openHarness();
     const plan = (value: string, wait: number) =>
       planWith([
@@ -112,7 +112,7 @@ describe('a wait', () => {
     }
   });
 
-  it('for ever ends when the stack is deleted', async () => {
+  it('without an end is ended by the deletion of the stack', async () => {
     const harness = await openHarness();
     try {
       const waits = literal({ create: -1 });

@@ -34,7 +34,7 @@ export function randomString(
     };
   }
   const all = [...new Set(pools.flatMap(({ characters }) => characters.split('')))];
-  if (all.length === 0) return { ok: false, message: 'There are no characters to draw from.' };
+  if (all.length === 0) return { ok: false, message: 'The character classes and sequences contain no characters.' };
   const drawn = pools.flatMap(({ characters, least }) =>
     Array.from({ length: least }, () => characters.charAt(pick(characters.length))),
   );

@@ -10,7 +10,7 @@ const taken = (signals: Signals, body: object | null, message: string): Signals 
 };
 
 describe('signals of a wait condition', () => {
-  it('count by their id, which is a running number when they have none', () => {
+  it('are counted by id, which is a running number if they have none', () => {
     let signals = taken({}, null, 'm1');
     signals = taken(signals, { id: 'a', data: { x: 1 } }, 'm2');
     signals = taken(signals, { id: 'a', data: 'again' }, 'm3');
@@ -20,12 +20,12 @@ describe('signals of a wait condition', () => {
     expect(judgeSignals(signals, { count: 2 })).toEqual({ ok: true });
   });
 
-  it('that are delivered again count once', () => {
+  it('are counted once when delivered again', () => {
     const once = taken({}, {}, 'm1');
     expect(taken(once, {}, 'm1')).toEqual(once);
   });
 
-  it('of failure fail at once, with all their reasons', () => {
+  it('with status FAILURE fail the wait at once, with all their reasons', () => {
     const signals = taken(
       taken({}, { status: 'FAILURE', reason: 'disk' }, 'm1'),
       { status: 'FAILURE', reason: 'net' },
@@ -36,7 +36,7 @@ describe('signals of a wait condition', () => {
     });
   });
 
-  it('that arrived before the deadline are reported', () => {
+  it('are reported when they arrived before the deadline', () => {
     expect(timeoutOf({}, { count: 1 }).message).toBe('0 of 1 received');
     expect(timeoutOf(taken({}, {}, 'm'), { count: 2 }).message).toBe('1 of 2 received - Signal 1 received');
   });
@@ -46,11 +46,11 @@ describe('signals of a wait condition', () => {
     [{ status: 'success' }, 'status is SUCCESS or FAILURE'],
     [{ id: {} }, 'id is a text or a number'],
     ['x', 'a signal is a map'],
-  ])('are refused when they are not signals: %j', (body, message) => {
+  ])('are refused when malformed: %j', (body, message) => {
     expect(add({}, body as never, 'm')).toMatchObject({ failure: { message: expect.stringContaining(message) } });
   });
 
-  it('of CloudFormation have all four fields', () => {
+  it('of CloudFormation must have all four fields', () => {
     const body = { Status: 'SUCCESS', Reason: 'r', Data: 'd', UniqueId: 'u' };
     expect(add({}, body, 'm', 'aws')).toMatchObject({ ok: true, signals: { u: { data: 'd' } } });
     expect(add({}, { Status: 'SUCCESS' }, 'm', 'aws')).toMatchObject({

@@ -50,7 +50,8 @@ export function addSignal(
   const missing = dialect === 'aws' ? Object.values(names).filter((key) => !Object.hasOwn(given, key)) : [];
   if (unknown.length > 0 || missing.length > 0) {
     const parts = [
-      unknown.length > 0 && `${unknown.join(', ')} is not known; a signal has ${Object.values(names).join(', ')}`,
+      unknown.length > 0 &&
+        `${unknown.join(', ')} is not a field; the fields of a signal are ${Object.values(names).join(', ')}`,
       missing.length > 0 && `${missing.join(', ')} is missing`,
     ];
     return refused(`Metadata format invalid: ${parts.filter(Boolean).join('; ')}.`);

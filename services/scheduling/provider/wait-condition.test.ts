@@ -31,7 +31,7 @@ const waiting = (stack: string) =>
   eventually(async () => ((await show(stack, 'w'))?.status === 'IN_PROGRESS' ? true : undefined));
 
 describe('a wait condition', () => {
-  it('waits until its handle was signalled often enough, and gives what the signals carried', async () => {
+  it('waits until its handle received enough signals, and returns their data', async () => {
     const { id } = await harness.create('s', plan({ count: literal(2) }));
     await waiting(id);
     await signal(id, { id: 'a', data: 'one' });
@@ -42,7 +42,7 @@ describe('a wait condition', () => {
     expect((await show(id, 'w'))?.attributes).toEqual({ data: '{"a": "two", "b": null}' });
   });
 
-  it('goes on at once when the signals came before it', async () => {
+  it('completes at once when the signals arrived before it', async () => {
     const handleOnly = planWith([resource('h', {}, { type: 'OS::Heat::WaitConditionHandle' })]);
     const { id } = await harness.create('s', handleOnly);
     await harness.settled(id);
@@ -59,7 +59,7 @@ describe('a wait condition', () => {
     expect(await harness.settled(id)).toMatchObject({ action: 'UPDATE', status: 'COMPLETE' });
   });
 
-  it('fails with the reason when a signal says so', async () => {
+  it('fails with the reason of a FAILURE signal', async () => {
     const { id } = await harness.create('s', plan({}));
     await waiting(id);
     await signal(id, { status: 'FAILURE', reason: 'no disk' });
@@ -69,19 +69,19 @@ describe('a wait condition', () => {
     });
   });
 
-  it('fails when its time is over', async () => {
+  it('fails when its timeout is over', async () => {
     const { id } = await harness.create('s', plan({ timeout: literal(1) }));
     expect(await harness.settled(id)).toMatchObject({
       reason: 'Resource CREATE failed: WaitConditionTimeout: resources.w: 0 of 1 received',
     });
   });
 
-  it('needs no signal when its handle expects none', async () => {
+  it('completes without a signal when its handle expects none', async () => {
     const { id } = await harness.create('s', plan({}, { signal_transport: literal('NO_SIGNAL') }));
     expect(await harness.settled(id)).toMatchObject({ status: 'COMPLETE' });
   });
 
-  it('is not moved by a signal that is none, which is refused at once', async () => {
+  it('ignores a malformed signal, which is refused at once', async () => {
     const { id } = await harness.create('s', plan({}));
     await waiting(id);
     await expect(signal(id, { nonsense: 1 })).rejects.toThrow('Metadata format invalid: nonsense is not known');
@@ -92,7 +92,7 @@ describe('a wait condition', () => {
 });
 
 describe('a handle', () => {
-  it('that was replaced takes no signals that were meant for the one before', async () => {
+  it('of a replacement ignores signals to the original', async () => {
     const handles = (value: string) =>
       planWith([
         resource('h', { signal_transport: literal(value) }, { type: 'OS::Heat::WaitConditionHandle' }),
@@ -119,7 +119,7 @@ describe('a handle', () => {
     await expect(signalTo(now)).rejects.toMatchObject({ code: 'NotFound' });
   });
 
-  it('hands out a grant for itself, sealed at rest', async () => {
+  it('issues a token for itself, sealed at rest', async () => {
     const { id } = await harness.create(
       's',
       planWith([resource('h', {}, { type: 'OS::Heat::WaitConditionHandle' })], {

@@ -107,7 +107,7 @@ export function createWaitConditions(parameters: {
     if (!handleTypes.has(data.resource.type)) return { kind: 'complete' };
     const handle = await work.get(data.resource.id);
     if (!handle) {
-      const text = `The handle ${data.resource.name} is not there to be signalled.`;
+      const text = `Cannot signal the handle ${data.resource.name}: it does not exist.`;
       return { kind: 'failed', error: { code: 'NotFound', message: text } };
     }
     const body = (data as ResourceRequest & { signal: Json }).signal;
@@ -116,7 +116,7 @@ export function createWaitConditions(parameters: {
     if (!added.ok) return { kind: 'failed', error: added.failure };
     const bytes = jsonBytes(added.signals);
     if (bytes > limit.bytes) {
-      const text = `With this signal the handle ${data.resource.name} keeps ${bytes} bytes; the limit is ${limit.bytes} (${limit.setting}).`;
+      const text = `Cannot signal the handle ${data.resource.name}: with this signal it would store ${bytes} bytes; the limit is ${limit.bytes} (${limit.setting}).`;
       return { kind: 'failed', error: { code: 'TooLarge', message: text } };
     }
     await keepSignals(handle, added.signals);

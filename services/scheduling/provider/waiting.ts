@@ -35,7 +35,7 @@ export function createWaiting({
     const { due_at: until } = document;
     if (document.handle === undefined) {
       const reason = `until ${until}`;
-      const summary = `${resource.name} (${resource.type}) waits until ${until} and for nothing else.`;
+      const summary = `${resource.name} (${resource.type}) waits until ${until}; nothing else is needed.`;
       return { object: `timer of ${resource.name}`, state: 'waiting', reason, summary, exits: [] };
     }
     const [state, handle] = await Promise.all([work.get(document.handle), resources.get(document.handle)]);
@@ -49,8 +49,8 @@ export function createWaiting({
     return {
       object: `handle ${name}${handle ? ` (${handle.type})` : ''}`,
       state: came,
-      reason: last === undefined ? 'no signal has arrived' : `the last reported: ${last}`,
-      summary: `${resource.name} waits for signals to ${name}: ${came} arrived${which}; it fails unless the rest arrive by ${until}.`,
+      reason: last === undefined ? 'no signal has arrived' : `last signal: ${last}`,
+      summary: `${resource.name} waits for signals to ${name}: ${came} received${which}; it fails unless the others arrive by ${until}.`,
       exits: handle ? waysTo(stack, handle, gatewayUrl) : [],
     };
   };
@@ -72,6 +72,6 @@ function waysTo(stack: StackDocument, handle: ResourceDocument, gatewayUrl: stri
   return [
     `anneal resource signal ${stack.depth === 0 ? stack.name : stack.id} ${name} --data '${JSON.stringify(body)}'`,
     `POST ${endpoint}`,
-    `use what {${isHeat ? `get_attr: [${name}, ${attribute}]` : `get_resource: ${name}`}} gives to scripts`,
+    `give scripts the value of {${isHeat ? `get_attr: [${name}, ${attribute}]` : `get_resource: ${name}`}}`,
   ];
 }

@@ -16,7 +16,7 @@ export interface Exporter {
 export function createExporter({ stacks, resources }: Collections, blobs: Blobs): Exporter {
   const read = async (hash: string): Promise<Json> => {
     const text = await blobs.getText(hash);
-    if (text === undefined) throw new AnnealError('NotFound', `The content ${hash} is not in the store.`);
+    if (text === undefined) throw new AnnealError('NotFound', `The content ${hash} is missing in the store.`);
     return JSON.parse(text) as Json;
   };
 

@@ -110,7 +110,7 @@ export function createPreview(parts: {
     if (!planned?.nested) return { inner: [] };
     const foreseen = foreseenOf(row);
     if (!foreseen) {
-      const because = 'what is in it is known after it is applied';
+      const because = 'its contents are known after apply';
       const inner = child ? await asItIs(child.id, prefix, { change: 'maybe update', because }) : [];
       return { inner, because };
     }

@@ -173,7 +173,7 @@ export function createReading(parameters: {
     async forget(question) {
       const stack = await find(question);
       const { id, status } = await findSnapshot(snapshots, stack.id, question.snapshot);
-      if (status === 'IN_PROGRESS') throw new AnnealError('Conflict', `Snapshot ${id} is being made.`);
+      if (status === 'IN_PROGRESS') throw new AnnealError('Conflict', `Snapshot ${id} is still being created.`);
       await snapshots.remove(id);
       return {};
     },

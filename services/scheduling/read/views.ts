@@ -51,7 +51,7 @@ export function stackView({ stack, plan, now }: { stack: StackDocument; plan: Pl
 }
 
 function paused({ failures: [first] }: StackDocument, since: string): Condition {
-  const what = first ? `${first.resource} failed: ${first.failure.message}` : 'something failed';
+  const what = first ? `${first.resource} failed: ${first.failure.message}` : 'a resource failed';
   const message = `${what}. Retry, skip it, roll back or cancel.`;
   return { type: 'Paused', status: 'True', reason: 'WaitsForAWord', message, since };
 }
@@ -72,7 +72,9 @@ function stackConditions(stack: StackDocument, now: number): Condition[] {
       type: 'Stalled',
       status: overdue ? 'True' : 'False',
       reason: overdue ? 'DeadlinePassed' : 'InTime',
-      message: overdue ? `The deadline, ${stack.deadline ?? ''}, has passed and its timer has not been taken yet.` : '',
+      message: overdue
+        ? `The deadline ${stack.deadline ?? ''} has passed, but its timer has not been handled yet.`
+        : '',
       since: overdue ? (stack.deadline ?? since) : since,
     },
     ...(stack.phase === 'paused' ? [paused(stack, since)] : []),
@@ -152,7 +154,7 @@ function resourceConditions({ resource, now, budgetSeconds }: ResourceViewParame
       type: 'Stalled',
       status: stalled ? 'True' : 'False',
       reason: stalled ? 'NoProgress' : 'InTime',
-      message: stalled ? `Its provider has said nothing for more than ${budget} seconds.` : '',
+      message: stalled ? `Its provider has reported nothing for more than ${budget} seconds.` : '',
       since: stalled ? new Date(Date.parse(resource.updated_at) + budget * 1000).toISOString() : resource.updated_at,
     },
     ...otherConditions(resource),
@@ -169,12 +171,12 @@ function otherConditions({ hook, skipped, drift, updated_at: since }: ResourceDo
     const until = hook.deadline === null ? '' : `, at the latest until ${hook.deadline}`;
     add('Waiting', 'Hook', `It waits at ${hook.name}${until}.`, hook.since);
   }
-  if (skipped !== null) add('Skipped', 'TakenAsItIs', 'It failed, and was taken as it is.');
+  if (skipped !== null) add('Skipped', 'TakenAsItIs', 'It failed, and an operator accepted it as it is.');
   if (drift.length > 0) {
     add(
       'Drifted',
       'DiffersFromApplied',
-      `What is there differs in ${drift.map(({ property }) => property).join(', ')}.`,
+      `The object differs from the template in ${drift.map(({ property }) => property).join(', ')}.`,
     );
   }
   return found;

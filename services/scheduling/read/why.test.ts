@@ -12,14 +12,14 @@ afterEach(() => harness.dispose());
 const why = (stack: string, name?: string) =>
   harness.ask(stackWhy, { project, stack, ...(name !== undefined && { resource: name }) });
 
-it('a stack that waits leads to the resource, and to the queue of its provider', async () => {
+it('why leads from a waiting stack to the resource and the queue of its provider', async () => {
   const waits = resource('w', { wait_secs: literal(-1) }, { type: 'OS::Heat::TestResource' });
   const { id } = await harness.create('s', planWith([waits]));
   const answer = await eventually(async () => {
     const found = await why(id);
     return found.chain.length >= 3 ? found : undefined;
   });
-  expect(answer.summary).toMatch(/^w is being worked on since /);
+  expect(answer.summary).toMatch(/^The provider has worked on w since /);
   expect(answer.chain.map(({ object }) => object)).toEqual([
     'stack s',
     'resource w (OS::Heat::TestResource)',
@@ -27,7 +27,7 @@ it('a stack that waits leads to the resource, and to the queue of its provider',
   ]);
 });
 
-it('a wait condition says how many signals arrived, until when it waits, and how to send one', async () => {
+it('why reports for a wait condition the received signals, its deadline, and how to send a signal', async () => {
   const plan = planWith([
     resource('h', {}, { type: 'OS::Heat::WaitConditionHandle' }),
     resource(
@@ -42,9 +42,9 @@ it('a wait condition says how many signals arrived, until when it waits, and how
       const found = await why(id);
       return found.summary.includes(came) ? found : undefined;
     });
-  const before = await summaryOf('0 of 2 signals arrived');
+  const before = await summaryOf('0 of 2 signals received');
   expect(before.summary).toMatch(
-    /^w waits for signals to h: 0 of 2 signals arrived; it fails unless the rest arrive by 20[-\d]*T[:.\d]*Z\.$/,
+    /^w waits for signals to h: 0 of 2 signals received; it fails unless the others arrive by 20[-\d]*T[:.\d]*Z\.$/,
   );
   expect(before.chain.at(-1)).toMatchObject({
     object: 'handle h (OS::Heat::WaitConditionHandle)',
@@ -53,36 +53,36 @@ it('a wait condition says how many signals arrived, until when it waits, and how
   expect(before.exits.slice(0, 3)).toEqual([
     `anneal resource signal s h --data '{"status":"SUCCESS"}'`,
     `POST ${harness.context.gatewayUrl}/orchestration/v1/${project}/stacks/s/${id}/resources/h/signal`,
-    'use what {get_attr: [h, curl_cli]} gives to scripts',
+    'give scripts the value of {get_attr: [h, curl_cli]}',
   ]);
   await harness.ask(stackSignal, { project, stack: id, resource: 'h', signal: { id: 'one', reason: 'half' } });
-  const after = await summaryOf('1 of 2 signals arrived (one)');
-  expect(after.chain.at(-1)).toMatchObject({ state: '1 of 2 signals', reason: 'the last reported: half' });
+  const after = await summaryOf('1 of 2 signals received (one)');
+  expect(after.chain.at(-1)).toMatchObject({ state: '1 of 2 signals', reason: 'last signal: half' });
   expect(await why(id, 'w')).toEqual({ ...after, chain: after.chain.slice(1) });
 });
 
-it('a delay says until when it lasts', async () => {
+it('why reports the end of a delay', async () => {
   const delays = resource('d', { min_wait: literal(600) }, { type: 'OS::Heat::Delay' });
   const { id } = await harness.create('s', planWith([delays]));
   const answer = await eventually(async () => {
     const found = await why(id);
     return found.summary.includes('waits until') ? found : undefined;
   });
-  expect(answer.summary).toMatch(/^d \(OS::Heat::Delay\) waits until 20[-\d]*T[:.\d]*Z and for nothing else/);
+  expect(answer.summary).toMatch(/^d \(OS::Heat::Delay\) waits until 20[-\d]*T[:.\d]*Z; nothing else is needed/);
   expect(answer.exits).toEqual(['anneal stack cancel s --no-rollback']);
 });
 
-it('names a type that no provider serves', async () => {
+it('why names a type that no provider serves', async () => {
   const { id } = await harness.create('s', planWith([resource('x', {}, { type: 'Not::Served' })]));
   const answer = await eventually(async () => {
     const found = await why(id);
-    return found.summary.includes('No provider') ? found : undefined;
+    return found.summary.includes('none has announced') ? found : undefined;
   });
-  expect(answer.summary).toContain('No provider has announced Not::Served');
+  expect(answer.summary).toContain('waits for a provider: none has announced Not::Served');
   expect(answer.exits).not.toHaveLength(0);
 });
 
-it('a failed stack says its first cause and what can be done', async () => {
+it('why reports the root cause of a failed stack and the next steps', async () => {
   const fails = resource('f', { fail: literal(true) }, { type: 'OS::Heat::TestResource' });
   const { id } = await harness.create('s', planWith([fails]));
   await harness.settled(id);

@@ -48,18 +48,18 @@ export function createWhy(parameters: {
       // To skip a failure inside a nested stack, skip the resource of this stack that contains it.
       const skip = failed ? [`anneal resource skip ${name} ${failed.resource.split('.resources.', 1)[0] ?? ''}`] : [];
       return {
-        summary: `${stack.name} is paused after ${failed ? `the failure of ${failed.resource}` : 'a failure'}, and waits for a word.`,
+        summary: `Stack ${stack.name} is paused after ${failed ? `the failure of ${failed.resource}` : 'a failure'}; it waits for an operator command.`,
         exits: [`anneal stack retry ${name}`, ...skip, `anneal stack rollback ${name}`, ...cancelOf(stack, name)],
       };
     }
-    if (stack.status === 'COMPLETE') return { summary: `${stack.name} has nothing to do: ${stack.reason}.`, exits: [] };
+    if (stack.status === 'COMPLETE') return { summary: `Stack ${stack.name} is idle: ${stack.reason}.`, exits: [] };
     if (stack.status === 'FAILED') {
       const [failed] = stack.failures;
       if (failed) chain.push(linkOfFailure(failed, stack.updated_at));
       const letter = failed && linkOfDeath(failed.failure);
       if (letter) chain.push(letter);
       return {
-        summary: `${stack.name} has failed and does nothing more by itself: ${stack.reason}`,
+        summary: `Stack ${stack.name} has failed and waits for an operator command: ${stack.reason}`,
         exits: [
           ...(failed ? exitsOfDeath(failed.failure) : []),
           `anneal stack failures ${name}`,
@@ -77,14 +77,16 @@ export function createWhy(parameters: {
     const pause = stack.batch?.until ?? null;
     if (!first && pause !== null) {
       return {
-        summary: `${stack.name} pauses between two batches of its members until ${pause}.`,
+        summary: `Stack ${stack.name} pauses between two batches of its members until ${pause}.`,
         exits: await cancelAround(stack),
       };
     }
     if (!first) return ofShard(stack, chain);
     const end = await ofResource(stack, first, chain);
     const others = pending.length - 1;
-    return others === 0 ? end : { ...end, summary: `${end.summary} (So do ${others} more in ${stack.name}.)` };
+    return others === 0
+      ? end
+      : { ...end, summary: `${end.summary} (The same is true of ${others} more in ${stack.name}.)` };
   }
 
   /** Explains a stack with nothing in flight: a message must be on its way to the stack. */
@@ -93,10 +95,10 @@ export function createWhy(parameters: {
     const { depth, consumers } = await measured(queue, chain);
     const summary =
       consumers === 0
-        ? `No scheduling service takes from ${queue}, which holds what ${stack.name} waits for.`
+        ? `Stack ${stack.name} waits for messages in ${queue}, but no scheduling service consumes from it.`
         : depth > 0
-          ? `${depth} messages wait in ${queue}; ${stack.name} goes on when they are taken.`
-          : `Nothing of ${stack.name} is in flight: it is between two steps, or its deadline, ${stack.deadline ?? 'none'}, will end it.`;
+          ? `Stack ${stack.name} waits until the ${depth} messages in ${queue} are handled.`
+          : `Stack ${stack.name} has no request in flight: it is between two steps, or its deadline (${stack.deadline ?? 'none'}) will end it.`;
     return { summary, exits: ['anneal service list', `anneal queue messages ${queue}`] };
   }
 
@@ -110,10 +112,10 @@ export function createWhy(parameters: {
     });
     const { hook } = resource;
     if (hook) {
-      const until = hook.deadline === null ? '' : ` until ${hook.deadline}, and then ${hook.default ?? 'goes on'}`;
+      const until = hook.deadline === null ? '' : ` until ${hook.deadline}, then ${hook.default ?? 'continue'}`;
       chain.push({ object: `hook ${hook.name}`, state: 'waiting', reason: `waits${until}`, since: hook.since });
       return {
-        summary: `${resource.name} waits at ${hook.name} for someone outside to say go.`,
+        summary: `${resource.name} is held at hook "${hook.name}" until ${hook.kind === 'hook' ? 'an operator clears' : 'a listener completes'} it.`,
         exits:
           hook.kind === 'hook'
             ? [`anneal hook clear ${name} ${resource.name} ${hook.name}`]
@@ -133,7 +135,7 @@ export function createWhy(parameters: {
               `anneal stack retry ${name}`,
             ],
           }
-        : { summary: `${resource.name} has nothing to do: it is ${resource.action}_${resource.status}.`, exits: [] };
+        : { summary: `${resource.name} is idle: it is ${resource.action}_${resource.status}.`, exits: [] };
     }
     if (isNested(resource)) {
       const child = await collections.stacks.get(resource.id);
@@ -160,7 +162,7 @@ export function createWhy(parameters: {
     const verb = resource.request?.action ?? 'work';
     if (queue === undefined) {
       return {
-        summary: `No provider has announced ${resource.type}, so no provider can ${verb} ${resource.name}; its request waits for one.`,
+        summary: `The request to ${verb} ${resource.name} waits for a provider: none has announced ${resource.type}.`,
         exits: ['start its provider', ...(await cancelAround(stack))],
       };
     }
@@ -183,25 +185,25 @@ export function createWhy(parameters: {
     if (dead) {
       chain.push({
         object: `dead letter ${dead.id}`,
-        state: `given up on after ${dead.attempts} attempts`,
+        state: `dead after ${dead.attempts} attempts`,
         reason: dead.failure.message,
         since: dead.diedAt,
       });
       return {
-        summary: `The request to ${verb} ${resource.name} was given up on: ${dead.failure.message}`,
+        summary: `The request to ${verb} ${resource.name} is a dead letter: ${dead.failure.message}`,
         exits: [`anneal dead-letter show ${dead.id}`, `anneal dead-letter replay ${dead.id}`],
       };
     }
     if (consumers === 0) {
       return {
-        summary: `No consumer takes from ${queue}: the service that can ${verb} ${resource.name} is down, and its request waits.`,
+        summary: `The request to ${verb} ${resource.name} waits in ${queue}: the service that consumes from it is down.`,
         exits: ['anneal service list'],
       };
     }
     const detail = resource.reason === 'state changed' ? '' : `: ${resource.reason}`;
     const behind = depth > 0 ? `; ${depth} requests wait in ${queue}` : '';
     return {
-      summary: `${resource.name} is being worked on since ${sinceOf(resource)}${detail}${behind}.`,
+      summary: `The provider has worked on ${resource.name} since ${sinceOf(resource)}${detail}${behind}.`,
       exits: [`anneal resource show ${nameOf(stack)} ${resource.name}`, ...(await cancelAround(stack))],
     };
   }
@@ -210,12 +212,12 @@ export function createWhy(parameters: {
     try {
       const { depth, inFlight, consumers, oldestAgeMs } = await bus.queues.measure(queue);
       const since = oldestAgeMs === null ? null : new Date(context.now().getTime() - oldestAgeMs).toISOString();
-      const state = `${depth} waiting, ${inFlight} in hand`;
-      chain.push({ object: `queue ${queue}`, state, reason: `taken from by ${consumers}`, since });
+      const state = `${depth} waiting, ${inFlight} in flight`;
+      chain.push({ object: `queue ${queue}`, state, reason: `${consumers} consumers`, since });
       return { depth, consumers };
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
-      chain.push({ object: `queue ${queue}`, state: 'cannot be measured', reason, since: null });
+      chain.push({ object: `queue ${queue}`, state: 'depth unknown', reason, since: null });
       return { depth: 0, consumers: 1 };
     }
   }
@@ -255,7 +257,7 @@ const linkOfDeath = (failure: Failure): Link | undefined => {
   if (letter === undefined) return undefined;
   const queue = failure.details?.['queue'];
   const where = typeof queue === 'string' ? ` of ${queue}` : '';
-  return { object: `dead letter ${letter}${where}`, state: 'given up on', reason: failure.message, since: null };
+  return { object: `dead letter ${letter}${where}`, state: 'dead', reason: failure.message, since: null };
 };
 
 const exitsOfDeath = (failure: Failure): string[] => {

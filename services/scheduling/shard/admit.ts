@@ -80,7 +80,7 @@ async function refuseOwned({ stacks, resources }: Pick<Collections, 'stacks' | '
   const [owned] = await resources.getMany(physicalIds(adopt));
   if (!owned) return;
   const owner = await stacks.get(owned.stack_id);
-  const message = `What resource ${owned.name} is to take over is still in the stack ${owner?.name ?? owned.stack_id}; abandon that first.`;
+  const message = `Cannot adopt resource ${owned.name}: stack ${owner?.name ?? owned.stack_id} still owns its object. Abandon that stack first.`;
   throw new AnnealError('Conflict', message);
 }
 

@@ -153,7 +153,7 @@ function trustedResponse({ message, state, providers, secrets }: ToInput): Resou
 /** Refuses an update whose plan was made for another state of the stack. A repeat of the same update is not refused. */
 function refuseMoved({ plan_hash: hash, ...data }: Update, { stack }: State): void {
   if (hash === undefined || hash === planHash(stack, data)) return;
-  const message = `The plan ${hash} was made for another state of stack ${stack.name}, or of another template; plan again.`;
+  const message = `Cannot apply plan ${hash}: it was made for another state of stack ${stack.name} or for another template. Plan again.`;
   throw new AnnealError('Conflict', message);
 }
 

@@ -155,7 +155,7 @@ describe('a request that becomes a dead letter', () => {
   });
 });
 
-describe('a message to the shard of a stack that becomes a dead letter', () => {
+describe('a message to a shard that becomes a dead letter', () => {
   const send = (id: string, message: Envelope): Promise<void> =>
     harness.context.bus.send({ queue: shardQueue(shardOf(id, testSettings.shards)), messages: [message] });
   /** Makes a message whose data is missing in the store that the message refers to. */
@@ -165,13 +165,13 @@ describe('a message to the shard of a stack that becomes a dead letter', () => {
       throw error;
     });
 
-  it('fails the resource that it answers: resource.response', async () => {
+  it('fails the resource of the response: resource.response', async () => {
     const id = await pending();
     await send(id, unreadable(answerTo(requests[0] as Envelope<ResourceRequest>)));
     await failedBy(id);
   });
 
-  it('fails the request that it was to cancel: resource.cancel', async () => {
+  it('fails the request that it should cancel: resource.cancel', async () => {
     const id = await pending();
     const data = (requests[0] as Envelope<ResourceRequest>).data;
     const { bus, mint } = harness.context;
@@ -206,7 +206,7 @@ describe('a message to the shard of a stack that becomes a dead letter', () => {
   it.each([
     ['an error of ours', new AnnealError('Defect', 'the step dies')],
     ['a mistake of the program', new TypeError('undefined is not a function')],
-  ])('fails the stack that it was to begin: stack.create, by %s', async (_, error) => {
+  ])('fails the stack that it should create: stack.create, by %s', async (_, error) => {
     deadlyStep(error);
     const id = harness.context.newId();
     await expect(harness.create('s', planOf(1), { id })).rejects.toMatchObject({

@@ -100,7 +100,7 @@ export async function failStack(
 ): Promise<void> {
   const stack: StackDocument | undefined = await stacks.get(stackId);
   if (stack?.status !== 'IN_PROGRESS') return;
-  log.error({ stack: stackId, failure }, 'A stack cannot be stepped; it is marked as failed.');
+  log.error({ stack: stackId, failure }, 'step of a stack failed; stack marked as failed');
   const { version, ...draft } = stack;
   const reason = `Stack ${stack.action} failed: ${failure.message}`.slice(0, 4096);
   await stacks.replace({ ...draft, status: 'FAILED', phase: 'idle', reason, updated_at: now().toISOString() }, version);

@@ -7,7 +7,7 @@ import { createInbox } from './inbox.ts';
 const record = { inputs: [], resources: [], removed: [], events: [], effects: [] } as unknown as JournalRecord;
 
 describe('the journal', () => {
-  it('J1: lets one of two writers who stepped from the same state win, also after its record is closed', async () => {
+  it('J1: accepts only one of two records from the same state, also after that record is closed', async () => {
     const context = await createTestContext({ name: 'scheduling' });
     const { journal } = await openCollections(context.store);
     const entry = { stackId: 's', shard: 0, record };
@@ -23,7 +23,7 @@ describe('the journal', () => {
 });
 
 describe('the inbox', () => {
-  it('H1: takes all that has come for a stack together, one batch at a time', async () => {
+  it('H1: takes all messages of a stack together, one batch at a time', async () => {
     const taken: string[][] = [];
     const inbox = createInbox<string>(async (_key, items) => {
       taken.push([...items]);
@@ -33,7 +33,7 @@ describe('the inbox', () => {
     expect(taken).toEqual([['1', '2', '3']]);
   });
 
-  it('does not let one item that cannot be taken keep the others', async () => {
+  it('handles the other items when one cannot be handled', async () => {
     const inbox = createInbox<string>((_key, items) =>
       items.includes('bad') ? Promise.reject(new Error('bad')) : Promise.resolve(),
     );

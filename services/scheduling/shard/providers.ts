@@ -40,7 +40,7 @@ export async function createProviders(
     async announce(announcement) {
       const [outcome] = await collection.bulk([{ kind: 'put', document: { id: announcement.provider, announcement } }]);
       if (outcome !== 'done')
-        throw new AnnealError('Unavailable', `The announcement of ${announcement.provider} was not kept.`);
+        throw new AnnealError('Unavailable', `The announcement of ${announcement.provider} was not stored.`);
       take(announcement);
     },
     typeOf: (type) => routes.get(type)?.definition ?? known.get(type),

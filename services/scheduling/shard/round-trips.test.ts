@@ -48,7 +48,7 @@ async function countingStore(about: RegExp): Promise<{ store: Store; reset: () =
   return { store, reset: () => void trips.splice(0), trips: () => trips };
 }
 
-it('refuses a taken name after one round trip, and creates a stack after at most nine', async () => {
+it('a create is refused for a name in use after one round trip to the store, and completes after at most nine', async () => {
   const { store, reset, trips } = await countingStore(/^scheduling_(stacks|resources|journal|events|event_shelves)$/);
   const context = await createTestContext({ name: 'scheduling', store });
   cleanups.push(() => context.dispose());

@@ -102,7 +102,7 @@ export async function openShard(options: ShardOptions): Promise<OpenShard> {
       const stored = new Map(resources.map((resource) => [resource.id, resource]));
       await performRecord(options, { record: journal.record, shard, stored });
       journal = await closeRecord(collections.journal, journal);
-      if (!journal) throw new AnnealError('Unavailable', `Another writer has stack ${stackId} in hand.`);
+      if (!journal) throw new AnnealError('Unavailable', `Another writer is changing stack ${stackId}.`);
       [stack, resources] = await readStack();
     }
     if (!stack) return undefined;
@@ -256,8 +256,7 @@ export async function openShard(options: ShardOptions): Promise<OpenShard> {
       cause: causeOf(arrivals, changes.stack),
     });
     const appended = await appendRecord(collections.journal, entry.journal, { stackId: before.id, shard, record });
-    if (!appended)
-      throw new AnnealError('Unavailable', `Another writer has stack ${before.id} in hand; it is read again.`);
+    if (!appended) throw new AnnealError('Unavailable', `Another writer changed stack ${before.id}; reading it again.`);
     await performRecord(options, { record, shard, stored: entry.state.resources });
     entry.journal = await closeRecord(collections.journal, appended);
     if (!entry.journal) cache.delete(before.id);
@@ -290,7 +289,7 @@ export async function openShard(options: ShardOptions): Promise<OpenShard> {
   const recover = async (): Promise<void> => {
     const open = await collections.journal.find({ where: { open: true, shard } });
     await Promise.all(open.map(({ id }) => inbox.put(id, { kind: 'recover' })));
-    if (open.length > 0) log.info({ shard, stacks: open.length }, 'carried out the records that were left open');
+    if (open.length > 0) log.info({ shard, stacks: open.length }, 'open journal records performed');
   };
 
   const bury = async ({ letter, message, failure }: Death): Promise<void> => {
@@ -337,7 +336,7 @@ export async function openShard(options: ShardOptions): Promise<OpenShard> {
     recover().catch((error: unknown) => {
       log.error(
         { err: error, shard },
-        'could not carry out open records; each is carried out when its stack is next touched',
+        'open journal records not performed; each is performed when its stack is next touched',
       );
     });
   };

@@ -29,7 +29,7 @@ async function scene() {
 }
 
 describe('the number of shards', () => {
-  it('is 64 in a new system, 8 in one from before it was kept, and what the settings say in both', async () => {
+  it('is 64 in a new system, 8 in a system from before the store kept it, and that of the settings in both', async () => {
     expect((await (await scene()).open()).count).toBe(64);
     expect((await (await scene()).open(16)).count).toBe(16);
     const old = await scene();
@@ -37,7 +37,7 @@ describe('the number of shards', () => {
     expect((await old.open()).count).toBe(8);
   });
 
-  it('never shrinks, and grows to a multiple only', async () => {
+  it('never shrinks, and grows only to a multiple', async () => {
     const { open } = await scene();
     expect((await open(8)).count).toBe(8);
     expect((await open(4)).count).toBe(8);
@@ -46,7 +46,7 @@ describe('the number of shards', () => {
     expect((await open(16)).count).toBe(16);
   });
 
-  it('S1, S3, S4: the stacks of a shard go to their new ones at once, when its owner has moved them', async () => {
+  it('S1, S3, S4: moves the stacks of a shard to their new shards at once when its owner has written the moves', async () => {
     const { open } = await scene();
     const late = await open(2);
     const shards = await open(4);
@@ -71,7 +71,7 @@ describe('the number of shards', () => {
     expect((await open(8)).count).toBe(8);
   });
 
-  it('S1: a move that fails is repeated until it is done', async () => {
+  it('S1: repeats a failed move until it succeeds', async () => {
     const { open } = await scene();
     await open(1);
     const shards = await open(2);

@@ -107,11 +107,11 @@ export async function openShards(options: {
         try {
           if (await entered(shard, move)) return;
         } catch (error) {
-          log.warn({ err: error, shard }, 'cannot read or move the stacks of a shard; retrying');
+          log.warn({ err: error, shard }, 'stacks of a shard not read or moved; retrying');
         }
         await delay(waitMs, undefined, { signal: stopped.signal, ref: false }).catch(() => undefined);
       }
-      throw new AnnealError('Unavailable', 'The service stops.');
+      throw new AnnealError('Unavailable', 'The service is stopping.');
     },
     watch(onGrowth) {
       const look = async (): Promise<void> => {
@@ -140,22 +140,28 @@ async function grown(options: Parameters<typeof openShards>[0]): Promise<ShardsD
     }
     const { count, previous, moved, version } = found;
     if (wanted < count) {
-      log.warn({ shards: count, wanted }, 'the number of shards only grows; the greater number in the store is kept');
+      log.warn(
+        { shards: count, wanted },
+        'number of shards not reduced, because it can only grow; keeping the greater number in the store',
+      );
       return found;
     }
     if (wanted % count !== 0) {
       throw new AnnealError(
         'InvalidRequest',
-        `ANNEAL_SCHEDULING_SHARDS is ${wanted}, and stacks are in ${count} shards: the number grows to a multiple, e.g. ${count * 2}.`,
+        `ANNEAL_SCHEDULING_SHARDS must be a multiple of ${count}, the present number of shards, e.g. ${count * 2}; it is ${wanted}.`,
       );
     }
     if (moved.length < previous) {
-      log.warn({ shards: count, wanted }, 'stacks still move to their shards; start again for the greater number then');
+      log.warn(
+        { shards: count, wanted },
+        'number of shards not changed, because stacks still move to their shards; restart later to grow',
+      );
       return found;
     }
     const grew = await collection.replace({ id, count: wanted, previous: count, moved: [] }, version);
     if (!grew) continue;
-    log.info({ from: count, to: wanted }, 'the number of shards grows; stacks move to their new shards');
+    log.info({ from: count, to: wanted }, 'number of shards grows; stacks move to their new shards');
     return grew;
   }
 }
