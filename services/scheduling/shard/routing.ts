@@ -69,7 +69,7 @@ export async function lookAgain(
       status: 'failed',
       error: {
         code: 'Unavailable',
-        message: `no provider has announced the type ${resource.type}; announced are ${providers.types().join(', ') || 'none'}`,
+        message: `no provider has announced type ${resource.type}; announced types: ${providers.types().join(', ') || 'none'}`,
         remedy: 'Start the provider of this type, then update or delete the stack again.',
       },
     },
