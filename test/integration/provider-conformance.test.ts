@@ -88,9 +88,10 @@ const cases: readonly Case[] = [
     service: 'scheduling',
     subject: () =>
       Promise.resolve({
-        type: 'OS::Heat::TestResource',
-        properties: { value: '{id}', wait_secs: 0.05 },
-        changed: { value: 'another' },
+        // Its value is drawn, so a repeat that works again is noticed.
+        type: 'OS::Heat::RandomString',
+        properties: { length: 32 },
+        changed: { salt: 'another' },
         endless: { type: 'OS::Heat::TestResource', properties: { action_wait_secs: { create: -1 } } },
         deaths: ['provider.recorded', 'provider.answered', 'provider.sent'].map(dieAt),
       }),
