@@ -2,26 +2,17 @@
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Json } from '@anneal/contracts/json.ts';
 import type { Expression } from '@anneal/contracts/plan.ts';
-import { type Scope as FunctionScope, type TemplateFunction, unnoticed, Wrong } from './functions/function.ts';
+import { type Scope, type TemplateFunction, Wrong } from './functions/function.ts';
 import { functions } from './functions/table.ts';
 import { join } from './syntax/mistakes.ts';
-import { shown, toRecord } from '@anneal/python/yaml/node.ts';
+import { toRecord } from '@anneal/python/yaml/node.ts';
 import { mapCall, mapOfPairs, numberCall, plain } from '@anneal/python/values/exact.ts';
 import { fromText } from '@anneal/python/values/number.ts';
-import { holdsUnknown, type Partial, settled, type Unknown, unknown } from './evaluate/unknown.ts';
+import { holdsUnknown, type PartialValue, settled, type Unknown, unknown } from './evaluate/unknown.ts';
 import { OutOfWork, Work } from './evaluate/work.ts';
 
+export type { Scope } from './functions/function.ts';
 export { type Unknown, unknown } from './evaluate/unknown.ts';
-
-export interface Scope extends FunctionScope {
-  /**
-   * Reads an attribute when more is known than a plain map of attributes can say: unknown parts, computed names.
-   * Undefined: nothing more is known, and `attribute` has all of it.
-   */
-  read?(resource: string, attribute: string, path: readonly Json[]): Partial | undefined;
-  /** Work budget of a whole stack. Without it, each evaluation has its own. */
-  readonly work?: Work;
-}
 
 /** @throws AnnealError InvalidTemplate with the path of the function that could not take its arguments. */
 export function evaluate(expression: Expression, scope: Scope, path = ''): Json | Unknown {
@@ -29,7 +20,7 @@ export function evaluate(expression: Expression, scope: Scope, path = ''): Json 
 }
 
 /** Evaluates as {@link evaluate} does, but a list or map with an unknown part keeps its other parts. */
-export function evaluateParts(expression: Expression, scope: Scope, path = ''): Partial {
+export function evaluateParts(expression: Expression, scope: Scope, path = ''): PartialValue {
   return parts(expression, { scope, work: scope.work ?? new Work() }, path);
 }
 
@@ -38,7 +29,7 @@ interface Run {
   readonly work: Work;
 }
 
-function parts(expression: Expression, run: Run, path: string): Partial {
+function parts(expression: Expression, run: Run, path: string): PartialValue {
   switch (expression.kind) {
     case 'literal':
       return expression.value;
@@ -51,10 +42,10 @@ function parts(expression: Expression, run: Run, path: string): Partial {
   }
 }
 
-function call(expression: Extract<Expression, { kind: 'call' }>, run: Run, path: string): Partial {
+function call(expression: Extract<Expression, { kind: 'call' }>, run: Run, path: string): PartialValue {
   const { function: name } = expression;
   if (name === numberCall) return fromText((expression.arguments as { value: string }).value);
-  if (name === mapCall) return mapOfPairs(parts(expression.arguments, run, path) as Partial[][]);
+  if (name === mapCall) return mapOfPairs(parts(expression.arguments, run, path) as PartialValue[][]);
   const definition = functions.get(name);
   if (!definition) throw refused(path, `The function ${name} is not known`, expression);
   const argument = parts(expression.arguments, run, path);
@@ -74,20 +65,9 @@ function call(expression: Extract<Expression, { kind: 'call' }>, run: Run, path:
   }
 }
 
-function valueOf(definition: TemplateFunction, argument: Json, { scope, work }: Run): Partial {
-  const read = readAttribute(definition.name, argument, scope);
-  if (read !== undefined) return read;
+function valueOf(definition: TemplateFunction, argument: Json, { scope, work }: Run): PartialValue {
   const value = definition.evaluate(argument, scope, work);
   return value === undefined ? unknown : value;
-}
-
-function readAttribute(name: string, argument: Json, scope: Scope): Partial | undefined {
-  if (name !== 'get_attr' || !scope.read || !Array.isArray(argument)) return undefined;
-  const [resource, attribute, ...path] = argument;
-  if (typeof resource !== 'string' || typeof attribute !== 'string') return undefined;
-  const found = scope.read(resource, attribute, path);
-  if (found === null) unnoticed(scope, () => `"get_attr" finds nothing under ${argument.map(shown).join(', ')}`);
-  return found;
 }
 
 function refused(path: string, message: string, { source }: Extract<Expression, { kind: 'call' }>): AnnealError {

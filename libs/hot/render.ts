@@ -15,7 +15,7 @@ import { toRecord } from '@anneal/python/yaml/node.ts';
 import { entriesOf } from '@anneal/python/values/record.ts';
 import { resolveProperties } from './resources/properties.ts';
 import type { Body } from './compile/tree.ts';
-import { type Partial, unknown } from './evaluate/unknown.ts';
+import { type PartialValue, unknown } from './evaluate/unknown.ts';
 
 /** Marks an unknown value at its position. The rest of a list or a map is present. */
 export const unknownMark = '$unknown';
@@ -90,7 +90,7 @@ class Renderer {
   resource(
     resource: PlanResource,
     written: string | undefined,
-    resolved: Readonly<Record<string, Partial>>,
+    resolved: Readonly<Record<string, PartialValue>>,
   ): JsonObject {
     const { name, type, properties, requires } = resource;
     const path = `resources.${name}`;
@@ -136,7 +136,7 @@ class Renderer {
 }
 
 /** Puts the mark in place of every unknown value. */
-function marked(value: Partial): Json {
+function marked(value: PartialValue): Json {
   if (value === unknown) return { [unknownMark]: true };
   // Show an integer of twenty digits with all of them. In JSON a whole float equals the integer.
   if (isExact(value)) return Number.isSafeInteger(Number(value)) ? Number(value) : (value as Json);

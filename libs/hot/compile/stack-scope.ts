@@ -3,8 +3,8 @@ import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { PlanParameter } from '@anneal/contracts/plan.ts';
 import type { Scope } from '../evaluate.ts';
 import { isObject, toRecord } from '@anneal/python/yaml/node.ts';
-import { type Partial, settled, unknown } from '../evaluate/unknown.ts';
-import { walk } from '../evaluate/walk.ts';
+import { type PartialValue, settled, unknown } from '../evaluate/unknown.ts';
+import { walk } from '../evaluate/attribute-path.ts';
 import { Work } from '../evaluate/work.ts';
 
 /** Key among the attributes of a resource for the value that `get_resource` returns. */
@@ -14,9 +14,9 @@ export const resourcesKey = '__resources__';
 
 /** Values of a nested stack that the stack around it can read. */
 export interface NestedScope {
-  read(attribute: string, path: readonly Json[]): Partial;
+  read(attribute: string, path: readonly Json[]): PartialValue;
   /** The reference that the nested stack itself defines. */
-  reference?(): Partial;
+  reference?(): PartialValue;
 }
 
 /** The parts that `resource_facade` reads, of the resource that the nested stack implements. */
@@ -78,7 +78,7 @@ export class StackScope implements Scope {
     return given && toRecord(Object.entries(given).filter(([key]) => key !== idKey && key !== resourcesKey));
   }
 
-  read(resource: string, attribute: string, path: readonly Json[]): Partial | undefined {
+  read(resource: string, attribute: string, path: readonly Json[]): PartialValue | undefined {
     const given = this.#of(resource);
     if (given && Object.hasOwn(given, attribute)) return undefined;
     const nested = this.#nested.get(resource);
@@ -86,7 +86,7 @@ export class StackScope implements Scope {
   }
 
   /** Reads as {@link read} does, from inside. Given attributes take precedence; other values may be unknown. */
-  readInside(resource: string, attribute: string, path: readonly Json[]): Partial {
+  readInside(resource: string, attribute: string, path: readonly Json[]): PartialValue {
     const read = this.read(resource, attribute, path);
     return read === undefined ? walk(this.attribute(resource)?.[attribute] ?? null, path) : read;
   }

@@ -5,18 +5,18 @@ export const unknown: unique symbol = Symbol('unknown');
 export type Unknown = typeof unknown;
 
 /** A value that may have unknown parts. */
-export type Partial = Json | Unknown | Partial[] | PartialMap;
+export type PartialValue = Json | Unknown | PartialValue[] | PartialMap;
 export interface PartialMap {
-  [key: string]: Partial;
+  [key: string]: PartialValue;
 }
 
-export function holdsUnknown(value: Partial): boolean {
+export function holdsUnknown(value: PartialValue): boolean {
   if (value === unknown) return true;
   if (typeof value !== 'object' || value === null) return false;
   return Array.isArray(value) ? value.some(holdsUnknown) : Object.values(value).some(holdsUnknown);
 }
 
 /** Returns the value when all of it is known. */
-export function settled(value: Partial): Json | Unknown {
+export function settled(value: PartialValue): Json | Unknown {
   return holdsUnknown(value) ? unknown : (value as Json);
 }

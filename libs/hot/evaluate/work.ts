@@ -6,7 +6,7 @@
  */
 import type { Mistakes } from '../syntax/mistakes.ts';
 import { isExact } from '@anneal/python/values/number.ts';
-import type { Partial } from './unknown.ts';
+import type { PartialValue } from './unknown.ts';
 
 /** Several times the work of a stack with ten thousand resources; 1 to 2 s of one core. */
 export const mostWork = 5_000_000;
@@ -63,7 +63,7 @@ export class Work {
   }
 
   /** Spends work for reading all of a value. @throws OutOfWork */
-  look(value: Partial, depth = 0): void {
+  look(value: PartialValue, depth = 0): void {
     this.spend(typeof value === 'string' ? 1 + value.length / charactersAWork : 1);
     if (typeof value !== 'object' || value === null || isExact(value)) return;
     if (depth > deepest) throw new OutOfWork(`takes a value nested deeper than ${deepest} levels`);

@@ -2,6 +2,7 @@
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import { isObject } from '@anneal/python/yaml/node.ts';
 import { numberOf } from '@anneal/python/values/number.ts';
+import type { PartialValue } from '../evaluate/unknown.ts';
 import type { Work } from '../evaluate/work.ts';
 import type { Limits } from '../yaql/call.ts';
 
@@ -20,6 +21,13 @@ export interface Scope {
   reference(resource: string): Json | undefined;
   /** All attributes of the resource; undefined while it does not exist. */
   attribute(resource: string): JsonObject | undefined;
+  /**
+   * Reads an attribute when more is known than a plain map of attributes can say: unknown parts, computed names.
+   * Undefined: nothing more is known, and `attribute` has all of it.
+   */
+  read?(resource: string, attribute: string, path: readonly Json[]): PartialValue | undefined;
+  /** Work budget of a whole stack. Without it, each evaluation has its own. */
+  readonly work?: Work;
 }
 
 export interface TemplateFunction {
@@ -33,7 +41,7 @@ export interface TemplateFunction {
    * caller has paid for reading the argument; the function pays out of `work` for anything that grows beyond it.
    * @throws Wrong
    */
-  evaluate(argument: Json, scope: Scope, work: Work): Json | undefined;
+  evaluate(argument: Json, scope: Scope, work: Work): PartialValue | undefined;
 }
 
 /** The arguments are wrong. The evaluator adds the path. */

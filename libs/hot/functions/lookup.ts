@@ -2,6 +2,7 @@
 import type { Json } from '@anneal/contracts/json.ts';
 import { isObject, shown } from '@anneal/python/yaml/node.ts';
 import { isExact } from '@anneal/python/values/number.ts';
+import { walk } from '../evaluate/attribute-path.ts';
 import { own, type TemplateFunction, unnoticed, wholeNumber, wrong } from './function.ts';
 
 const getParam: TemplateFunction = {
@@ -52,6 +53,10 @@ const getAttr: TemplateFunction = {
     if (typeof resource !== 'string' || (attribute === undefined && !allAllowed)) {
       return wrong('Arguments to "get_attr" must be of the form [resource_name, attribute, (path), ...]');
     }
+    const known = typeof attribute === 'string' ? scope.read?.(resource, attribute, path) : undefined;
+    const missing = (): string => `"get_attr" finds nothing under ${argument.map(shown).join(', ')}`;
+    if (known === null) unnoticed(scope, missing);
+    if (known !== undefined) return known;
     const attributes = scope.attribute(resource);
     if (attributes === undefined) return undefined;
     if (attribute === undefined || (attribute === null && allAllowed)) {
@@ -61,24 +66,11 @@ const getAttr: TemplateFunction = {
     // The first version walks the path itself; later versions pass it to the resource as a key.
     if (scope.templateVersion >= '2014-10-16' && path.some((step) => isObject(step) || Array.isArray(step)))
       return wrong('Path components in attributes must be strings');
-    const found = walkAttribute(own(attributes, attribute) ?? null, path);
-    if (found === null && (path.length > 0 || own(attributes, attribute) === undefined))
-      unnoticed(scope, () => `"get_attr" finds nothing under ${argument.map(shown).join(', ')}`);
+    const found = walk(own(attributes, attribute) ?? null, path);
+    if (found === null && (path.length > 0 || own(attributes, attribute) === undefined)) unnoticed(scope, missing);
     return found;
   },
 };
-
-/** Follows a path into an attribute. A missing part is null, and indexes are integers. */
-export function walkAttribute(value: Json, path: readonly Json[]): Json {
-  return path.reduce<Json>((at, step) => attributeStep(at, step) ?? null, value);
-}
-
-function attributeStep(value: Json, step: Json): Json | undefined {
-  if (isObject(value)) return typeof step === 'string' ? own(value, step) : undefined;
-  const index = typeof step === 'boolean' ? Number(step) : step;
-  const isIndex = typeof index === 'number' && Number.isInteger(index);
-  return isIndex && (Array.isArray(value) || typeof value === 'string') ? value.at(index) : undefined;
-}
 
 /** `get_file` becomes a literal when the template is compiled, so that a plan needs no files. */
 const getFile: TemplateFunction = {

@@ -1,18 +1,18 @@
 /** Values that `get_attr` reads from a group: of all members at once, of one of them, or of the group itself. */
 import type { Json } from '@anneal/contracts/json.ts';
 import { pythonText } from '@anneal/python/values/compare.ts';
-import { type Partial, unknown } from '../evaluate/unknown.ts';
-import { walk } from '../evaluate/walk.ts';
+import { type PartialValue, unknown } from '../evaluate/unknown.ts';
+import { walk } from '../evaluate/attribute-path.ts';
 import { groupKind, memberAttribute } from './kind.ts';
 
 export interface Members {
   /** In the group's order: by number, by age (without failed members), or as the servers are listed. */
   readonly names: readonly string[];
-  reference(name: string): Partial;
-  attribute(name: string, attribute: string, path: readonly Json[]): Partial;
+  reference(name: string): PartialValue;
+  attribute(name: string, attribute: string, path: readonly Json[]): PartialValue;
 }
 
-export type GroupValue = { readonly value: Partial } | { readonly problem: string };
+export type GroupValue = { readonly value: PartialValue } | { readonly problem: string };
 
 export interface ReadGroup {
   /** The group's name and type. */
@@ -29,9 +29,9 @@ export function readGroup(parameters: ReadGroup): GroupValue {
   const { type, members, attribute, path } = parameters;
   const kind = groupKind(type);
   const { names } = members;
-  const all = (name: string, below: readonly Json[]): { [member: string]: Partial } =>
+  const all = (name: string, below: readonly Json[]): { [member: string]: PartialValue } =>
     Object.fromEntries(names.map((member) => [member, members.attribute(member, name, below)]));
-  const references = (): Partial[] => names.map((member) => members.reference(member));
+  const references = (): PartialValue[] => names.map((member) => members.reference(member));
   if (kind === 'deployments') return { value: walk(all(memberAttribute(attribute), []), path) };
   if (kind === 'instances') {
     return attribute === 'InstanceList'
@@ -69,7 +69,7 @@ function readMember({ group, type, members, attribute, path }: ReadGroup): Group
   return { value: members.attribute(name, pythonText(first), below) };
 }
 
-function addresses(values: readonly Partial[]): Partial {
+function addresses(values: readonly PartialValue[]): PartialValue {
   if (values.includes(unknown)) return unknown;
   return values.map((value) => (typeof value === 'string' && value !== '' ? value : '0.0.0.0')).join(',') || null;
 }

@@ -1,7 +1,7 @@
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import { describe, expect, it } from 'vitest';
 import { pythonText } from '@anneal/python/values/compare.ts';
-import { type Partial, unknown } from '../evaluate/unknown.ts';
+import { type PartialValue, unknown } from '../evaluate/unknown.ts';
 import { type Members, readGroup } from './attribute.ts';
 import { batchesOf, nextMembers } from './change.ts';
 import { firstMembers } from './group.ts';
@@ -170,7 +170,7 @@ describe('attributes of a group', () => {
     reference: (name) => `id-${name}`,
     attribute: (name, attribute, path) => [name, attribute, ...path.map(pythonText)].join('/'),
   };
-  const read = (type: string, attribute: string, ...path: (string | number)[]): Partial | string => {
+  const read = (type: string, attribute: string, ...path: (string | number)[]): PartialValue | string => {
     const answer = readGroup({ group: 'g', type, members, skipped: ['7'], attribute, path });
     return 'value' in answer ? answer.value : answer.problem;
   };

@@ -1,13 +1,13 @@
 /** Groups with unknown values: a reserved parameter name represents them in the members. */
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import { isObject, toRecord } from '@anneal/python/yaml/node.ts';
-import { type Partial, unknown } from '../evaluate/unknown.ts';
+import { type PartialValue, unknown } from '../evaluate/unknown.ts';
 import { groupKind } from './kind.ts';
 
 /** Represents an unknown value in the members. A template that declares a parameter of this name cannot read it. */
 export const openName = '$unknown';
 
-export function opened(value: Partial): Json {
+export function opened(value: PartialValue): Json {
   if (value === unknown) return { get_param: openName };
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return value.map(opened);

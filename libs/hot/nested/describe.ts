@@ -4,13 +4,14 @@ import type { Json } from '@anneal/contracts/json.ts';
 import type { Expression, Plan, PlanNested, PlanResource } from '@anneal/contracts/plan.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { evaluate, type Scope, unknown } from '../evaluate.ts';
+import { lookupArguments } from '../evaluate/attribute-path.ts';
 import { bare } from '../compile/entry-digest.ts';
 import { groupKind } from '../groups/kind.ts';
 import { toRecord } from '@anneal/python/yaml/node.ts';
 import { stackTypeOf } from '../types/stack-types.ts';
 import { resolveProperties } from '../resources/properties.ts';
 import type { ResolvedTypes, StackInput } from '../compile/tree.ts';
-import { holdsUnknown, type Partial } from '../evaluate/unknown.ts';
+import { holdsUnknown, type PartialValue } from '../evaluate/unknown.ts';
 
 export function nestedKind(type: string, isTemplate: boolean): PlanNested['kind'] | undefined {
   if (isTemplate) return 'template';
@@ -80,7 +81,7 @@ function valuesOf(
   return Object.values(resolveProperties({ resource, type, scope }).all).map(known);
 }
 
-const known = (value: Partial): Json => {
+const known = (value: PartialValue): Json => {
   if (value === unknown) return null;
   if (Array.isArray(value)) return value.map(known);
   if (typeof value !== 'object' || value === null) return value;
@@ -126,18 +127,15 @@ function readBy(nested: PlanNested, { metadata, update_policy: policy }: PlanRes
 
 /** The arguments up to the first that is unknown before creation. */
 function writtenOut(argument: Expression, scope: Scope): Json[] {
-  if (argument.kind === 'literal') return Array.isArray(argument.value) ? argument.value : [argument.value];
-  if (argument.kind !== 'list') return [];
-  const found: Json[] = [];
-  for (const item of argument.items) {
+  const found = lookupArguments(argument, (item) => {
     const value = tryEvaluate(item, scope);
-    if (value === unknown || holdsUnknown(value)) break;
-    found.push(value as Json);
-  }
-  return found;
+    return holdsUnknown(value) ? undefined : (value as Json);
+  });
+  const end = found.indexOf(undefined);
+  return (end === -1 ? found : found.slice(0, end)) as Json[];
 }
 
-function tryEvaluate(expression: Expression, scope: Scope): Partial {
+function tryEvaluate(expression: Expression, scope: Scope): PartialValue {
   try {
     return evaluate(expression, scope);
   } catch (error) {

@@ -19,7 +19,7 @@ import { referencesOf } from '../resources/references.ts';
 import type { NestedScope } from '../compile/stack-scope.ts';
 import { readTemplate } from '../syntax/template.ts';
 import type { Body, StackInput } from '../compile/tree.ts';
-import { type Partial, unknown } from '../evaluate/unknown.ts';
+import { type PartialValue, unknown } from '../evaluate/unknown.ts';
 import { type Child, childIdentity } from './child.ts';
 
 /** Heat's name for a template that is in no file. */
@@ -101,8 +101,8 @@ function membersOf(
 ): NestedScope {
   const members = {
     names,
-    reference: (name: string): Partial => body.scope.reference(name) ?? unknown,
-    attribute: (name: string, attribute: string, path: readonly Json[]): Partial =>
+    reference: (name: string): PartialValue => body.scope.reference(name) ?? unknown,
+    attribute: (name: string, attribute: string, path: readonly Json[]): PartialValue =>
       body.scope.readInside(name, attribute, path),
   };
   return {

@@ -12,8 +12,8 @@ import { pseudoParameters } from '../parameters/pseudo.ts';
 import type { Found } from '../environment/registry.ts';
 import type { NestedScope } from '../compile/stack-scope.ts';
 import type { Body, StackInput } from '../compile/tree.ts';
-import { type Partial, unknown } from '../evaluate/unknown.ts';
-import { walk } from '../evaluate/walk.ts';
+import { type PartialValue, unknown } from '../evaluate/unknown.ts';
+import { walk } from '../evaluate/attribute-path.ts';
 import { type Child, childIdentity } from './child.ts';
 import { readInside } from './inside.ts';
 import type { NestedTemplate } from './library.ts';
@@ -96,8 +96,8 @@ function parametersOf(resource: PlanResource, { type }: NestedTemplate, stack: S
 
 /** Evaluates each output once, however often it is read. */
 function outputsOf(body: Body): NestedScope {
-  const known = new Map<string, Partial>();
-  const output = (name: string): Partial => {
+  const known = new Map<string, PartialValue>();
+  const output = (name: string): PartialValue => {
     const value = known.get(name) ?? readOutput(body, name);
     known.set(name, value);
     return value;
@@ -114,7 +114,7 @@ function outputsOf(body: Body): NestedScope {
   };
 }
 
-function readOutput({ plan, scope }: Body, name: string): Partial {
+function readOutput({ plan, scope }: Body, name: string): PartialValue {
   const output = Object.hasOwn(plan.outputs, name) ? plan.outputs[name] : undefined;
   if (!output) return null;
   try {

@@ -15,7 +15,7 @@ import { jsonText } from '@anneal/python/values/compare.ts';
 import { brokenRules, schemaFor } from './type-rule.ts';
 import type { Work } from '../evaluate/work.ts';
 import { referencesOf } from './references.ts';
-import { holdsUnknown, type Partial, unknown } from '../evaluate/unknown.ts';
+import { holdsUnknown, type PartialValue, unknown } from '../evaluate/unknown.ts';
 
 export interface PropertyMistake extends Mistake {
   /** Path below the property, for callers that can find its position in the text. */
@@ -29,7 +29,7 @@ export interface Resolved {
   /** Names of properties with an unknown part; `properties` leaves them out. */
   readonly unknown: string[];
   /** All properties, with the unknown marker for each unknown part. */
-  readonly all: Readonly<Record<string, Partial>>;
+  readonly all: Readonly<Record<string, PartialValue>>;
 }
 
 export interface ResolveProperties {
@@ -66,7 +66,7 @@ export function resolveProperties(parameters: ResolveProperties): Resolved {
 function resolveAll(parameters: ResolveProperties): Resolved {
   const { resource, type, scope, section = 'properties', absentAsNull = false } = parameters;
   const base = `resources.${resource.name}.${section}`;
-  const given = new Map<string, Partial>();
+  const given = new Map<string, PartialValue>();
   const mistakes: PropertyMistake[] = [];
   for (const [name, expression] of Object.entries(resource.properties)) {
     try {
@@ -100,7 +100,7 @@ function resolveAll(parameters: ResolveProperties): Resolved {
     }
   }
   // A schema chosen by another property (`schemaFor`) only checks the value; the value stays as written.
-  const asWritten = read.map(([name, value]): [string, Partial] =>
+  const asWritten = read.map(([name, value]): [string, PartialValue] =>
     schema[name] === type.properties[name] ? [name, value] : [name, given.get(name) ?? value],
   );
   return finish(asWritten, mistakes);
@@ -122,8 +122,8 @@ function checkReferenced({
     convert({ context, steps: [name], path: join(context.base, name) }, target, schema);
 }
 
-function finish(read: [string, Partial][], mistakes: PropertyMistake[]): Resolved {
-  const entries = read.map(([name, value]): [string, Partial] => [name, plain(value)]);
+function finish(read: [string, PartialValue][], mistakes: PropertyMistake[]): Resolved {
+  const entries = read.map(([name, value]): [string, PartialValue] => [name, plain(value)]);
   const open = entries.filter(([, value]) => holdsUnknown(value)).map(([name]) => name);
   const known = entries.filter(([, value]) => !holdsUnknown(value)) as [string, Json][];
   return { properties: toRecord(known), mistakes, unknown: open, all: toRecord(read) };
@@ -152,8 +152,8 @@ function refuse(
 }
 
 function readMap(
-  parameters: Place & { given: ReadonlyMap<string, Partial>; schema: Readonly<Record<string, PropertySchema>> },
-): [string, Partial][] {
+  parameters: Place & { given: ReadonlyMap<string, PartialValue>; schema: Readonly<Record<string, PropertySchema>> },
+): [string, PartialValue][] {
   const { given, schema, steps, path, context } = parameters;
   for (const name of given.keys()) {
     if (Object.hasOwn(schema, name)) continue;
@@ -165,7 +165,7 @@ function readMap(
       ...(nearest !== undefined && { nearest }),
     });
   }
-  return Object.entries(schema).flatMap(([name, property]): [string, Partial][] => {
+  return Object.entries(schema).flatMap(([name, property]): [string, PartialValue][] => {
     const value = given.get(name);
     if (value === undefined) {
       if (property.default !== undefined) return [[name, property.default]];
@@ -183,7 +183,7 @@ function readMap(
 
 const zeros = { String: '', Integer: 0, Number: 0, Boolean: false, Map: {}, List: [], Any: null } as const;
 
-function readValue(place: Place, given: Partial, schema: PropertySchema): Partial {
+function readValue(place: Place, given: PartialValue, schema: PropertySchema): PartialValue {
   if (given === unknown) return unknown;
   // An explicit null counts as given: it reads as the default, or as the zero value of the type.
   const value = given === null ? (schema.default ?? (structuredClone(zeros[schema.type]) as Json)) : given;
@@ -205,7 +205,11 @@ function readValue(place: Place, given: Partial, schema: PropertySchema): Partia
 }
 
 /** Returns undefined after reporting a mistake. */
-function convert(place: Place, value: Exclude<Partial, symbol | null>, schema: PropertySchema): Partial | undefined {
+function convert(
+  place: Place,
+  value: Exclude<PartialValue, symbol | null>,
+  schema: PropertySchema,
+): PartialValue | undefined {
   const bad = (message: string): undefined => {
     refuse(place, 'WrongPropertyType', message, {
       expected: schema.type,
@@ -247,10 +251,10 @@ function convert(place: Place, value: Exclude<Partial, symbol | null>, schema: P
 }
 
 type Bad = (message: string) => undefined;
-const text = (value: Partial): string => (holdsUnknown(value) ? '…' : shown(value as Json));
-const isPartialMap = (value: Partial): value is { [key: string]: Partial } => isObject(value);
+const text = (value: PartialValue): string => (holdsUnknown(value) ? '…' : shown(value as Json));
+const isPartialMap = (value: PartialValue): value is { [key: string]: PartialValue } => isObject(value);
 
-function convertString(value: Partial, bad: Bad): string | undefined {
+function convertString(value: PartialValue, bad: Bad): string | undefined {
   if (typeof value === 'string') return value;
   if (typeof value === 'boolean') return value ? 'True' : 'False';
   if (typeof value === 'number' && Number.isInteger(value)) return String(value);
@@ -259,7 +263,7 @@ function convertString(value: Partial, bad: Bad): string | undefined {
   return bad(`Value must be a string; got ${text(value)}`);
 }
 
-function convertInteger(value: Partial, bad: Bad): Json | undefined {
+function convertInteger(value: PartialValue, bad: Bad): Json | undefined {
   if (typeof value === 'boolean') return Number(value);
   const number = numberOf(value);
   // An integer with more digits than a double keeps them.
@@ -269,7 +273,7 @@ function convertInteger(value: Partial, bad: Bad): Json | undefined {
 }
 
 /** Keeps a boolean, because in Python it is a number. */
-function convertNumber(value: Partial, bad: Bad): Json | undefined {
+function convertNumber(value: PartialValue, bad: Bad): Json | undefined {
   const isScalar = typeof value === 'string' || typeof value === 'boolean' || numberOf(value) !== undefined;
   const converted = isScalar ? convertValue('number', value as Json) : undefined;
   return converted && 'value' in converted ? converted.value : bad(`Value '${text(value)}' is not a number`);

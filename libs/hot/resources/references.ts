@@ -1,6 +1,6 @@
 /** Finds what an expression reads, so that only those values are sent, and the use of hidden values is known. */
-import type { Json } from '@anneal/contracts/json.ts';
 import type { Expression } from '@anneal/contracts/plan.ts';
+import { lookupArguments } from '../evaluate/attribute-path.ts';
 
 export interface References {
   /** Read with get_resource. */
@@ -19,7 +19,7 @@ export function referencesOf(...expressions: readonly Expression[]): References 
     if (expression.kind === 'list') for (const item of expression.items) visit(item);
     else if (expression.kind === 'map') for (const { value } of expression.entries) visit(value);
     else if (expression.kind === 'call') {
-      const [first, second] = heads(expression.arguments);
+      const [first, second] = lookupArguments(expression.arguments);
       if (typeof first === 'string') note(expression.function, first, typeof second === 'string' ? second : '*');
       visit(expression.arguments);
     }
@@ -38,16 +38,3 @@ export function referencesOf(...expressions: readonly Expression[]): References 
   for (const expression of expressions) visit(expression);
   return { resources, attributes, parameters };
 }
-
-/** The first two arguments, where they are literal. */
-function heads(argument: Expression): [Json | undefined, Json | undefined] {
-  if (argument.kind === 'literal') {
-    if (!Array.isArray(argument.value)) return [argument.value, undefined];
-    return [argument.value[0], argument.value[1]];
-  }
-  if (argument.kind !== 'list') return [undefined, undefined];
-  const [first, second] = argument.items;
-  return [literal(first), literal(second)];
-}
-const literal = (expression: Expression | undefined): Json | undefined =>
-  expression?.kind === 'literal' ? expression.value : undefined;

@@ -3,9 +3,9 @@
  */
 import type { PropertySchema, ResourceType } from '@anneal/contracts/resource-type.ts';
 import { rules } from '../types/rules.ts';
-import type { Partial } from '../evaluate/unknown.ts';
+import type { PartialValue } from '../evaluate/unknown.ts';
 
-type Values = Readonly<Record<string, Partial>>;
+type Values = Readonly<Record<string, PartialValue>>;
 
 const valueTypes: Readonly<Record<string, PropertySchema['type']>> = {
   string: 'String',
@@ -16,7 +16,7 @@ const valueTypes: Readonly<Record<string, PropertySchema['type']>> = {
 };
 
 /** Returns the schema of the properties. That of `OS::Heat::Value` depends on its property `type`. */
-export function schemaFor(type: ResourceType, given: ReadonlyMap<string, Partial>): ResourceType['properties'] {
+export function schemaFor(type: ResourceType, given: ReadonlyMap<string, PartialValue>): ResourceType['properties'] {
   if (type.type !== 'OS::Heat::Value') return type.properties;
   const said = given.get('type');
   const kind = typeof said === 'string' && Object.hasOwn(valueTypes, said) ? valueTypes[said] : undefined;

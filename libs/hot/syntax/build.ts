@@ -7,6 +7,7 @@ import type { Json } from '@anneal/contracts/json.ts';
 import type { Expression, Source } from '@anneal/contracts/plan.ts';
 import { findInMap } from '../cfn/mapping.ts';
 import { Conditions } from '../compile/condition.ts';
+import { lookupArguments } from '../evaluate/attribute-path.ts';
 import { evaluate, evaluateParts, type Scope, unknown } from '../evaluate.ts';
 import { openName } from '../groups/open.ts';
 import { conditionFunctions, everyName, lookUp, takesWritten } from '../functions/table.ts';
@@ -248,7 +249,7 @@ export class Build {
   ): boolean {
     const name = call.function;
     const { arguments: argument } = call;
-    const [first, second] = heads(argument);
+    const [first, second] = lookupArguments(argument);
     if (name === 'get_param') {
       const parameter = first === undefined ? this.#workedOutName(argument, path) : first;
       if (typeof parameter === 'string' && !this.#knowsParameter(parameter, path, at)) return false;
@@ -367,11 +368,4 @@ export class Build {
 function hasWrittenPermutations({ entries }: Extract<Expression, { kind: 'map' }>, version: Version): boolean {
   const value = entries.find(({ key }) => key === 'permutations')?.value;
   return version < '2017-09-01' || value === undefined || value.kind === 'literal';
-}
-
-/** The literal arguments, each at its position. */
-function heads(argument: Expression): (Json | undefined)[] {
-  if (argument.kind === 'list') return argument.items.map((item) => (item.kind === 'literal' ? item.value : undefined));
-  if (argument.kind !== 'literal') return [];
-  return Array.isArray(argument.value) ? argument.value : [argument.value];
 }

@@ -3,11 +3,11 @@ import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import { wrongSizes } from '../groups/scaling.ts';
 import { isObject } from '@anneal/python/yaml/node.ts';
 import { numberOf } from '@anneal/python/values/number.ts';
-import { holdsUnknown, type Partial, type PartialMap, unknown } from '../evaluate/unknown.ts';
+import { holdsUnknown, type PartialValue, type PartialMap, unknown } from '../evaluate/unknown.ts';
 
 interface Ruled {
   /** Values with defaults. An unknown value violates no rule. */
-  readonly values: Readonly<Record<string, Partial>>;
+  readonly values: Readonly<Record<string, PartialValue>>;
   /** Names of the resources of the same stack, and whether each exists. */
   readonly siblings: ReadonlyMap<string, boolean> | undefined;
 }
@@ -15,7 +15,7 @@ interface Ruled {
 /** Returns the message of a violation, or undefined. */
 type Rule = (resource: Ruled) => string | undefined;
 
-const isGiven = (value: Partial | undefined): boolean => value !== undefined && value !== null && value !== '';
+const isGiven = (value: PartialValue | undefined): boolean => value !== undefined && value !== null && value !== '';
 
 /** Rule for a renamed property: either the old or the new name is required. */
 const either =
@@ -36,9 +36,9 @@ const both =
   (resource) =>
     first(resource) ?? second(resource);
 
-const isMap = (value: Partial | undefined): value is PartialMap => isObject(value);
-const maps = (value: Partial | undefined): PartialMap[] =>
-  Array.isArray(value) ? value.flatMap((item: Partial) => (isMap(item) ? [item] : [])) : [];
+const isMap = (value: PartialValue | undefined): value is PartialMap => isObject(value);
+const maps = (value: PartialValue | undefined): PartialMap[] =>
+  Array.isArray(value) ? value.flatMap((item: PartialValue) => (isMap(item) ? [item] : [])) : [];
 const known = (values: Ruled['values']): JsonObject =>
   Object.fromEntries(Object.entries(values).filter((entry): entry is [string, Json] => !holdsUnknown(entry[1])));
 const sum = (items: readonly PartialMap[]): number => items.reduce((total, { min }) => total + (numberOf(min) ?? 0), 0);

@@ -22,7 +22,7 @@ import type { SizeLimits } from '@anneal/convergence/resources/size.ts';
 import { evaluate, unknown, type Scope, type Unknown } from '@anneal/hot/evaluate.ts';
 import { opened } from '@anneal/hot/groups/open.ts';
 import { compareProperties, resolveProperties, type Resolved } from '@anneal/hot/resources/properties.ts';
-import { walk } from '@anneal/hot/evaluate/walk.ts';
+import { walk } from '@anneal/hot/evaluate/attribute-path.ts';
 import { Abandoned, Work } from '@anneal/hot/evaluate/work.ts';
 import { derivedId } from '@anneal/runtime/derived-id.ts';
 import type { Secrets } from '@anneal/runtime/secrets.ts';

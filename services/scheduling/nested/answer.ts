@@ -10,8 +10,8 @@ import { type Members, readGroup } from '@anneal/hot/groups/attribute.ts';
 import { groupKind } from '@anneal/hot/groups/kind.ts';
 import { stackTypeOf } from '@anneal/hot/types/stack-types.ts';
 import { readInside } from '@anneal/hot/nested/inside.ts';
-import { type Partial, unknown } from '@anneal/hot/evaluate/unknown.ts';
-import { walk } from '@anneal/hot/evaluate/walk.ts';
+import { type PartialValue, unknown } from '@anneal/hot/evaluate/unknown.ts';
+import { walk } from '@anneal/hot/evaluate/attribute-path.ts';
 import type { Secrets } from '@anneal/runtime/secrets.ts';
 import type { Evaluation } from '../engine/evaluation.ts';
 import { fromKept, type Kept } from './kept.ts';
@@ -60,10 +60,10 @@ function attributesOf({ stack, plan, resources, evaluation, secrets }: AnswerPar
 
 /** Reads resources, and notes whether a value was secret. */
 interface Reader {
-  reference(name: string): Partial;
-  attribute(name: string, attribute: string, path: readonly Json[]): Partial;
+  reference(name: string): PartialValue;
+  attribute(name: string, attribute: string, path: readonly Json[]): PartialValue;
   /** Runs a read, and seals its value when a secret went into it. @throws AnnealError TooLarge */
-  seal(read: () => Partial): Json;
+  seal(read: () => PartialValue): Json;
 }
 
 function readerOf({
@@ -80,7 +80,7 @@ function readerOf({
   let isSecret = false;
   let bytes = 0;
   const { resource: limit } = evaluation.sizes;
-  const open = (value: Partial | undefined): Partial => {
+  const open = (value: PartialValue | undefined): PartialValue => {
     if (value === undefined || value === unknown) return null;
     const opened = secrets.open<Json>(value as Json);
     if (opened !== value) isSecret = true;
