@@ -45,11 +45,11 @@ const stopped = async (): Promise<void> => {
 
 describe('an output file that is', () => {
   const kinds: [string, string, RegExp][] = [
-    ['a directory', 'mkdir $heat_outputs_path.x', /output x .* a directory/],
-    ['a named pipe', 'mkfifo $heat_outputs_path.x', /output x .* a named pipe/],
-    ['a link to a secret', 'ln -s /etc/shadow $heat_outputs_path.x', /output x .* a symbolic link/],
-    ['a link to itself', 'ln -s output.x $heat_outputs_path.x', /output x .* a symbolic link/],
-    ['of 3 GB', 'truncate -s 3G $heat_outputs_path.x', /output x .* more than 65536 bytes; the full output is in /],
+    ['a directory', 'mkdir $heat_outputs_path.x', /cannot read output x: it is a directory/],
+    ['a named pipe', 'mkfifo $heat_outputs_path.x', /cannot read output x: it is a named pipe/],
+    ['a link to a secret', 'ln -s /etc/shadow $heat_outputs_path.x', /cannot read output x: it is a symbolic link/],
+    ['a link to itself', 'ln -s output.x $heat_outputs_path.x', /cannot read output x: it is a symbolic link/],
+    ['of 3 GB', 'truncate -s 3G $heat_outputs_path.x', /output x: .* more than 65536 bytes; the full output is in /],
     [
       'one of ten thousand',
       'i=0; while [ $i -lt 10000 ]; do : >$heat_outputs_path.$i; i=$((i+1)); done',

@@ -116,7 +116,7 @@ describe('the boot secret of a machine', () => {
     expect(await w.answered(id, 1)).toMatchObject({ status: 'complete' });
     const shown = (await w.node('machine-1')).conditions.find(({ type }) => type === 'BootsFromDisk');
     expect(shown).toMatchObject({ status: 'False', reason: 'BmcRefused' });
-    expect(shown?.message).toMatch(/node machine-1 .*accepted but reads back/);
+    expect(shown?.message).toMatch(/node machine-1 .*the BMC accepted the boot override but reports/);
 
     disarmFaults();
     await w.fault('machine-1', undefined);

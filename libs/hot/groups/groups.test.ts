@@ -40,14 +40,14 @@ describe('members of a ResourceGroup', () => {
       ['0', 'id-0'],
       ['1', 'id-1'],
     ]);
-    const policies = { ...properties, removal_policies: [{ resource_list: [0, 'id-1', 'absent'] }] };
+    const policies = { ...properties, removal_policies: [{ resource_list: [0, 'id-1', 'unmatched'] }] };
     expect(nextSkipped({ properties: policies, skipped: new Set(['7']), references })).toEqual(['0', '1', '7']);
     const update = { ...policies, removal_policies_mode: 'update' };
     expect(nextSkipped({ properties: update, skipped: new Set(['7']), references })).toEqual(['0', '1']);
     expect(nextSkipped({ properties: policies, skipped: new Set(), references: undefined })).toEqual([
       '0',
       'id-1',
-      'absent',
+      'unmatched',
     ]);
   });
 

@@ -24,7 +24,9 @@ describe('a server that cannot be placed as its template asks', () => {
   );
 
   it('is refused for a hint, a zone or an image that a parameter names', () => {
-    expect(refusals('scheduler_hints: {profile: {get_param: p}}')[0]?.[1]).toMatch(/profile must be a text/);
+    expect(refusals('scheduler_hints: {profile: {get_param: p}}')[0]?.[1]).toMatch(
+      /profile must be a non-empty string/,
+    );
     expect(refusals('availability_zone: {get_param: p}', { p: 'az9' })[0]?.[0]).toBe(
       'resources.s.properties.availability_zone',
     );

@@ -42,7 +42,7 @@ describe('signals of a wait condition', () => {
   });
 
   it.each([
-    [{ state: 'SUCCESS' }, 'state is not known'],
+    [{ state: 'SUCCESS' }, 'state is not a field'],
     [{ status: 'success' }, 'status is SUCCESS or FAILURE'],
     [{ id: {} }, 'id is a text or a number'],
     ['x', 'a signal is a map'],

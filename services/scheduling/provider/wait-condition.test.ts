@@ -84,7 +84,7 @@ describe('a wait condition', () => {
   it('ignores a malformed signal, which is refused at once', async () => {
     const { id } = await harness.create('s', plan({}));
     await waiting(id);
-    await expect(signal(id, { nonsense: 1 })).rejects.toThrow('Metadata format invalid: nonsense is not known');
+    await expect(signal(id, { nonsense: 1 })).rejects.toThrow('Metadata format invalid: nonsense is not a field');
     await expect(signal(id, { status: 'MAYBE' })).rejects.toThrow('status is SUCCESS or FAILURE');
     await signal(id, {});
     expect(await harness.settled(id)).toMatchObject({ status: 'COMPLETE' });
