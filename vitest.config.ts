@@ -16,7 +16,7 @@ export default defineConfig({
       project('integration', ['test/integration/**/*.test.ts'], 300_000),
       project('e2e', ['test/e2e/**/*.test.ts'], 300_000),
       project('chaos', ['test/chaos/**/*.test.ts'], 300_000),
-      // The product on real brokers and databases, and their deaths, on request: `short` takes minutes, `true` an hour.
+      // On request: the product on real brokers and databases, which are killed. `short` takes minutes, `true` an hour.
       ...(soak === 'true' ? [project('soak', ['test/{e2e,chaos}/**/*.soak.ts'], 300_000, backends)] : []),
       ...(soak === 'short'
         ? [
@@ -29,7 +29,7 @@ export default defineConfig({
           ]
         : []),
       ...(soak === 'true'
-        ? // The scenarios of e2e once more, on each broker and a database; what rests in files is looked at on embedded.
+        ? // The scenarios of e2e again, on each broker and a database. The test of secrets in files needs the embedded store.
           ['rabbitmq', 'nats'].map((broker) => ({
             test: {
               ...project(broker, ['test/e2e/**/*.test.ts'], 300_000, backends).test,

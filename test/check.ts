@@ -1,4 +1,4 @@
-/** `npm run check`: lock file, format, lint with the import rules, types, wire contracts, dead code, unit tests. All of them, then the verdict. */
+/** `npm run check`: lock file, format, lint with the import rules, types, wire contracts, dead code, unit tests. It runs all checks, then lists the failed ones. */
 import { spawnSync } from 'node:child_process';
 
 const steps: readonly { name: string; command: string; args: readonly string[]; remedy: string }[] = [
@@ -9,8 +9,8 @@ const steps: readonly { name: string; command: string; args: readonly string[]; 
     remedy: 'npm install --package-lock-only; pin versions whose platform bindings are all published',
   },
   { name: 'format', command: 'oxfmt', args: ['--check'], remedy: 'npm run format' },
-  { name: 'lint and import rules', command: 'oxlint', args: ['--type-aware'], remedy: 'mend what is listed above' },
-  { name: 'types', command: 'tsc', args: ['-p', '.'], remedy: 'mend what is listed above' },
+  { name: 'lint and import rules', command: 'oxlint', args: ['--type-aware'], remedy: 'fix the errors listed above' },
+  { name: 'types', command: 'tsc', args: ['-p', '.'], remedy: 'fix the errors listed above' },
   {
     name: 'wire contracts',
     command: 'node',
@@ -18,8 +18,8 @@ const steps: readonly { name: string; command: string; args: readonly string[]; 
     remedy: 'npm run contracts',
   },
   { name: 'reference pages', command: 'node', args: ['test/docs/generate.ts', '--check'], remedy: 'npm run docs' },
-  { name: 'dead code', command: 'knip', args: [], remedy: 'remove what nobody uses' },
-  { name: 'unit tests', command: 'vitest', args: ['run', '--project', 'unit'], remedy: 'mend what is listed above' },
+  { name: 'dead code', command: 'knip', args: [], remedy: 'remove unused code' },
+  { name: 'unit tests', command: 'vitest', args: ['run', '--project', 'unit'], remedy: 'fix the errors listed above' },
 ];
 
 const failed: string[] = [];

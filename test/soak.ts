@@ -1,6 +1,6 @@
 /**
- * `npm run soak`: the product on real brokers and databases, and their deaths. `--short` is the selection of CI: it takes
- * minutes, and ends at a limit whatever hangs. Names of files select others.
+ * `npm run soak`: tests the product on real brokers and databases, and kills them. `--short` is the selection of CI, which
+ * takes minutes and ends at a time limit. Names of files select other tests.
  */
 import { spawn } from 'node:child_process';
 import { parseArgs } from 'node:util';
@@ -19,7 +19,7 @@ const runner = spawn(
   {
     stdio: 'inherit',
     env: { ...process.env, ANNEAL_TEST_SOAK: values.short ? 'short' : 'true' },
-    // A group of its own: its end is the end of every server that the tests have started.
+    // A separate process group, so that ending it also ends every server that the tests have started.
     detached: true,
   },
 );
@@ -31,7 +31,7 @@ const end = (signal: NodeJS.Signals): void => {
   }
 };
 const limit = setTimeout(() => {
-  process.stderr.write(`\nThe soak has taken ${limitMs / minute} minutes, its limit: stopped.\n`);
+  process.stderr.write(`\nsoak stopped at its limit of ${limitMs / minute} minutes\n`);
   end('SIGKILL');
 }, limitMs);
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => end(signal));

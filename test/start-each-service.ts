@@ -1,4 +1,4 @@
-/** Starts every service once as a process of its own with plain `node`, waits until it is ready, and stops it. */
+/** Starts every service once in a separate process with plain `node`, waits until it is ready, and stops it. */
 import { spawn, spawnSync } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -34,7 +34,7 @@ async function startOnce(name: string): Promise<void> {
     child.kill('SIGTERM');
     const code = await ended;
     if (code !== 0) throw new Error(`${name} ended with ${code} after SIGTERM`);
-    process.stdout.write(`${name}: ready, and stopped when asked\n`);
+    process.stdout.write(`${name}: became ready and stopped on SIGTERM\n`);
   } finally {
     child.kill('SIGKILL');
     await rm(data, { recursive: true, force: true });
@@ -43,7 +43,7 @@ async function startOnce(name: string): Promise<void> {
 
 for (const name of serviceNames) await startOnce(name);
 
-// The agent needs a host to be; that it loads and explains itself is what can be shown here.
+// The agent needs a host, so check only that it loads and prints its help.
 const agent = spawnSync(process.execPath, ['services/agent/main.ts', '--help'], { encoding: 'utf8' });
 if (agent.status !== 0) throw new Error(`the agent ended with ${agent.status}: ${agent.stderr}`);
-process.stdout.write('agent: explains itself\n');
+process.stdout.write('agent: prints its help\n');

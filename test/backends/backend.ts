@@ -1,20 +1,20 @@
-/** A real server for tests: from a URL in the environment, a program on the PATH, or what the project installs. */
+/** A real server for tests: from a URL in the environment, a program on the PATH, or an installation by the project. */
 export interface BackendServer {
-  /** With credentials. */
+  /** URL with credentials. */
   readonly url: string;
-  /** Its data folder. Absent for one that is no program of this machine. */
+  /** Data folder of the server. Absent for a server that is no program of this machine. */
   readonly data?: string;
-  /** As a power cut. */
+  /** Kills the server without notice, like a power cut. */
   kill(): Promise<void>;
   /** Starts again on the same data and port. */
   start(): Promise<void>;
-  /** Ends it and removes its data. */
+  /** Stops the server and removes its data. */
   stop(): Promise<void>;
-  /** False for one that the environment gave: it is not ours to kill. */
+  /** False for a server from the environment, which tests must not kill. */
   readonly mayBeKilled: boolean;
 }
 
-/** What a test prints when it cannot have the server. */
+/** The reason that a test prints when there is no server. */
 export interface MissingBackend {
   readonly missing: string;
 }

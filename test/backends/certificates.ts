@@ -1,4 +1,4 @@
-/** Certificates for tests of TLS, made by `openssl`: an authority of its own, a server at 127.0.0.1, and a client. */
+/** Certificates for tests of TLS, created with `openssl`: an authority, a server at 127.0.0.1, and a client. */
 import { execFile } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -14,7 +14,7 @@ export interface Pair {
 
 export interface Certificates {
   readonly ca: string;
-  /** An authority that signed nothing of the others. */
+  /** Another authority, which signed none of the other certificates. */
   readonly strangeCa: string;
   readonly server: Pair;
   readonly client: Pair;
@@ -23,7 +23,7 @@ export interface Certificates {
 
 const run = promisify(execFile);
 
-/** @param client the common name of the client. Undefined where `openssl` is not there. */
+/** @param client the common name of the client. Undefined when `openssl` is not installed. */
 export async function makeCertificates({ client }: { client: string }): Promise<Certificates | undefined> {
   if ((await findProgram('openssl')) === undefined) return undefined;
   const folder = await mkdtemp(join(tmpdir(), 'anneal-certificates-'));

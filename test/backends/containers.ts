@@ -1,23 +1,23 @@
 /**
- * Servers in containers, where an engine answers (`ANNEAL_TEST_CONTAINERS=false` asks none). What goes wrong with one is
- * said on standard error, and the caller takes its next way.
+ * Servers in containers, when a container engine answers (`ANNEAL_TEST_CONTAINERS=false` uses none). An error is printed on
+ * standard error, and the caller tries its next way.
  *
  * C1 A container keeps its port and its data from a kill to the next start.
- * C2 None outlives the test run: what is not stopped is removed when the process that started it has ended.
+ * C2 No container outlives the test run: it is removed when the process that started it has ended.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { freePort } from './free-port.ts';
 import type { BackendServer } from './backend.ts';
 
-/** An engine that is there answers at once; one that hangs is none. */
+/** A running engine answers at once; an engine that hangs counts as missing. */
 const engineMs = 5_000;
-/** With the download of an image. */
+/** Includes the download of an image. */
 const startMs = 180_000;
 const againMs = 60_000;
 
 interface Container {
   readonly image: string;
-  /** Inside. */
+  /** Port inside the container. */
   readonly port: number;
   readonly command?: string[];
   readonly urlOf: (address: string) => string;
@@ -25,13 +25,13 @@ interface Container {
 }
 
 interface ContainerServer extends BackendServer {
-  /** Runs a program beside the server. */
+  /** Runs a program in the container. */
   run(words: string[]): Promise<void>;
 }
 
 const explain = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
-/** Undefined where an engine answers, else why none is used. */
+/** Undefined when an engine answers, else the reason why none is used. */
 export async function whyNoContainers(): Promise<string | undefined> {
   if (process.env['ANNEAL_TEST_CONTAINERS'] === 'false') return 'ANNEAL_TEST_CONTAINERS is false';
   const timer = new AbortController();
@@ -53,7 +53,7 @@ export async function startContainer(parameters: Container): Promise<ContainerSe
   try {
     return await started(parameters);
   } catch (error) {
-    process.stderr.write(`${parameters.image} does not run in a container here: ${explain(error)}\n`);
+    process.stderr.write(`${parameters.image} did not start in a container: ${explain(error)}\n`);
     return undefined;
   }
 }
@@ -72,7 +72,7 @@ async function started({ image, port, command, urlOf, isReady }: Container): Pro
   const ready = async (withinMs: number): Promise<void> => {
     const deadline = performance.now() + withinMs;
     while (!(await isReady({ host, port: hostPort }))) {
-      if (performance.now() > deadline) throw new Error(`it is not ready after ${withinMs / 1000} seconds`);
+      if (performance.now() > deadline) throw new Error(`not ready after ${withinMs / 1000} seconds`);
       await delay(100);
     }
   };

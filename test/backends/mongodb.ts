@@ -1,6 +1,6 @@
 /**
  * A MongoDB for tests: `ANNEAL_TEST_MONGODB_URL`, else a container, else `mongod` from the PATH, as a single server, else a
- * FerretDB that is built once from `ferretdb/`. What is started has its data in a temporary folder.
+ * FerretDB that is built once from `ferretdb/`. A started server has its data in a temporary folder.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -17,7 +17,7 @@ import { buildFerretdb } from './ferretdb/build.ts';
 interface Program {
   readonly file: string;
   readonly parameters: (port: number, folder: string) => string[];
-  /** What the URL says beyond the address. */
+  /** Path and parameters of the URL. */
   readonly query: string;
 }
 
@@ -26,7 +26,8 @@ const startMs = 30_000;
 export const findMongodb: FindBackend = async () => {
   const given = process.env['ANNEAL_TEST_MONGODB_URL'];
   if (given !== undefined && given !== '') {
-    const never = (): Promise<void> => Promise.reject(new Error('This MongoDB is not ours to kill.'));
+    const never = (): Promise<void> =>
+      Promise.reject(new Error('Tests must not kill this MongoDB: it is from the environment.'));
     return { url: given, mayBeKilled: false, kill: never, start: never, stop: async () => undefined };
   }
   const urlOf = (address: string): string => `mongodb://${address}/`;
@@ -51,12 +52,12 @@ export const findMongodb: FindBackend = async () => {
     return await startOwn(ferretdb(await buildFerretdb(go)));
   } catch (error) {
     return {
-      missing: `MongoDB is not here, and FerretDB cannot be had: ${error instanceof Error ? error.message : ''}`,
+      missing: `MongoDB is not installed, and FerretDB cannot be built: ${error instanceof Error ? error.message : ''}`,
     };
   }
 };
 
-/** The same server as the URL names, with a database of the given name. */
+/** The URL with another database. */
 export function databaseUrl(url: string, name: string): string {
   const [, address = '', query = ''] = /^(mongodb(?:\+srv)?:\/\/[^/?]+)(?:\/[^?]*)?(\?.*)?$/.exec(url) ?? [];
   return `${address}/${name}${query}`;
@@ -83,12 +84,12 @@ async function startOwn(program: Program): Promise<BackendServer> {
   const start = async (): Promise<void> => {
     const started = spawn(program.file, program.parameters(port, folder), { stdio: ['ignore', 'ignore', 'pipe'] });
     server = started;
-    let said = '';
-    started.stderr.on('data', (chunk: Buffer) => (said = (said + chunk.toString()).slice(-2000)));
+    let output = '';
+    started.stderr.on('data', (chunk: Buffer) => (output = (output + chunk.toString()).slice(-2000)));
     const deadline = performance.now() + startMs;
     while (!(await answers(databaseUrl(url, 'anneal_ready')))) {
       if (started.exitCode !== null || performance.now() > deadline) {
-        throw new Error(`${program.file} did not start: ${said}`);
+        throw new Error(`${program.file} did not start: ${output}`);
       }
     }
   };

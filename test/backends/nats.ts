@@ -1,6 +1,6 @@
 /**
  * A NATS server with JetStream for tests: `ANNEAL_TEST_NATS_URL`, else a container, else `nats-server` from the PATH, else
- * one that Go builds once into the cache. What is started has its data in a temporary folder.
+ * one that Go builds once into the cache. A started server has its data in a temporary folder.
  */
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -19,13 +19,14 @@ const startMs = 20_000;
 const run = promisify(execFile);
 
 /**
- * With `config` the server is a program of this machine, and this is its configuration beyond the port and JetStream's
- * folder.
+ * @param config additional configuration besides the port and JetStream's folder. The server is then a program of this
+ *    machine.
  */
 export const findNats = async ({ config }: { config?: string } = {}): Promise<BackendServer | MissingBackend> => {
   const given = process.env['ANNEAL_TEST_NATS_URL'];
   if (config === undefined && given !== undefined && given !== '') {
-    const never = (): Promise<void> => Promise.reject(new Error('This NATS server is not ours to kill.'));
+    const never = (): Promise<void> =>
+      Promise.reject(new Error('Tests must not kill this NATS server: it is from the environment.'));
     return { url: given, mayBeKilled: false, kill: never, start: never, stop: async () => undefined };
   }
   const container =
@@ -43,7 +44,9 @@ export const findNats = async ({ config }: { config?: string } = {}): Promise<Ba
     const program = (await findProgram('nats-server')) ?? (await built());
     if (program !== undefined) return await startOwn(program, config);
   } catch (error) {
-    return { missing: `NATS is not here and cannot be had: ${error instanceof Error ? error.message : String(error)}` };
+    return {
+      missing: `NATS is not installed and cannot be built: ${error instanceof Error ? error.message : String(error)}`,
+    };
   }
   return {
     missing:
@@ -64,12 +67,12 @@ async function startOwn(program: string, config = ''): Promise<BackendServer> {
       stdio: ['ignore', 'ignore', 'pipe'],
     });
     child = started;
-    let said = '';
-    started.stderr.on('data', (data: Buffer) => void (said = (said + data.toString()).slice(-4_000)));
+    let output = '';
+    started.stderr.on('data', (data: Buffer) => void (output = (output + data.toString()).slice(-4_000)));
     const end = performance.now() + startMs;
     while (!(await answers({ host: '127.0.0.1', port }))) {
       if (started.exitCode !== null || performance.now() > end) {
-        throw new Error(`nats-server did not start: ${said.trim()}`);
+        throw new Error(`nats-server did not start: ${output.trim()}`);
       }
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
@@ -84,7 +87,7 @@ async function startOwn(program: string, config = ''): Promise<BackendServer> {
     await kill();
     await rm(folder, { recursive: true, force: true });
   };
-  // A test that dies must not leave a server behind.
+  // Kill the server with the test run, also when the run dies.
   process.once('exit', () => child?.kill('SIGKILL'));
   try {
     await start();
@@ -95,7 +98,7 @@ async function startOwn(program: string, config = ''): Promise<BackendServer> {
   return { url: `nats://127.0.0.1:${port}`, data: folder, mayBeKilled: true, kill, start, stop };
 }
 
-/** True once it says INFO, as a NATS server does unasked. */
+/** True when the server has sent INFO, which every NATS server sends first. */
 function answers({ host, port }: { host: string; port: number }): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect({ port, host });
@@ -117,7 +120,7 @@ async function built(): Promise<string | undefined> {
   if (await isProgram(program)) return program;
   process.stderr.write(`Building nats-server ${version} with go install, once, into ${folder}\n`);
   await mkdir(folder, { recursive: true });
-  // Beside its place first: another test run may build at the same time.
+  // Build in a temporary folder, because another test run may build at the same time.
   const making = await mkdtemp(join(folder, 'making-'));
   try {
     await run(go, ['install', `github.com/nats-io/nats-server/v2@v${version}`], {

@@ -1,6 +1,6 @@
 /**
- * Before tests that need real servers: installs or builds what is missing, once, so that test files do not race for it.
- * Says what it does; what cannot be had is said by the tests that miss it.
+ * Runs before tests that need real servers: installs or builds missing ones, once, so that test files do not do it at the
+ * same time. It prints what it does. A test that misses a server prints the reason.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -9,7 +9,7 @@ import { findMongodb } from './mongodb.ts';
 import { findNats } from './nats.ts';
 import { findRabbitmq } from './rabbitmq.ts';
 
-/** RabbitMQ has no program in a package registry; Debian's package is installed where we may. */
+/** Installs Debian's package when permitted, because no package registry has RabbitMQ. */
 async function installRabbitmq(): Promise<void> {
   const found = await findRabbitmq();
   if (!('missing' in found)) {
@@ -23,11 +23,11 @@ async function installRabbitmq(): Promise<void> {
     spawnSync('apt-get', ['-q', '-y', ...words], { env: environment, stdio: ['ignore', 'ignore', 'inherit'] })
       .status === 0;
   if (!run('update') || !run('install', '--no-install-recommends', 'rabbitmq-server')) {
-    process.stderr.write('That did not work; the tests say what they miss.\n');
+    process.stderr.write('The installation failed; the tests that need it are skipped with a reason.\n');
   }
 }
 
-/** Asked once: the test files inherit the answer. */
+/** Asks the engine once; the test files inherit the answer. */
 async function askForContainers(): Promise<void> {
   const reason = await whyNoContainers();
   process.stderr.write(

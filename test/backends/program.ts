@@ -1,4 +1,4 @@
-/** Programs on this machine: on the PATH, or in the folder where tests keep what they built. */
+/** Programs on this machine: on the PATH, or in the folder with the programs that tests have built. */
 import { access, constants } from 'node:fs/promises';
 import { homedir, platform } from 'node:os';
 import { delimiter, join } from 'node:path';
@@ -9,7 +9,7 @@ export const isProgram = (file: string): Promise<boolean> =>
     () => false,
   );
 
-/** The first that can be run: in `folders`, in their order, else on the PATH. */
+/** The first executable with this name: in `folders`, in order, else on the PATH. */
 export async function findProgram(name: string, folders: readonly string[] = []): Promise<string | undefined> {
   for (const folder of [...folders, ...(process.env['PATH'] ?? '').split(delimiter)]) {
     if (folder !== '' && (await isProgram(join(folder, name)))) return join(folder, name);
@@ -17,7 +17,7 @@ export async function findProgram(name: string, folders: readonly string[] = [])
   return undefined;
 }
 
-/** Kept between runs. */
+/** Stays between runs. */
 export function cacheFolder(): string {
   const system =
     platform() === 'darwin'

@@ -1,7 +1,7 @@
 /**
- * A RabbitMQ for tests: `ANNEAL_TEST_AMQP_URL`, else a container, else the installed `rabbitmq-server` as a process of its
- * own, with its data, ports, cookie and epmd in a temporary folder, so that it meets neither a system service nor another
- * test run.
+ * A RabbitMQ for tests: `ANNEAL_TEST_AMQP_URL`, else a container, else the installed `rabbitmq-server` as a
+ * process with its own data, ports, cookie and epmd in a temporary folder, separate from a system service and from other
+ * test runs.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -15,23 +15,24 @@ import { findProgram } from './program.ts';
 import type { BackendServer, MissingBackend } from './backend.ts';
 import type { Certificates } from './certificates.ts';
 
-/** Erlang takes over a minute to start where all processors are busy. */
+/** Erlang takes over a minute to start when all processors are busy. */
 const startMs = 240_000;
-/** First the script itself: the one in /usr/sbin changes the user, and then knows nothing of our environment. */
+/** Look here first, because the script in /usr/sbin changes the user and drops the environment. */
 const scriptFolders = ['/usr/lib/rabbitmq/bin', '/usr/local/lib/rabbitmq/bin', '/opt/rabbitmq/sbin'];
 
 export interface RabbitmqServer extends BackendServer {
-  /** Runs `rabbitmqctl`. Only with one that is ours. */
+  /** Runs `rabbitmqctl`. Only for a server that the tests started. */
   control(...words: string[]): Promise<void>;
-  /** The host and port of TLS, where it was asked for. */
+  /** Host and port of TLS, when requested. */
   readonly secureHost?: string;
 }
 
-/** With `tls` the server is a program of this machine, and lets clients in by their certificates too. */
+/** @param tls starts a program of this machine that also accepts client certificates as logins. */
 export async function findRabbitmq({ tls }: { tls?: Certificates } = {}): Promise<RabbitmqServer | MissingBackend> {
   const given = process.env['ANNEAL_TEST_AMQP_URL'];
   if (tls === undefined && given !== undefined && given !== '') {
-    const never = (): Promise<void> => Promise.reject(new Error('This RabbitMQ is not ours to kill.'));
+    const never = (): Promise<void> =>
+      Promise.reject(new Error('Tests must not kill this RabbitMQ: it is from the environment.'));
     return { url: given, mayBeKilled: false, kill: never, start: never, stop: async () => undefined, control: never };
   }
   const container = tls === undefined ? await inContainer() : undefined;
@@ -65,7 +66,7 @@ async function startOwn(script: string, epmd: string, tls: Certificates | undefi
   await writeFile(join(folder, 'plugins'), tls ? '[rabbitmq_auth_mechanism_ssl].' : '[].');
   const configuration = [
     `listeners.tcp.1 = 127.0.0.1:${port}`,
-    // Tests run where other things run: an alarm about somebody else's full disk would only stop them.
+    // The disk may be nearly full of other data, and an alarm would only stop the tests.
     'disk_free_limit.absolute = 50MB',
     'log.console = false',
     ...(tls && secureHost !== undefined ? secureSettings(tls, secureHost) : []),
@@ -85,7 +86,7 @@ async function startOwn(script: string, epmd: string, tls: Certificates | undefi
     RABBITMQ_CONFIG_FILE: join(folder, 'rabbitmq.conf'),
     RABBITMQ_CONF_ENV_FILE: join(folder, 'none'),
     RABBITMQ_PID_FILE: join(folder, 'pid'),
-    // The shell is replaced by the server: what we kill is the broker itself.
+    // The server replaces the shell, so that a kill reaches the broker.
     RUNNING_UNDER_SYSTEMD: 'true',
   };
   const names = spawn(epmd, ['-port', String(epmdPort), '-address', '127.0.0.1'], { env, stdio: 'ignore' });
@@ -94,13 +95,13 @@ async function startOwn(script: string, epmd: string, tls: Certificates | undefi
   const start = async (): Promise<void> => {
     const started = spawn(script, [], { env, cwd: folder, stdio: ['ignore', 'ignore', 'pipe'] });
     server = started;
-    let said = '';
-    started.stderr.on('data', (chunk: Buffer) => (said = (said + chunk.toString()).slice(-2000)));
+    let output = '';
+    started.stderr.on('data', (chunk: Buffer) => (output = (output + chunk.toString()).slice(-2000)));
     const deadline = performance.now() + startMs;
     while (!(await greets({ host: '127.0.0.1', port }))) {
       if (started.exitCode !== null || performance.now() > deadline) {
         const log = await readFile(join(folder, 'log', `anneal${port}@localhost.log`), 'utf8').catch(() => '');
-        throw new Error(`RabbitMQ did not start: ${said || log.slice(-2000)}`);
+        throw new Error(`RabbitMQ did not start: ${output || log.slice(-2000)}`);
       }
       await new Promise((resolve) => void setTimeout(resolve, 100));
     }
@@ -122,7 +123,7 @@ async function startOwn(script: string, epmd: string, tls: Certificates | undefi
     names.kill('SIGKILL');
     await rm(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
   };
-  // Neither outlives a test run that was broken off.
+  // Kill broker and epmd with the test run, also when it is interrupted.
   process.once('exit', () => {
     server?.kill('SIGKILL');
     names.kill('SIGKILL');
@@ -158,7 +159,7 @@ const secureSettings = (tls: Certificates, host: string): string[] => [
   'ssl_cert_login_from = common_name',
 ];
 
-/** The port is open before the broker is: it is there when it answers the protocol's header. */
+/** True when the server answers the protocol's header. The port is open before the broker is ready. */
 async function greets({ host, port }: { host: string; port: number }): Promise<boolean> {
   const socket = connect(port, host);
   try {

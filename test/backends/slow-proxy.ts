@@ -1,10 +1,10 @@
-/** A TCP proxy before a server that delivers the server's answers late, as a slow network or a busy database does. */
+/** A TCP proxy that delays the answers of a server, like a slow network or a busy database. */
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 
 export interface SlowProxy {
   readonly port: number;
-  /** Of every answer from now on, in milliseconds. */
+  /** Sets the delay of every later answer, in milliseconds. */
   lateMs: number;
   close(): Promise<void>;
 }
@@ -26,7 +26,7 @@ export async function startSlowProxy(target: { host: string; port: number }): Pr
       });
     }
     client.pipe(upstream);
-    // Each answer is late by itself; none overtakes another.
+    // Each answer has its own delay, and answers stay in order.
     let last = Promise.resolve();
     upstream.on('data', (chunk: Buffer) => {
       const due = new Promise<void>((resolve) => void setTimeout(resolve, proxy.lateMs));

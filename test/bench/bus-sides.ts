@@ -1,4 +1,4 @@
-/** The buses that can be had here, each beside its raw driver. */
+/** The available buses, each with its raw driver. */
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -24,7 +24,7 @@ import { RawSqlite } from './raw-sqlite.ts';
 const log = createLog({ level: 'silent', format: 'json' });
 const withQuery = (url: string, query: string): string => `${url}${url.includes('?') ? '&' : '?'}${query}`;
 
-/** A small message of the real kind, about 400 bytes as JSON; cheap to make, so that neither side waits for the load. */
+/** A small real message, about 400 bytes of JSON. It is cheap to create, so that neither side waits for the load. */
 export function mint(key: string): Envelope {
   return {
     specversion: '1.0',
@@ -40,7 +40,7 @@ export function mint(key: string): Envelope {
 }
 
 export interface Backend {
-  /** The product and version that answers. */
+  /** Product and version of the server. */
   readonly server: string;
   readonly adapter: Side;
   readonly raw: Side | RawSqlite;
@@ -49,7 +49,7 @@ export interface Backend {
 
 export interface Source {
   readonly name: string;
-  /** Why it cannot be had, if so. */
+  /** Opens the backend, or gives the reason why it is not available. */
   open(queues: readonly string[]): Promise<Backend | { readonly missing: string }>;
 }
 
@@ -58,7 +58,7 @@ async function folder(): Promise<{ path: string; remove: () => Promise<void> }> 
   return { path, remove: () => rm(path, { recursive: true, force: true }) };
 }
 
-/** Its queues are made beforehand: what is measured is the work on queues, not their making. */
+/** Declares the queues in advance, so that a bench measures only the work on queues. */
 async function busSide(options: { name: string; url: string; directory: string; queues: readonly string[] }) {
   const store = await openStore({ url: `sqlite:${options.directory}/store.db` });
   const { url } = options;

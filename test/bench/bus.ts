@@ -1,4 +1,4 @@
-/** Each bus against its raw driver with the same guarantees, in the same run. */
+/** Compares each bus with its raw driver, with the same guarantees, in the same run. */
 import { hostRequestsQueue, hostResponsesQueue } from '@anneal/contracts/queues.ts';
 import { embedded, mint, nats, rabbitmq, type Backend, type Source } from './bus-sides.ts';
 import { atRate, oneWay, roundTrips, type Sample, type Side, type Window } from './load.ts';

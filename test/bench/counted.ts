@@ -1,9 +1,9 @@
-/** A bus and a store that count what is asked of them. */
+/** A bus and a store that count their calls. */
 import type { Bus } from '@anneal/bus/port.ts';
 import type { Collection, Document, Store } from '@anneal/store/port.ts';
 
 export interface Counts {
-  /** Round trips to the store, whatever they carry. */
+  /** Round trips to the store. */
   storeCalls: number;
   documentsWritten: number;
   documentsRead: number;

@@ -1,4 +1,4 @@
-/** A scheduling service on each pair of broker and database that can be had here, and someone who drives it. */
+/** A scheduling service on each available pair of broker and database, and its driver. */
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -30,7 +30,7 @@ export interface Engine {
   readonly store: Store;
   ask<Q, A>(call: CallDefinition<Q, A>, data: Q): Promise<A>;
   /** Resolves when an event of one of these types about this stack is published. */
-  told(stack: string, types: readonly string[]): Promise<Envelope>;
+  nextEvent(stack: string, types: readonly string[]): Promise<Envelope>;
   close(): Promise<void>;
 }
 
@@ -78,7 +78,7 @@ async function engineOn(urls: Urls): Promise<Engine> {
         message: mint(call, { data, project }),
         timeoutMs: 120_000,
       }),
-    told: (stack, types) => new Promise((resolve) => waiting.set(stack, { types, resolve })),
+    nextEvent: (stack, types) => new Promise((resolve) => waiting.set(stack, { types, resolve })),
     async close() {
       await listener.stop();
       await service.stop();

@@ -1,4 +1,4 @@
-/** The engine by itself: graphs of resources that cost nothing, through the real scheduling service, bus and store. */
+/** The engine alone: graphs of resources that cost nothing, with the real scheduling service, bus and store. */
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import { stackCreate, stackDelete, stackShow, stackUpdate } from '@anneal/contracts/scheduling.ts';
 import type { CompileAnswer } from '@anneal/contracts/templating.ts';
@@ -26,10 +26,10 @@ const requires: Readonly<Record<Shape, (index: number, count: number) => readonl
   },
 };
 
-/** `changed` resources hold another value. */
+/** `changed` resources have another value. */
 function template(shape: Shape, count: number, changed: (index: number) => boolean): JsonObject {
   const resources = Array.from({ length: count }, (_, index) => {
-    // References, not values: what the last in a chain holds must not grow with the chain.
+    // Use references instead of values, so that the last value of a chain does not grow with the chain.
     const reads = requires[shape](index, count).map((other) => ({ get_resource: `r${other}` }));
     const own = changed(index) ? 'after' : 'before';
     return [`r${index}`, { type: 'OS::Heat::Value', properties: { value: [own, ...reads] } }];
@@ -58,12 +58,12 @@ type Action = (typeof actions)[number];
 
 interface Measured {
   readonly ms: number;
-  /** Of this process: broker and database are others, unless they are embedded. */
+  /** Processor time of this process, without an external broker and database. */
   readonly cpuMicros: number;
   readonly counts: Counts;
 }
 
-/** One stack through its life; the time of an action is from its request to the event that tells of its end. */
+/** One stack from create to delete. The time of an action counts from its request to the event of its end. */
 async function life(
   engine: Engine,
   { shape, count, name }: { shape: Shape; count: number; name: string },
@@ -86,7 +86,7 @@ async function life(
   const measured = new Map<Action, Measured>();
   const measure = async (action: Action, verb: 'create' | 'update' | 'delete', ask: () => Promise<unknown>) => {
     const before = { ...engine.counts };
-    const ended = engine.told(id, [`stack.${verb}.completed`, `stack.${verb}.failed`]);
+    const ended = engine.nextEvent(id, [`stack.${verb}.completed`, `stack.${verb}.failed`]);
     const start = performance.now();
     const spent = cpuMicros();
     await ask();
@@ -125,7 +125,7 @@ function rowsOf(about: { shape: string; count: number; backend: string }, measur
   });
 }
 
-/** Many stacks at once: what the first and the last of them waited. */
+/** Many stacks at once: the wait of the first and of the last. */
 async function crowd(engine: Engine, { backend, stacks, count }: { backend: string; stacks: number; count: number }) {
   const start = performance.now();
   const lives = await Promise.all(
@@ -149,7 +149,7 @@ async function showing(engine: Engine, { backend, count }: { backend: string; co
     Array.from({ length: count }, (_, index) => [`o${index}`, { value: { get_attr: [`r${index}`, 'value'] } }]),
   );
   const id = v7();
-  const ended = engine.told(id, ['stack.create.completed']);
+  const ended = engine.nextEvent(id, ['stack.create.completed']);
   const what = await accepted(engine, { ...source, outputs });
   const about = {
     id,
@@ -173,9 +173,9 @@ async function showing(engine: Engine, { backend, count }: { backend: string; co
     return samples;
   };
   const [bare, whole] = [percentiles(await timed(false)), percentiles(await timed(true))];
-  const gone = engine.told(id, ['stack.delete.completed']);
+  const deleted = engine.nextEvent(id, ['stack.delete.completed']);
   await engine.ask(stackDelete, { id, project });
-  await gone;
+  await deleted;
   return [
     { ...row, case: 'show a stack', metric: 'time', value: bare.p50, ...bare },
     { ...row, case: `show a stack with ${count} outputs`, metric: 'time', value: whole.p50, ...whole },
@@ -221,7 +221,7 @@ export const engineBench: Bench = {
         const memory = peakMemory();
         for (const shape of Object.keys(requires) as Shape[]) {
           for (const count of sizes) {
-            // A reader of ten thousand, and a chain of as many, are no stacks that anyone has.
+            // Skip a fan-in and a chain of ten thousand, because no real stack has one.
             if (count > 1_000 && (shape === 'chain' || shape === 'fan-in')) continue;
             say(`${backend}: ${shape}, ${count}`);
             rows.push(

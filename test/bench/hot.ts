@@ -1,6 +1,7 @@
 /**
- * The template language on one core: a large flat template, many instances of one nested template, and the two functions
- * that cost most. Beside each stands the floor: what merely reading the same text costs `JSON.parse` and the package `yaml`.
+ * The template language on one core: a large flat template, many instances of one nested template, and the two most
+ * expensive functions. For comparison, each row shows the cost of reading the same text with `JSON.parse` and with the
+ * package `yaml`.
  */
 import { compile, type CompileParameters } from '@anneal/hot/compile.ts';
 import { evaluate } from '@anneal/hot/evaluate.ts';
@@ -17,7 +18,7 @@ import { percentiles, type Bench, type Row } from './report.ts';
 const types = [...schedulingTypes, ...provisioningTypes, ...configurationTypes];
 const header = 'heat_template_version: 2018-08-31\n';
 
-/** Resources that refer to three before them: by id, by attribute and in text. */
+/** Resources that refer to three earlier ones: by id, by attribute and in text. */
 function flat(count: number): string {
   const before = (index: number, back: number): string => `r${Math.max(0, index - back)}`;
   const resources = Array.from({ length: count }, (_, index) =>
@@ -96,11 +97,11 @@ interface Case {
   readonly work: () => unknown;
 }
 
-/** The processor time of this thread, of the best round: what is above it is the machine's other work, not the code's. */
+/** Processor time of this thread in the best round. Other rounds include the effect of other work on the machine. */
 function measure({ case: name, side, n, work }: Case, rounds: number): Row {
   const samples: number[] = [];
   const cpu: number[] = [];
-  // The clock of a thread's processor time ticks in milliseconds.
+  // The clock of a thread's processor time has a resolution of milliseconds.
   const times = Math.ceil(3000 / n);
   work();
   for (let round = 0; round < rounds; round += 1) {
@@ -123,7 +124,7 @@ function measure({ case: name, side, n, work }: Case, rounds: number): Row {
   };
 }
 
-/** The most that the heap held more than before, in bytes per byte of input; needs `node --expose-gc` to be exact. */
+/** Peak growth of the heap, in bytes per byte of input. Exact only with `node --expose-gc`. */
 function memory(name: string, text: string, work: () => unknown): Row {
   globalThis.gc?.();
   const before = process.memoryUsage().heapUsed;
@@ -131,7 +132,7 @@ function memory(name: string, text: string, work: () => unknown): Row {
   const held = process.memoryUsage().heapUsed - before;
   globalThis.gc?.();
   const after = process.memoryUsage().heapUsed - before;
-  if (kept === undefined) throw new Error(`${name} gave nothing`);
+  if (kept === undefined) throw new Error(`${name} returned nothing`);
   const row = (metric: string, bytes: number): Row => ({
     bench: 'hot',
     case: name,
@@ -161,7 +162,7 @@ export const hotBench: Bench = {
     };
     for (const count of [100, 1000, 10_000]) {
       const text = flat(count);
-      // As the API gets it: a text above the limit of 512 Ki characters is refused, an object is not.
+      // An object, like in the API, because a text above 512 Ki characters is refused.
       const json = JSON.stringify(parseYaml(text, { maxAliasCount: -1 }));
       const template = JSON.parse(json) as JsonObject;
       const plan = planOf({ ...given, template });

@@ -1,4 +1,4 @@
-/** Ids for loads: in order of making, as UUIDv7 are, but without drawing random bytes, which costs as much as a small insert. */
+/** Ids for loads: ordered by time like UUIDv7, but without random bytes, because these cost as much as a small insert. */
 import { v7 } from 'uuid';
 
 const start = v7().slice(0, -12);

@@ -1,10 +1,10 @@
 /**
- * Loads: who asks, who answers, and what is counted. The same code drives an adapter and a raw driver.
+ * Loads: senders, handlers and counters. The same code drives an adapter and a raw driver.
  *
- * N1 Throughput counts what ends within the window; the time before it warms up connection, caches and JIT.
+ * N1 Throughput counts the items that end within the window; the time before it warms up connection, caches and JIT.
  * N2 A latency belongs to one message that began within the window: from the call that sends it (open loop: from when it
  *    was due) to its handler.
- * N3 What was begun is waited for after the window, so that no load leaves messages to the next one.
+ * N3 After the window the load waits for its unfinished items, so that it leaves no messages to the next one.
  */
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 
@@ -37,7 +37,7 @@ interface Load {
 
 const keyOf = (message: Envelope): string => (message.data as { timer: string }).timer;
 
-/** Counts, and brings what comes back to who waits for it. */
+/** Counts items, and passes each answer to its waiting caller. */
 class Meter {
   readonly #window: Window;
   readonly #inFlight: number;
@@ -54,12 +54,12 @@ class Meter {
     this.#inFlight = inFlight;
   }
 
-  /** To be asked before each item: it opens and closes the window. */
+  /** Call it before each item: it opens and closes the window. */
   get over(): boolean {
     const now = performance.now();
     const { warmMs, measureMs } = this.#window;
     if (!this.#opened) {
-      // A slow backend gets longer, so that what is counted is no first burst; but it must end.
+      // A slow backend gets more time, up to a limit, so that the window does not measure the first burst.
       const warm = now - this.#start >= warmMs && this.#arrived >= this.#inFlight;
       if (warm || now - this.#start >= warmMs * patience) this.#opened = this.#mark(now);
     } else if (!this.#closed) {
@@ -70,7 +70,7 @@ class Meter {
     return this.#closed !== undefined;
   }
 
-  /** A new item, begun now or when it was due. */
+  /** A new item that began now, or when it was due. */
   begin(since = performance.now()): { key: string; end: Promise<void> } {
     const key = String((this.#begun += 1));
     const { promise: end, resolve } = Promise.withResolvers<void>();
@@ -78,13 +78,13 @@ class Meter {
     return { key, end };
   }
 
-  /** A second delivery of the same item counts for nothing. */
+  /** A second delivery of the same item does not count. */
   arrived(key: string): void {
     const found = this.#waiting.get(key);
     if (!found) return;
     this.#waiting.delete(key);
     this.#arrived += 1;
-    // Also of those that end late: leaving out the slowest would make it look fast.
+    // Include late items, because the result would look too fast without the slowest ones.
     if (this.#opened && found.since >= this.#opened.at) this.#latencies.push(performance.now() - found.since);
     found.resolve();
   }
@@ -112,7 +112,7 @@ interface Mark {
   readonly cpu: number;
 }
 
-/** How many times longer a window may last until enough has arrived. */
+/** Maximum extension of a window until enough items have arrived. */
 const patience = 5;
 
 export function cpuMicros(): number {
@@ -190,7 +190,7 @@ export function roundTrips(side: Side, load: Load & Hosts & { outstanding: numbe
   });
 }
 
-/** The same at a fixed rate over the hosts in turn: a message that leaves late has waited since it was due. */
+/** The same at a fixed rate over the hosts in turn. The latency of a late message counts from when it was due. */
 export function atRate(side: Side, load: Load & Hosts & { perSecond: number }): Promise<Sample> {
   const { mint, window, hosts, perSecond } = load;
   return withHosts(side, hosts, new Meter(window, 1), async (meter) => {
@@ -219,7 +219,7 @@ async function withHosts(
 ): Promise<Sample> {
   const stops = await Promise.all(
     hosts.flatMap(({ requests, responses }) => [
-      // The request is acknowledged when its response is confirmed, as a host's agent does.
+      // The request is acknowledged when its response is confirmed, like in a host's agent.
       side.consume(requests, (message) => side.send(responses, [message]), 16),
       side.consume(
         responses,

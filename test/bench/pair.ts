@@ -1,6 +1,6 @@
 /**
- * An adapter against its raw driver. The two run in turn, the second round in the other order, and the ratio is the
- * median over the rounds: a machine that is busy with something else slows down both sides of a pair, not one.
+ * Compares an adapter with its raw driver. The two run in turn, every second round in the other order. The ratio is the
+ * median over the rounds, because other work on the machine slows down both sides of a pair.
  */
 import type { Sample } from './load.ts';
 import { percentiles, type Row } from './report.ts';
@@ -17,9 +17,9 @@ export async function pair(parameters: {
   unit: string;
   rounds: number;
   adapter: Contender;
-  /** Undefined where the raw driver has nothing that is the same work. */
+  /** Undefined when the raw driver has no comparable work. */
   raw: Contender | undefined;
-  /** An open loop has its rate given: there the latencies are the result. */
+  /** An open loop has a fixed rate, so its results are the latencies. */
   withRatio?: boolean;
 }): Promise<Row[]> {
   const { adapter, raw, rounds, withRatio = true } = parameters;

@@ -1,6 +1,6 @@
 /**
- * Bare SQLite doing what a queue does with the same durability: insert, take, delete; one transaction for all that is in
- * flight. Nothing else happens in between, so this is the most that the file can give, not another program.
+ * Bare SQLite with the statements of a queue and the same durability: insert, take, delete; one transaction for everything
+ * in flight. It does nothing else, so its speed is the upper limit of the file.
  */
 import { DatabaseSync } from 'node:sqlite';
 import type { Envelope } from '@anneal/contracts/envelope.ts';
@@ -55,7 +55,7 @@ export class RawSqlite {
     this.#db.close();
   }
 
-  /** `round` gives what is left to do after its items have arrived. */
+  /** `round` returns the work to do after its items have arrived. */
   #measure({ warmMs, measureMs }: Window, perRound: number, round: () => () => void): Sample {
     const latencies: number[] = [];
     const start = performance.now();

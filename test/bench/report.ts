@@ -1,4 +1,4 @@
-/** What every bench prints: the machine, then a row per case; or one JSON array. */
+/** Output of every bench: the machine, then a row per case; or one JSON array. */
 import { readFileSync } from 'node:fs';
 import { arch, cpus, loadavg, release, totalmem } from 'node:os';
 
@@ -16,15 +16,15 @@ export interface Row {
   samples?: number;
   /** Processor time of the measuring process per item, in microseconds. */
   cpu?: number;
-  /** Of the adapter to the raw driver, in pairs of runs: 1 is as fast. */
+  /** Ratio of the adapter to the raw driver, in pairs of runs: 1 is equal speed. */
   ratio?: number;
 }
 
 export interface Bench {
   readonly name: string;
-  /** What is measured, with which settings, and which traps are avoided: printed above the table. */
+  /** Text above the table: the measured values, the settings and the precautions. */
   readonly notes: readonly string[];
-  /** `say` is for what a reader must know of this run: a backend that is missing, or which one it is. */
+  /** `say` prints facts of this run, such as a missing backend or its version. */
   run(options: { quick: boolean; say: (text: string) => void }): Promise<Row[]>;
 }
 

@@ -1,4 +1,4 @@
-/** Whole stacks through the real server: gateway, templating, scheduling, their queues and journals. */
+/** Whole stacks with the real server: gateway, templating, scheduling, their queues and journals. */
 import { bundle, deleted, settled, startServer } from '../e2e/server.ts';
 import { fleet } from '../e2e/templates.ts';
 import { join } from 'node:path';

@@ -1,10 +1,10 @@
-/** Bare SQLite with the documents of the bench in a table of its own: what the file and the driver give by themselves. */
+/** Bare SQLite with the documents of the bench in one table: the speed of the file and the driver alone. */
 import { DatabaseSync } from 'node:sqlite';
 import type { RawDocument, RawStore } from '@anneal/store/raw/mongodb.ts';
 
 /**
- * One transaction for all that is asked for in one tick, as any program would that has many writers and cares for its
- * disk. Without it every write in flight would pay for a commit of its own, and the adapter would look better than it is.
+ * One transaction for all writes of a tick, like in any program with many writers. Otherwise each write would pay for its own
+ * commit, and the adapter would look better than it is.
  */
 export function openRawSqlite(parameters: { file: string; synchronous: 'normal' | 'full' }): RawStore {
   const db = new DatabaseSync(parameters.file);

@@ -1,4 +1,4 @@
-/** The stores that can be had here, each beside its raw driver. */
+/** The available stores, each with its raw driver. */
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

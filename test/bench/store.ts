@@ -1,4 +1,4 @@
-/** Each store against its raw driver, in the same run. */
+/** Compares each store with its raw driver, in the same run. */
 import type { RawDocument, RawStore } from '@anneal/store/raw/mongodb.ts';
 import { cheapId } from './id.ts';
 import { closedLoop, type Sample, type Window } from './load.ts';
@@ -18,7 +18,7 @@ const documentOf = (owner: number, state = 'new'): RawDocument => ({
   text: 'x'.repeat(300),
 });
 
-/** Documents that are read and replaced; those that are inserted belong to nobody that is looked for. */
+/** Documents that are read and replaced. Inserted documents match no query. */
 interface Seeded {
   readonly store: RawStore;
   readonly documents: readonly RawDocument[];
@@ -47,7 +47,7 @@ const at = <T>(values: readonly T[], n: number): T => {
   return value;
 };
 
-/** Inserts come last: the faster side would else have more documents when they are looked for. */
+/** Inserts run last, because otherwise the faster side would have more documents in the queries. */
 const cases: readonly Case[] = [
   { name: 'get', lanes, batch: 1, call: ({ store, documents }, n) => store.get(at(documents, n * 7).id) },
   {
@@ -61,12 +61,12 @@ const cases: readonly Case[] = [
     lanes,
     batch: 1,
     async call({ store, documents, versions }, n) {
-      // No two lanes are at the same document: far fewer are in flight than there are documents.
+      // No two lanes use the same document, because far fewer calls are in flight than there are documents.
       const index = n % documents.length;
       const version = versions[index] ?? 1;
       versions[index] = version + 1;
       const done = await store.replace({ ...at(documents, index), state: `changed-${n}` }, version);
-      if (!done) throw new Error(`A replace in version ${version} was refused.`);
+      if (!done) throw new Error(`the replace of version ${version} was refused`);
     },
   },
   { name: 'insert', lanes: 1, batch: 1, call: ({ store }) => store.insert(documentOf(owners)) },

@@ -1,7 +1,7 @@
 /**
- * What the project promises of a distributed Anneal: while stacks of twenty hosts are made and deleted, every service is
- * killed in turn, the database and the broker are killed and started on their data; every stack ends right, and every
- * script has run exactly once, in order.
+ * The guarantees of a distributed installation. While stacks of twenty hosts are created and deleted, every service is
+ * killed in turn, and the database and the broker are killed and restarted on their data. Every stack ends correctly, and
+ * every script has run exactly once, in order.
  */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -21,7 +21,7 @@ const settleMs = 240_000;
 
 type Harm = (fleet: Fleet) => Promise<void>;
 
-/** One process after the other, each as soon as the one before it was started again, whether it is ready or not. */
+/** Kills one process after the other, each as soon as the previous one was started again, ready or not. */
 const killServices: Harm = async (server) => {
   for (const { name, pid } of await server.processes()) {
     process.kill(pid, 'SIGKILL');
@@ -44,7 +44,7 @@ const restartBroker: Harm = async ({ broker }) => {
   await broker.start();
 };
 
-/** Where the work of a stack that does not end has got to. */
+/** The progress of a stack that does not end. */
 async function standing({ client }: Fleet, stack: string): Promise<string> {
   const [resources, queues, letters, deployments, hosts] = await Promise.allSettled([
     client.stacks.resources({ stack, detail: true }),
@@ -82,7 +82,7 @@ for (const { name, find } of brokers) {
       }, 180_000);
       afterAll(() => server?.dispose(), 60_000);
 
-      /** Makes and deletes a fleet, lets something bad happen in the middle of each, and looks whether all ended right. */
+      /** Creates and deletes a fleet, with a fault in the middle of each, and checks the results. */
       const survives = async (stack: string, harm: Harm): Promise<void> => {
         const trace = join(server.data, `trace-${stack}`);
         const ran = (): Promise<string> => readFile(trace, 'utf8').catch(() => '');
@@ -94,7 +94,7 @@ for (const { name, find } of brokers) {
         });
         await harm(server);
         const made = await settled(server, stack, settleMs).catch(async (error: unknown) => {
-          throw new Error(`it stands still with ${await standing(server, stack)}`, { cause: error });
+          throw new Error(`no progress with ${await standing(server, stack)}`, { cause: error });
         });
         expect({ status: made.stack_status, reason: made.stack_status_reason }).toMatchObject({
           status: 'CREATE_COMPLETE',
@@ -114,7 +114,7 @@ for (const { name, find } of brokers) {
         );
       };
 
-      it('kill -9 of every service process in turn', () => survives('services', killServices), 600_000);
+      it('survives kill -9 of every service process in turn', () => survives('services', killServices), 600_000);
 
       it(
         'kill -9 of the database, and its start on the same data',
@@ -122,10 +122,14 @@ for (const { name, find } of brokers) {
         600_000,
       );
 
-      it('kill -9 of the broker, and its start on the same data', () => survives('broker', restartBroker), 600_000);
+      it(
+        'survives kill -9 of the broker and a restart on the same data',
+        () => survives('broker', restartBroker),
+        600_000,
+      );
 
       const seed = seedOf(Math.floor(Date.now() / 1000));
-      it(`all of it at random moments (seed ${seed})`, { timeout: 900_000 }, async () => {
+      it(`survives all faults at random moments (seed ${seed})`, { timeout: 900_000 }, async () => {
         const random = randomOf(seed);
         const harms: Harm[] = [
           restartDatabase,
@@ -133,12 +137,12 @@ for (const { name, find } of brokers) {
           ...Array.from({ length: 4 }, (): Harm => async (fleet_) => {
             const processes = await fleet_.processes();
             const victim = processes[Math.floor(random() * processes.length)];
-            // It may be between its death and its start.
+            // The process may have died and not yet restarted.
             if (victim?.pid) {
               try {
                 process.kill(victim.pid, 'SIGKILL');
               } catch {
-                // Dead already.
+                // The process has already ended.
               }
             }
           }),

@@ -13,7 +13,7 @@ beforeAll(async () => {
 afterAll(() => server?.dispose());
 
 describe('kill -9 of the server', () => {
-  it('in the middle of a slow script: the script goes on, is not run twice, and the stack completes after the restart', async () => {
+  it('during a slow script does not stop or repeat the script, and the stack completes after the restart', async () => {
     const trace = join(server.data, 'slow');
     const template = `heat_template_version: 2016-10-14
 resources:
@@ -49,7 +49,7 @@ resources:
     await deleted(server, 'slow');
   });
 
-  it('again and again while it starts and works, during create, update and delete: nothing is lost and nothing runs twice', async () => {
+  it('repeated at starts and during create, update and delete loses nothing and runs nothing twice', async () => {
     const seed = process.env['CHAOS_SEED'] ? Number(process.env['CHAOS_SEED']) : Date.now() % 1_000_000;
     const random = randomOf(seed);
     const shape = { hosts: 3, configsPerHost: 3, trace: join(server.data, 'trace-harsh'), work: 'sleep 0.3' };
@@ -59,26 +59,26 @@ resources:
       for (let count = 0; count < 6; count += 1) await server.startAndKill(300 + random() * 3000);
       await server.start();
     };
-    const told = { seed };
+    const context = { seed };
     await server.client.stacks.create({ name: 'harsh', bundle: bundle(fleet(shape)) });
     await bounce();
-    expect({ ...told, status: (await settled(server, 'harsh', 120_000)).stack_status }).toEqual({
-      ...told,
+    expect({ ...context, status: (await settled(server, 'harsh', 120_000)).stack_status }).toEqual({
+      ...context,
       status: 'CREATE_COMPLETE',
     });
-    expect({ ...told, faults: faultsOfTrace(await readFile(shape.trace, 'utf8'), shape) }).toEqual({
-      ...told,
+    expect({ ...context, faults: faultsOfTrace(await readFile(shape.trace, 'utf8'), shape) }).toEqual({
+      ...context,
       faults: [],
     });
 
     await server.client.stacks.update({ stack: 'harsh', bundle: bundle(fleet(again)) });
     await bounce();
-    expect({ ...told, status: (await settled(server, 'harsh', 120_000)).stack_status }).toEqual({
-      ...told,
+    expect({ ...context, status: (await settled(server, 'harsh', 120_000)).stack_status }).toEqual({
+      ...context,
       status: 'UPDATE_COMPLETE',
     });
-    expect({ ...told, faults: faultsOfTrace(await readFile(again.trace, 'utf8'), again) }).toEqual({
-      ...told,
+    expect({ ...context, faults: faultsOfTrace(await readFile(again.trace, 'utf8'), again) }).toEqual({
+      ...context,
       faults: [],
     });
 
@@ -91,7 +91,7 @@ resources:
     ? [Number(process.env['CHAOS_SEED'])]
     : [1, 2, 3].map((base) => base + Math.floor(Date.now() / 1000));
   for (const seed of seeds) {
-    it(`at random moments of creating and deleting a fleet (seed ${seed}): every script ran exactly once, in order`, async () => {
+    it(`at random moments of creating and deleting a fleet runs every script exactly once, in order (seed ${seed})`, async () => {
       const random = randomOf(seed);
       const shape = { hosts: 4, configsPerHost: 4, trace: join(server.data, `trace-${seed}`), work: 'sleep 0.2' };
       const name = `fleet-${seed}`;

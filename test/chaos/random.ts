@@ -1,4 +1,4 @@
-/** Mulberry32, from 0 to 1: what the seed names is what happens. */
+/** Mulberry32: pseudo-random numbers from 0 to 1. The same seed gives the same numbers. */
 export function randomOf(seed: number): () => number {
   let state = seed;
   return () => {

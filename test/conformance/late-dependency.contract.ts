@@ -1,4 +1,4 @@
-/** A service that starts before its broker or its database: it waits, says for what, and starts when that is there. */
+/** A service that starts before its broker or database waits, logs the missing one, and continues when it is available. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

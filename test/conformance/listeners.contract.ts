@@ -1,4 +1,4 @@
-/** The example listeners, on real brokers: they get what is published, and what was published while they were away. */
+/** The example listeners on real brokers: they receive events, also those that were published while they did not run. */
 import { execFile, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -52,7 +52,7 @@ for (const { broker, find, program, prefix, lasting } of cases) {
   describe.skipIf(server === undefined)(`the example listener on ${broker}`, () => {
     afterAll(() => server?.stop());
 
-    /** Runs until it has printed so many events; `ready` when it listens. */
+    /** Runs until it has printed this number of events; `ready` resolves when it listens. */
     const listen = (...words: string[]) => {
       const child = spawn(
         python,

@@ -39,7 +39,7 @@ function runOn(started: BackendServer): void {
           let made = 0;
           while (!enough.signal.aborted) {
             const found = await collection.get('shared');
-            if (!found) throw new Error('the counter is gone');
+            if (!found) throw new Error('the counter does not exist');
             if (await collection.replace({ id: 'shared', n: found.n + 1 }, found.version)) {
               await collection.bulk(
                 [0, 1, 2].map((index) => ({ kind: 'insert', document: { id: `${name}${made}-${index}`, n: made } })),
@@ -69,7 +69,7 @@ function runOn(started: BackendServer): void {
       },
     );
 
-    it('tells its writers and readers within its patience, and its check too', async () => {
+    it('fails writes, reads and its check within the time limit', async () => {
       const collection = await open('?serverSelectionTimeoutMS=1000');
       const store = opened.at(-1);
       await started.kill();
@@ -82,7 +82,7 @@ function runOn(started: BackendServer): void {
         expect(store?.blobs.put('z')).rejects.toMatchObject(unavailable),
         expect(store?.check()).rejects.toMatchObject(unavailable),
       ]);
-      // What the driver waits by itself, unless it is told otherwise.
+      // 30 s is the driver's default wait, without a setting in the URL.
       expect(performance.now() - began).toBeLessThan(30_000);
       await started.start();
       await store?.check();

@@ -45,14 +45,14 @@ function runOn(started: BackendServer): void {
     open: opener(openEmbeddedBroker),
   });
 
-  describe('a document that lies in pieces', () => {
+  describe('a document in pieces', () => {
     const text = (mebibytes: number): string => randomBytes(mebibytes * 1024 * 1024).toString('base64');
 
-    it('leaves none behind when it is refused or written anew', { timeout: 180_000 }, async () => {
+    it('leaves no piece behind when it is refused or replaced', { timeout: 180_000 }, async () => {
       const { url, dispose } = await fresh();
       const store = await openStore({ url });
       const large = await store.collection<Document & { text: string }>({ name: 'test_large', indexes: [] });
-      // The pieces themselves, looked at as if they were documents of the port.
+      // Read the pieces as if they were documents of the port.
       const pieces = await store.collection({ name: 'document_pieces', indexes: [] });
       await large.insert({ id: 'a', text: text(9) });
       expect(await pieces.count({})).toBe(2);
@@ -64,7 +64,7 @@ function runOn(started: BackendServer): void {
     });
 
     it(
-      'is refused when nobody could hold it in memory, and its neighbours are written',
+      'is refused when it is too large for memory, and the other writes of its batch succeed',
       { timeout: 180_000 },
       async () => {
         const { url, dispose } = await fresh();

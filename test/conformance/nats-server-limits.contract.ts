@@ -1,4 +1,4 @@
-/** The bus on NATS servers that ask who is there, or have no room. */
+/** The bus on NATS servers that require a login, or have no disk space. */
 import { mint, work } from '@anneal/bus/conformance/messages.ts';
 import { openTestBus } from '@anneal/bus/conformance/open.ts';
 import type { Bus } from '@anneal/bus/port.ts';
@@ -44,7 +44,7 @@ describe.skipIf(!isHere)('a NATS server with rules of its own', () => {
   it.each([
     ['authorization: { user: anneal, password: "p@ss word" }', 'anneal:p%40ss%20word@', 'anneal:wrong@'],
     ['authorization: { token: "s3cret" }', 's3cret@', 'wrong@'],
-  ])('%s: lets in who has them, and tells the others', async (config, right, wrong) => {
+  ])('%s: accepts a client with these credentials, and refuses others with a reason', async (config, right, wrong) => {
     const url = await serve(config);
     const refused = open(url.replace('//', `//${wrong}`));
     await expect(refused).rejects.toMatchObject({
@@ -54,7 +54,7 @@ describe.skipIf(!isHere)('a NATS server with rules of its own', () => {
     await (await open(url.replace('//', `//${right}`))).check();
   });
 
-  it('a full disk is told to senders, and what was there is handled when there is room', async () => {
+  it('a full disk fails sends, and stored messages are handled when there is room', async () => {
     const opened = await open(await serve('jetstream: { max_file_store: 4MB }'));
     let sent = 0;
     const refused = vi.waitFor(

@@ -1,4 +1,4 @@
-/** The bus on NATS JetStream when strangers meddle. */
+/** The bus on NATS JetStream when other programs change its messages or consumers. */
 import { mint, silent, sum, work } from '@anneal/bus/conformance/messages.ts';
 import { openTestBus } from '@anneal/bus/conformance/open.ts';
 import { Link } from '@anneal/bus/nats/connection.ts';
@@ -132,7 +132,7 @@ describe.skipIf(server === undefined)('a bus on a NATS server of its own', () =>
     await refused;
   });
 
-  it('takes back a consumer that an operator has changed', async () => {
+  it('restores a consumer that an operator has changed', async () => {
     const before = await open();
     await before.send({ queue: q, messages: [todo(1)] });
     const link = await stranger();

@@ -1,4 +1,4 @@
-/** The bus on a real NATS server: the whole suite. */
+/** The conformance of the bus on a real NATS server. */
 import { silent } from '@anneal/bus/conformance/messages.ts';
 import { opener } from '@anneal/bus/conformance/open.ts';
 import { busRestartConformance } from '@anneal/bus/conformance/restart.ts';

@@ -1,4 +1,4 @@
-/** The bus on a real RabbitMQ: what every bus must do, between processes too. */
+/** The conformance of the bus on a real RabbitMQ, also between processes. */
 import { happened, mint, work } from '@anneal/bus/conformance/messages.ts';
 import { opener } from '@anneal/bus/conformance/open.ts';
 import { busRestartConformance } from '@anneal/bus/conformance/restart.ts';
@@ -30,7 +30,7 @@ interface Place {
 
 const open = opener(openRabbitmqBroker);
 
-/** All names of a test have a prefix of their own. */
+/** Each test has its own prefix for all names. */
 async function fresh(): Promise<Place> {
   const folder = await mkdtemp(join(tmpdir(), 'anneal-bus-'));
   const url = `${server.url}${server.url.includes('?') ? '&' : '?'}prefix=${randomUUID().slice(0, 8)}.`;
@@ -75,7 +75,7 @@ describe.skipIf(missing !== undefined)('RabbitMQ', () => {
     const send = (...values: number[]): Promise<void> =>
       bus.send({ queue: 'test.q', messages: values.map((n) => mint(work, { data: { n } })) });
 
-    it('a queue that another process removed is made again, and what was sent meanwhile is in it', async () => {
+    it('a queue that another process removed is recreated, with the messages sent since then', async () => {
       await send(1);
       expect(await other.queues.purge('test.q')).toBe(1);
       await other.queues.remove('test.q');
@@ -83,7 +83,7 @@ describe.skipIf(missing !== undefined)('RabbitMQ', () => {
       expect((await bus.queues.peek('test.q', 5)).map(({ data }) => data)).toEqual([{ n: 2 }, { n: 3 }]);
     });
 
-    it('B3: one process of all is active; the next takes over when it goes, and has what the first left', async () => {
+    it('B3: one of several processes is active; when it stops, the next takes over its unfinished messages', async () => {
       const active: string[] = [];
       const seen: number[] = [];
       const options = (who: string) => ({
@@ -100,7 +100,7 @@ describe.skipIf(missing !== undefined)('RabbitMQ', () => {
       expect(active).toEqual(['one true', 'one false', 'two true']);
     });
 
-    it('looking at messages is no attempt', async () => {
+    it('reading messages as an operator counts as no attempt', async () => {
       await send(1, 2);
       for (let time = 0; time < 3; time += 1) expect(await other.queues.peek('test.q', 2)).toHaveLength(2);
       const seen: [number, number][] = [];
@@ -113,7 +113,7 @@ describe.skipIf(missing !== undefined)('RabbitMQ', () => {
       }, soon);
     });
 
-    it('B6: a group that no longer listens to a pattern is not given it', async () => {
+    it('B6: a group receives no events of a pattern that it has dropped', async () => {
       const all = await bus.subscribe(['test.#', 'other.#'], async () => undefined, { group: 'test' });
       await all.stop();
       const seen: string[] = [];
@@ -124,7 +124,7 @@ describe.skipIf(missing !== undefined)('RabbitMQ', () => {
     });
   });
 
-  describe.skipIf(missing === undefined && !server.mayBeKilled)('short of memory', () => {
+  describe.skipIf(missing === undefined && !server.mayBeKilled)('at a memory alarm', () => {
     let place: Place;
     let bus: Bus;
     beforeEach(async () => {
@@ -139,14 +139,14 @@ describe.skipIf(missing !== undefined)('RabbitMQ', () => {
       bus.send({ queue: 'test.q', messages: values.map((n) => mint(work, { data: { n } })) });
 
     it(
-      'a broker without memory is told by the check, sends wait for it, and go on after it',
+      'the check reports a broker without memory; sends wait and continue after the alarm',
       {
         timeout: 180_000,
       },
       async () => {
         await send(0);
         await server.control('set_vm_memory_high_watermark', '0.000001');
-        // A broker tells of it when it is given something.
+        // The broker reports the alarm at the next publish.
         const waiting = send(1);
         await vi.waitFor(async () => {
           await expect(bus.check()).rejects.toMatchObject({

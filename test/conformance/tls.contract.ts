@@ -1,4 +1,4 @@
-/** The bus over TLS on real servers: who the broker is, and who we are, by certificates and by passwords. */
+/** The bus over TLS on real servers: verification of the broker, and logins by certificate and by password. */
 import { mint, work } from '@anneal/bus/conformance/messages.ts';
 import { openTestBus } from '@anneal/bus/conformance/open.ts';
 import type { Bus } from '@anneal/bus/port.ts';
@@ -18,7 +18,7 @@ if (!certificates) {
 }
 afterAll(() => certificates?.remove());
 
-/** Sends and takes one message through it. */
+/** Sends and receives one message through the bus. */
 async function works(url: string): Promise<void> {
   const store = await openStore({ url: 'sqlite::memory:' });
   let bus: Bus | undefined;
@@ -52,25 +52,25 @@ describe.skipIf(!rabbitmq || 'missing' in rabbitmq)('RabbitMQ over TLS', () => {
   });
   afterAll(() => server.stop());
 
-  it('a password over a connection whose other end proved who it is', () =>
+  it('logs in with a password on a connection to a verified server', () =>
     works(`amqps://anneal:p%40ss%20word@${host}?ca=${tls.ca}`));
 
-  it('a certificate instead of a password', () =>
+  it('logs in with a certificate instead of a password', () =>
     works(`amqps://${host}?ca=${tls.ca}&cert=${tls.client.cert}&key=${tls.client.key}`));
 
-  it('a server that another authority vouches for is not spoken to, and so is told at once', async () => {
+  it('refuses a server with a certificate of another authority, and reports it at once', async () => {
     for (const query of ['', `?ca=${tls.strangeCa}`]) {
       await expect(works(`amqps://anneal:p%40ss%20word@${host}${query}`)).rejects.toMatchObject(unproved);
     }
     await works(`amqps://anneal:p%40ss%20word@${host}?verify=none`);
   });
 
-  it('a server of another name is not spoken to', () =>
+  it('refuses a server whose certificate has another name', () =>
     expect(works(`amqps://anneal:p%40ss%20word@${host}?ca=${tls.ca}&servername=elsewhere`)).rejects.toMatchObject(
       unproved,
     ));
 
-  it('a wrong password is told, and not shown', async () => {
+  it('reports a wrong password without showing it', async () => {
     const refused = works(`amqps://anneal:hunter2@${host}?ca=${tls.ca}`);
     await expect(refused).rejects.toMatchObject({ code: 'Unauthorized' });
     await expect(refused).rejects.not.toMatchObject({ message: expect.stringContaining('hunter2') as string });
@@ -91,20 +91,20 @@ describe.skipIf(!certificates || 'missing' in plainNats)('NATS over TLS', () => 
     }
   };
 
-  it('a password over a connection whose other end proved who it is', () =>
+  it('logs in with a password on a connection to a verified server', () =>
     serving(`${config('')}authorization { user: anneal, password: "p@ss word" }`, async (host) => {
       await works(`tls://anneal:p%40ss%20word@${host}?ca=${tls.ca}`);
       await expect(works(`tls://anneal:hunter2@${host}?ca=${tls.ca}`)).rejects.toMatchObject({ code: 'Unauthorized' });
     }));
 
-  it('a server that another authority vouches for is not spoken to', () =>
+  it('refuses a server with a certificate of another authority', () =>
     serving(config(''), async (host) => {
       for (const query of ['', `?ca=${tls.strangeCa}`]) {
         await expect(works(`tls://${host}${query}`)).rejects.toMatchObject(unproved);
       }
     }));
 
-  it('a server that asks for certificates has one, and turns away who has none', () =>
+  it('presents a certificate to a server that requires one, which refuses clients without one', () =>
     serving(config('verify_and_map: true') + 'authorization { users: [{ user: "CN=anneal" }] }', async (host) => {
       await works(`tls://${host}?ca=${tls.ca}&cert=${tls.client.cert}&key=${tls.client.key}`);
       await expect(works(`tls://${host}?ca=${tls.ca}`)).rejects.toMatchObject({

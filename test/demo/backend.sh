@@ -1,5 +1,5 @@
 #!/bin/sh
-# Starts the back end on a free port of this host; one that runs takes over the new CONFIG without a pause.
+# Starts the back end on a free port of this host; a running server uses the new CONFIG without a restart.
 set -eu
 folder="$HOME/$deploy_resource_name"
 mkdir -p "$folder"
@@ -9,7 +9,7 @@ cat > server.mjs <<'PROGRAM'
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 
-// Read at each request: an update replaces the file as a whole, so no answer mixes two of them.
+// Read at each request. An update replaces the whole file, so no answer mixes two versions.
 const values = () => JSON.parse(readFileSync('values.json', 'utf8'));
 const server = createServer((request, response) => {
   const { version, config } = values();
@@ -28,7 +28,7 @@ require("fs").writeFileSync("values.json.new", JSON.stringify({ version, config 
 mv values.json.new values.json
 
 if [ -f pid ] && kill -0 "$(cat pid)" 2>/dev/null; then
-  echo "the back end that runs has the new values"
+  echo "the running back end uses the new values"
 else
   rm -f address
   detach=$(command -v setsid || true)
@@ -38,13 +38,13 @@ else
   until [ -s address ]; do
     waited=$((waited + 1))
     if [ "$waited" -gt 150 ]; then
-      echo "the back end did not come up:" >&2
+      echo "the back end did not start:" >&2
       cat server.log >&2
       exit 1
     fi
     sleep 0.1
   done
-  echo "the back end is up"
+  echo "the back end has started"
 fi
 logger "back end $DEPLOY_VERSION at $(cat address)"
 cat address > "${heat_outputs_path}.host_and_port"

@@ -1,4 +1,4 @@
-/** A broker and a database that were given: the demo takes names of its own on them, and leaves nothing there. */
+/** An external broker and database: the demo uses separate names on them, and removes its data at the end. */
 import { randomBytes } from 'node:crypto';
 import { openBus } from '@anneal/bus/open.ts';
 import { registry } from '@anneal/contracts/registry.ts';
@@ -10,26 +10,26 @@ import { v7 } from 'uuid';
 export interface Backends {
   readonly bus: string | undefined;
   readonly store: string | undefined;
-  /** Removes what this run made there. */
+  /** Removes the data of this run. */
   clear(): Promise<void>;
 }
 
-/** Before every name on a broker; the last segment of a database's URL. An embedded one is in the data folder anyway. */
-export function ownNames(given: { bus: string | undefined; store: string | undefined }): Backends {
+/** Adds the run's name as prefix on a broker, or as database of a store. An embedded one is in the data folder. */
+export function ownNames(urls: { bus: string | undefined; store: string | undefined }): Backends {
   const name = `anneal-demo-${randomBytes(4).toString('hex')}`;
   const bus =
-    given.bus === undefined || given.bus.startsWith('sqlite:')
-      ? given.bus
-      : `${given.bus}${given.bus.includes('?') ? '&' : '?'}prefix=${name}`;
-  const store = given.store?.startsWith('mongodb')
-    ? given.store.replace(/^([^/]+\/\/[^/?]+)(?:\/[^?]*)?/, `$1/${name}`)
-    : given.store;
+    urls.bus === undefined || urls.bus.startsWith('sqlite:')
+      ? urls.bus
+      : `${urls.bus}${urls.bus.includes('?') ? '&' : '?'}prefix=${name}`;
+  const store = urls.store?.startsWith('mongodb')
+    ? urls.store.replace(/^([^/]+\/\/[^/?]+)(?:\/[^?]*)?/, `$1/${name}`)
+    : urls.store;
   return {
     bus,
     store,
     async clear() {
-      if (bus !== undefined && bus !== given.bus) await removeQueues(bus);
-      if (store !== undefined && store !== given.store) await dropDatabase(store);
+      if (bus !== undefined && bus !== urls.bus) await removeQueues(bus);
+      if (store !== undefined && store !== urls.store) await dropDatabase(store);
     },
   };
 }

@@ -1,4 +1,4 @@
-/** The processes of the demo: started here, watched here, gone when the demo is. */
+/** The processes of the demo. All of them end with the demo. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { readdir, readFile } from 'node:fs/promises';
@@ -14,17 +14,17 @@ export interface Ended {
 }
 
 export interface Children {
-  /** The `anneal` command to its end. `inherit` gives it the terminal. */
-  anneal(words: readonly string[], options?: { inherit?: boolean; onLine?: (line: string) => void }): Promise<Ended>;
-  /** A program that stays; `onLine` is told what it prints. */
-  stay(parameters: {
+  /** Runs the `anneal` command until it exits. With `inherit` it uses the terminal. */
+  anneal(args: readonly string[], options?: { inherit?: boolean; onLine?: (line: string) => void }): Promise<Ended>;
+  /** Starts a program that runs until `stop`; `onLine` receives each line that it prints. */
+  start(parameters: {
     program: string;
-    words: readonly string[];
+    args: readonly string[];
     environment?: Record<string, string>;
     onLine: (line: string) => void;
     onErrorLine: (line: string) => void;
   }): ChildProcess;
-  /** Asks all that stay to stop, then makes them. */
+  /** Stops the started programs with SIGTERM, and after 15 s with SIGKILL. */
   stop(): Promise<void>;
 }
 
@@ -32,11 +32,11 @@ export const cliProgram = cli;
 
 export function createChildren(parameters: { environment: Record<string, string>; signal: AbortSignal }): Children {
   const { environment, signal } = parameters;
-  const staying = new Set<ChildProcess>();
+  const running = new Set<ChildProcess>();
   return {
-    async anneal(words, { inherit = false, onLine } = {}) {
+    async anneal(args, { inherit = false, onLine } = {}) {
       signal.throwIfAborted();
-      const child = spawn(process.execPath, [cli, ...words], {
+      const child = spawn(process.execPath, [cli, ...args], {
         cwd: root,
         env: environment,
         stdio: inherit ? 'inherit' : ['ignore', 'pipe', 'pipe'],
@@ -49,26 +49,28 @@ export function createChildren(parameters: { environment: Record<string, string>
       signal.throwIfAborted();
       return { status, stdout: await stdout, stderr: await stderr };
     },
-    stay({ program, words, environment: own, onLine, onErrorLine }) {
-      const child = spawn(process.execPath, [program, ...words], {
+    start({ program, args, environment: own, onLine, onErrorLine }) {
+      const child = spawn(process.execPath, [program, ...args], {
         cwd: root,
         env: { ...environment, ...own },
         stdio: ['pipe', 'pipe', 'pipe'],
-        // Ctrl-C is ours to hand on: in order, and with a deadline.
+        // In a separate process group, so that Ctrl-C reaches only the demo, which stops its programs in order.
         detached: true,
       });
-      staying.add(child);
-      child.once('close', () => staying.delete(child));
-      for (const [stream, tell] of [
+      running.add(child);
+      child.once('close', () => running.delete(child));
+      for (const [stream, onStreamLine] of [
         [child.stdout, onLine],
         [child.stderr, onErrorLine],
       ] as const) {
-        readAll(stream, tell).catch((error: unknown) => onErrorLine(`what ${program} printed: ${String(error)}`));
+        readAll(stream, onStreamLine).catch((error: unknown) =>
+          onErrorLine(`cannot read the output of ${program}: ${String(error)}`),
+        );
       }
       return child;
     },
     async stop() {
-      const ends = [...staying].map(async (child) => {
+      const ends = [...running].map(async (child) => {
         const closed = once(child, 'close');
         child.stdin?.end();
         child.kill('SIGTERM');
@@ -97,27 +99,27 @@ async function readAll(stream: NodeJS.ReadableStream | null, onLine?: (line: str
   return all;
 }
 
-/** Processes that name a folder in their environment, their arguments or their working folder: pid and command. */
+/** Processes that name the folder in their environment or arguments: pid and command. */
 export async function processesOf(folder: string): Promise<{ pid: number; command: string }[]> {
   const pids = (await readdir('/proc').catch(() => [])).filter(
     (name) => /^\d+$/.test(name) && Number(name) !== process.pid,
   );
   const found = await Promise.all(
     pids.map(async (pid) => {
-      const [environment, words] = await Promise.all([
+      const [environment, args] = await Promise.all([
         readFile(`/proc/${pid}/environ`, 'utf8').catch(() => ''),
         readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => ''),
       ]);
-      const ours = environment.includes(folder) || words.includes(folder);
-      return ours && words !== ''
-        ? [{ pid: Number(pid), command: words.replaceAll('\0', ' ').trim().slice(0, 120) }]
+      const belongs = environment.includes(folder) || args.includes(folder);
+      return belongs && args !== ''
+        ? [{ pid: Number(pid), command: args.replaceAll('\0', ' ').trim().slice(0, 120) }]
         : [];
     }),
   );
   return found.flat();
 }
 
-/** For when things went wrong: nothing survives it. */
+/** Kills every process of the demo, also after a failure. */
 export async function killAllOf(folder: string): Promise<void> {
   for (let round = 0; round < 50; round += 1) {
     const left = await processesOf(folder);
@@ -126,7 +128,7 @@ export async function killAllOf(folder: string): Promise<void> {
       try {
         process.kill(pid, 'SIGKILL');
       } catch {
-        // Ended meanwhile.
+        // The process has already ended.
       }
     }
     await new Promise((resolve) => setTimeout(resolve, 50));

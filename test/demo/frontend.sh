@@ -1,5 +1,5 @@
 #!/bin/sh
-# Starts the front end on a free port of this host; one that runs takes over new values without a pause.
+# Starts the front end on a free port of this host; a running server uses the new values without a restart.
 set -eu
 folder="$HOME/$deploy_resource_name"
 mkdir -p "$folder"
@@ -9,7 +9,7 @@ cat > server.mjs <<'PROGRAM'
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 
-// Read at each request: an update replaces the file as a whole, so no answer mixes two of them.
+// Read at each request. An update replaces the whole file, so no answer mixes two versions.
 const values = () => JSON.parse(readFileSync('values.json', 'utf8'));
 const server = createServer(async (request, response) => {
   const { version, backend, config } = values();
@@ -34,7 +34,7 @@ require("fs").writeFileSync("values.json.new", JSON.stringify({ version, backend
 mv values.json.new values.json
 
 if [ -f pid ] && kill -0 "$(cat pid)" 2>/dev/null; then
-  echo "the front end that runs has the new values"
+  echo "the running front end uses the new values"
 else
   rm -f address
   detach=$(command -v setsid || true)
@@ -44,13 +44,13 @@ else
   until [ -s address ]; do
     waited=$((waited + 1))
     if [ "$waited" -gt 150 ]; then
-      echo "the front end did not come up:" >&2
+      echo "the front end did not start:" >&2
       cat server.log >&2
       exit 1
     fi
     sleep 0.1
   done
-  echo "the front end is up"
+  echo "the front end has started"
 fi
 logger "front end $DEPLOY_VERSION at $(cat address), CONFIG $CONFIG"
 printf 'http://%s/' "$(cat address)" > "${heat_outputs_path}.url"

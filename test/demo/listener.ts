@@ -1,9 +1,9 @@
 /**
- * A program of someone else: takes webhooks, verifies their signatures as Standard Webhooks says, prints each event.
+ * A subscriber's program: receives webhooks, verifies their signatures with Standard Webhooks, prints each event.
  *
  *     WEBHOOK_SECRET=whsec_… node test/demo/listener.ts
  *
- * Says its address in its first line, `listening <url>`; then a line of JSON for each delivery.
+ * Its first line is `listening <url>`; then it prints a line of JSON for each delivery.
  */
 import { createServer, type IncomingMessage } from 'node:http';
 import { Webhook } from 'standardwebhooks';
@@ -21,7 +21,7 @@ async function bodyOf(request: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString('utf8');
 }
 
-const say = (value: unknown): void => void process.stdout.write(`${JSON.stringify(value)}\n`);
+const printLine = (value: unknown): void => void process.stdout.write(`${JSON.stringify(value)}\n`);
 
 const server = createServer((request, response) => {
   const handle = async (): Promise<number> => {
@@ -34,16 +34,16 @@ const server = createServer((request, response) => {
         'webhook-signature': header('webhook-signature'),
       });
     } catch (error) {
-      say({ refused: error instanceof Error ? error.message : String(error) });
+      printLine({ refused: error instanceof Error ? error.message : String(error) });
       return 401;
     }
-    say({ event: JSON.parse(body) as unknown });
+    printLine({ event: JSON.parse(body) as unknown });
     return 204;
   };
   handle().then(
     (status) => response.writeHead(status).end(),
     (error: unknown) => {
-      say({ refused: String(error) });
+      printLine({ refused: String(error) });
       response.writeHead(500).end();
     },
   );
@@ -53,6 +53,6 @@ server.listen(0, '127.0.0.1', () => {
   if (typeof address === 'object' && address)
     process.stdout.write(`listening http://127.0.0.1:${address.port}/events\n`);
 });
-// Whoever started this and is gone needs no listener.
+// Standard input ends when the parent process has died.
 process.stdin.resume();
 process.stdin.on('end', () => process.exit(0));

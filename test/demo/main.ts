@@ -1,6 +1,6 @@
 /**
- * `npm run demo`: the whole of Anneal, live, in less than a minute. What it shows it also checks; it ends with 0 only when
- * all of it was true, and leaves nothing running however it ends.
+ * `npm run demo`: the whole system, live, in less than a minute. The demo checks every statement that it prints. It exits
+ * with 0 only when all checks pass, and leaves no process running.
  *
  *     node test/demo/main.ts [--bus URL] [--store URL] [--keep]
  */
@@ -9,12 +9,12 @@ import { tmpdir } from 'node:os';
 import { dirname, delimiter, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { AnnealEvent } from '@anneal/client/events.ts';
-import { closing, failingConfig, nothingLeft, orderedConfigs, twoTiers } from './acts.ts';
+import { deleteStacks, failingConfig, checkNothingRuns, orderedConfigs, twoTiers } from './steps.ts';
 import { ownNames } from './backends.ts';
 import { createChildren, killAllOf } from './children.ts';
-import { showLab, startListener, startServer } from './opening.ts';
-import type { Scene } from './scene.ts';
-import { elapsedSeconds, failed, heading, quote, say } from './stage.ts';
+import { showLab, startListener, startServer } from './start.ts';
+import type { DemoContext } from './context.ts';
+import { elapsedSeconds, failed, heading, quote, say } from './report.ts';
 
 const { values: flags } = parseArgs({
   options: { bus: { type: 'string' }, store: { type: 'string' }, keep: { type: 'boolean', default: false } },
@@ -45,11 +45,11 @@ const children = createChildren({
   signal,
 });
 
-async function play(): Promise<void> {
+async function runDemo(): Promise<void> {
   const serverFlags = [
     ...(backends.bus === undefined ? [] : ['--bus', backends.bus]),
     ...(backends.store === undefined ? [] : ['--store', backends.store]),
-    // With a broker and a database to share, each service runs in a process of its own.
+    // With an external broker and database, each service can run in its own process.
     ...(flags.bus !== undefined && flags.store !== undefined ? ['--separate'] : []),
   ];
   const client = await startServer({
@@ -64,43 +64,43 @@ async function play(): Promise<void> {
   });
   const received: AnnealEvent[] = [];
   let refused = 0;
-  const scene: Scene = { client, children, signal, dataDirectory, received, refused: () => refused };
-  await showLab(scene);
+  const demo: DemoContext = { client, children, signal, dataDirectory, received, refused: () => refused };
+  await showLab(demo);
   await startListener({ client, children, signal, received, onRefused: () => (refused += 1) });
-  await orderedConfigs(scene);
-  await twoTiers(scene);
-  await failingConfig(scene);
-  await closing(scene);
+  await orderedConfigs(demo);
+  await twoTiers(demo);
+  await failingConfig(demo);
+  await deleteStacks(demo);
   heading('Stopping');
   await children.stop();
-  await nothingLeft(dataDirectory, signal);
+  await checkNothingRuns(dataDirectory, signal);
 }
 
 let status = 0;
 try {
-  await play();
+  await runDemo();
   say('');
-  say(`All of it in ${elapsedSeconds().toFixed(1)} seconds.`);
+  say(`Done in ${elapsedSeconds().toFixed(1)} seconds.`);
 } catch (error) {
   status = 1;
   failed(`The demo failed after ${elapsedSeconds().toFixed(1)} seconds.`);
   quote(
     error instanceof Error
-      ? error.name === 'WrongClaim'
+      ? error.name === 'FailedCheck'
         ? error.message
         : (error.stack ?? error.message)
       : String(error),
   );
   if (log.length > 0) {
-    say('The last lines of the server’s log:');
+    say('The end of the server’s log:');
     quote(log.slice(-40).join('\n'));
   }
 } finally {
   await killAllOf(dataDirectory);
   await backends
     .clear()
-    .catch((error: unknown) => say(`What it made on the broker and the database is left there: ${String(error)}`));
-  if (flags.keep) say(`Its files are kept in ${dataDirectory}.`);
+    .catch((error: unknown) => say(`Cannot remove the demo’s data from the broker and the database: ${String(error)}`));
+  if (flags.keep) say(`The files of the demo are in ${dataDirectory}.`);
   else await rm(dataDirectory, { recursive: true, force: true, maxRetries: 5 });
 }
 process.exit(status);

@@ -1,9 +1,9 @@
 #!/bin/sh
-# Stops what backend.sh or frontend.sh started, and says so in the log of the host.
+# Stops the server that backend.sh or frontend.sh started, and logs it on the host.
 set -eu
 folder="$HOME/$deploy_resource_name"
 
-# True while it runs. One that has ended but was not yet collected by its parent still has a number.
+# True while the process runs. A process that has ended keeps its number until its parent collects it.
 runs() {
   kill -0 "$1" 2> /dev/null || return 1
   case $(cat "/proc/$1/stat" 2> /dev/null || true) in

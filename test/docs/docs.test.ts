@@ -34,19 +34,19 @@ const invocations = (text: string): string[] =>
 describe.each(written)('%s', (page) => {
   const text = textOf(page);
 
-  it('links only to what exists', () => {
+  it('links only to existing files', () => {
     for (const [, target = ''] of text.matchAll(/\]\(([^)#]+)(?:#[^)]*)?\)/g)) {
       if (/^[a-z]+:/.test(target)) continue;
       expect(existsSync(join(root, dirname(page), target)), `${target} in ${page}`).toBe(true);
     }
   });
 
-  it('names only settings that exist', () => {
+  it('names only existing settings', () => {
     const unknown = (text.match(/ANNEAL_[A-Z][A-Z_]+[A-Z]/g) ?? []).filter((name) => !settings.has(name));
     expect(unknown.filter((name) => !name.startsWith('ANNEAL_TEST_') && name !== 'ANNEAL_LAB_MACHINE')).toEqual([]);
   });
 
-  it('shows only commands and options that exist', () => {
+  it('shows only existing commands and options', () => {
     for (const line of invocations(text)) {
       const fits = commands.filter(({ words }) => `anneal ${line} `.startsWith(`${words} `));
       const isNoun = commands.some(({ words }) => words.startsWith(`anneal ${line.trim()} `));
@@ -62,7 +62,7 @@ describe.each(written)('%s', (page) => {
 });
 
 describe('the reference', () => {
-  it('lists every error code and every event, and nothing that is gone', () => {
+  it('lists exactly the existing error codes and events', () => {
     const codes = [...textOf(join('docs', 'reference', 'errors.md')).matchAll(/^\| `(\w+)`/gm)].map(
       ([, code = '']) => code,
     );
@@ -78,7 +78,7 @@ describe('the reference', () => {
     );
   });
 
-  it('lists every metric that the code makes', () => {
+  it('lists every metric of the code', () => {
     const listed = textOf(join('docs', 'reference', 'metrics.md'));
     for (const file of globSync('{libs,services}/**/*.ts', { cwd: root })) {
       for (const [, name = ''] of textOf(file).matchAll(/name: '(anneal_[a-z_]+)'/g))

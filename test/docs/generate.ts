@@ -44,7 +44,7 @@ const services = [
   notificationService,
 ];
 
-// Nothing is run: the context is only passed on.
+// The commands do not run, so they do not use the context.
 const program = buildProgram({ environment: {}, cwd: '.' } as CliContext, {
   stdout: process.stdout,
   stderr: process.stderr,

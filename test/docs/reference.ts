@@ -1,4 +1,4 @@
-/** The reference pages, made from the code. Pure: from definitions to Markdown. */
+/** The reference pages, generated from the code. Pure: from definitions to Markdown. */
 import { errorTable } from '@anneal/contracts/errors.ts';
 import { phases, refusals, transitions } from '@anneal/convergence/traversal/transitions.ts';
 import { definitionsByFile } from '@anneal/contracts/registry.ts';
@@ -14,12 +14,12 @@ const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('\
 const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
   [head, head.map(() => '---'), ...rows].map((row) => `| ${row.map(cell).join(' | ')} |`).join('\n');
 const page = (title: string, ...parts: string[]): string =>
-  `# ${title}\n\nMade from the code by \`npm run docs\`.\n\n${parts.join('\n\n')}\n`;
+  `# ${title}\n\nGenerated from the code by \`npm run docs\`.\n\n${parts.join('\n\n')}\n`;
 
 export const errorsPage = (): string =>
   page(
     'Errors',
-    'Every error has a code, which is never reused, and a kind, which decides what becomes of a message: see [delivery](../concepts/delivery.md).',
+    'Every error has a code, which is never reused, and a kind, which decides what happens to a message: see [delivery](../concepts/delivery.md).',
     table(
       ['code', 'HTTP', 'kind', 'what to do'],
       Object.entries(errorTable).map(([code, { status, kind, remedy }]) => [
@@ -45,7 +45,7 @@ export const eventsPage = (): string =>
     ),
   );
 
-/** The default of a setting, as it would be written in the environment. */
+/** The default of a setting, in the form of the environment. */
 function defaultOf(schema: z.ZodType): string {
   const parsed = schema.safeParse(undefined);
   return parsed.success && parsed.data !== undefined ? `\`${asWritten(parsed.data)}\`` : '';
@@ -63,7 +63,7 @@ function asWritten(value: unknown): string {
 export const settingsPage = (groups: readonly { name: string; settings: SettingDefinitions }[]): string =>
   page(
     'Settings',
-    'From the environment. A name that does not exist is refused with the nearest that does; an empty one counts as not set.',
+    'Anneal reads its settings from the environment. It refuses an unknown name and suggests the nearest setting. An empty value counts as not set.',
     ...groups
       .filter(({ settings }) => Object.keys(settings).length > 0)
       .map(
@@ -89,7 +89,7 @@ export interface CommandDescription {
 export const commandsPage = (commands: readonly CommandDescription[]): string =>
   page(
     'Commands',
-    'Each has `--help` with examples.',
+    'Each command has `--help` with examples.',
     ...commands.map(
       ({ usage, description, options }) =>
         `## ${usage}\n\n${description}${
@@ -106,7 +106,7 @@ export const commandsPage = (commands: readonly CommandDescription[]): string =>
 export const metricsPage = (metrics: readonly { name: string; help: string }[]): string =>
   page(
     'Metrics',
-    'Served at `/metrics` in Prometheus’ form, besides those of the Node process.',
+    'Each process serves these metrics, and those of Node, at `/metrics` in Prometheus’ format.',
     table(
       ['name', 'meaning'],
       metrics.map(({ name, help }) => [`\`${name}\``, help]),
@@ -116,7 +116,7 @@ export const metricsPage = (metrics: readonly { name: string; help: string }[]):
 export const resourceTypesPage = (types: readonly ResourceType[]): string =>
   page(
     'Resource types',
-    'A property without “updates in place” replaces the resource when it changes.',
+    'A change of a property without “updates in place” replaces the resource.',
     ...types
       .toSorted((a, b) => (a.type < b.type ? -1 : 1))
       .map(({ type, description, properties, attributes }) =>
@@ -167,9 +167,9 @@ export const functionsPage = (tables: {
 }): string =>
   page(
     'Functions',
-    'A map with one key that is the name of a function of the template’s version is a call. In a version that does not know it yet it is a map like any other; in one that refuses it, a mistake. The same from the command line: `anneal template functions`, `anneal template functions str_replace`, `anneal template functions --yaql`, `anneal template versions`.',
+    'A map with one key is a call when the key is the name of a function in the template’s version. In a version that does not have the function yet, it is an ordinary map; in a version that refuses the function, it is an error. The same information from the command line: `anneal template functions`, `anneal template functions str_replace`, `anneal template functions --yaql`, `anneal template versions`.',
     `## Functions\n\n${table(
-      ['function', 'versions', 'in', 'takes', 'what to know', 'example'],
+      ['function', 'versions', 'in', 'arguments', 'notes', 'example'],
       tables.functions.map((row) => [
         code(row.name),
         row.until === undefined ? `${row.since} on` : `${row.since} until ${row.until}`,
@@ -180,7 +180,7 @@ export const functionsPage = (tables: {
       ]),
     )}`,
     `## Versions\n\n${table(
-      ['version', 'alias', 'brings', 'refuses', 'changes'],
+      ['version', 'alias', 'adds', 'refuses', 'changes'],
       tables.versions.map((row) => [
         row.version,
         row.alias ?? '',
@@ -189,8 +189,8 @@ export const functionsPage = (tables: {
         row.changes ?? '',
       ]),
     )}`,
-    `## Functions of expressions\n\nIn the expressions of \`yaql\`, besides the operators \`+ - * / mod\`, \`= != < <= > >=\`, \`and or not in\`, \`=~ !~\`, \`->\`, \`.\` and \`?.\`. What stands before the dot is the first argument; a \`?\` marks one that may be left out, and each may be given by its name (\`split(separator => ',')\`). An \`expression\` is worked out for each element, which is \`$\` there.\n\n${table(
-      ['function', 'for', 'is called'],
+    `## Functions of expressions\n\nIn the expressions of \`yaql\`, besides the operators \`+ - * / mod\`, \`= != < <= > >=\`, \`and or not in\`, \`=~ !~\`, \`->\`, \`.\` and \`?.\`. The value before the dot is the first argument. A \`?\` marks an optional argument. Each argument may be given by name (\`split(separator => ',')\`). An \`expression\` is evaluated for each element, which is \`$\` in it.\n\n${table(
+      ['function', 'for', 'calls'],
       tables.yaql.map((row) => [code(row.name), row.family, row.forms.map(code).join('<br>')]),
     )}`,
   );

@@ -1,12 +1,12 @@
 /**
  * Finds words and forms that readers stumble over (CONTRIBUTING, "How we write"), in comments, messages, names, tests and docs.
- * `words-left.json` counts the places that are left, file by file; `npm run docs` lowers a count and never raises one.
+ * `words-left.json` counts the remaining places of each file; `npm run docs` lowers a count and never raises one.
  */
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** What to avoid, and what to write instead. */
+/** Words to avoid, with their replacements. */
 export const wordList: readonly { avoid: RegExp; instead: string }[] = [
   { avoid: /\btold\b/gi, instead: 'reported, notified, sent, answered' },
   { avoid: /\banew\b/gi, instead: 'again, recreate' },
@@ -55,7 +55,7 @@ export function findWords(): Map<string, string[]> {
 export const wordsLeft = (): Record<string, number> =>
   existsSync(listFile) ? (JSON.parse(readFileSync(listFile, 'utf8')) as Record<string, number>) : {};
 
-/** Lowers the counts to what is there. A file that has more than its count keeps the count, and the test names its places. */
+/** Lowers each count to the present number. A file with more places than its count keeps it, and the test lists its places. */
 export function lowerCounts(): void {
   const allowed = wordsLeft();
   const counts = [...findWords()].flatMap(([file, { length }]): [string, number][] => {

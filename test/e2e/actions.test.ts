@@ -1,4 +1,4 @@
-/** What an operator asks of a stack, in any order and at any time: every action ends, and what is left is what was asked for last. */
+/** Operator actions on a stack, in any order and at any time: every action ends, and the last one determines the result. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '@anneal/runtime/testing.ts';
 import type { Stack } from '@anneal/client/representation.ts';
@@ -16,7 +16,7 @@ resources:
   leaf: {type: OS::Heat::TestResource, properties: {value: {get_param: word}, fail: {get_param: fail}}}
 outputs: {said: {value: {get_attr: [leaf, output]}}}
 `;
-/** `a` takes its time, a nested stack says it again, and `v` reads that. */
+/** `a` is slow, the nested stack `b` returns the value of `a`, and `v` reads the value of `b`. */
 const tree = (more = '') =>
   bundle(
     `heat_template_version: 2018-08-31
@@ -59,8 +59,8 @@ const namesOf = async (stack: string): Promise<string[]> =>
 const physicalOf = async (stack: string, resource: string): Promise<string | null> =>
   (await server.client.stacks.resource({ stack, resource })).physical_resource_id;
 
-describe('a change of mind', () => {
-  it('a create is overtaken by an update, and makes nothing twice', async () => {
+describe('a new action', () => {
+  it('supersedes a create by an update, and creates nothing twice', async () => {
     await create('early', { seconds: 1 });
     await update('early', { word: 'two', seconds: 0 });
     expect(said(await ended('early', 'UPDATE_COMPLETE'))).toBe('two');
@@ -70,7 +70,7 @@ describe('a change of mind', () => {
     expect(made).toHaveLength(1);
   });
 
-  it('what is being added is removed again, once it is there', async () => {
+  it('removes a resource that is being added, after its creation', async () => {
     await create('moody');
     await ended('moody', 'CREATE_COMPLETE');
     const slow = '  d: {type: OS::Heat::TestResource, properties: {wait_secs: 1}}\n';
@@ -80,7 +80,7 @@ describe('a change of mind', () => {
     expect(await namesOf('moody')).toEqual(['a', 'b', 'v']);
   });
 
-  it('of two updates at once one is the last, and all of the stack is as that one says', async () => {
+  it('applies the last of two concurrent updates to the whole stack', async () => {
     await create('twice');
     await ended('twice', 'CREATE_COMPLETE');
     await Promise.all([update('twice', { word: 'left' }), update('twice', { word: 'right' })]);
@@ -88,7 +88,7 @@ describe('a change of mind', () => {
     expect(said(stack)).toBe((stack.parameters as Record<string, unknown>)['word']);
   });
 
-  it('what is being replaced is replaced once more: one is left, and it is the last', async () => {
+  it('replaces a resource that is being replaced, and keeps only the last one', async () => {
     await create('again');
     await ended('again', 'CREATE_COMPLETE');
     const first = await physicalOf('again', 'a');
@@ -99,7 +99,7 @@ describe('a change of mind', () => {
     expect(await physicalOf('again', 'a')).not.toBe(first);
   });
 
-  it('conditions add and remove', async () => {
+  it('adds and removes resources by conditions', async () => {
     await create('more', { extra: true });
     await ended('more', 'CREATE_COMPLETE');
     expect(await namesOf('more')).toEqual(['a', 'b', 'c', 'v']);
@@ -109,22 +109,22 @@ describe('a change of mind', () => {
   });
 });
 
-describe('going back', () => {
-  it('a create that fails leaves nothing', async () => {
+describe('a failed or cancelled action', () => {
+  it('is rolled back: a failed create leaves nothing', async () => {
     await create('none', { fail: true }, { onFailure: 'rollback' });
     const stack = await ended('none', 'ROLLBACK_COMPLETE');
     expect(stack.stack_status_reason).toBe('Stack ROLLBACK completed successfully');
     expect(await namesOf('none')).toEqual([]);
   });
 
-  it('an update that fails deep inside goes back in every stack', async () => {
+  it('is rolled back in every stack when it failed in a nested one', async () => {
     await create('deep', {}, { onFailure: 'rollback' });
     await ended('deep', 'CREATE_COMPLETE');
     await update('deep', { word: 'two', fail: true });
     expect(said(await ended('deep', 'ROLLBACK_COMPLETE'))).toBe('one');
   });
 
-  it('a rollback is overtaken by an update, which is cancelled: back to what was last complete', async () => {
+  it('returns to the last complete state, also when it has superseded a rollback', async () => {
     await create('thrice');
     await ended('thrice', 'CREATE_COMPLETE');
     await update('thrice', { word: 'two', seconds: 1 });
@@ -135,7 +135,7 @@ describe('going back', () => {
     await expect(act('thrice', { kind: 'cancel', rollback: true })).rejects.toMatchObject({ code: 'NotSupported' });
   });
 
-  it('a cancel without a rollback stops where it is; a retry goes on', async () => {
+  it('stops without a rollback when the operator says so; a retry continues', async () => {
     await create('stopped', { seconds: 1 });
     await act('stopped', { kind: 'cancel', rollback: false });
     expect((await server.client.stacks.show({ stack: 'stopped' })).stack_status_reason).toBe('Stack CREATE cancelled');
@@ -143,7 +143,7 @@ describe('going back', () => {
     expect(said(await ended('stopped', 'CREATE_COMPLETE'))).toBe('one');
   });
 
-  it('one that pauses waits for a word, and goes back when it is told to', async () => {
+  it('that is paused rolls back when the operator says so', async () => {
     await create('asks', {}, { onFailure: 'pause' });
     await ended('asks', 'CREATE_COMPLETE');
     await update('asks', { word: 'two', fail: true });
@@ -156,19 +156,19 @@ describe('going back', () => {
     expect(said(await ended('asks', 'ROLLBACK_COMPLETE'))).toBe('one');
   });
 
-  it('what it may do is told in commands that work: the failed leaf is skipped with what it stands behind', async () => {
-    await create('told', { fail: true }, { onFailure: 'pause' });
+  it('that is paused lists working commands in why, such as skipping the failed nested stack', async () => {
+    await create('listed', { fail: true }, { onFailure: 'pause' });
     const exits = await eventually(async () => {
-      const why = await server.client.actions.why({ stack: 'told' });
+      const why = await server.client.actions.why({ stack: 'listed' });
       return why.summary.includes('is paused') ? why.exits : undefined;
     });
-    expect(exits).toContain('anneal stack cancel told --no-rollback');
-    expect(exits).toContain('anneal resource skip told b');
-    expect((await server.anneal('resource', 'skip', 'told', 'b')).status).toBe(0);
-    await ended('told', 'CREATE_COMPLETE');
+    expect(exits).toContain('anneal stack cancel listed --no-rollback');
+    expect(exits).toContain('anneal resource skip listed b');
+    expect((await server.anneal('resource', 'skip', 'listed', 'b')).status).toBe(0);
+    await ended('listed', 'CREATE_COMPLETE');
   });
 
-  it('a snapshot brings back what was', async () => {
+  it('does not affect a snapshot, which restores its state', async () => {
     await create('kept');
     await ended('kept', 'CREATE_COMPLETE');
     const { id } = await server.client.actions.snapshot({ stack: 'kept', name: 'first' });
@@ -212,7 +212,7 @@ describe('a delete', () => {
       await server.client.stacks.delete({ stack: name });
     },
   };
-  it.each(Object.keys(states))('is taken, and ends, in the state %s', async (state) => {
+  it.each(Object.keys(states))('is accepted and ends in the state %s', async (state) => {
     const name = `end-${state.toLowerCase()}`;
     await states[state]?.(name);
     const { id } = await server.client.stacks.delete({ stack: name });
@@ -223,8 +223,8 @@ describe('a delete', () => {
   });
 });
 
-describe('what is there', () => {
-  it('is suspended with the power of its machine, and comes back by itself', async () => {
+describe('an existing object', () => {
+  it('is suspended by powering its machine off, and resumed by powering it on', async () => {
     const { client } = server;
     const template = `heat_template_version: 2018-08-31
 resources:
@@ -243,7 +243,7 @@ resources:
     await ended('sleeper', 'RESUME_COMPLETE');
     expect((await active())[0]?.power_state).toBe('power on');
 
-    // Somebody pulls the plug: a check says so, and the next update takes another machine.
+    // The machine loses its power: a check reports it, and the next update uses another machine.
     await client.nodes.power({ node: String(node?.name), target: 'power off' });
     await eventually(async () => ((await active())[0]?.power_state === 'power off' ? true : undefined), {
       within: 30_000,
@@ -259,7 +259,7 @@ resources:
     await deleted(server, 'sleeper');
   });
 
-  it('is handed over: abandoned by one stack, adopted by another, and read there', async () => {
+  it('moves from one stack to another by abandon and adopt', async () => {
     await create('given');
     await ended('given', 'CREATE_COMPLETE');
     const [id, inside] = [await physicalOf('given', 'a'), await physicalOf('given', 'b/leaf')];
@@ -272,7 +272,7 @@ resources:
     expect(said(await ended('taken', 'UPDATE_COMPLETE'))).toBe('two');
   });
 
-  it('is replaced when a person says that it is broken', async () => {
+  it('is replaced when an operator marks it unhealthy', async () => {
     await create('sick');
     await ended('sick', 'CREATE_COMPLETE');
     const before = await physicalOf('sick', 'b/leaf');
@@ -286,7 +286,7 @@ resources:
     expect(await physicalOf('sick', 'b/leaf')).toBe(before);
   });
 
-  it('is left alone where a restriction, a policy or an owner outside says so', async () => {
+  it('stays unchanged when a restriction, a policy or an external owner requires it', async () => {
     const { client } = server;
     const template = (value: string) => `heat_template_version: 2018-08-31
 resources:
@@ -310,7 +310,7 @@ outputs: {id: {value: {get_resource: theirs}}}
 });
 
 describe('a plan', () => {
-  it('is applied as it was shown, and refused once the stack has moved on', async () => {
+  it('is applied as shown, and refused after the stack has changed', async () => {
     await create('planned');
     await ended('planned', 'CREATE_COMPLETE');
     const wanted = { existing: true, parameters: { word: 'two' } } as const;
@@ -331,8 +331,8 @@ describe('a plan', () => {
   });
 });
 
-describe('a resource of which there can be one only', () => {
-  it('is deleted before the next is made, and what uses it stays and moves over', async () => {
+describe('a resource that can exist only once', () => {
+  it('is deleted before its replacement is created, and its users stay and move over', async () => {
     const template = `heat_template_version: 2018-08-31
 parameters: {version: {type: string, default: first}}
 resources:
@@ -353,8 +353,8 @@ resources:
     await client.stacks.update({ stack: 'only', bundle: parts, parameters: { version: 'second' } });
     expect(await settled(server, 'only')).toMatchObject({ stack_status: 'UPDATE_COMPLETE' });
     const events = await client.stacks.events({ stack: 'only', marker });
-    const told = events.map((event) => `${event.resource_name} ${event.resource_status}`);
-    expect(told.filter((event) => !event.startsWith('only UPDATE'))).toEqual([
+    const statuses = events.map((event) => `${event.resource_name} ${event.resource_status}`);
+    expect(statuses.filter((event) => !event.startsWith('only UPDATE'))).toEqual([
       'only DELETE_IN_PROGRESS',
       'only DELETE_COMPLETE',
       'only CREATE_IN_PROGRESS',

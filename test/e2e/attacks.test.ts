@@ -1,4 +1,4 @@
-/** Requests that ask for far more than they say: each is answered, and other clients are answered meanwhile. */
+/** Small requests that cause much work: each is answered, and other clients are answered at the same time. */
 import { readFile } from 'node:fs/promises';
 import { request } from 'node:http';
 import { join } from 'node:path';
@@ -50,7 +50,7 @@ const ask = (path: string, body: object): Promise<number> =>
     return answer.status;
   });
 
-describe('while a request asks for much', () => {
+describe('a request that causes much work', () => {
   it.each<[what: string, path: string, body: object, status: number]>([
     ['40 patterns that never match', '/validate', patterns, 400],
     ['a sequence without end', '/validate', { template: `${hot}outputs: {o: {value: ${endless}}}` }, 400],
@@ -94,7 +94,7 @@ describe('while a request asks for much', () => {
     const attack = ask(path, body).finally(() => (state.answered = true));
     let neighbours = 0;
     do {
-      // oxlint-disable-next-line no-await-in-loop -- one after another, as a client asks
+      // oxlint-disable-next-line no-await-in-loop -- one after another, like a client
       expect((await fetch(`${server.url}/`)).status).toBe(200);
       neighbours += 1;
     } while (!state.answered);
@@ -102,7 +102,7 @@ describe('while a request asks for much', () => {
     expect(neighbours).toBeGreaterThan(1);
   });
 
-  it('its work is dropped when its client goes away', async () => {
+  it('is abandoned when its client disconnects', async () => {
     const clients = Array.from({ length: 8 }, () => {
       const sent = request(`${server.url}${stacks}/validate`, {
         method: 'POST',

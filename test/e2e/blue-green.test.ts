@@ -1,4 +1,4 @@
-/** Blue and green: a version is replaced by the next while clients go on asking, and what fails puts everything back. */
+/** Blue-green deployment: a new version replaces the old one while clients send requests, and a failure restores the old one. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { bundle, deleted, resourcesOf, settled, startServer, type TestServer } from './server.ts';
 
@@ -8,7 +8,7 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(() => server?.dispose());
 
-/** A server of one version, on a port of its own, that lets its requests finish before it ends. */
+/** A server of one version on its own port. It finishes its requests before it ends. */
 const tier = (program: string, output: string): string => `#!/bin/sh
 set -eu
 folder="$HOME/$deploy_resource_name-$DEPLOY_VERSION"
@@ -126,13 +126,13 @@ async function ask(address: string): Promise<Answer> {
   return JSON.parse(text) as Answer;
 }
 
-/** Asks ten times a second until it is told to stop; gives every answer and every error. */
+/** Sends ten requests a second until it is stopped. Returns every answer and every error. */
 function client(address: string) {
   const answers: Answer[] = [];
   const errors: unknown[] = [];
-  const told = new AbortController();
+  const stopped = new AbortController();
   const run = (async () => {
-    while (!told.signal.aborted) {
+    while (!stopped.signal.aborted) {
       await ask(address).then(
         (answer) => answers.push(answer),
         (error: unknown) => errors.push(error),
@@ -142,7 +142,7 @@ function client(address: string) {
   })();
   return {
     async stop() {
-      told.abort();
+      stopped.abort();
       await run;
       return {
         versions: [...new Set(answers.map(({ version, backend: { version: b } }) => `${version} ${b}`))],
@@ -152,8 +152,8 @@ function client(address: string) {
   };
 }
 
-describe.each(['named', 'replace_on_change'] as const)('a back end that is replaced (%s)', (kind) => {
-  it('is followed by its front end without an error, and goes back to what it was when the test of the new one fails', async () => {
+describe.each(['named', 'replace_on_change'] as const)('a replaced back end (%s)', (kind) => {
+  it('causes no error in its front end, and is restored when the test of the new one fails', async () => {
     const stack = kind.replaceAll('_', '-');
     const create = { name: stack, bundle: bundle(template(kind), files) };
     await server.client.stacks.create(create);
@@ -187,7 +187,7 @@ describe.each(['named', 'replace_on_change'] as const)('a back end that is repla
     for (const [name, { physical_resource_id: id }] of resources)
       expect(after.get(name)?.physical_resource_id).toBe(id);
     const events = await server.client.stacks.events({ stack });
-    // With the output of the script that failed, in one place.
+    // The failure shows the output of the script.
     expect(JSON.stringify(events)).toContain('the new one is not good');
 
     await server.client.stacks.delete({ stack });

@@ -1,7 +1,7 @@
 /**
- * Secrets, each given in a way of its own, and a search for them in everything that others can read: every GET of every API,
- * every file of the data folder except those of the machines themselves, every file of a broker and a database of the test's
- * own, the log, every event and every webhook.
+ * Secrets, each passed in a different way, and a search for them in everything that clients and operators can read: every GET
+ * of every API, every file of the data folder except the files of the machines, every file of the test's broker and database,
+ * the log, every event and every webhook.
  */
 import { globSync, readFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
@@ -101,7 +101,7 @@ let server: TestServer;
 let listener: Server;
 const delivered: string[] = [];
 let token = '';
-/** The messaging API refuses clients without one. */
+/** The messaging API requires a client id. */
 const clientId = '4b1d3a55-6f2e-4f7a-9a57-0c1d2e3f4a5b';
 beforeAll(async () => {
   listener = createServer((request, response) => {
@@ -158,18 +158,18 @@ const given = (secret: string) => ({
   parameters: {
     secret: secretOf(secret),
     list: `a,${secretOf('list')}`,
-    // Answers that hold it are too large for a message and go by way of the blob store.
+    // Answers with this value are too large for a message and go through the blob store.
     big: secretOf('big').repeat(12_000),
   },
 });
 
-/** What a template puts among its outputs is shown, as in Heat: its author decides so. */
+/** Outputs show their values, as in Heat, because the author of the template decides. */
 const withoutOutputs = (text: string): string =>
   text.startsWith('{')
     ? JSON.stringify(JSON.parse(text), (key, value: unknown) => (key === 'outputs' ? [] : value))
     : text;
 
-/** Every list and object that can be read, found by following what the lists name. */
+/** Reads every list, and every object that a list names. */
 async function readings(): Promise<Map<string, string>> {
   const found = new Map<string, string>();
   const read = async (path: string): Promise<Record<string, never>> => {
@@ -219,7 +219,7 @@ async function readings(): Promise<Map<string, string>> {
   return found;
 }
 
-/** As it is, and as one finds it in what was encoded. */
+/** The secret in plain text and in common encodings. */
 const forms = (secret: string): string[] => [
   secret,
   ...[0, 1, 2].map((shift) =>
@@ -231,7 +231,7 @@ const forms = (secret: string): string[] => [
 const leaksIn = (text: string, secrets: ReadonlyMap<string, string>): string[] =>
   [...secrets].flatMap(([way, secret]) => (forms(secret).some((form) => text.includes(form)) ? [way] : []));
 
-it('no secret, however it was given, can be read by others', async () => {
+it('no client can read a secret, in whatever way it was passed', async () => {
   const login = { user: { name: 'admin', domain: { name: 'Default' }, password: server.password } };
   await done('POST', '/identity/v3/auth/tokens', { auth: { identity: { methods: ['password'], password: login } } });
   await done('POST', '/api/v1/subscriptions', {
@@ -272,7 +272,7 @@ it('no secret, however it was given, can be read by others', async () => {
   secrets.set('token of a handle', shown.get('token') ?? '');
   secrets.set('signature of a handle', address ?? '');
   secrets.set('signature of a policy', alarm ?? '');
-  // With the address in hand one may signal; the log names the path of the request and not its signature.
+  // A client with the address can signal, so the log contains the path of a request without the signature.
   const signal = { Status: 'SUCCESS', Reason: 'r', Data: 'd', UniqueId: 'u' };
   const signalled = await fetch(shown.get('address') ?? '', { method: 'PUT', body: JSON.stringify(signal) });
   expect(signalled.status).toBe(200);
@@ -280,20 +280,20 @@ it('no secret, however it was given, can be read by others', async () => {
   await eventually(() => (delivered.length > 20 ? true : undefined), { what: 'webhooks' });
   const read = await readings();
   for (const [path, text] of read) expect.soft(leaksIn(text, secrets), path).toEqual([]);
-  // The attribute of a random string is readable, as in Heat; it is nothing for logs and webhooks.
-  const told = new Map([...secrets, ['random string', shown.get('random') ?? '']]);
-  expect(told.get('random string')).toHaveLength(32);
-  expect(leaksIn(delivered.join('\n'), told), 'webhooks').toEqual([]);
-  expect(leaksIn(server.log(), told), 'the log').toEqual([]);
+  // The attribute of a random string is readable, as in Heat; but must not be in logs and webhooks.
+  const hidden = new Map([...secrets, ['random string', shown.get('random') ?? '']]);
+  expect(hidden.get('random string')).toHaveLength(32);
+  expect(leaksIn(delivered.join('\n'), hidden), 'webhooks').toEqual([]);
+  expect(leaksIn(server.log(), hidden), 'the log').toEqual([]);
   const contents = [server.data, ...server.backends].flatMap(contentsOf);
-  // The search sees what is stored: the name of the stack is no secret.
+  // The search works: it finds the name of the stack, which is not secret.
   expect(contents.some(([, text]) => text.includes('"canary"'))).toBe(true);
   for (const [path, text] of contents) {
     if (!path.endsWith('credentials.json')) expect.soft(leaksIn(text, secrets), path).toEqual([]);
   }
 }, 240_000);
 
-/** Every file with its content, except those of the machines. A running server may remove a file meanwhile. */
+/** Every file with its content, except the files of the machines. A running server may remove a file during the search. */
 function contentsOf(folder: string): [string, string][] {
   return globSync('**/*', { cwd: folder, exclude: ['lab/machines/**'] }).flatMap((name): [string, string][] => {
     const path = join(folder, name);

@@ -10,7 +10,7 @@ import { bundle, repository, settled, startServer, type TestServer } from './ser
 const hour = 3_600_000;
 let server: TestServer;
 let folder: string;
-/** Sets the system clock of the server to so many milliseconds ahead of this machine's. */
+/** Sets the system clock of the server ahead of this machine's, in milliseconds. */
 const setClock = (ms: number): Promise<void> => writeFile(join(folder, 'ahead'), String(ms));
 
 beforeAll(async () => {
@@ -73,7 +73,7 @@ describe('setting the system clock', () => {
     await setClock(0);
   });
 
-  it('while the server is down times nothing out after its start', async () => {
+  it('while the server is down causes no timeout after the next start', async () => {
     await begin('down', 600);
     await server.kill();
     await setClock(2 * hour);

@@ -1,4 +1,4 @@
-/** A dead letter on a real broker fails the resource that waits for the message, and everything names the dead letter. */
+/** A dead letter on a real broker fails the waiting resource, and every report of the failure names it. */
 import { Link } from '@anneal/bus/nats/connection.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Envelope } from '@anneal/contracts/envelope.ts';
@@ -61,7 +61,7 @@ for (const { name, find } of brokers) {
         stack_status_reason: expect.stringContaining(id) as string,
       });
       expect((await server.anneal('why', stack)).stdout).toContain(id);
-      // An answer to the request that died comes too late: the resource stays failed.
+      // A response to the dead request arrives too late: the resource stays failed.
       await server.client.deadLetters.replay({ id });
       await eventually(
         async () => ((await server.client.deadLetters.list({ queue })).length === 0 ? true : undefined),

@@ -1,4 +1,4 @@
-/** One deployment on many hosts: batch by batch, each host with its own answer, and a failure that stops at its batch. */
+/** One deployment on many hosts, batch by batch. Each host answers separately, and a failure stops the next batches. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { bundle, deleted, settled, startServer, type TestServer } from './server.ts';
 
@@ -67,7 +67,7 @@ printf 'for %s' "$who" > $heat_outputs_path.result
 const bad = good.replace('echo', 'case $(hostname) in two) echo no disk >&2; exit 7;; esac; echo');
 
 describe('a group of deployments', () => {
-  it('runs on every host, rolls in batches, stops where it fails, and goes on when it is mended', async () => {
+  it('runs on every host, updates in batches, stops at a failure, and continues after a fix', async () => {
     const stack = 'rolled';
     await server.client.stacks.create({ name: stack, bundle: fleet({ script: good, who: 'a' }) });
     await ended(stack, 'CREATE_COMPLETE');
@@ -79,16 +79,16 @@ describe('a group of deployments', () => {
     expect((await outputsOf(stack))['result']).toEqual(all('for b'));
     const { physical_resource_id: group } = await server.client.stacks.resource({ stack, resource: 'group' });
     const events = await server.client.stacks.events({ stack: String(group), limit: 1000 });
-    const told = events
+    const statuses = events
       .filter(({ resource_name: name, resource_status: status }) => hosts.includes(name) && status.startsWith('UPDATE'))
       .map(({ resource_name: name, resource_status: status }) => `${name} ${status}`);
-    expect(told).toEqual(hosts.flatMap((name) => [`${name} UPDATE_IN_PROGRESS`, `${name} UPDATE_COMPLETE`]));
+    expect(statuses).toEqual(hosts.flatMap((name) => [`${name} UPDATE_IN_PROGRESS`, `${name} UPDATE_COMPLETE`]));
 
     await server.client.stacks.update({ stack, bundle: fleet({ script: bad, who: 'c', policy }) });
     const failed = await ended(stack, 'UPDATE_FAILED');
     expect(failed.failures.map(({ resource }) => resource)).toEqual(['group.resources.two']);
     expect(JSON.stringify(failed.failures)).toContain('no disk');
-    // The host after it was never touched.
+    // The next host has not changed.
     expect(await outputsOf(stack)).toMatchObject({
       result: { one: 'for c', three: 'for b' },
       codes: { one: 0, two: 7, three: 0 },
@@ -101,7 +101,7 @@ describe('a group of deployments', () => {
     await deleted(server, stack);
   });
 
-  it('follows its map of servers, and takes leave of each host where it is asked to', async () => {
+  it('follows changes of its map of servers, and runs the DELETE config on removed hosts', async () => {
     const stack = 'followed';
     const script = '#!/bin/sh\nlogger "$deploy_action of $who"\n';
     const actions = '[CREATE, DELETE]';
@@ -120,7 +120,7 @@ describe('a group of deployments', () => {
 });
 
 describe('a group of structured deployments', () => {
-  it('puts the inputs into the map of each', async () => {
+  it('inserts the inputs into the map of each host', async () => {
     const stack = 'structured';
     const template = `heat_template_version: 2018-08-31
 resources:

@@ -1,4 +1,4 @@
-/** A broker or a database that is away for a quarter of a minute: services stay up, say so, and go on by themselves. */
+/** A broker or a database is down for 15 s: services stay up, report it, and continue when it is back. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';

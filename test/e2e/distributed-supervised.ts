@@ -1,6 +1,6 @@
 /**
- * Every service a process of its own, kept alive from outside as systemd or Kubernetes would: what dies is started again
- * a moment later, and nobody tells the others. The lab runs beside them.
+ * Every service in its own process, supervised like under systemd or Kubernetes: a process that dies is started again
+ * a moment later, without notice to the others. The lab runs beside them.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -32,7 +32,7 @@ const startMs = 120_000;
 
 export interface SupervisedOptions extends Backends {
   readonly lab: number;
-  /** Settings of every process, as they are when it starts. */
+  /** Settings of every process at its start. */
   readonly settings?: Readonly<Record<string, string>>;
 }
 

@@ -1,4 +1,4 @@
-/** Anneal on a real broker and a real database, each service in processes of its own, two of scheduling and configuration. */
+/** Anneal on a real broker and a real database: one process per service, two of scheduling and configuration. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { findMongodb } from '../backends/mongodb.ts';
@@ -7,7 +7,7 @@ import { findRabbitmq } from '../backends/rabbitmq.ts';
 import type { BackendServer, FindBackend } from '../backends/backend.ts';
 import { startServer, type TestServer, type Watched } from './server.ts';
 
-/** As CI runs the soak: what it looks for, in minutes. */
+/** The short form of the soak for CI, which takes minutes. */
 export const isShort = process.env['ANNEAL_TEST_SOAK'] === 'short';
 
 export const brokers: readonly { name: string; find: FindBackend }[] = [
@@ -27,7 +27,7 @@ export interface ServiceProcess {
   readonly health_port: number;
 }
 
-/** Services in processes of their own, whoever keeps them alive. */
+/** Services in separate processes, with any supervisor. */
 export interface Fleet extends Watched, Backends {
   readonly data: string;
   processes(): Promise<ServiceProcess[]>;
@@ -38,7 +38,7 @@ export interface Distributed extends TestServer, Fleet {
   dispose(): Promise<void>;
 }
 
-/** Undefined, with the reason on standard error, where a backend cannot be had. */
+/** Undefined, with the reason on standard error, when a backend is not available. */
 export async function findBackends(find: FindBackend): Promise<Backends | undefined> {
   const [broker, database] = await Promise.all([find(), findMongodb()]);
   if (!('missing' in broker) && !('missing' in database)) return { broker, database };
@@ -47,13 +47,13 @@ export async function findBackends(find: FindBackend): Promise<Backends | undefi
     if ('missing' in found) missing.push(found.missing);
     else await found.stop();
   }
-  // Where everything has to be tested, what cannot be is a failure.
+  // In CI everything must be tested, so a missing backend is a failure.
   if (process.env['CI'] === 'true') throw new Error(missing.join('\n'));
   process.stderr.write(`skipped: ${missing.join('; ')}\n`);
   return undefined;
 }
 
-/** `anneal serve --separate` starts them and keeps them alive. */
+/** Services that `anneal serve --separate` starts and supervises. */
 export async function startDistributed(options: Backends & { lab: number }): Promise<Distributed> {
   const { broker, database, lab } = options;
   const stopBackends = async (): Promise<void> => {

@@ -1,4 +1,4 @@
-/** Groups through the API: members come and go one by one, whoever asks for it, and what works is left alone. */
+/** Groups through the API: members are added and removed one by one, and healthy members stay unchanged. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '@anneal/runtime/testing.ts';
 import type { Stack } from '@anneal/client/representation.ts';
@@ -55,7 +55,7 @@ const change = (stack: string, parameters: Record<string, string | number>) =>
   server.client.stacks.update({ stack, existing: true, parameters });
 
 describe('a resource group', () => {
-  it('grows, shrinks, and loses who is named; everybody else stays who they were', async () => {
+  it('grows, shrinks, and removes named members; all others keep their identity', async () => {
     await server.client.stacks.create({ name: 'numbered', bundle: numbered });
     await ended('numbered', 'CREATE_COMPLETE');
     const refs = (await outputsOf('numbered'))['refs'] as Record<string, string>;
@@ -70,19 +70,19 @@ describe('a resource group', () => {
     expect((await outputsOf('numbered'))['refs']).toEqual({ 0: refs['0'] });
   });
 
-  it('names the member that failed, and mends just that one', async () => {
-    await server.client.stacks.create({ name: 'mended', bundle: numbered, parameters: { bad: '1' } });
-    const failed = await ended('mended', 'CREATE_FAILED');
+  it('names the failed member, and recreates only that one', async () => {
+    await server.client.stacks.create({ name: 'repaired', bundle: numbered, parameters: { bad: '1' } });
+    const failed = await ended('repaired', 'CREATE_FAILED');
     expect(failed.stack_status_reason).toContain('resources.g.resources[1].resources.leaf: Test Resource failed leaf');
-    const good = await server.client.stacks.resource({ stack: 'mended', resource: 'g/0' });
-    await change('mended', { bad: 'none' });
-    await ended('mended', 'UPDATE_COMPLETE');
-    expect((await outputsOf('mended'))['values']).toEqual({ 0: 'x-0', 1: 'x-1', 2: 'x-2' });
-    const after = await server.client.stacks.resource({ stack: 'mended', resource: 'g/0' });
+    const good = await server.client.stacks.resource({ stack: 'repaired', resource: 'g/0' });
+    await change('repaired', { bad: 'none' });
+    await ended('repaired', 'UPDATE_COMPLETE');
+    expect((await outputsOf('repaired'))['values']).toEqual({ 0: 'x-0', 1: 'x-1', 2: 'x-2' });
+    const after = await server.client.stacks.resource({ stack: 'repaired', resource: 'g/0' });
     expect(after.physical_resource_id).toBe(good.physical_resource_id);
   });
 
-  it('that was to change goes back, member by member, when one of them fails', async () => {
+  it('rolls back every member when the update of one fails', async () => {
     await server.client.stacks.create({ name: 'whole', bundle: numbered, onFailure: 'rollback' });
     await ended('whole', 'CREATE_COMPLETE');
     await change('whole', { value: 'y', bad: '2' });
@@ -90,7 +90,7 @@ describe('a resource group', () => {
     expect((await outputsOf('whole'))['values']).toEqual({ 0: 'x-0', 1: 'x-1', 2: 'x-2' });
   });
 
-  it('is deleted while it grows', async () => {
+  it('can be deleted while it grows', async () => {
     await server.client.stacks.create({ name: 'short', bundle: numbered, parameters: { count: 50 } });
     const { id } = await server.client.stacks.delete({ stack: 'short' });
     await deleted(server, id);
@@ -129,8 +129,8 @@ const alarm = async (stack: string, which: 'up' | 'down'): Promise<void> => {
 const sized = (stack: string, size: number) =>
   eventually(async () => ((await outputsOf(stack))['size'] === size ? true : undefined), { within: 20_000 });
 
-describe('a group that scales', () => {
-  it('keeps the size that its policies gave it when its members change', async () => {
+describe('an autoscaling group', () => {
+  it('keeps the size that its policies set when its members change', async () => {
     await server.client.stacks.create({ name: 'elastic', bundle: scaled() });
     await ended('elastic', 'CREATE_COMPLETE');
     await alarm('elastic', 'up');
@@ -145,21 +145,21 @@ describe('a group that scales', () => {
     await sized('elastic', 2);
   });
 
-  it('loses a member only after a listener has moved its work away', async () => {
+  it('removes a member only after a listener has drained it', async () => {
     const { client } = server;
     const hook = { transition: 'terminating', heartbeat_timeout: 60, default_result: 'abandon' };
     await client.stacks.create({ name: 'drained', bundle: scaled(hook) });
     await ended('drained', 'CREATE_COMPLETE');
     const stop = new AbortController();
     const events = client.events.follow({ types: ['resource.lifecycle.waiting'], signal: stop.signal });
-    const told = (async () => {
+    const waitingEvent = (async () => {
       for await (const { data } of events) return data as Record<string, string>;
-      throw new Error('nothing was told');
+      throw new Error('no event arrived');
     })();
     await alarm('drained', 'down');
-    const { stack_id: stack = '', resource_name: resource = '', hook: name = '', token = '' } = await told;
+    const { stack_id: stack = '', resource_name: resource = '', hook: name = '', token = '' } = await waitingEvent;
     stop.abort();
-    // It is there while it is drained, and for as long as the listener says that it is at it.
+    // The member exists while the listener drains it and sends heartbeats.
     const waiting = await client.stacks.resource({ stack, resource });
     expect(waiting.hook).toMatchObject({ name: 'terminating', kind: 'lifecycle' });
     await client.actions.actOn({ stack, resource, action: { kind: 'heartbeat', hook: name, token } });
@@ -172,7 +172,7 @@ describe('a group that scales', () => {
     await expect(client.stacks.resource({ stack, resource })).rejects.toMatchObject({ code: 'NotFound' });
   });
 
-  it('loses it all the same when nobody answers in time', async () => {
+  it('removes a member without an answer of a listener when the timeout passes', async () => {
     const hook = { transition: 'terminating', heartbeat_timeout: 0.2, default_result: 'continue' };
     await server.client.stacks.create({ name: 'deaf', bundle: scaled(hook) });
     await ended('deaf', 'CREATE_COMPLETE');

@@ -1,4 +1,4 @@
-/** Hooks through the API: what waits holds nothing but itself, survives everything, and goes on when it is told to. */
+/** Hooks through the API: a wait holds only its resource, survives restarts, and ends when a client completes it. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '@anneal/runtime/testing.ts';
 import type { Resource, Stack } from '@anneal/client/representation.ts';
@@ -48,7 +48,7 @@ const reasonsOf = async (stack: string, resource: string): Promise<(string | nul
   (await server.client.stacks.events({ stack, resource })).map(({ resource_status_reason: reason }) => reason);
 
 describe('a hook', () => {
-  it('holds its resource and what needs it, in nested stacks too, through a death of the server', async () => {
+  it('holds its resource and its dependents, in nested stacks too, also when the server dies', async () => {
     await create('held', { a: { hooks: 'pre-create' }, b: { leaf: { hooks: 'pre-create' } } });
     await waiting('held', 'a');
     await eventually(async () => {
@@ -71,7 +71,7 @@ describe('a hook', () => {
     ]);
   });
 
-  it('before updates holds what does not change, too, but not what was just made', async () => {
+  it('before updates holds unchanged resources too, but not new ones', async () => {
     await create('looked', { free: { hooks: ['pre-update'] } });
     await ended('looked', 'CREATE_COMPLETE');
     await server.client.stacks.update({ stack: 'looked', existing: true, parameters: { word: 'two' } });
@@ -80,7 +80,7 @@ describe('a hook', () => {
     expect((await ended('looked', 'UPDATE_COMPLETE')).outputs?.[0]?.output_value).toBe('two');
   });
 
-  it('ends with the action that it waits in: an update goes on without it', async () => {
+  it('ends with its action: a new update does not wait for it', async () => {
     await create('overtaken', { a: { hooks: ['pre-create'] } });
     await waiting('overtaken', 'a');
     await server.client.stacks.update({ stack: 'overtaken', existing: true, parameters: { word: 'two' } });
@@ -88,7 +88,7 @@ describe('a hook', () => {
     expect(await reasonsOf('overtaken', 'a')).toContain('Failure occurred while waiting.');
   });
 
-  it('does not keep a stack from being deleted', async () => {
+  it('does not prevent the deletion of its stack', async () => {
     await create('unwanted', { b: { leaf: { hooks: ['pre-create'] } } });
     await waiting('unwanted', 'b/leaf');
     const { id } = await server.client.stacks.delete({ stack: 'unwanted' });
@@ -104,7 +104,7 @@ describe('a hook', () => {
     await deleted(server, id);
   });
 
-  it('that is not there cannot be cleared', async () => {
+  it('cannot be cleared when it does not exist', async () => {
     await create('plain', {});
     await ended('plain', 'CREATE_COMPLETE');
     await expect(clear('plain', 'a', 'pre-create')).rejects.toThrow('The "pre-create" hook is not defined on a');
@@ -119,18 +119,18 @@ describe('a lifecycle hook', () => {
   const tokenOf = async (name: string, resources: object): Promise<string> => {
     const stop = new AbortController();
     const events = server.client.events.follow({ types: ['resource.lifecycle.waiting'], signal: stop.signal });
-    const told = (async () => {
+    const waitingEvent = (async () => {
       for await (const { data } of events) {
         const { stack_name: stack, token } = data as Record<string, string>;
         if (stack === name) return String(token);
       }
-      throw new Error('nothing was told');
+      throw new Error('no event arrived');
     })();
     await create(name, resources);
-    return told.finally(() => stop.abort());
+    return waitingEvent.finally(() => stop.abort());
   };
 
-  it('is extended by heartbeats and ended by the word of its listener, who needs the token', async () => {
+  it('is extended by heartbeats and completed by its listener, with the token', async () => {
     const token = await tokenOf('launched', launching({}));
     const before = await waiting('launched', 'a');
     const act = { stack: 'launched', resource: 'a' };
@@ -148,7 +148,7 @@ describe('a lifecycle hook', () => {
   it.each([
     ['continue', 'CREATE_COMPLETE'],
     ['abandon', 'CREATE_FAILED'],
-  ])('that nobody answers has its default result: %s', async (result, status) => {
+  ])('has its default result when no listener answers: %s', async (result, status) => {
     await create(`silent-${result}`, launching({ heartbeat_timeout: 0.2, default_result: result }));
     await ended(`silent-${result}`, status);
   });

@@ -48,7 +48,7 @@ outputs:
 `;
 
 describe('nested stacks through the API', () => {
-  it('deploy to every machine of a group of templates, and again batch by batch', async () => {
+  it('deploy to every machine of a group of templates, and update it in batches', async () => {
     const { client } = server;
     await client.stacks.create({ name: 'fleet', bundle: bundle(deployments('hello'), { 'node.yaml': node }) });
     const first = await settled(server, 'fleet', 120_000);
@@ -66,7 +66,7 @@ describe('nested stacks through the API', () => {
     expect(await client.stacks.list({ nested: true })).toEqual([]);
   });
 
-  it('are scaled by whoever has the address of a policy', async () => {
+  it('are scaled by a client with the address of a policy', async () => {
     const { client } = server;
     const template = `
 heat_template_version: 2018-08-31

@@ -1,4 +1,4 @@
-/** A provider of the test's own, beside the services on the same broker and database. */
+/** A provider in the test process, on the same broker and database as the services. */
 import { openBus } from '@anneal/bus/open.ts';
 import type { Bus, ConsumeOptions, Handler } from '@anneal/bus/port.ts';
 import { createMint, type Envelope } from '@anneal/contracts/envelope.ts';
@@ -19,7 +19,7 @@ export interface Outsider {
   close(): Promise<void>;
 }
 
-/** The queue exists and the type is announced on return; requests wait until `consume`. */
+/** Resolves when the queue exists and the type is announced. Requests wait until `consume`. */
 export async function openOutsider(options: Backends & { type: string; queue: string }): Promise<Outsider> {
   const { broker, database, type, queue } = options;
   const source = 'anneal/outsider';

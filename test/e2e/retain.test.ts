@@ -46,8 +46,8 @@ outputs:
 const saidBy = async (stack: string) =>
   (await settled(server, stack)).outputs?.find(({ output_key: key }) => key === 'said')?.output_value;
 
-describe('a machine that is to be retained', () => {
-  it('runs on when its stack is deleted, is adopted by the next one, and given back by that', async () => {
+describe('a machine with the policy Retain', () => {
+  it('runs on when its stack is deleted, can be adopted by another stack, and is released by that one', async () => {
     const { client } = server;
     await client.stacks.create({ name: 'first', bundle: bundle(template({ policy: 'Retain' })) });
     await ended('first', 'CREATE_COMPLETE');
@@ -70,7 +70,7 @@ describe('a machine that is to be retained', () => {
     await client.actions.adopt({ name: 'second', data });
     await ended('second', 'ADOPT_COMPLETE');
     expect(await idOf('second', 'host')).toBe(host);
-    // The agent on it has been running all the while, and takes what the new stack has for it.
+    // The agent has kept running, and applies the configs of the new stack.
     await client.stacks.update({ stack: 'second', bundle: bundle(template()) });
     await ended('second', 'UPDATE_COMPLETE');
     expect(await saidBy('second')).toBe('hello');
@@ -82,8 +82,8 @@ describe('a machine that is to be retained', () => {
   });
 });
 
-describe('a stack that is abandoned', () => {
-  it('leaves its machine and what runs there; what it gives can be read anywhere, and is taken up where it was', async () => {
+describe('an abandoned stack', () => {
+  it('leaves its machine and its processes; its export can be adopted by another stack', async () => {
     const { client } = server;
     const parameters = { password: 'hush-hush' };
     await client.stacks.create({ name: 'given', bundle: bundle(template()), parameters });

@@ -1,4 +1,4 @@
-/** What stacks do, whatever the broker and the database: run on each combination by the test files beside this one. */
+/** Scenarios of stacks. The test files beside this one run them on each combination of broker and database. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -15,8 +15,8 @@ export function stackScenarios(start: () => Promise<TestServer>): void {
   }, 180_000);
   afterAll(() => server?.dispose());
 
-  describe('the ordered-config template of the proof of concept', () => {
-    it('runs configA and then configB on a node that was claimed, powered on and booted, and frees the node', async () => {
+  describe('two ordered configs on one machine', () => {
+    it('run in order on a node that is claimed, powered on and booted, and later released', async () => {
       const { client } = server;
       await client.stacks.create({ name: 'ordered', bundle: bundle(await fixture()), parameters: { key_name: 'k' } });
       const stack = await settled(server, 'ordered');
@@ -47,8 +47,8 @@ export function stackScenarios(start: () => Promise<TestServer>): void {
     });
   });
 
-  describe('bad input', () => {
-    it('is refused with every mistake, path, line, column and nearest name, and creates nothing', async () => {
+  describe('an invalid template', () => {
+    it('is refused with every error, path, line, column and nearest name, and creates nothing', async () => {
       const template = `heat_template_version: 2016-10-14
 parameters:
   size: {type: number, constraints: [{range: {min: 1, max: 3}}], default: 2}
@@ -75,8 +75,8 @@ resources:
           error as { code: string; mistakes?: { path: string; line?: number; nearest?: string; message: string }[] },
       );
       const mistakes = failure?.mistakes ?? [];
-      const said = JSON.stringify(mistakes);
-      expect(said).toContain('OS::Heat::Value');
+      const text = JSON.stringify(mistakes);
+      expect(text).toContain('OS::Heat::Value');
       expect(
         mistakes.some(
           ({ path, line, nearest }) => path.startsWith('resources.a') && line === 6 && nearest === 'OS::Heat::Value',
@@ -84,20 +84,20 @@ resources:
       ).toBe(true);
       expect(mistakes.some(({ path, nearest }) => path.startsWith('resources.b') && nearest === 'value')).toBe(true);
       expect(mistakes.some(({ nearest }) => nearest === 'size')).toBe(true);
-      expect(said).toMatch(/[Cc]ircular/);
-      expect(said).toContain('nowhere');
+      expect(text).toMatch(/[Cc]ircular/);
+      expect(text).toContain('nowhere');
       await expect(server.client.stacks.show({ stack: 'broken' })).rejects.toMatchObject({ code: 'NotFound' });
     });
 
-    it('names a parameter that is missing', async () => {
+    it('is refused with the name of a missing parameter', async () => {
       await expect(server.client.stacks.create({ name: 'missing', bundle: bundle(await fixture()) })).rejects.toThrow(
         /key_name/,
       );
     });
   });
 
-  describe('a config that fails', () => {
-    it('fails its resource and its stack with host, config, exit status and standard error, and what depends on it is not run', async () => {
+  describe('a failing config', () => {
+    it('fails its resource and its stack with host, config, exit status and standard error; its dependents do not run', async () => {
       const template = `heat_template_version: 2016-10-14
 resources:
   host: {type: OS::Nova::Server, properties: {image: any, flavor: any, name: unlucky}}
@@ -120,10 +120,10 @@ resources:
       const stack = await settled(server, 'failing');
       expect(stack.stack_status).toBe('CREATE_FAILED');
       expect(stack.failures).toHaveLength(1);
-      const said = JSON.stringify(stack.failures[0]);
-      expect(said).toContain('unlucky');
-      expect(said).toContain('bad');
-      expect(said).toContain('out of cheese');
+      const text = JSON.stringify(stack.failures[0]);
+      expect(text).toContain('unlucky');
+      expect(text).toContain('bad');
+      expect(text).toContain('out of cheese');
       expect(stack.failures[0]?.failure.details?.['status_code']).toBe(3);
       const page = await server.anneal('stack', 'failures', 'failing');
       expect(page.stdout + page.stderr).toContain('out of cheese');
@@ -135,8 +135,8 @@ resources:
     });
   });
 
-  describe('a fleet', () => {
-    it('runs the configs of each host in order, each once, and hosts side by side', async () => {
+  describe('a fleet of hosts', () => {
+    it('runs the configs of each host in order and once, and hosts in parallel', async () => {
       const shape = { hosts: 3, configsPerHost: 4, trace: join(server.data, 'trace') };
       await server.client.stacks.create({ name: 'fleet', bundle: bundle(fleet(shape)) });
       expect((await settled(server, 'fleet')).stack_status).toBe('CREATE_COMPLETE');
@@ -145,7 +145,7 @@ resources:
       await deleted(server, 'fleet');
     });
 
-    it('of 200 resources without hosts is complete', async () => {
+    it('of 200 resources without hosts completes', async () => {
       const lines = ['heat_template_version: 2016-10-14', 'resources:'];
       for (let index = 0; index < 200; index += 1) {
         lines.push(`  v${index}:`, '    type: OS::Heat::Value', '    properties:');

@@ -44,7 +44,7 @@ outputs:
   lengths: {value: {list_join: [' ', [{get_attr: [one, length]}, {get_attr: [one, plain]}, {get_attr: [two, length]}]]}}
 `;
 
-it('a hidden parameter reaches the scripts, and stands in the clear nowhere but on the host itself', async () => {
+it('a hidden parameter reaches the scripts, and is in clear text only on the host', async () => {
   const environment = `parameters: {secret: ${canary}}\n`;
   await server.client.stacks.create({
     name: 'hidden',

@@ -1,4 +1,4 @@
-/** A real Anneal for tests: `anneal serve` as a process of its own, in a folder and on ports of its own, with its lab. */
+/** A real server for tests: `anneal serve` with its lab in a separate process, with its own folder and ports. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
@@ -14,48 +14,48 @@ import { findMongodb } from '../backends/mongodb.ts';
 import { findNats } from '../backends/nats.ts';
 import { findRabbitmq } from '../backends/rabbitmq.ts';
 
-/** Ten processes that start at once on two processors, where others work too, take their time. */
+/** Enough for ten processes that start at once on two busy processors. */
 const startMs = 180_000;
 
 export const repository = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
 
 export interface TestServer {
   readonly data: string;
-  /** The data folders of a broker and a database of the test's own. */
+  /** Data folders of the broker and the database that the test started. */
   readonly backends: readonly string[];
   readonly url: string;
   readonly client: Client;
-  /** Of the administrator. */
+  /** Password of the administrator. */
   readonly password: string;
-  /** As a power cut of the server: nothing is finished, nothing is told. The lab lives on. */
+  /** Kills the server without notice, like a power cut. The lab continues. */
   kill(): Promise<void>;
   /** Starts again on the same data and port. */
   start(): Promise<void>;
-  /** Starts, and is killed after so many milliseconds, wherever it has got to by then. */
+  /** Starts the server and kills it after this many milliseconds, even during its start. */
   startAndKill(afterMs: number): Promise<void>;
-  /** The command line against this server: exit status and what it printed. */
+  /** Runs the command line with this server. Returns the exit status and the output. */
   anneal(...words: string[]): Promise<{ status: number; stdout: string; stderr: string }>;
-  /** What the configs on a lab machine logged, the first line first. */
+  /** Log lines of the configs on a lab machine, oldest first. */
   logOf(machine: string): Promise<string[]>;
-  /** Stops server and lab, removes the folder. */
+  /** Stops server and lab, and removes the folder. */
   dispose(): Promise<void>;
-  /** The last lines that the server wrote, for the report of a failure. */
+  /** The last log lines of the server, for the report of a failure. */
   output(): string;
-  /** All that the server wrote since its first start. */
+  /** The whole log of the server since its first start. */
   log(): string;
 }
 
-/** What it takes to watch a stack. */
+/** The part of a server that is needed to watch a stack. */
 export type Watched = Pick<TestServer, 'client' | 'output'>;
 
 export interface TestServerOptions {
   lab: number;
   env?: Record<string, string>;
-  /** More words for `anneal serve`, e.g. `--bus`, `--store`, `--separate`. */
+  /** More arguments of `anneal serve`, e.g. `--bus`, `--store`, `--separate`. */
   flags?: readonly string[];
 }
 
-/** The same scenarios on a real broker and a real database: a project of the test runner names the broker. */
+/** A real broker and a real database. The project of the test runner names the broker. */
 async function chosenBackends(): Promise<
   { flags: string[]; folders: string[]; stop: () => Promise<void> } | undefined
 > {
@@ -196,7 +196,7 @@ export async function startServer(options: TestServerOptions): Promise<TestServe
           process.kill(pid, 'SIGTERM');
           await eventually(() => (isAlive(pid) ? undefined : true), { what: 'the lab ending' });
         } catch {
-          // It is gone already.
+          // The process has already ended.
         }
       }
       await backends?.stop();
@@ -207,7 +207,7 @@ export async function startServer(options: TestServerOptions): Promise<TestServe
   };
 }
 
-/** The settings of the tests, and of whoever runs them, are not those of the server: it refuses names that it does not know. */
+/** The environment without the settings of the tests and the developer, because the server refuses unknown names. */
 export const ownEnvironment = (): NodeJS.ProcessEnv =>
   Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(ANNEAL|OS)_/.test(name)));
 
@@ -220,7 +220,10 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-/** A question to a process that has just died is answered 503, to be asked again; what was done already is well. */
+/**
+ * Repeats a request that failed because its process died. A repeat that finds the work done (`AlreadyExists`, `NotFound`)
+ * succeeds.
+ */
 export async function patiently(ask: () => Promise<unknown>, within = 60_000): Promise<void> {
   let last: unknown;
   await eventually(
@@ -236,11 +239,11 @@ export async function patiently(ask: () => Promise<unknown>, within = 60_000): P
         throw error;
       }
     },
-    { within, what: 'the question being answered', last: () => last },
+    { within, what: 'an answer to the request', last: () => last },
   );
 }
 
-/** Waits until a stack is no longer in progress. Survives a server that is away for a while. */
+/** Waits until a stack is no longer in progress. The server may be down for a while. */
 export async function settled(server: Watched, stack: string, within = 60_000): Promise<Stack> {
   let last: unknown;
   return eventually(

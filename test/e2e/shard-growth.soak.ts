@@ -1,6 +1,6 @@
 /**
- * The number of shards grows on a running system: replicas restart one after the other with the greater number, one of
- * them by a kill, while stacks wait, work and are created.
+ * The number of shards grows on a running installation: replicas restart one after the other with the greater number, one of
+ * them after a kill, while stacks wait, are in progress and are created.
  */
 import { openCollections } from '@anneal/scheduling/collections.ts';
 import { eventually } from '@anneal/runtime/testing.ts';

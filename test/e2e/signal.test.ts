@@ -49,7 +49,7 @@ async function login(credentials: Record<string, string>): Promise<string> {
   return answer.headers.get('x-subject-token') ?? '';
 }
 
-/** How a program outside signals, given what the handle says. */
+/** Ways in which a program can signal, with the attributes of the handle. */
 const senders: Record<string, (stack: string) => Promise<void>> = {
   async TOKEN_SIGNAL(stack) {
     const command = await outputOf(stack, 'curl');
@@ -93,7 +93,7 @@ const senders: Record<string, (stack: string) => Promise<void>> = {
 };
 
 describe('a wait condition', () => {
-  it.each(Object.entries(senders))('goes on when its handle is signalled by %s', async (transport, send) => {
+  it.each(Object.entries(senders))('completes when its handle is signalled by %s', async (transport, send) => {
     const name = transport.toLowerCase().replaceAll('_', '-');
     await server.client.stacks.create({ name, bundle: bundle(template(transport)) });
     await send(name);
@@ -102,7 +102,7 @@ describe('a wait condition', () => {
     expect(await outputOf(name, 'data')).toBe('{"one": "hello"}');
   });
 
-  it('waits anew after an update that changes nothing else, for the address that its handle has now', async () => {
+  it('waits again after an update without other changes, for the new address of its handle', async () => {
     const renewed = bundle(`
 heat_template_version: 2018-08-31
 resources:
@@ -129,13 +129,13 @@ outputs:
     expect((await settled(server, 'renewed')).stack_status).toBe('UPDATE_COMPLETE');
   });
 
-  it('is not moved by an address that somebody made up', async () => {
+  it('ignores a forged address', async () => {
     const answer = await fetch(`${server.url}/cfn/v1/signal/arn?Signature=signal.e30.AAAA`, { method: 'POST' });
     expect(answer.status).toBe(403);
   });
 });
 
-/** One of each that takes none, of the types that stand without a machine. */
+/** One resource of each type that accepts no signals and needs no machine. */
 const deaf: Record<string, string> = {
   value: '{type: OS::Heat::Value, properties: {value: x}}',
   random: '{type: OS::Heat::RandomString}',
@@ -151,7 +151,7 @@ const deaf: Record<string, string> = {
   remote: '{type: OS::Heat::Stack, properties: {template: {get_file: child.yaml}}}',
   cfn: '{type: AWS::CloudFormation::Stack, properties: {TemplateURL: child.yaml}}',
   nested: '{type: child.yaml}',
-  // A template that goes by the name of a type that would take them.
+  // A template that replaces a type that accepts signals.
   alias: '{type: OS::Heat::UpdateWaitConditionHandle}',
   software: '{type: OS::Heat::SoftwareConfig, properties: {config: x}}',
   component: '{type: OS::Heat::SoftwareComponent, properties: {configs: [{tool: script, config: x}]}}',
@@ -160,7 +160,7 @@ const deaf: Record<string, string> = {
   mime: '{type: OS::Heat::MultipartMime, properties: {parts: [{config: x}]}}',
 };
 
-describe('a resource whose type takes no signals', () => {
+describe('a resource whose type accepts no signals', () => {
   const stacks = () => server.client.stacks;
   const stateOf = async () => {
     const resources = await stacks().resources({ stack: 'deaf', depth: 2 });
@@ -186,7 +186,7 @@ ${Object.entries(deaf)
     await settled(server, 'deaf');
   });
 
-  it('refuses one, says of which type it is and what takes them, and nothing changes', async () => {
+  it('refuses a signal, names its type and the types that accept signals, and does not change', async () => {
     const before = await stateOf();
     expect(before.stack_status).toBe('CREATE_COMPLETE');
     for (const resource of Object.keys(deaf)) {

@@ -1,4 +1,4 @@
-/** A database whose every answer is seconds late: stacks take long, and end; no queue changes its consumer meanwhile. */
+/** A database whose every answer is seconds late: stacks are slow but end, and no queue changes its consumer. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -50,7 +50,7 @@ for (const { name, find } of brokers) {
       'that answers %i ms late make and delete a stack, and keep their queues',
       async (lateMs) => {
         const stack = `late-${lateMs}`;
-        // All shares are where they stay.
+        // Every replica has its share of queues.
         let before = -1;
         await eventually(
           async () => {

@@ -1,11 +1,11 @@
-/** Templates that tests write by program. Scripts leave a trace in a file outside of the machines, which a power cut keeps. */
+/** Generated templates. Their scripts append to a trace file outside the machines, which survives a power cut. */
 
 export interface FleetOptions {
   hosts: number;
   configsPerHost: number;
   /** A line per run is appended here: `<host index> <config index>`. */
   trace: string;
-  /** Shell before the line is left, e.g. `sleep 1`. */
+  /** Shell commands before the line is appended, e.g. `sleep 1`. */
   work?: string;
 }
 
@@ -31,7 +31,7 @@ export function fleet({ hosts, configsPerHost, trace, work = ':' }: FleetOptions
   return `${lines.join('\n')}\n`;
 }
 
-/** What is wrong with a trace of a fleet: configs that did not run exactly once, or not in order. Empty when all is well. */
+/** Errors in the trace of a fleet: configs that did not run exactly once, or not in order. Empty when there are none. */
 export function faultsOfTrace(
   text: string,
   { hosts, configsPerHost }: Pick<FleetOptions, 'hosts' | 'configsPerHost'>,

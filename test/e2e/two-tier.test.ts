@@ -1,4 +1,4 @@
-/** A back end and a front end that finds it by what its deployment reports: created, changed piece by piece, and taken apart. */
+/** A front end that gets the address of its back end from a deployment: created, changed step by step, and deleted. */
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { eventually } from '@anneal/runtime/testing.ts';
@@ -38,7 +38,7 @@ async function frontEnd(stack: string): Promise<Answer> {
 
 const addressOfBackEnd = (stack: string): Promise<string> => outputOf(stack, 'backend_address');
 
-/** Which resources an update worked on. */
+/** Resources that an update changed. */
 async function touchedBy(stack: string, update: () => Promise<unknown>): Promise<string[]> {
   const marker = (await server.client.stacks.events({ stack, limit: 1, descending: true })).at(0)?.id;
   await update();
@@ -50,7 +50,7 @@ async function touchedBy(stack: string, update: () => Promise<unknown>): Promise
 const set = (stack: string, parameters: Record<string, string>) =>
   server.client.stacks.update({ stack, existing: true, parameters });
 
-/** The process that a deployment started, from its file on the machine. */
+/** The process that a deployment started, from its pid file on the machine. */
 async function processOf(stack: string, deployment: 'backend' | 'frontend'): Promise<number> {
   const resources = await resourcesOf(server, stack);
   const host = resources.get(`${deployment}_host`) ?? resources.get('backend_host');
@@ -70,7 +70,7 @@ const logOfAll = async (): Promise<string> =>
   (await Promise.all(['machine-1', 'machine-2', 'machine-3'].map((name) => server.logOf(name)))).flat().join('\n');
 
 describe('two tiers on two hosts', () => {
-  it('are created with the address of the one in the other', async () => {
+  it('are created with the address of the back end in the front end', async () => {
     await server.client.stacks.create({ name: 'shop', bundle: bundle(template, files) });
     expect((await settled(server, 'shop')).stack_status).toBe('CREATE_COMPLETE');
     expect(await frontEnd('shop')).toMatchObject({ version: '1.0', backend: { version: '1.0', config: 'stock=12' } });
@@ -80,18 +80,18 @@ describe('two tiers on two hosts', () => {
     );
   });
 
-  it('change by themselves: a version touches its component, and what takes its outputs only where those differ', async () => {
+  it('change separately: a new version changes its component, and its dependents only when its outputs change', async () => {
     expect(await touchedBy('shop', () => set('shop', { frontend_version: '2.0' }))).toEqual(['frontend']);
     expect(await frontEnd('shop')).toMatchObject({ version: '2.0', backend: { version: '1.0' } });
     const before = await addressOfBackEnd('shop');
     expect(await touchedBy('shop', () => set('shop', { backend_version: '2.0' }))).toEqual(['backend']);
     expect(await addressOfBackEnd('shop')).toBe(before);
     expect(await frontEnd('shop')).toMatchObject({ version: '2.0', backend: { version: '2.0' } });
-    // The same again is nothing to do.
+    // The same update again does nothing.
     expect(await touchedBy('shop', () => set('shop', { backend_version: '2.0' }))).toEqual([]);
   });
 
-  it('follow each other: a back end that comes up on another port is found by its front end', async () => {
+  it('stay connected: the front end finds its back end on a new port', async () => {
     const before = await addressOfBackEnd('shop');
     const old = await processOf('shop', 'backend');
     process.kill(old, 'SIGKILL');
@@ -101,9 +101,9 @@ describe('two tiers on two hosts', () => {
     expect(await frontEnd('shop')).toMatchObject({ version: '2.0', backend: { version: '3.0' } });
   });
 
-  it('are stopped by their DELETE configs, on hosts that stay', async () => {
+  it('are stopped by their DELETE configs, and the hosts stay', async () => {
     const pids = [await processOf('shop', 'backend'), await processOf('shop', 'frontend')];
-    // Without the deployments and the outputs, which are the last of the template.
+    // The template without the deployments and the outputs, which are at its end.
     const hostsAlone = template.slice(0, template.indexOf('\n  backend:\n') + 1);
     const touched = await touchedBy('shop', () =>
       server.client.stacks.update({ stack: 'shop', bundle: bundle(hostsAlone, files) }),
@@ -117,7 +117,7 @@ describe('two tiers on two hosts', () => {
 });
 
 describe('two tiers on one host', () => {
-  it('share its queue and stay in order, and leave no process behind', async () => {
+  it('share the host’s queue in order, and leave no process behind', async () => {
     const together = template
       .replace(/\n {2}frontend_host:\n(?: {4}.*\n)+/, '\n')
       .replace('get_resource: frontend_host', 'get_resource: backend_host');
@@ -132,7 +132,7 @@ describe('two tiers on one host', () => {
     expect(backend?.host_id).toBe(frontend?.host_id);
     expect(String(backend?.finished_at) <= String(frontend?.started_at)).toBe(true);
 
-    // The change of both goes through the same queue: the back end first, for the front end takes its output.
+    // Both changes go through the same queue: the back end first, because the front end uses its output.
     await set('stall', { backend_version: '2.0', frontend_version: '2.0' });
     expect((await settled(server, 'stall')).stack_status).toBe('UPDATE_COMPLETE');
     expect(await frontEnd('stall')).toMatchObject({ version: '2.0', backend: { version: '2.0' } });

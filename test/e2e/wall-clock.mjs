@@ -1,4 +1,4 @@
-/** Preloaded into a server: its system clock is ahead by the milliseconds in the file WALL_CLOCK_FILE, which the test changes. */
+/** A preload of a server: sets its system clock ahead by the milliseconds in the file WALL_CLOCK_FILE, which the test changes. */
 import { readFileSync } from 'node:fs';
 
 const RealDate = Date;

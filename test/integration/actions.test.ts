@@ -43,7 +43,7 @@ const nestedOf = async (id: string): Promise<StackView> => {
 };
 
 describe('an action', () => {
-  it('goes through all that is nested: check, suspend, resume', async () => {
+  it('runs in all nested stacks: check, suspend, resume', async () => {
     const root = await world.made('s', tree('x'));
     const nested = await nestedOf(root.id);
     for (const kind of ['check', 'suspend', 'resume'] as const) {
@@ -54,7 +54,7 @@ describe('an action', () => {
     expect(world.outputs(await world.updated(root.id, tree('y')))).toEqual({ b: 'y' });
   });
 
-  it('keeps snapshots, and restores one', async () => {
+  it('creates snapshots and restores one', async () => {
     const root = await world.made('s', tree('x'));
     await world.act(root.id, { kind: 'snapshot', id: 'snap', name: 'first' });
     await world.complete(root.id);
@@ -71,7 +71,7 @@ describe('an action', () => {
     expect((await world.ask(snapshotList, which)).snapshots).toEqual([]);
   });
 
-  it('rolls everything back that a failed update had done, in nested stacks too', async () => {
+  it('rolls back every change of a failed update, in nested stacks too', async () => {
     const id = (await world.create('s', tree('x'), { on_failure: 'rollback' })).id;
     await world.complete(id);
     await world.update(id, tree('y', ', fail: true'));
@@ -80,7 +80,7 @@ describe('an action', () => {
     expect(world.outputs(back)).toEqual({ b: 'x' });
   });
 
-  it('waits for a word where that is the policy: mended outside, it is retried; or it is taken as it is', async () => {
+  it('with the policy pause waits after a failure until the operator retries, or skips the failed resource', async () => {
     const { id } = await world.create('s', tree('x', ', fail: true'), { on_failure: 'pause' });
     const paused = await eventually(async () => {
       const stack = await world.show(id);
@@ -98,7 +98,7 @@ describe('an action', () => {
     expect(a?.conditions).toContainEqual(expect.objectContaining({ type: 'Skipped', status: 'True' }));
   });
 
-  it('that is cancelled in nested stacks says so of each', async () => {
+  it('reports the cancellation of each nested stack', async () => {
     const slow = tree('x');
     const files = { 'inner.yaml': slow.files['inner.yaml'].replace('}}}\noutputs', '}, wait_secs: 2}}\noutputs') };
     const { id } = await world.create('s', { ...slow, files });
@@ -115,7 +115,7 @@ describe('an action', () => {
     expect(a.reason).toBe('ResourceFailed: resources.a: Stack CREATE cancelled');
   });
 
-  it('marks a member unhealthy: the next update makes it anew', async () => {
+  it('marks a member unhealthy, and the next update replaces it', async () => {
     const root = await world.made('s', tree('x'));
     const nested = await nestedOf(root.id);
     const [before] = await world.resources(nested.id);
@@ -127,7 +127,7 @@ describe('an action', () => {
     expect(after?.id).not.toBe(before?.id);
   });
 
-  it('makes anew the nested stack that somebody deleted by itself, once it is found missing', async () => {
+  it('recreates a nested stack that a client deleted separately, after a check found it missing', async () => {
     const root = await world.made('s', tree('x'));
     const nested = await nestedOf(root.id);
     await world.remove(nested.id);
@@ -135,21 +135,21 @@ describe('an action', () => {
     await world.act(root.id, { kind: 'check' });
     expect(await world.settled(root.id)).toMatchObject({ action: 'CHECK', status: 'FAILED' });
     expect(world.outputs(await world.updated(root.id, tree('x')))).toEqual({ b: 'x' });
-    const anew = await nestedOf(root.id);
-    expect(anew.id).not.toBe(nested.id);
-    await world.remove(anew.id);
-    await eventually(async () => ((await world.show(anew.id)).deleted_at === null ? undefined : true));
+    const recreated = await nestedOf(root.id);
+    expect(recreated.id).not.toBe(nested.id);
+    await world.remove(recreated.id);
+    await eventually(async () => ((await world.show(recreated.id)).deleted_at === null ? undefined : true));
     expect(world.outputs(await world.updated(root.id, tree('y')))).toEqual({ b: 'y' });
   });
 
-  it('that rolls a create back leaves nothing, and lists nothing', async () => {
+  it('leaves and lists no resource after the rollback of a create', async () => {
     const { id } = await world.create('s', tree('x', ', fail: true'), { on_failure: 'rollback' });
     expect(await world.complete(id)).toMatchObject({ action: 'ROLLBACK', status: 'COMPLETE' });
     expect(await world.resources(id)).toEqual([]);
     expect(world.outputs(await world.show(id))).toEqual({});
   });
 
-  it('exports a stack and abandons it; what it had can be adopted', async () => {
+  it('exports and abandons a stack, whose objects another stack can adopt', async () => {
     const root = await world.made('s', tree('x'));
     const nested = await nestedOf(root.id);
     const exported = await world.ask(stackExport, { project: 'p1', stack: root.id });
@@ -206,7 +206,7 @@ outputs:
   const one = (id: string, value?: string) => ({ resource_id: id, ...(value && { resource_data: { value } }) });
   const data = {
     random: one('s-random-abc', 'drawn by heat'),
-    test: one('s-test-abc', 'kept by heat'),
+    test: one('s-test-abc', 'expected by heat'),
     value: one('s-value-abc'),
     secret: one('s-secret-abc'),
     delay: one('s-delay-abc'),
@@ -214,23 +214,23 @@ outputs:
     group: { resources: { old1: one('m1', 'first'), old2: one('m2', 'second') } },
   };
 
-  it('of what a Heat abandoned gives the values that it had, at once, and keeps them through an update', async () => {
+  it('of a stack that Heat abandoned has its former values at once, and keeps them in an update', async () => {
     const { id } = await world.create('s', input, { adopt: data });
     const adopted = await world.complete(id, 10_000);
     expect(adopted).toMatchObject({ action: 'ADOPT', status: 'COMPLETE' });
-    const kept = { random: 'drawn by heat', test: 'kept by heat', value: 7, secret: 'hush' };
-    expect(world.outputs(adopted)).toMatchObject({ ...kept, members: ['first', 'second'] });
+    const expected = { random: 'drawn by heat', test: 'expected by heat', value: 7, secret: 'hush' };
+    expect(world.outputs(adopted)).toMatchObject({ ...expected, members: ['first', 'second'] });
     expect(world.outputs(adopted)['endpoint']).toContain(id);
-    const ids = (await world.resources(id)).flatMap(({ name, physical_id }) => (name in kept ? [physical_id] : []));
+    const ids = (await world.resources(id)).flatMap(({ name, physical_id }) => (name in expected ? [physical_id] : []));
     expect(new Set(ids)).toEqual(new Set(['s-random-abc', 's-secret-abc', 's-test-abc', 's-value-abc']));
     const updated = await world.updated(id, { ...input, template: template(3) });
-    expect(world.outputs(updated)).toMatchObject(kept);
+    expect(world.outputs(updated)).toMatchObject(expected);
     expect(world.outputs(updated)['members']).toHaveLength(3);
     const exported = await world.ask(stackExport, { project: 'p1', stack: id });
     expect(exported['resources']).toMatchObject({ random: { resource_data: { value: 'drawn by heat' } } });
   });
 
-  it('of what another stack still has is refused', async () => {
+  it('is refused for an object that another stack has', async () => {
     const first = await world.create('s', input, { adopt: data });
     await world.complete(first.id);
     await expect(world.create('t', input, { adopt: data })).rejects.toThrow('is still in the stack s');
@@ -238,14 +238,14 @@ outputs:
 });
 
 describe('a hook', () => {
-  const told = async (types: string[]): Promise<Envelope[]> => {
-    const heard: Envelope[] = [];
-    await world.context.bus.subscribe(types, async ({ message }) => void heard.push(message));
-    return heard;
+  const eventsOf = async (types: string[]): Promise<Envelope[]> => {
+    const seen: Envelope[] = [];
+    await world.context.bus.subscribe(types, async ({ message }) => void seen.push(message));
+    return seen;
   };
 
-  it('in a nested stack holds its resource until it is cleared', async () => {
-    const heard = await told([hookEvent.waiting.type, hookEvent.cleared.type]);
+  it('in a nested stack holds its resource until an operator clears it', async () => {
+    const seen = await eventsOf([hookEvent.waiting.type, hookEvent.cleared.type]);
     const environment = { resource_registry: { resources: { a: { t: { hooks: 'pre-create' } } } } };
     const { id } = await world.create('s', { ...tree('x'), environment });
     const nested = await eventually(async () => (await world.stacks(true)).find(({ parent }) => parent === id));
@@ -253,10 +253,10 @@ describe('a hook', () => {
     expect(await world.events(nested.id)).toContain('t INIT COMPLETE');
     await world.actOn(nested.id, 't', { kind: 'clear hook', hook: 'pre-create' });
     expect(world.outputs(await world.complete(id))).toEqual({ b: 'x' });
-    await eventually(() => (heard.length === 2 ? true : undefined));
+    await eventually(() => (seen.length === 2 ? true : undefined));
   });
 
-  it('before updates is for what was there: it does not hold what the stack has just made', async () => {
+  it('before updates holds only existing resources, not those that the same action created', async () => {
     const hooks = { resources: { a: { hooks: ['pre-update'] } } };
     const { id } = await world.create('s', { ...tree('x'), environment: { resource_registry: hooks } });
     await world.complete(id);
@@ -266,12 +266,12 @@ describe('a hook', () => {
     expect(world.outputs(await world.complete(id))).toEqual({ b: 'y' });
   });
 
-  it('of a lifecycle is told with a token, and completed with it', async () => {
-    const heard = await told([lifecycleEvent.waiting.type]);
+  it('of a lifecycle is published with a token, and completed with that token', async () => {
+    const seen = await eventsOf([lifecycleEvent.waiting.type]);
     const hook = { transition: 'launching', heartbeat_timeout: 100, default_result: 'abandon' };
     const environment = { resource_registry: { resources: { 'b*': { lifecycle_hooks: [hook] } } } };
     const { id } = await world.create('s', { ...tree('x'), environment });
-    const waiting = await eventually(() => heard[0]);
+    const waiting = await eventually(() => seen[0]);
     const { token } = waiting.data as { token: string };
     await world.actOn(id, 'b', { kind: 'heartbeat', hook: 'launching', token });
     await world.actOn(id, 'b', { kind: 'complete hook', hook: 'launching', token, result: 'continue' });
@@ -279,8 +279,8 @@ describe('a hook', () => {
   });
 });
 
-describe('a stack that is suspended', () => {
-  it('lets nothing in it be signalled, until it is resumed', async () => {
+describe('a suspended stack', () => {
+  it('refuses signals until it is resumed', async () => {
     const template = `
 heat_template_version: 2018-08-31
 resources: {h: {type: OS::Heat::WaitConditionHandle}}
@@ -301,7 +301,7 @@ resources: {h: {type: OS::Heat::WaitConditionHandle}}
     await world.signal(id, 'h', {});
   });
 
-  it('is kept as a snapshot, stays suspended, and is resumed afterwards', async () => {
+  it('stays suspended after a snapshot, and can be resumed', async () => {
     const { id } = await world.made('s', tree('x'));
     await world.act(id, { kind: 'suspend' });
     await world.complete(id);

@@ -5,7 +5,7 @@ import { nodePower, nodeProvision, nodeRemove, nodeUpdate, type NodeView } from 
 import { afterEach, describe, expect, it } from 'vitest';
 import { World, type WorldOptions } from './provisioning-world.ts';
 
-describe('management controllers that misbehave', () => {
+describe('provisioning with faulty management controllers', () => {
   let world: World | undefined;
   const closing: (() => void)[] = [];
   const open = async (options: WorldOptions): Promise<World> => {
@@ -18,14 +18,14 @@ describe('management controllers that misbehave', () => {
     for (const close of closing.splice(0)) close();
   });
 
-  /** Through its work, with an error. */
+  /** Waits until the node has ended its work with an error. */
   const failed = (w: World, name: string): Promise<NodeView> =>
     eventually(
       async () => {
         const node = await w.node(name);
         return node.last_error && node.reservation === null ? node : undefined;
       },
-      { what: `${name} at rest with an error`, within: 30_000 },
+      { what: `node ${name} ended with an error`, within: 30_000 },
     );
   const faultIs = (w: World, name: string, fault: string | null): Promise<NodeView> => {
     let last: NodeView | undefined;
@@ -39,7 +39,7 @@ describe('management controllers that misbehave', () => {
   };
   const otherUuid = 'c0ffee00-1111-4222-8333-444455556666';
 
-  it('a second node for a machine is refused: by address and system, and by UUID behind another address', async () => {
+  it('refuses a second node for a machine: by address and system, and by UUID at another address', async () => {
     const w = await open({ machines: 2 });
     await w.enrol('machine-1');
     await w.nodeIs('machine-1', 'available');
@@ -50,7 +50,7 @@ describe('management controllers that misbehave', () => {
     const alias = await failed(w, 'alias');
     expect(alias).toMatchObject({ provision_state: 'enroll', last_error: { code: 'AlreadyExists' } });
     expect(alias.last_error?.message).toContain('node machine-1');
-    // The machine of another node may not be moved onto this one either.
+    // An existing node cannot be changed to this machine either.
     await w.enrol('machine-2');
     await w.nodeIs('machine-2', 'available');
     const patch = [
@@ -59,7 +59,7 @@ describe('management controllers that misbehave', () => {
     await expect(w.ask(nodeUpdate, { node: 'machine-2', patch })).rejects.toThrow(/same machine as node machine-1/);
   });
 
-  it('of ten nodes that are enrolled at once for one machine, one exists', async () => {
+  it('keeps one of ten nodes that are enrolled at once for one machine', async () => {
     const w = await open({ machines: 1 });
     const names = Array.from({ length: 10 }, (_, index) => `n${index}`);
     const outcomes = await Promise.allSettled(
@@ -68,14 +68,14 @@ describe('management controllers that misbehave', () => {
     expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
   });
 
-  it('two machines with the same placeholder UUID are two nodes', async () => {
+  it('enrols two machines with the same placeholder UUID as two nodes', async () => {
     const w = await open({ machines: 2 });
     for (const name of ['machine-1', 'machine-2'])
       await w.fault(name, { uuid: '03000200-0400-0500-0006-000700080009', system: { SerialNumber: 'Default string' } });
     await w.enrolAll();
   });
 
-  it('a machine that was exchanged is not powered, erased or deployed, until the operator accepts it', async () => {
+  it('does not power, erase or deploy an exchanged machine until the operator accepts it', async () => {
     const w = await open({ machines: 1, settings: { ANNEAL_PROVISIONING_POWER_POLL_SECONDS: '0.4' } });
     await w.enrolAll();
     const id = w.context.newId();
@@ -102,7 +102,7 @@ describe('management controllers that misbehave', () => {
     expect(await w.answered(id, 3)).toMatchObject({ status: 'complete' });
   });
 
-  it('an exchanged machine is found by the work itself, without a poll, and the fault ends when the right one is back', async () => {
+  it('detects an exchanged machine while it works, without a poll, and clears the fault when the right one is back', async () => {
     const w = await open({ machines: 1 });
     await w.enrolAll();
     await w.fault('machine-1', { uuid: otherUuid });
@@ -160,7 +160,7 @@ describe('management controllers that misbehave', () => {
     expect(node.last_error?.message).toContain(reason);
   });
 
-  it('abort ends work at a controller that hangs, and the controller is free for the next at once', async () => {
+  it('ends the work at a hanging controller at an abort, and starts the next work at once', async () => {
     const w = await open({ machines: 1 });
     await w.enrolAll();
     await w.fault('machine-1', { answer: 'hang' });
@@ -169,11 +169,11 @@ describe('management controllers that misbehave', () => {
     await w.ask(nodeProvision, { node: 'machine-1', target: 'abort' });
     await w.fault('machine-1', undefined);
     await w.ask(nodeProvision, { node: 'machine-1', target: 'inspect' });
-    // Far below the 15 s that one call may take.
+    // Far below the 15 s limit of one call.
     await w.nodeIs('machine-1', 'manageable', 10_000);
   });
 
-  it('controllers that hang, drip or are dark delay no reading of the others, and get their fault', async () => {
+  it('sets a fault for controllers that hang, drip or are dark, without delaying the polls of others', async () => {
     const w = await open({ machines: 8, settings: { ANNEAL_PROVISIONING_POWER_POLL_SECONDS: '1' } });
     await w.enrolAll();
     await w.fault('machine-1', { answer: 'hang' });
@@ -188,7 +188,7 @@ describe('management controllers that misbehave', () => {
     for (const name of ['machine-1', 'machine-2', 'machine-3']) await faultIs(w, name, null);
   });
 
-  it('a restart of the controller and a failed task are survived or named', async () => {
+  it('survives a restart of the controller, and names a failed task', async () => {
     const w = await open({ machines: 3 });
     await w.enrolAll();
     await w.fault('machine-3', { reboot: 300 });
@@ -202,7 +202,7 @@ describe('management controllers that misbehave', () => {
     await w.ask(nodeProvision, { node: 'machine-3', target: 'abort' });
   });
 
-  it('of two replicas one reads the power of a node, and the other takes over when that one stops', async () => {
+  it('polls the power of a node from one of two replicas, and from the other when the first stops', async () => {
     const w = await open({ machines: 1, settings: { ANNEAL_PROVISIONING_POWER_POLL_SECONDS: '0.2' } });
     await w.enrolAll();
     await w.start();
@@ -221,7 +221,7 @@ describe('management controllers that misbehave', () => {
       return ((await answer.json()) as { Members: unknown[] }).Members;
     };
     for (const power of ['power on', 'power off', 'power on', 'power off'] as const) await noticed(power);
-    // Each replica that reads has a session of its own.
+    // Each replica that polls has its own session.
     const [first, ...others] = await sessions();
     expect(others).toEqual([]);
     await w.stopFirst();
@@ -229,7 +229,7 @@ describe('management controllers that misbehave', () => {
     expect(await sessions()).not.toContainEqual(first);
   });
 
-  it('no verb drops a change of power half-way, except abort', async () => {
+  it('lets no verb except abort end a change of power', async () => {
     const w = await open({ machines: 1 });
     await w.enrolAll();
     await w.fault('machine-1', { ignore_resets: 1_000 });
@@ -245,7 +245,7 @@ describe('management controllers that misbehave', () => {
     await w.ask(nodeProvision, { node: 'machine-1', target: 'manage' });
   });
 
-  it('a power button whose answer was lost is not pushed twice', async () => {
+  it('does not push the power button twice when the answer is lost', async () => {
     const w = await open({ machines: 1 });
     const button = {
       '#ComputerSystem.Reset': {
@@ -266,7 +266,7 @@ describe('management controllers that misbehave', () => {
       });
       const isPush = request.url?.endsWith('ComputerSystem.Reset');
       if (isPush) pushes += 1;
-      // The push arrives; its answer does not.
+      // The push arrives, but its answer is lost.
       if (isPush && pushes === 1) {
         request.socket.destroy();
         return;
@@ -295,7 +295,7 @@ describe('management controllers that misbehave', () => {
     expect([pushes, w.lab.machines[0]?.power]).toEqual([1, 'On']);
   });
 
-  it('a self-signed certificate is refused with its fingerprint; pinned, named or unchecked it is taken', async () => {
+  it('refuses a self-signed certificate with its fingerprint, and accepts it when pinned, named or unchecked', async () => {
     const w = await open({ machines: 1, tls: true });
     await w.enrol('machine-1');
     const refused = await failed(w, 'machine-1');
@@ -320,7 +320,7 @@ describe('management controllers that misbehave', () => {
     await w.ask(nodeRemove, { node: 'machine-1' });
   });
 
-  it('credentials are corrected on the node, which keeps its place', async () => {
+  it('lets an operator correct the credentials of a node, which continues', async () => {
     const w = await open({ machines: 1 });
     await w.enrol('machine-1', { password: 'wrong' });
     await failed(w, 'machine-1');
@@ -331,7 +331,7 @@ describe('management controllers that misbehave', () => {
     await w.nodeIs('machine-1', 'manageable');
   });
 
-  it('a port that accepts and never answers frees the node at its deadline', async () => {
+  it('releases a node at its deadline when its BMC accepts connections and never answers', async () => {
     const w = await open({ machines: 1, settings: { ANNEAL_PROVISIONING_BMC_SECONDS: '1' } });
     const sockets: Socket[] = [];
     const hole: TcpServer = createTcp((socket) => void sockets.push(socket.on('error', () => {})));

@@ -30,7 +30,7 @@ describe('the boot secret of a machine', () => {
   const credentialsSafe = (node: NodeView) => node.conditions.find(({ type }) => type === 'CredentialsSafe');
   const refusals = (w: World) => w.events.filter(({ type }) => type === 'node.boot.refused');
 
-  it('B1, B2: a BMC that fetches the image before power-on gets no secret, proves nothing, and exchanges nothing', async () => {
+  it('B1, B2: gives no secret, no proof and no exchange to a BMC that fetches the image before power-on', async () => {
     const w = await open();
     const reached = Promise.withResolvers<undefined>();
     const goOn = Promise.withResolvers<undefined>();
@@ -53,7 +53,7 @@ describe('the boot secret of a machine', () => {
     expect(credentialsSafe(await w.node('machine-1'))?.message).toMatch(/not been powered on yet/);
   });
 
-  it('B2: the first fetch alone leaves the machine unproven, and the failure says so', async () => {
+  it('B2: is not proof of a boot when it is only fetched, and the failure says so', async () => {
     const w = await open({ settings: { ANNEAL_PROVISIONING_BOOT_SECONDS: '3' }, bootSeconds: 3600 });
     const id = w.context.newId();
     await w.request('create', { id, fence: 1 });
@@ -65,7 +65,7 @@ describe('the boot secret of a machine', () => {
     );
   });
 
-  it('B3: a second exchange is refused while it boots and after, with an event and a condition, until the next boot', async () => {
+  it('B3: is refused in a second exchange until the next boot, with an event and a condition', async () => {
     const w = await open();
     const id = w.context.newId();
     let url = '';
@@ -90,7 +90,7 @@ describe('the boot secret of a machine', () => {
     expect((await exchange(url)).status).toBe(404);
   });
 
-  it('a machine that is cut off between exchange and use repeats the exchange and becomes a server', async () => {
+  it('can be exchanged again by a machine that lost its power between exchange and use', async () => {
     const w = await open({ silent: true });
     const id = w.context.newId();
     await w.request('create', { id, fence: 1 });
@@ -104,7 +104,7 @@ describe('the boot secret of a machine', () => {
     expect(refusals(w)).toEqual([]);
   });
 
-  it('a machine whose BMC keeps its boot override is active, and its node shows the condition', async () => {
+  it('activates a machine whose BMC keeps its boot override, and its node shows the condition', async () => {
     const w = await open();
     const id = w.context.newId();
     armFault('provisioning.step.await host', () =>

@@ -58,7 +58,7 @@ const namesIn = async (id: string): Promise<string[]> => {
 };
 
 describe('a resource group', () => {
-  it('makes its members by number, and shows what they have in every form', async () => {
+  it('creates numbered members, and shows their attributes in every form', async () => {
     const root = await world.made('s', numbered(3));
     const outputs = world.outputs(root);
     expect(outputs).toMatchObject({
@@ -71,7 +71,7 @@ describe('a resource group', () => {
     expect((await world.resources(root.id, 5)).map(({ name }) => name)).toHaveLength(1 + 3 + 3);
   });
 
-  it('is mended member by member when its creation failed: who is there stays', async () => {
+  it('keeps the complete members and recreates the failed ones after a failed creation', async () => {
     const failing = (bad: string) => ({
       template: groupOf({
         properties: `{count: 3, resource_def: {type: member.yaml, properties: {value: '%index%', bad: '${bad}'}}}`,
@@ -107,7 +107,7 @@ outputs: {out: {value: {get_attr: [t, output]}}}
     expect(await world.stacks(true)).toEqual([]);
   });
 
-  it('removes who is named, and never gives the name again', async () => {
+  it('removes a named member, and never reuses its name', async () => {
     const root = await world.made('s', numbered(3));
     const policies = "removal_policies: [{resource_list: ['1']}],";
     const removed = await world.updated(root.id, numbered(3, policies));
@@ -122,7 +122,7 @@ outputs: {out: {value: {get_attr: [t, output]}}}
     });
   });
 
-  it('rolls: batches of changed members, with temporary ones while too few would be left', async () => {
+  it('updates members in batches, and adds temporary members when too few would be left', async () => {
     const policy = '{rolling_update: {max_batch_size: 2, min_in_service: 3, pause_time: 0}}';
     const root = await world.made('s', numbered(3, '', 'a%index%', policy));
     const group = await groupStack(root.id);
@@ -142,7 +142,7 @@ outputs: {out: {value: {get_attr: [t, output]}}}
     expect(most).toBe(2);
   });
 
-  it('rolls from the highest number down, and those that are new come first', async () => {
+  it('creates new members first, then updates from the highest number down', async () => {
     const policy = '{rolling_update: {max_batch_size: 1}, batch_create: {max_batch_size: 1}}';
     const root = await world.made('s', numbered(3, '', 'a%index%', policy));
     const group = await groupStack(root.id);
@@ -154,7 +154,7 @@ outputs: {out: {value: {get_attr: [t, output]}}}
     expect(begun((await world.events(group.id)).slice(before.length))).toEqual(['3', '2', '1', '0']);
   });
 
-  it('that pauses between two batches says so, and until when', async () => {
+  it('shows a pause between two batches, and its end', async () => {
     const policy = '{rolling_update: {max_batch_size: 1, pause_time: 600}}';
     const root = await world.made('s', numbered(2, '', 'a%index%', policy));
     await world.update(root.id, numbered(2, '', 'b%index%', policy));
@@ -166,7 +166,7 @@ outputs: {out: {value: {get_attr: [t, output]}}}
     expect(said.exits).toEqual(['anneal stack cancel s']);
   });
 
-  it('of groups shows what the members of its members have', async () => {
+  it('of groups shows the attributes of the members’ members', async () => {
     const inner = `{type: OS::Heat::ResourceGroup, properties: {count: 2, index_var: '%j%', resource_def: {type: member.yaml, properties: {value: '%index%.%j%'}}}}`;
     const template = (count: number): string => `
 heat_template_version: 2018-08-31
@@ -193,7 +193,7 @@ outputs:
     expect(world.outputs(more)['all']).toEqual([...all, ['2.0', '2.1']]);
   });
 
-  it('says which member is not there, to who reads it', async () => {
+  it('names a missing member whose attribute is read', async () => {
     const template = `
 heat_template_version: 2018-08-31
 resources:
@@ -221,7 +221,7 @@ outputs:`;
     );
   });
 
-  it('creates in batches when it is told to', async () => {
+  it('creates members in batches when its policy requires it', async () => {
     const policy = '{batch_create: {max_batch_size: 1, pause_time: 0}}';
     const root = await world.made('s', numbered(3, '', 'a%index%', policy));
     const group = await groupStack(root.id);
@@ -231,7 +231,7 @@ outputs:`;
     expect(pairs[2]).toBe(pairs[3]);
   });
 
-  it('has a thousand members in seconds', async () => {
+  it('creates a thousand members in seconds', async () => {
     const template = `
 heat_template_version: 2018-08-31
 resources:
@@ -246,7 +246,7 @@ outputs:
     expect(world.outputs(root)['all']).toHaveLength(1000);
   });
 
-  it('has a thousand members that are templates, each a stack of its own', async () => {
+  it('creates a thousand members that are nested stacks', async () => {
     const { id } = await world.create('s', numbered(1000));
     const root = await world.complete(id, 90_000);
     expect(world.outputs(root)['out']).toHaveLength(1000);
@@ -255,7 +255,7 @@ outputs:
     await world.complete(id, 90_000);
   });
 
-  it('is refused when its pauses take longer than the stack has', async () => {
+  it('is refused when its pauses exceed the time limit of the stack', async () => {
     const policy = '{rolling_update: {max_batch_size: 1, pause_time: 3000}}';
     const root = await world.made('s', numbered(3, '', 'a%index%', policy));
     await world.update(root.id, numbered(3, '', 'b%index%', policy));
@@ -277,7 +277,7 @@ outputs:
   map: {value: {get_attr: [g, outputs, output]}}
 `;
 
-describe('a group that scales', () => {
+describe('an autoscaling group', () => {
   const adjust = async (stack: string, more: object = {}) => {
     const { context } = world;
     const data = {
@@ -295,7 +295,7 @@ describe('a group that scales', () => {
     });
   };
 
-  it('is given another size, which the stack around it sees and keeps', async () => {
+  it('changes its size, which the parent stack shows and keeps', async () => {
     const root = await world.made('s', { template: scaling('desired_capacity: 2,') });
     expect(world.outputs(root)).toMatchObject({ size: 2, values: ['v', 'v'] });
     const group = await groupStack(root.id);
@@ -314,7 +314,7 @@ describe('a group that scales', () => {
   });
 
   it.each(['scheduling.recorded', 'scheduling.written', 'scheduling.closed'])(
-    'is told of once, of two that ask at once, though the process dies at %s',
+    'runs once for two signals at once, also when the process dies at %s',
     async (point) => {
       const heard = new Map<string, unknown>();
       await world.context.bus.subscribe(['group.scaled'], async ({ message }) => {
@@ -339,7 +339,7 @@ describe('a group that scales', () => {
     },
   );
 
-  it('stays within its bounds, and is left alone while it cools down', async () => {
+  it('stays within its bounds, and ignores signals while it cools down', async () => {
     const root = await world.made('s', { template: scaling('desired_capacity: 2,') });
     const group = await groupStack(root.id);
     await adjust(group.id, { adjustment: 10, cooldown: 1000 });
@@ -361,7 +361,7 @@ const balancer = (size: string) => `
 `;
 
 describe('a scaling policy', () => {
-  it('gives its group another size when it is signalled', async () => {
+  it('resizes its group when it is signalled', async () => {
     const root = await world.made('s', {
       template: `${scaling('desired_capacity: 1,').replace('outputs:', '')}
   up:
@@ -383,7 +383,7 @@ outputs:
     await eventually(async () => (world.outputs(await world.show(root.id))['size'] === 4 ? true : undefined));
   });
 
-  it('brings the metadata that reads its group to the new size, in every stack around the group', async () => {
+  it('updates metadata that reads the size of its group, in every parent stack', async () => {
     const policy = `
   up:
     type: OS::Heat::ScalingPolicy
@@ -418,7 +418,7 @@ ${balancer('n, size')}
     expect((await world.resources(root.id)).find(({ name }) => name === 'fixed')).toEqual(before);
   });
 
-  it('of AWS scales instances made after their launch configuration', async () => {
+  it('of AWS scales instances with a launch configuration', async () => {
     const root = await world.made('s', {
       template: `
 heat_template_version: 2018-08-31
@@ -493,7 +493,7 @@ outputs:
     environment: registry,
   });
 
-  it('makes its instances like the server that it names, which must be there', async () => {
+  it('copies its instances from the server that it names, which must exist', async () => {
     const { id } = await world.made('with-server', {
       template: `
 heat_template_version: 2018-08-31
@@ -508,13 +508,13 @@ resources: {s: {type: OS::Nova::Server, properties: {image: debian, flavor: smal
     const config = `  c: {type: AWS::AutoScaling::LaunchConfiguration, properties: {InstanceId: ${server}, InstanceType: large}}`;
     const named = await world.made('t', group('{get_resource: c}', 'LaunchConfigurationName', config));
     expect(world.outputs(named)['list']).toBe('debian/large');
-    const missing = await world.create('u', group('nobody', 'InstanceId'));
-    expect((await world.settled(missing.id)).reason).toContain('The Server (nobody) could not be found.');
+    const missing = await world.create('u', group('absent', 'InstanceId'));
+    expect((await world.settled(missing.id)).reason).toContain('The Server (absent) could not be found.');
   });
 });
 
 describe('a chain', () => {
-  it('makes its members one after the other', async () => {
+  it('creates its members one after the other', async () => {
     const root = await world.made('s', {
       template: `
 heat_template_version: 2018-08-31
@@ -534,7 +534,7 @@ outputs:
 });
 
 describe('a secret in the definition of a group', () => {
-  it('reaches every member, and rests nowhere in the clear', async () => {
+  it('reaches every member, and is nowhere stored in clear text', async () => {
     const root = await world.made('s', {
       template: `
 heat_template_version: 2018-08-31
@@ -561,7 +561,7 @@ outputs:
 });
 
 describe('a stack whose template is among the files', () => {
-  it('shows its outputs by their names, as AWS has them', async () => {
+  it('shows its outputs by name, in the form of AWS', async () => {
     const root = await world.made('s', {
       template: `
 heat_template_version: 2018-08-31
@@ -578,7 +578,7 @@ outputs:
 });
 
 describe('a remote stack', () => {
-  it('is made from a template in its properties, and listed with the others', async () => {
+  it('is created from the template in its properties, and is in the list of stacks', async () => {
     const root = await world.made('s', {
       template: `
 heat_template_version: 2018-08-31
@@ -595,7 +595,7 @@ outputs:
     expect(await world.stacks(false)).toHaveLength(2);
   });
 
-  it('has the time that it is given, and is made here or nowhere', async () => {
+  it('has its own time limit, and is refused in another region or cloud', async () => {
     const given = (more: string) => ({
       template: `
 heat_template_version: 2018-08-31

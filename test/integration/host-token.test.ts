@@ -1,4 +1,4 @@
-/** A host's token that was renewed, or whose host is gone, is refused at once by every gateway of the installation. */
+/** Every gateway of an installation refuses a host's token at once when it was renewed or the host was deleted. */
 import { configurationService } from '@anneal/configuration/service.ts';
 import { hostCreate, hostDelete, hostTokenRenew } from '@anneal/contracts/configuration.ts';
 import { adminProject } from '@anneal/contracts/project.ts';
@@ -48,7 +48,7 @@ const claim = async (url: string, token: string, wait = 0): Promise<number> => {
 };
 const claims = (token: string): Promise<number[]> => Promise.all(urls.map((url) => claim(url, token)));
 
-it('stops working in every gateway at once when it is renewed, and when its host is deleted', async () => {
+it('a host token stops working in every gateway at once when it is renewed or its host is deleted', async () => {
   const old = await hostWith('h1');
   expect(await claims(old)).toEqual([204, 204]);
   const message = context.mint(hostTokenRenew, { data: { host: 'h1' } });
@@ -60,7 +60,7 @@ it('stops working in every gateway at once when it is renewed, and when its host
   expect(await claims(token)).toEqual([401, 401]);
 });
 
-it('gets nothing more when it is renewed while its holder waits', async () => {
+it('a waiting claim ends without a message when its token is renewed', async () => {
   const old = await hostWith('h1');
   let ended: number | undefined;
   const waiting = claim(urls[0] ?? '', old, 60).then((status) => (ended = status));

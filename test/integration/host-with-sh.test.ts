@@ -1,4 +1,4 @@
-/** A machine that nobody provisions, with nothing but sh and curl, does what the page about it says: the page is what runs here. */
+/** Runs the commands of docs/tasks/host-with-sh-and-curl.md on a machine without the agent. */
 import { spawn, execFile, type ChildProcess } from 'node:child_process';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -23,7 +23,7 @@ afterAll(async () => {
   await rm(directory, { recursive: true, force: true });
 });
 
-/** The loop of the page, for this host. */
+/** The loop from the page, for this host. */
 async function loopOfThePage({ host, token }: { host: string; token: string }): Promise<string> {
   const page = await readFile(join(repository, 'docs', 'tasks', 'host-with-sh-and-curl.md'), 'utf8');
   const block = /The loop, on the machine:\n\n((?: {4}.*\n|\n)+)/.exec(page)?.[1];
@@ -55,7 +55,7 @@ async function idOf(stack: string, resource: string): Promise<string> {
       const found = (await resourcesOf(server, stack)).get(resource);
       return found?.resource_status === 'CREATE_COMPLETE' ? (found.physical_resource_id ?? undefined) : undefined;
     },
-    { within: 20_000, what: `${resource} of ${stack} being there` },
+    { within: 20_000, what: `${resource} of ${stack} exists` },
   );
 }
 
@@ -68,8 +68,8 @@ ${more}      script: |
         #!/bin/sh
 ${script.replaceAll(/^/gm, '        ')}`;
 
-describe('a host that is a loop of sh and curl', () => {
-  it('runs its configs in order; what one reports, declared or not, flows into others, also on another host', async () => {
+describe('a host with only sh and curl', () => {
+  it('runs its configs in order, and passes outputs to later configs, also on another host', async () => {
     const template = `heat_template_version: 2016-10-14
 resources:
   first: {type: OS::Heat::DeployedServer, properties: {name: first}}
@@ -83,7 +83,7 @@ outputs:
 `;
     await server.client.stacks.create({ name: 'loops', bundle: bundle(template) });
     const hosts = await Promise.all(['first', 'second'].map((name) => idOf('loops', name)));
-    // Someone who looks at its queue is not the host.
+    // A client that only reads the queue does not count as the host.
     for (const host of hosts) expect(await server.client.queues.peek({ queue: `host.${host}.requests` })).toBeDefined();
     expect((await server.client.hosts.list()).map(({ status }) => status)).toEqual(['expected', 'expected']);
     await Promise.all(hosts.map(start));
@@ -99,7 +99,7 @@ outputs:
     await deleted(server, 'loops');
   });
 
-  it('can do the same by itself with the JSON of the queues: claim, run, answer, delete', async () => {
+  it('can use the JSON API instead: claim, run, answer, delete', async () => {
     const template = `heat_template_version: 2016-10-14
 resources:
   host: {type: OS::Heat::DeployedServer, properties: {name: json}}

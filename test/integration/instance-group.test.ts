@@ -1,4 +1,4 @@
-/** Groups of instances, as AWS words them: as many as is said, made after a launch configuration, changed in batches. */
+/** Groups of instances in the form of AWS: a fixed size, a launch configuration, updates in batches. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { StackWorld } from './stack-world.ts';
 
@@ -43,7 +43,7 @@ const membersOf = async (id: string): Promise<string[]> => {
 };
 
 describe('an instance group', () => {
-  it('has as many instances as is said, and lists their addresses', async () => {
+  it('has the requested number of instances, and lists their addresses', async () => {
     const root = await world.made('s', group({ size: 3 }));
     expect(world.outputs(root)).toMatchObject({ list: '10.0.0.1,10.0.0.1,10.0.0.1' });
     expect(world.outputs(root)['reference']).toMatch(/^s-g-/);
@@ -57,16 +57,16 @@ describe('an instance group', () => {
     expect(await membersOf(root.id)).toEqual([]);
   });
 
-  it('rolls when its configuration is another: batches, a pause, and so many in service', async () => {
+  it('updates in batches when its configuration changes, with a pause and a minimum in service', async () => {
     const policy = "{MinInstancesInService: '2', MaxBatchSize: '2', PauseTime: PT1S}";
     const root = await world.made('s', group({ size: 3, policy }));
     const before = await membersOf(root.id);
-    const told = (await eventsInside(root.id)).length;
+    const eventsBefore = (await eventsInside(root.id)).length;
     const after = await world.updated(root.id, group({ size: 3, image: '10.0.0.2', policy }));
     expect(world.outputs(after)['list']).toBe('10.0.0.2,10.0.0.2,10.0.0.2');
     expect(await membersOf(root.id)).toEqual(before);
     let [changing, most] = [0, 0];
-    for (const event of (await eventsInside(root.id)).slice(told)) {
+    for (const event of (await eventsInside(root.id)).slice(eventsBefore)) {
       if (!before.includes(event.split(' ')[0] ?? '')) continue;
       if (event.endsWith('UPDATE IN_PROGRESS')) changing += 1;
       if (event.endsWith('UPDATE COMPLETE')) changing -= 1;
@@ -75,7 +75,7 @@ describe('an instance group', () => {
     expect(most).toBeLessThanOrEqual(2);
   });
 
-  it('marks each instance as its own, besides the tags that it is given', async () => {
+  it('adds its own name to the tags of each instance', async () => {
     const root = await world.made('s', group({ size: 1, tags: ', Tags: [{Key: a, Value: b}]' }));
     const [, instance] = (await world.resources(root.id, 5)).filter(
       ({ type }) => type === 'OS::Heat::ScaledResource' || type === 'OS::Heat::InstanceGroup',
@@ -89,9 +89,9 @@ describe('an instance group', () => {
     });
   });
 
-  it('refuses a configuration that is named and not referred to', async () => {
-    await expect(world.create('s', group({ configuration: 'nobody' }))).rejects.toThrow(
-      'LaunchConfigurationName (nobody) reference can not be found.',
+  it('refuses a configuration that is given by name instead of by reference', async () => {
+    await expect(world.create('s', group({ configuration: 'missing' }))).rejects.toThrow(
+      'LaunchConfigurationName (missing) reference can not be found.',
     );
   });
 });

@@ -1,4 +1,4 @@
-/** A few thousand malformed requests, the same ones in every run: whatever is wrong with a request is the client's mistake, never a 500. */
+/** A few thousand malformed requests, the same in every run. The gateway answers each with a client error, never with 500. */
 import { request } from 'node:http';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { startServer, type TestServer } from '../e2e/server.ts';
@@ -254,7 +254,7 @@ const queries = [
   'type',
 ];
 
-/** The body with one value in it, or the whole, replaced. */
+/** Replaces one value of the body, or the whole body. */
 function mutated(body: unknown): unknown {
   if (typeof body !== 'object' || body === null || often(0.25)) return pick(values);
   if (Array.isArray(body))
@@ -303,7 +303,7 @@ function next(token: string, id: string): Sent {
   };
 }
 
-/** Not `fetch`, which repairs paths before it sends them. A stream is left at its first byte. */
+/** Uses no `fetch`, because it corrects paths before it sends them. Leaves a stream at its first byte. */
 const send = ({ method, path, headers, body }: Sent): Promise<{ status: number; text: string }> =>
   new Promise((resolve, reject) => {
     const sent = request(`${server.url}/`, { method, path, headers, timeout: 60_000, agent: false }, (response) => {
@@ -321,7 +321,7 @@ const send = ({ method, path, headers, body }: Sent): Promise<{ status: number; 
     sent.end(body);
   });
 
-it('are never answered with a 500', async () => {
+it('the gateway never answers a malformed request with a 500', async () => {
   const login = { user: { name: 'admin', domain: { name: 'Default' }, password: server.password } };
   const answer = await fetch(`${server.url}/identity/v3/auth/tokens`, {
     method: 'POST',
@@ -351,7 +351,7 @@ it('are never answered with a 500', async () => {
     }),
   );
   expect(wrong).toEqual([]);
-  // What one of them stored must not make a read fail later.
+  // Stored values of a malformed request must not make a later read fail.
   for (const path of [
     `${heat}/stacks`,
     `${heat}/stacks/detail`,

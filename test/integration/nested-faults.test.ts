@@ -30,8 +30,8 @@ outputs: {all: {value: {get_attr: [g, out]}}}
 `,
 });
 
-describe.each(points)('a process that dies at %s, again and again', (point) => {
-  it('leaves a tree of stacks that reaches its end, each thing done once', async () => {
+describe.each(points)('a process that dies repeatedly at %s', (point) => {
+  it('does not stop a tree of stacks, and each change is made once', async () => {
     const world = await StackWorld.open();
     cleanups.push(() => world.close());
     let passed = 0;
@@ -53,8 +53,8 @@ describe.each(points)('a process that dies at %s, again and again', (point) => {
   });
 });
 
-describe('every message between stacks delivered twice', () => {
-  it('changes nothing but the traffic', async () => {
+describe('duplicate delivery of every message between stacks', () => {
+  it('changes only the number of messages', async () => {
     const world = await StackWorld.open();
     cleanups.push(() => world.close());
     const { bus } = world.context;

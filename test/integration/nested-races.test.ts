@@ -39,14 +39,14 @@ const leafBusy = (id: string, action: string) =>
   });
 
 describe('a newer action', () => {
-  it('overtakes a creation in all that is nested: what runs is awaited, then brought further', async () => {
+  it('supersedes a creation in all nested stacks, and awaits the requests in flight', async () => {
     const { id } = await world.create('s', input('a', 1));
     await leafBusy(id, 'CREATE');
     const done = await world.updated(id, input('b', 0));
     expect(world.outputs(done)).toEqual({ n: 'b', g: ['b0', 'b1'] });
   });
 
-  it('overtakes an update by another, which takes members away that are being changed', async () => {
+  it('supersedes an update, and removes members that are being changed', async () => {
     const { id } = await world.made('s', input('a', 0));
     await world.update(id, input('b', 1));
     await leafBusy(id, 'UPDATE');
@@ -55,7 +55,7 @@ describe('a newer action', () => {
     expect((await world.resources(id, 5)).filter(({ name }) => name === 't')).toHaveLength(2);
   });
 
-  it('goes back from an update that is cancelled, in all that is nested', async () => {
+  it('rolls back a cancelled update in all nested stacks', async () => {
     const { id } = await world.made('s', input('a', 0));
     await world.update(id, input('b', 1));
     await leafBusy(id, 'UPDATE');
@@ -65,7 +65,7 @@ describe('a newer action', () => {
     expect(world.outputs(back)).toEqual({ n: 'a', g: ['a0', 'a1'] });
   });
 
-  it('ends an update as it stands, in all that is nested, and another update mends it', async () => {
+  it('stops an update without a rollback in all nested stacks, and a later update completes it', async () => {
     const { id } = await world.made('s', input('a', 0));
     await world.update(id, input('b', 1));
     await leafBusy(id, 'UPDATE');
@@ -77,7 +77,7 @@ describe('a newer action', () => {
     expect(world.outputs(await world.updated(id, input('c', 0)))).toEqual({ n: 'c', g: ['c0', 'c1'] });
   });
 
-  it('deletes a tree that is being updated', async () => {
+  it('deletes a tree of stacks during its update', async () => {
     const { id } = await world.made('s', input('a', 0));
     await world.update(id, input('b', -1));
     await leafBusy(id, 'UPDATE');

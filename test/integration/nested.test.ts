@@ -53,7 +53,7 @@ const input = (properties: string, more = '') => ({
 });
 
 describe('a resource that is a template', () => {
-  it('is a stack of its own: made, read, updated in place and deleted with the stack around it', async () => {
+  it('is a nested stack that is created, read, updated in place and deleted with its parent', async () => {
     const root = await world.made('s', input('{value: x}'));
     expect(world.outputs(root)).toMatchObject({ out: 'x', after: 'x', inside: 'x', dotted: 'x', secret: 'none' });
     const nested = (await world.resources(root.id)).find(({ name }) => name === 'nested');
@@ -80,7 +80,7 @@ describe('a resource that is a template', () => {
     expect(await world.stacks(true)).toEqual([]);
   });
 
-  it('is left alone by an update that changes nothing in it, and follows its template', async () => {
+  it('stays untouched in an update without changes, and follows changes of its template', async () => {
     const root = await world.made('s', input('{value: x}'));
     const before = await world.events(root.id, 5);
     await world.updated(root.id, input('{value: x}'));
@@ -93,7 +93,7 @@ describe('a resource that is a template', () => {
     expect(world.outputs(updated)).toMatchObject({ out: 'other', after: 'other' });
   });
 
-  it('fails with the leaf first, and is mended in place', async () => {
+  it('fails with the root cause first, and is repaired in place', async () => {
     const { id } = await world.create('s', input('{value: x, fail: true}'));
     const failed = await world.settled(id);
     expect(failed).toMatchObject({
@@ -102,12 +102,12 @@ describe('a resource that is a template', () => {
       failures: [{ resource: 'nested.resources.inner', type: 'OS::Heat::TestResource' }],
     });
     const before = (await world.resources(id)).find(({ name }) => name === 'nested');
-    const mended = await world.updated(id, input('{value: y}'));
-    expect(world.outputs(mended)).toMatchObject({ out: 'y', after: 'y' });
+    const repaired = await world.updated(id, input('{value: y}'));
+    expect(world.outputs(repaired)).toMatchObject({ out: 'y', after: 'y' });
     expect((await world.resources(id)).find(({ name }) => name === 'nested')?.id).toBe(before?.id);
   });
 
-  it('keeps a secret that is handed to it', async () => {
+  it('keeps a secret parameter secret', async () => {
     const root = await world.made('s', input('{value: x, secret: {get_param: password}}'));
     expect(world.outputs(root)).toMatchObject({ secret: 'hush' });
     expect(JSON.stringify(await world.resources(root.id, 1))).not.toContain('hush');
@@ -118,7 +118,7 @@ describe('a resource that is a template', () => {
     }
   });
 
-  it('is deleted while it is being made', async () => {
+  it('is deleted during its creation', async () => {
     const endless = child.replace('wait_secs: {get_param: wait}', 'action_wait_secs: {create: {get_param: wait}}');
     const { id } = await world.create('s', { ...input('{value: x, wait: -1}'), files: { 'child.yaml': endless } });
     const nested = await eventually(async () => (await world.stacks(true)).find(({ parent }) => parent === id));
@@ -128,7 +128,7 @@ describe('a resource that is a template', () => {
     expect(await world.show(nested.id)).toMatchObject({ action: 'DELETE', status: 'COMPLETE' });
   });
 
-  it('says what is wrong with its properties when they are known', async () => {
+  it('reports the errors of its properties as soon as their values are known', async () => {
     const { id } = await world.create('s', {
       template: `
 heat_template_version: 2018-08-31
@@ -145,7 +145,7 @@ resources:
     await world.complete(id);
   });
 
-  it('goes back with the stack around it', async () => {
+  it('rolls back with its parent stack', async () => {
     const root = await world.made('s', input('{value: x}'));
     const more = '  bad: {type: OS::Heat::TestResource, properties: {fail: true}, depends_on: nested}';
     const { plan: _ } = await world.update(root.id, input('{value: y}', more));
@@ -156,7 +156,7 @@ resources:
     expect(world.outputs(back)).toMatchObject({ out: 'x', after: 'x' });
   });
 
-  it('keeps the value of a parameter that is immutable: an update fails at it, changes nothing inside, and goes back', async () => {
+  it('keeps the value of an immutable parameter: an update of it fails, changes nothing inside, and rolls back', async () => {
     const given = (fixed: string) => ({
       template: `
 heat_template_version: 2018-08-31
@@ -184,7 +184,7 @@ resources: {inner: {type: OS::Heat::TestResource, properties: {value: {get_param
     await world.updated(id, given('x'));
   });
 
-  it('is referred to as Heat does: by what its template says, by the name of its stack, or by its id', async () => {
+  it('has the same reference as in Heat: an output of its template, the name of its stack, or its id', async () => {
     const leaf = 'heat_template_version: 2018-08-31\nresources: {v: {type: OS::Heat::RandomString}}\n';
     const root = await world.made('s', {
       template: `
@@ -213,7 +213,7 @@ outputs:
     const all = await world.resources(root.id, 1);
     const idOf = (name: string) => all.find((row) => row.name === name)?.physical_id;
     const arnOf = (name: string) => {
-      // The member of the chain has the same name as that of the group, and is no stack.
+      // The member of the chain has the same name as the member of the group, but is not a stack.
       const { id, name: stack } = all.find((row) => row.name === name && row.nested_stack)?.nested_stack ?? {};
       return `arn:openstack:heat::p1:stacks/${stack}/${id}`;
     };
@@ -228,7 +228,7 @@ outputs:
     });
   });
 
-  it('reads the resource that it stands for, secrets of it too, and follows when that changes', async () => {
+  it('reads the properties of its resource in the parent stack, also secrets, and follows their changes', async () => {
     const facade = `
 heat_template_version: 2018-08-31
 resources:

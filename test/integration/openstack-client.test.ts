@@ -1,6 +1,6 @@
 /**
- * The clients of OpenStack, as PyPI has them, are the judges of the APIs: what they print is what an operator sees. Skipped where
- * there is no python3, or PyPI cannot be reached.
+ * Tests the APIs with the OpenStack clients from PyPI, because operators use them. Skipped without python3 or access to
+ * PyPI.
  */
 import { execFile } from 'node:child_process';
 import { access, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -19,7 +19,7 @@ const packages = [
   'os-collect-config==14.1.0',
 ];
 
-/** Kept between runs: installing takes longer than the tests. */
+/** Stays between runs, because the installation takes longer than the tests. */
 async function install(): Promise<{ bin: string } | { missing: string }> {
   const directory = join(
     repository,
@@ -34,7 +34,7 @@ async function install(): Promise<{ bin: string } | { missing: string }> {
     await access(ready);
     return { bin };
   } catch {
-    // Not there, or broken off: from the start.
+    // Missing or incomplete: install from scratch.
   }
   try {
     await rm(directory, { recursive: true, force: true });
@@ -86,7 +86,7 @@ describe('unmodified clients', () => {
     await rm(directory, { recursive: true, force: true });
   });
 
-  /** Skips, saying why, where there are no clients. */
+  /** Skips the test, with the reason, when there are no clients. */
   const binOr = (context: TestContext): string =>
     'bin' in clients
       ? clients.bin
@@ -94,7 +94,7 @@ describe('unmodified clients', () => {
           `the clients of OpenStack could not be installed (python3 and PyPI are needed): ${clients.missing}`,
         );
 
-  /** A command that hangs is killed, and fails. */
+  /** Runs a command. Kills it when it hangs; the test then fails. */
   const execute = (file: string, words: string[]): Promise<Said> =>
     new Promise((resolve) => {
       execFile(file, words, { env: environment, cwd: repository, timeout: 60_000 }, (error, stdout, stderr) => {
@@ -151,7 +151,7 @@ resources:
   b: {type: My::Inner, properties: {word: {get_attr: [a, output]}}}
 outputs: {said: {value: {get_attr: [b, said]}}}
 `;
-  /** A stack in a stack, by a name that its environment maps to a file. */
+  /** A nested stack whose type is mapped to a file by its environment. */
   const nested = async (): Promise<string[]> => {
     await writeFile(join(directory, 'inner.yaml'), inner);
     await writeFile(join(directory, 'outer.yaml'), outer);
@@ -161,7 +161,7 @@ outputs: {said: {value: {get_attr: [b, said]}}}
   const said = async (context: TestContext, stack: string): Promise<unknown> =>
     ((await rows(context, 'stack', 'output', 'show', stack, 'said')) as unknown as Row)['output_value'];
 
-  it('go back, look, stop, keep and hand over: every action of a stack', async (context) => {
+  it('run every action of a stack: rollback, check, suspend, snapshot, abandon, adopt', async (context) => {
     const given = await nested();
     const failing = ['stack', 'create', ...given, '--parameter', 'fail=true', '--enable-rollback', '--wait', 'back'];
     expect((await openstack(context, ...failing)).status).toBe(1);
@@ -173,7 +173,7 @@ outputs: {said: {value: {get_attr: [b, said]}}}
     const created = await ok(context, 'stack', 'create', ...given, '--tags', 'blue', '--wait', 'acts');
     expect(created).toContain('CREATE_COMPLETE');
     expect(await rows(context, 'stack', 'list', '--tags', 'blue', '--nested')).toHaveLength(1);
-    // The client puts paths together from the names that events give to what is still being made.
+    // The client builds paths from the names in events of resources in creation.
     const events = await ok(context, 'stack', 'event', 'list', '--nested-depth', '2', 'acts');
     expect(events).toContain('[acts.b.leaf]: CREATE_COMPLETE');
     expect(await ok(context, 'stack', 'check', '--wait', 'acts')).toContain(
@@ -201,7 +201,7 @@ outputs: {said: {value: {get_attr: [b, said]}}}
     await ok(context, 'stack', 'delete', '--yes', '--wait', 'heir');
   });
 
-  it('wait at hooks that they ask for beside an environment, in nested stacks too', async (context) => {
+  it('set hooks in addition to an environment, in nested stacks too', async (context) => {
     const given = await nested();
     await ok(context, 'stack', 'create', ...given, '--pre-create', 'a', '--pre-create', 'b/leaf', 'hooked');
     const polled = await rows(context, 'stack', 'hook', 'poll', '--nested-depth', '2', 'hooked');
@@ -217,7 +217,7 @@ outputs: {said: {value: {get_attr: [b, said]}}}
     await ok(context, 'stack', 'delete', '--yes', '--wait', 'hooked');
   });
 
-  it('show why a deployment failed, with what its script printed', async (context) => {
+  it('show why a deployment failed, with the output of its script', async (context) => {
     const file = join(directory, 'failing.yaml');
     await writeFile(
       file,
@@ -239,14 +239,14 @@ resources:
     await ok(context, 'stack', 'delete', '--yes', '--wait', 'sad');
   });
 
-  it('know what there is to build with', async (context) => {
+  it('list and show resource types', async (context) => {
     const types = await rows(context, 'orchestration', 'resource', 'type', 'list');
     expect(types.map((row) => row['Resource Type'])).toContain('OS::Heat::OrderedConfig');
     const show = ['orchestration', 'resource', 'type', 'show', 'OS::Heat::Value', '--template-type', 'hot'];
     expect(await ok(context, ...show)).toContain('heat_template_version');
   });
 
-  it('keep queues: post, claim, release, and list the queues of hosts too', async (context) => {
+  it('use queues: post, claim, release, and list, also queues of hosts', async (context) => {
     await ok(context, 'messaging', 'queue', 'create', 'mine');
     await ok(context, 'messaging', 'queue', 'set', 'metadata', 'mine', '{"colour": "red"}');
     expect(await ok(context, 'messaging', 'queue', 'get', 'metadata', 'mine')).toContain("'colour': 'red'");
@@ -257,7 +257,7 @@ resources:
     expect(await ok(context, 'messaging', 'queue', 'stats', 'mine')).toContain("'free': 1");
   });
 
-  it('see nodes, inspect them and make them available again', async (context) => {
+  it('list nodes, inspect them and make them available again', async (context) => {
     const nodes = await rows(context, 'baremetal', 'node', 'list');
     expect(nodes.map((row) => row['name'])).toEqual(['machine-1', 'machine-2']);
     await ok(context, 'baremetal', 'node', 'manage', 'machine-2', '--wait', '30');
@@ -265,11 +265,11 @@ resources:
     await ok(context, 'baremetal', 'node', 'provide', 'machine-2', '--wait', '30');
     const wrong = await openstack(context, 'baremetal', 'node', 'provide', 'machine-2');
     expect(wrong.stderr).toContain('Cannot apply "provide"');
-    // Refused for good: the client does not try again for seconds.
+    // A final refusal: the client must not retry for seconds.
     expect(wrong.stderr).not.toContain('Attempt');
   });
 
-  it('collect the configs of a host: os-collect-config logs in as the host and takes from its queue', async (context) => {
+  it('collect the configs of a host: os-collect-config logs in as the host and reads its queue', async (context) => {
     const bin = binOr(context);
     const file = join(directory, 'host.yaml');
     await writeFile(

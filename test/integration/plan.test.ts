@@ -28,14 +28,14 @@ ${more}`,
 });
 
 describe('a plan', () => {
-  it('says that nothing would happen when nothing would', async () => {
+  it('shows that an update without changes does nothing', async () => {
     const { id } = await world.made('s', input());
     const { rows } = await world.plan(id, input());
     expect(rows.map((row) => row.split(' ')[1])).toEqual(rows.map(() => 'unchanged'));
     expect(rows).toHaveLength(6);
   });
 
-  it('names what is changed for certain and what perhaps, in order, across nested stacks', async () => {
+  it('lists certain and possible changes in order, across nested stacks', async () => {
     const { id } = await world.made('s', input({ more: '  gone: {type: OS::Heat::None}' }));
     const { rows } = await world.plan(id, input({ a: 'y', salt: 't', more: '  fresh: {type: OS::Heat::None}' }));
     expect(rows.toSorted()).toEqual(
@@ -53,7 +53,7 @@ describe('a plan', () => {
     expect(await world.show(id)).toMatchObject({ action: 'CREATE', status: 'COMPLETE' });
   });
 
-  it('shows the members of a group that come and go', async () => {
+  it('shows new and removed members of a group', async () => {
     const group = (count: number) => ({
       template: `
 heat_template_version: 2018-08-31
@@ -66,7 +66,7 @@ resources:
     expect((await world.plan(id, group(1))).rows).toContain('1 delete g.resources.1');
   });
 
-  it('is applied to what it was made for, and to nothing else', async () => {
+  it('applies only to the same input and the same state of the stack', async () => {
     const { id } = await world.made('s', input());
     const { hash } = await world.plan(id, input({ a: 'y' }));
     await expect(world.update(id, input({ a: 'z' }), { plan_hash: hash })).rejects.toMatchObject({ code: 'Conflict' });
@@ -75,7 +75,7 @@ resources:
     await expect(world.update(id, input({ a: 'y' }), { plan_hash: hash })).rejects.toMatchObject({ code: 'Conflict' });
   });
 
-  it('looks into nested stacks whose properties are not known yet', async () => {
+  it('covers nested stacks with unknown properties', async () => {
     const child = `
 heat_template_version: 2018-08-31
 parameters: {salt: {type: string}, fixed: {type: string, default: f}}
@@ -131,7 +131,7 @@ ${more}`,
     expect(again?.properties).toMatchObject([{ property: 'salt', known: false, replaces: true }]);
   });
 
-  it('keeps open what is not known yet of a secret in the definition of a group', async () => {
+  it('shows an unknown secret in the definition of a group as unknown', async () => {
     const given = (value: string) => ({
       template: `
 heat_template_version: 2018-08-31
@@ -154,7 +154,7 @@ resources:
     expect(JSON.stringify(changes)).not.toContain('hush');
   });
 
-  it('says what is deleted before it is made again, and numbers nested steps in the order of the run', async () => {
+  it('marks resources that are deleted before they are recreated, and numbers nested steps in order', async () => {
     const child = (salt: string) => `
 heat_template_version: 2018-08-31
 resources:
@@ -184,7 +184,7 @@ resources:
     expect(changes[0]).toMatchObject({ because: 'what it is made of differs' });
   });
 
-  it('replaces all that stands in a nested stack that is replaced, and deletes what is in one that goes', async () => {
+  it('replaces every resource of a replaced nested stack, and deletes every resource of a removed one', async () => {
     const group = (type: string, more = '') => ({
       template: `
 heat_template_version: 2018-08-31

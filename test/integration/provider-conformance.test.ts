@@ -1,4 +1,4 @@
-/** The guarantees of providers, held against each service that is one, over the real bus and store. */
+/** Checks the guarantees of providers on each service that is a provider, over the real bus and store. */
 import { hostCreate, queueClaim, queuePost, hostRequestSchema } from '@anneal/contracts/configuration.ts';
 import { requestsQueue, type ServiceName } from '@anneal/contracts/queues.ts';
 import { configurationService } from '@anneal/configuration/service.ts';
@@ -29,7 +29,7 @@ afterAll(async () => {
   for (const close of closers.toReversed()) await close();
 });
 
-/** The first pass of a fault point throws: the message or timer behind it comes again. */
+/** The first pass of a fault point throws, so that its message or timer is delivered again. */
 const dieAt = (point: string): Death => ({
   name: `a fault at ${point}`,
   arm: () => {
@@ -113,7 +113,7 @@ const cases: readonly Case[] = [
         type: 'OS::Heat::DeployedServer',
         properties: { name: 'host-{id}' },
         changed: { name: 'another' },
-        // There is no node.
+        // The test has no node.
         endless: { type: 'OS::Nova::Server', properties: { flavor: 'm1.small', name: 'server-{id}' } },
         deaths: ['provider.recorded', 'provider.answered', 'provider.sent'].map(dieAt),
       }),

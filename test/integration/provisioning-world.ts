@@ -1,7 +1,7 @@
 /**
- * Provisioning between a real lab and the real bus and store. In place of the gateway stands an HTTP door for booting
- * machines, in place of configuration one that hands out hosts and sees their agents come up, in place of the engine a
- * queue of responses.
+ * Provisioning with a real lab, a real bus and a real store. Substitutes: an HTTP server for booting machines instead of the
+ * gateway, a handler that creates hosts and reports their agents instead of configuration, and a queue of responses instead
+ * of the engine.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
@@ -46,11 +46,11 @@ export interface WorldOptions {
   readonly machines: number;
   readonly settings?: Record<string, string>;
   readonly bootSeconds?: number;
-  /** Hosts whose agents never speak. */
+  /** Hosts whose agents never ask for work. */
   readonly silent?: boolean;
-  /** The number of hosts that the project may have. */
+  /** The quota of hosts of the project. */
   readonly mostHosts?: number;
-  /** The lab speaks HTTPS. */
+  /** The lab serves HTTPS. */
   readonly tls?: boolean;
 }
 
@@ -63,22 +63,22 @@ export class World {
   readonly events: { type: string; data: JsonObject }[] = [];
   refusedHosts = 0;
   readonly mostHosts: number;
-  readonly #door: Server;
-  /** For the next start. */
+  readonly #bootServer: Server;
+  /** Used by the next start. */
   readonly settings: Record<string, string>;
   #services: RunningService[] = [];
 
   static async open(options: WorldOptions): Promise<World> {
     const directory = await mkdtemp(join(tmpdir(), 'anneal-world-'));
-    const door = createServer();
-    await new Promise<void>((resolve) => void door.listen(0, '127.0.0.1', resolve));
-    const gatewayUrl = `http://127.0.0.1:${(door.address() as AddressInfo).port}`;
+    const bootServer = createServer();
+    await new Promise<void>((resolve) => void bootServer.listen(0, '127.0.0.1', resolve));
+    const gatewayUrl = `http://127.0.0.1:${(bootServer.address() as AddressInfo).port}`;
     const context = await createTestContext({
       name: 'provisioning',
       gatewayUrl,
       logLevel: process.env['TEST_LOG'] ?? 'silent',
     });
-    // The agent's first word, without an agent: this is about machines, not about configs.
+    // Report the agent's first request without an agent: these tests are about machines, not about configs.
     const startAgent: StartAgent = async ({ seed, environment }) => {
       if (!options.silent) {
         const facts = { address: environment['HOST_ADDRESS'] ?? '' };
@@ -102,7 +102,7 @@ export class World {
       directory,
       context,
       lab,
-      door,
+      bootServer,
       settings: options.settings ?? {},
       mostHosts: options.mostHosts ?? Infinity,
     });
@@ -115,14 +115,14 @@ export class World {
     directory: string;
     context: TestContext;
     lab: Lab;
-    door: Server;
+    bootServer: Server;
     settings: Record<string, string>;
     mostHosts: number;
   }) {
     this.directory = parts.directory;
     this.context = parts.context;
     this.lab = parts.lab;
-    this.#door = parts.door;
+    this.#bootServer = parts.bootServer;
     this.settings = parts.settings;
     this.mostHosts = parts.mostHosts;
   }
@@ -131,7 +131,7 @@ export class World {
     return this.context.bus;
   }
 
-  /** One more, when one is running: a replica. */
+  /** Starts the service, or one more replica of it. */
   async start(): Promise<void> {
     this.#services.push(
       await provisioningService.start(this.context, readSettings(provisioningService.settings, this.settings)),
@@ -148,8 +148,8 @@ export class World {
   async close(): Promise<void> {
     await this.stop();
     await this.lab.stop();
-    this.#door.closeAllConnections();
-    this.#door.close();
+    this.#bootServer.closeAllConnections();
+    this.#bootServer.close();
     await this.context.dispose();
     await rm(this.directory, { recursive: true, force: true });
   }
@@ -310,7 +310,7 @@ export class World {
       this.events.push({ type: message.type, data: message.data as JsonObject });
       return Promise.resolve();
     });
-    this.#door.on('request', (request, response) => {
+    this.#bootServer.on('request', (request, response) => {
       const [, , , secret = '', exchange] = (request.url ?? '').split('/');
       const token = String(request.headers['x-auth-token']);
       let text = '';

@@ -21,7 +21,7 @@ describe('provisioning with the lab', () => {
     world = await World.open(options);
     return world;
   };
-  /** How often work has come to this point. */
+  /** How often the work has reached this step. */
   const armedCount = (name: string): (() => number) => {
     let count = 0;
     armFault(name, () => void (count += 1));
@@ -45,7 +45,7 @@ describe('provisioning with the lab', () => {
     await w.nodeIs('machine-1', 'available');
   });
 
-  it('refuses a node too many, and answers the repeat of an enrolment', async () => {
+  it('refuses a node beyond the quota, and answers a repeated enrolment', async () => {
     const w = await open({ machines: 2, settings: { ANNEAL_PROVISIONING_NODES: '1' } });
     await w.enrol('machine-1');
     await expect(w.enrol('machine-2')).rejects.toMatchObject({
@@ -57,7 +57,7 @@ describe('provisioning with the lab', () => {
     await w.enrol('machine-2');
   });
 
-  it('keeps what an operator patched when the machine is inspected again', async () => {
+  it('keeps the operator’s patches when a machine is inspected again', async () => {
     const w = await open({ machines: 1 });
     await w.enrolAll();
     const before = await w.node('machine-1');
@@ -90,7 +90,7 @@ describe('provisioning with the lab', () => {
     });
   });
 
-  it('takes a machine from enrolment through a server and back to available, erased and off', async () => {
+  it('enrols a machine, makes it a server, and returns it to available, erased and powered off', async () => {
     const w = await open({ machines: 1 });
     await w.enrolAll();
     const enrolled = await w.node('machine-1');
@@ -110,7 +110,7 @@ describe('provisioning with the lab', () => {
     const created = await w.answered(id, 1);
     const address = w.lab.machines[0]?.state.address;
     expect(created).toMatchObject({ status: 'complete', physical_id: id });
-    // The server has its id while it is being built.
+    // The server has its id during its creation.
     const building = w.responses.find(({ status }) => status === 'in progress');
     expect(building).toMatchObject({
       resource_id: id,
@@ -158,7 +158,7 @@ describe('provisioning with the lab', () => {
     expect(versions).toEqual(versions.toSorted((a, b) => a - b));
   });
 
-  it('V1: a request that comes again is answered again, and claims nothing more', async () => {
+  it('V1: answers a duplicate request again, and claims no second node', async () => {
     const w = await open({ machines: 2 });
     await w.enrolAll();
     const id = w.context.newId();
@@ -172,7 +172,7 @@ describe('provisioning with the lab', () => {
     expect(states.map((node) => node.provision_state).toSorted()).toEqual(['active', 'available']);
   });
 
-  it('two servers never get one node; the one without waits, says why, and gets the next that is free', async () => {
+  it('never gives one node to two servers; the second waits with a reason and gets the next free node', async () => {
     const w = await open({ machines: 2 });
     await w.enrolAll();
     const ids = [1, 2, 3].map(() => w.context.newId());
@@ -196,7 +196,7 @@ describe('provisioning with the lab', () => {
     expect(await w.answered(last, 1)).toMatchObject({ status: 'complete' });
   });
 
-  it('hints and capabilities choose the node, and the addresses stand under the networks of the template', async () => {
+  it('chooses the node by hints and capabilities, and lists addresses by the networks of the template', async () => {
     const w = await open({ machines: 2 });
     await w.enrol('machine-1', { properties: { capabilities: 'profile:compute,node:compute-0' } });
     await w.enrol('machine-2', { properties: { capabilities: { profile: 'control', node: 'controller-0' } } });
@@ -229,7 +229,7 @@ describe('provisioning with the lab', () => {
     }
   });
 
-  it('without any node that fits until the deadline, the failure says what was missing', async () => {
+  it('reports the missing conditions when no node fits until the deadline', async () => {
     const w = await open({ machines: 1 });
     const id = w.context.newId();
     await w.request('create', { id, fence: 1, seconds: 1.5 });
@@ -239,7 +239,7 @@ describe('provisioning with the lab', () => {
     });
   });
 
-  it('a BMC that is busy, slow, or ignores a reset is asked again', async () => {
+  it('retries when a BMC is busy, slow, or ignores a reset', async () => {
     const w = await open({ machines: 1 });
     await w.enrolAll();
     await w.fault('machine-1', { busy: 2, retry_after: 0, slow: 20, ignore_resets: 1 });
@@ -248,7 +248,7 @@ describe('provisioning with the lab', () => {
     expect(await w.answered(id, 1)).toMatchObject({ status: 'complete' });
   });
 
-  it('a machine that has erased itself and is off again before its power is looked at is not switched on twice', async () => {
+  it('does not power on a machine twice when it has erased itself and is off before the first poll', async () => {
     const w = await open({ machines: 1, bootSeconds: 0 });
     await w.enrolAll();
     const switchedOn = armedCount('provisioning.step.power on');
@@ -259,11 +259,11 @@ describe('provisioning with the lab', () => {
       await w.request('delete', { id, fence: fence + 1 });
       await w.nodeIs('machine-1', 'available');
     }
-    // Once to deploy and once to clean each.
+    // Each machine once to deploy and once to clean.
     expect(switchedOn()).toBe(8);
   });
 
-  it('a BMC that goes dark fails the server by its name and address, and delays no other', async () => {
+  it('fails a server with the name and address of its unreachable BMC, and delays no other server', async () => {
     const w = await open({ machines: 2, settings: { ANNEAL_PROVISIONING_BMC_SECONDS: '4' } });
     await w.enrolAll();
     await w.fault('machine-1', { dark: true });
@@ -284,7 +284,7 @@ describe('provisioning with the lab', () => {
     await w.nodeIs('machine-1', 'available');
   });
 
-  it('a BMC that does not exist, or refuses the password, leaves the node enrolled with the reason', async () => {
+  it('keeps a node in enroll, with the reason, when its BMC does not exist or refuses the password', async () => {
     const w = await open({ machines: 1, settings: { ANNEAL_PROVISIONING_BMC_SECONDS: '2' } });
     const port = await freePort();
     await w.enrol('gone', { address: `http://127.0.0.1:${port}` });
@@ -309,7 +309,7 @@ describe('provisioning with the lab', () => {
     await expect(w.node('gone')).rejects.toThrow('no node');
   });
 
-  it('a machine whose agent never speaks fails the server with HostSilent, naming node and host', async () => {
+  it('fails a server with HostSilent, with node and host, when its agent never asks for work', async () => {
     const w = await open({ machines: 1, silent: true, settings: { ANNEAL_PROVISIONING_BOOT_SECONDS: '2' } });
     await w.enrolAll();
     const id = w.context.newId();
@@ -319,12 +319,12 @@ describe('provisioning with the lab', () => {
     expect(failed.error?.message).toMatch(/Host mute on node machine-1 .*exchanged its boot secret/);
   });
 
-  it('D1: a service that stops at any step is followed by one that completes server and cleaning', async () => {
+  it('D1: completes server and cleaning after the service stopped at any step', async () => {
     const w = await open({ machines: 1 });
     await w.enrolAll();
     const restartAt = async (step: string, act: () => Promise<void>): Promise<void> => {
       let reached = false;
-      // Nothing after this point happens, as in a process that has died there.
+      // Stop here, like a process that has died at this step.
       const disarm = armFault(`provisioning.step.${step}`, () => {
         reached = true;
         throw new Error(`stopped at ${step}`);
@@ -347,12 +347,12 @@ describe('provisioning with the lab', () => {
     }
   });
 
-  it('N1, D3: two replicas on the same nodes and requests leave each node with one server, and each request answered', async () => {
+  it('N1, D3: gives each node one server and answers each request when two replicas share nodes and requests', async () => {
     const w = await open({ machines: 4 });
     await w.start();
     await w.enrolAll();
     const ids = [1, 2, 3, 4].map(() => w.context.newId());
-    // Each twice, so that both replicas take it.
+    // Send each twice, so that both replicas receive it.
     await Promise.all([...ids, ...ids].map((id) => w.request('create', { id, fence: 1 })));
     const created = await Promise.all(ids.map((id) => w.answered(id, 1)));
     expect(created.map(({ status }) => status)).toEqual(['complete', 'complete', 'complete', 'complete']);
@@ -364,7 +364,7 @@ describe('provisioning with the lab', () => {
     expect(w.hosts.size).toBe(0);
   });
 
-  it('a delete in the middle of a create ends both: no machine is left claimed', async () => {
+  it('leaves no machine claimed after a delete during a create', async () => {
     const w = await open({ machines: 1 });
     await w.enrolAll();
     const id = w.context.newId();
@@ -375,16 +375,16 @@ describe('provisioning with the lab', () => {
     expect(await w.nodeIs('machine-1', 'available')).toMatchObject({ instance_id: null });
   });
 
-  it('changes power when told to, and aborts what it is in', async () => {
+  it('changes power on request, and aborts work in progress', async () => {
     const w = await open({ machines: 1 });
     await w.enrolAll();
-    const powerIs = (wanted: string) =>
+    const powerIs = (expected: string) =>
       eventually(
         async () => {
           const node = await w.node('machine-1');
-          return node.power_state === wanted && node.target_power_state === null ? node : undefined;
+          return node.power_state === expected && node.target_power_state === null ? node : undefined;
         },
-        { what: wanted },
+        { what: expected },
       );
     expect(await w.ask(nodePower, { node: 'machine-1', target: 'power on' })).toMatchObject({
       target_power_state: 'power on',
@@ -422,7 +422,7 @@ describe('provisioning with the lab', () => {
     expect(await w.node('machine-1')).toMatchObject({ maintenance: true, maintenance_reason: 'a fan is loud' });
   });
 
-  it('a deployed server gets queue and credentials, sealed, and touches no node', async () => {
+  it('gives a deployed server its queue and sealed credentials, without a node', async () => {
     const w = await open({ machines: 1 });
     const id = w.context.newId();
     const type = 'OS::Heat::DeployedServer';
@@ -439,7 +439,7 @@ describe('provisioning with the lab', () => {
     expect(w.hosts.size).toBe(0);
   });
 
-  it('fifty machines become servers at once, within a minute', async () => {
+  it('makes fifty machines servers at once, within a minute', async () => {
     const w = await open({ machines: 50 });
     await Promise.all(w.lab.machines.map(({ state }) => w.enrol(state.name)));
     for (const { state } of w.lab.machines) await w.nodeIs(state.name, 'available', 60_000);

@@ -1,4 +1,4 @@
-/** The example of a provider in Python, on a real RabbitMQ. Skipped where one of them, or PyPI, cannot be had. */
+/** The example provider in Python, on a real RabbitMQ. Skipped when Python, PyPI or RabbitMQ is not available. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
@@ -10,7 +10,7 @@ import { findRabbitmq } from '../backends/rabbitmq.ts';
 import { bundle, deleted, settled, startServer, type TestServer } from '../e2e/server.ts';
 import { example, installPython } from './python.ts';
 
-describe('a provider in Python', () => {
+describe('the example provider in Python', () => {
   let folder: string;
   let missing: string | undefined;
   let server: TestServer;
@@ -37,9 +37,9 @@ describe('a provider in Python', () => {
         [join(example, 'provider.py'), '--bus', broker.url, '--prefix', prefix, '--folder', join(folder, 'files')],
         { stdio: ['ignore', 'pipe', 'inherit'] },
       );
-      let said = '';
-      child.stdout.on('data', (chunk: Buffer) => (said += chunk.toString()));
-      await eventually(() => (said.includes('ready') ? true : undefined), { within: 30_000, what: 'the provider' });
+      let output = '';
+      child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
+      await eventually(() => (output.includes('ready') ? true : undefined), { within: 30_000, what: 'the provider' });
       return child;
     };
     provider = await start();
@@ -54,7 +54,7 @@ describe('a provider in Python', () => {
     expect(missing).toBeUndefined();
   };
 
-  it('serves its type: creates, updates in place, replaces, tells of drift, and deletes', async (context) => {
+  it('serves its type: creates, updates in place, replaces, reports drift, and deletes', async (context) => {
     check(context);
     const template = await readFile(join(example, 'files.yaml'), 'utf8');
     const { client } = server;
@@ -63,11 +63,11 @@ describe('a provider in Python', () => {
         try {
           return await client.stacks.create({ name: 'files', bundle: bundle(template) });
         } catch {
-          // Its announcement is on the way.
+          // The announcement has not arrived yet.
           return undefined;
         }
       },
-      { within: 20_000, what: 'the type being known' },
+      { within: 20_000, what: 'the type to be announced' },
     );
     expect(accepted.name).toBe('files');
     const created = await settled(server, 'files');
@@ -77,7 +77,7 @@ describe('a provider in Python', () => {
     const second = join(folder, 'files', 'second.txt');
     expect(await readFile(second, 'utf8')).toBe(hash(created));
 
-    // What is asked while it is away waits for it.
+    // Requests wait in the queue while the provider is down.
     provider?.kill('SIGKILL');
     await client.stacks.update({ stack: 'files', bundle: bundle(template), parameters: { text: 'changed' } });
     provider = await start();
@@ -86,11 +86,11 @@ describe('a provider in Python', () => {
     expect(hash(updated)).not.toBe(hash(created));
     expect(await readFile(second, 'utf8')).toBe(hash(updated));
 
-    await writeFile(second, 'somebody wrote here');
+    await writeFile(second, 'changed by hand');
     await client.actions.act({ stack: 'files', action: { kind: 'check' } });
     await settled(server, 'files');
     expect(await client.stacks.resource({ stack: 'files', resource: 'second' })).toMatchObject({
-      drift: [{ property: 'content', expected: hash(updated), actual: 'somebody wrote here' }],
+      drift: [{ property: 'content', expected: hash(updated), actual: 'changed by hand' }],
     });
 
     await client.stacks.delete({ stack: 'files' });

@@ -1,4 +1,4 @@
-"""Drives one machine of the lab with sushy, a Redfish client that knows nothing of it, and prints what it saw as JSON."""
+"""Controls one machine of the lab with sushy, an independent Redfish client, and prints the results as JSON."""
 
 import json
 import sys
@@ -9,11 +9,11 @@ import sushy
 url, username, password, system_id = sys.argv[1:5]
 
 
-def power_is(system, wanted):
+def power_is(system, expected):
     end = time.monotonic() + 20
     while time.monotonic() < end:
         system.refresh(force=True)
-        if system.power_state == wanted:
+        if system.power_state == expected:
             return True
         time.sleep(0.05)
     return False

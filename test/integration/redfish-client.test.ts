@@ -1,4 +1,4 @@
-/** Clients that know nothing of us are the judges of the lab's Redfish: sushy (Ironic's library) and redfishtool (DMTF's). */
+/** Tests the lab's Redfish with independent clients: sushy (Ironic's library) and redfishtool (DMTF's). */
 import { execFile } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -9,7 +9,7 @@ import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it, type TestContext } from 'vitest';
 
 const run = promisify(execFile);
-/** Where the client gets Python and PyPI; undefined with a reason when it does not. */
+/** The Python with the clients; undefined with a reason when it cannot be installed. */
 async function install(directory: string): Promise<{ bin: string } | { missing: string }> {
   const bin = join(directory, 'venv/bin');
   try {
@@ -25,7 +25,7 @@ async function install(directory: string): Promise<{ bin: string } | { missing: 
   }
 }
 
-describe('Redfish clients of others', () => {
+describe('independent Redfish clients', () => {
   let directory: string;
   let lab: Lab;
   let clients: Awaited<ReturnType<typeof install>>;
@@ -49,7 +49,7 @@ describe('Redfish clients of others', () => {
     await rm(directory, { recursive: true, force: true });
   });
 
-  /** Skips, saying why, where there is no client. */
+  /** Skips the test, with the reason, when there is no client. */
   const clientsOr = (context: TestContext): string => {
     if ('bin' in clients) return clients.bin;
     return context.skip(`no Redfish client could be installed (python3 and PyPI are needed): ${clients.missing}`);

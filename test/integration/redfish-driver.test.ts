@@ -8,7 +8,7 @@ import type { Access } from '@anneal/provisioning/redfish/transport.ts';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
-describe('the Redfish driver against the lab', () => {
+describe('the Redfish driver with the lab', () => {
   let directory: string;
   let lab: Lab;
   let http: RedfishHttp;
@@ -58,7 +58,7 @@ describe('the Redfish driver against the lab', () => {
     await rm(directory, { recursive: true, force: true });
   });
 
-  it('R1: systems of one controller share one session, also when all ask at once, and it is given back', async () => {
+  it('R1: shares one session for all systems of a controller, also at once, and deletes it at the end', async () => {
     await Promise.all(
       ['machine-1', 'machine-2', 'machine-3'].flatMap((name) => [machine(name).power(), machine(name).power()]),
     );
@@ -67,7 +67,7 @@ describe('the Redfish driver against the lab', () => {
     expect(await sessions()).toHaveLength(0);
   });
 
-  it('R2: a session that the controller has forgotten is opened again', async () => {
+  it('R2: opens a new session when the controller has lost the old one', async () => {
     const one = machine();
     expect(await one.power()).toBe('power off');
     await lab.stop();
@@ -76,13 +76,13 @@ describe('the Redfish driver against the lab', () => {
     expect(await sessions()).toHaveLength(1);
   });
 
-  it('uses Basic where no session is to be had', async () => {
+  it('uses Basic authentication when the controller offers no session', async () => {
     await lab.stop();
     lab = await start(0);
     expect(await machine().power()).toBe('power off');
   });
 
-  it('reads the power until it is so, and boots once from where it is told', async () => {
+  it('polls the power until it has changed, and boots once from the given source', async () => {
     const one = machine('machine-3');
     await one.reset('power on');
     expect(await one.awaitPower('power on', 5_000)).toBe(true);
@@ -96,7 +96,7 @@ describe('the Redfish driver against the lab', () => {
     expect(lab.machines[2]?.state.boot.enabled).toBe('Disabled');
   });
 
-  it('boots older firmware from the virtual drive under its manager, and empties it', async () => {
+  it('boots older firmware from the virtual drive under its manager, and ejects the image', async () => {
     const one = machine('machine-4');
     expect(await one.bootFrom('http://127.0.0.1:1/image')).toBe('media');
     expect(lab.machines[3]?.state).toMatchObject({
@@ -107,7 +107,7 @@ describe('the Redfish driver against the lab', () => {
     expect(lab.machines[3]?.state).toMatchObject({ media: null, boot: { enabled: 'Disabled' } });
   });
 
-  it('returns to the disk by a value that the BMC allows, and empties the drive also when the BMC keeps its override', async () => {
+  it('resets the boot source with a value that the BMC allows, and ejects the image even when the BMC keeps its override', async () => {
     const one = machine('machine-4');
     await one.bootFrom('http://127.0.0.1:1/image');
     await fault('machine-4', {
@@ -124,7 +124,7 @@ describe('the Redfish driver against the lab', () => {
     expect(lab.machines[3]?.state).toMatchObject({ media: null, boot: { target: 'Hdd' } });
   });
 
-  it('names node, address and answer of what is refused', async () => {
+  it('names node, address and answer in every refusal', async () => {
     const lost = new RedfishMachine(http, { access: access(), systemId: 'nowhere', signal });
     await expect(lost.power()).rejects.toThrow(/node n1 .*no system nowhere; it has \/redfish\/v1\/Systems\/machine-1/);
     const refused = http.send(access(), 'PATCH', '/redfish/v1/Systems/machine-1', {

@@ -36,7 +36,7 @@ const fileOf = ({ type }: ResourceType): string => `${type.replaceAll('::', '-')
 const required = ({ properties }: ResourceType): [string, PropertySchema][] =>
   Object.entries(properties).filter(([, schema]) => schema.required);
 
-/** Takes what the type requires, gives what it shows, and makes nothing that any provider serves. */
+/** A template with the required properties and the attributes of the type, without a resource of any provider. */
 function templateFor(type: ResourceType): string {
   const parameters = required(type).map(([name, schema]) => [name, { type: parameterTypes[schema.type] }]);
   const outputs = ['mark', ...Object.keys(type.attributes)].map((name) => [name, { value: `template ${name}` }]);
@@ -54,7 +54,7 @@ const definitionOf = (type: ResourceType): JsonObject => ({ type: type.type, pro
 const mapped = (to: (type: ResourceType) => [string, JsonObject[string]]): JsonObject =>
   Object.fromEntries(types.map(to));
 
-/** A stack with a resource of every type; `mark` of each is in an output of its name. */
+/** A stack with a resource of every type. The output with the name of a resource is its `mark`. */
 function stackOf(registry: JsonObject, more: { resource?: (type: ResourceType) => JsonObject; path?: string[] } = {}) {
   const { resource = definitionOf, path = ['mark'] } = more;
   const template = {
@@ -132,7 +132,7 @@ const kinds: Readonly<Record<string, () => StackInput>> = {
     ),
 };
 
-describe('a template in the place of a served type', () => {
+describe('a template that replaces a served type', () => {
   it.each(Object.keys(kinds))('is used when the registry maps %s', { timeout: 120_000 }, async (kind) => {
     const input = kinds[kind]?.() as StackInput;
     const { id } = await world.create(`s${Object.keys(kinds).indexOf(kind)}`, input);
@@ -150,7 +150,7 @@ describe('a template in the place of a served type', () => {
   });
 });
 
-describe('a type that the registry leads elsewhere', () => {
+describe('a type that the registry maps to another', () => {
   const withType = (type: string, registry: JsonObject): StackInput => ({
     template: `
 heat_template_version: 2018-08-31
@@ -170,7 +170,7 @@ outputs:
     return found;
   };
 
-  it('is shown as the template names it, in resources, plans and events', async () => {
+  it('is shown under its name in the template, in resources, plans and events', async () => {
     const input = withType('My::Secret', { 'My::Secret': 'Your::Secret', 'Your::Secret': 'OS::Heat::RandomString' });
     const { id } = await world.made('alias', input);
     const { type, physical_id: physical } = (await row(id)) ?? {};
@@ -187,7 +187,7 @@ outputs:
     expect(await row(id)).toMatchObject({ type: 'OS::Heat::RandomString', physical_id: physical });
   });
 
-  it('is updated in place from one template to another, by whatever name', async () => {
+  it('is updated in place from one template to another, under any name', async () => {
     const { id } = await world.made('become', withType('My::A', { 'My::A': 'a.yaml' }));
     const before = await row(id);
     const other = withType('My::B', { 'My::B': 'b.yaml' });
@@ -199,7 +199,7 @@ outputs:
     expect(await row(id)).toMatchObject({ type: 'My::C', physical_id: before?.physical_id });
   });
 
-  it('is replaced when a template takes the place of a served type, and the other way round', async () => {
+  it('is replaced when a template replaces a served type, and the other way round', async () => {
     const { id } = await world.made(
       'facade',
       withType('OS::Heat::RandomString', { 'OS::Heat::RandomString': 'a.yaml' }),

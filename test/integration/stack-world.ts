@@ -1,4 +1,4 @@
-/** Templates brought to life: templating and scheduling on the real embedded bus and store, without HTTP around them. */
+/** Templating and scheduling on the real embedded bus and store, without HTTP. */
 import { configurationService } from '@anneal/configuration/service.ts';
 import type { CallDefinition } from '@anneal/contracts/define.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
@@ -100,7 +100,7 @@ export class StackWorld {
     });
   }
 
-  /** Made, and COMPLETE. */
+  /** Creates a stack and waits until it is COMPLETE. */
   async made(name: string, input: StackInput): Promise<StackView> {
     const { id } = await this.create(name, input);
     return this.complete(id);
@@ -131,7 +131,7 @@ export class StackWorld {
     return this.ask(stackDelete, { id, project });
   }
 
-  /** With its outputs opened, as the gateway shows them. */
+  /** The stack with its outputs opened, as the gateway shows them. */
   async show(id: string): Promise<StackView> {
     const { outputs = [], ...stack } = await this.ask(stackShow, { project, stack: id, outputs: true });
     const { secrets } = this.context;

@@ -1,4 +1,4 @@
-/** No value from outside has a meaning of its own: shapes that mean something inside Anneal come back as they were sent. */
+/** Values from outside are only data: shapes that Anneal uses internally come back unchanged. */
 import { hostCreate, queueClaim, queuePost } from '@anneal/contracts/configuration.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import { stackExport } from '@anneal/contracts/scheduling.ts';
@@ -67,8 +67,8 @@ const given = (value: Json) => ({
   parameters: { j: world.context.secrets.seal(value) },
 });
 
-describe('a value from outside that looks like one from inside', () => {
-  it.each(Object.entries(shapes))('%s comes back as it was sent', async (name, shape) => {
+describe('a value from outside in an internal shape', () => {
+  it.each(Object.entries(shapes))('%s comes back unchanged', async (name, shape) => {
     const value = { deep: [shape], ...(shape as object) } as Json;
     const stack = await world.made(`s-${Object.keys(shapes).indexOf(name)}`, given(value));
     for (const { key, value: shown, error } of stack.outputs ?? []) {
@@ -78,7 +78,7 @@ describe('a value from outside that looks like one from inside', () => {
     expect(resource).toMatchObject({ attributes: { value }, metadata: value });
   });
 
-  it('a seal that was copied from a database opens nowhere', async () => {
+  it('cannot be opened when it is a seal copied from a database', async () => {
     const copied = world.context.secrets.seal('hush');
     const stack = await world.made('copied', given({ deep: [copied], ...copied }));
     const written = template.replaceAll('{get_param: j}', JSON.stringify({ deep: [copied] }));
@@ -114,7 +114,7 @@ outputs:
   signal: {value: {yaql: {expression: '$.data', data: {get_attr: [wait, data]}}}}
 `;
 
-/** Takes the request of the deployment, answers it with the value, and signals the handle with it: as the gateway passes it on. */
+/** Claims the request of the deployment, answers with the value, and signals the handle with it, like the gateway. */
 async function answerWith(stack: string, host: string, value: Json): Promise<JsonObject> {
   const passed = world.context.secrets.fromOutside(value);
   const claim = { project, queue: `host.${host}.requests`, ttl: 60, grace: 60 };
@@ -137,7 +137,7 @@ async function answerWith(stack: string, host: string, value: Json): Promise<Jso
 
 describe('a value from a host, a signal or an export', () => {
   it.each([...Object.entries(shapes), ['a genuine seal', undefined] as const])(
-    '%s comes back as it was sent',
+    '%s comes back unchanged',
     async (name, shape) => {
       const { secrets, newId } = world.context;
       const part = shape ?? secrets.seal('hush');
@@ -170,7 +170,7 @@ describe('a value from a host, a signal or an export', () => {
   );
 });
 
-/** A script reads a value as text, or as the JSON that it is. */
+/** A script reads a value as text or as JSON. */
 const isAs =
   (expected: Json) =>
   (value: Json): boolean =>

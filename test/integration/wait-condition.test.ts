@@ -21,7 +21,7 @@ const signal = (data: string) => ({ Status: 'SUCCESS', Reason: 'done', UniqueId:
 
 const idOf = async (stack: string, name: string): Promise<string> =>
   (await world.resources(stack)).find((resource) => resource.name === name)?.id ?? '';
-/** Until the condition of this stack waits, in the action that runs. */
+/** Waits until the condition of this stack waits, in the running action. */
 const waiting = (stack: string, action: string) =>
   eventually(
     async () =>
@@ -31,7 +31,7 @@ const waiting = (stack: string, action: string) =>
     { what: `${action} of the wait condition` },
   );
 
-/** Made, after one signal. */
+/** Creates a stack and signals its handle once. */
 async function made(name: string, how: Parameters<StackWorld['create']>[2] = {}): Promise<string> {
   const { id } = await world.create(name, { template }, how);
   await waiting(id, 'CREATE');
@@ -40,8 +40,8 @@ async function made(name: string, how: Parameters<StackWorld['create']>[2] = {})
   return id;
 }
 
-describe('a handle that every update renews', () => {
-  it('is replaced by an update that changes nothing else, and what waits for it waits anew', async () => {
+describe('a handle that every update replaces', () => {
+  it('is replaced by an update without changes, and its condition waits again', async () => {
     const id = await made('s');
     const [handle, { handle: address }] = [await idOf(id, 'handle'), world.outputs(await world.show(id))];
     for (const word of ['second', 'third']) {
@@ -55,14 +55,14 @@ describe('a handle that every update renews', () => {
     expect(await world.resources(id)).toHaveLength(2);
   });
 
-  it('is replaced in the plan, and says why', async () => {
+  it('is replaced in the plan, with the reason', async () => {
     const id = await made('s');
     const { rows, changes } = await world.plan(id, { template });
     expect(rows).toEqual(['1 replace handle', '2 maybe replace wait']);
     expect(changes[0]).toMatchObject({ because: 'every update renews it', order: 'create before delete' });
   });
 
-  it('is taken back by a rollback, which waits for no signal', async () => {
+  it('is restored by a rollback, which waits for no signal', async () => {
     const id = await made('s', { on_failure: 'rollback' });
     const handle = await idOf(id, 'handle');
     await world.update(id, { template });
@@ -80,14 +80,14 @@ describe('a handle that every update renews', () => {
     const handle = await idOf(id, 'handle');
     await world.signal(id, 'handle', { ...signal('no'), Status: 'FAILURE' });
     expect(await world.settled(id)).toMatchObject({ action: 'UPDATE', status: 'FAILED' });
-    // In the place of the one that failed it.
+    // This signal replaces the one that failed the condition.
     await world.signal(id, 'handle', signal('better'));
     await world.act(id, { kind: 'retry' });
     expect(world.outputs(await world.complete(id))).toMatchObject({ said: '{"one": "better"}' });
     expect(await idOf(id, 'handle')).toBe(handle);
   });
 
-  it('is renewed in a nested stack by an update of the stack around it, and not when a group grows', async () => {
+  it('is replaced in a nested stack by an update of the parent, but not when a group grows', async () => {
     const member = `
 heat_template_version: 2018-08-31
 resources: {handle: {type: OS::Heat::UpdateWaitConditionHandle}}

@@ -1,7 +1,7 @@
 /**
- * `npm run simulate -- --seeds N [--first S] [--mutation NAME] [--other FOLDER]`: runs the simulator, prints what was
- * covered, and ends with 1 at the first seed that breaks an invariant. `--mutation` breaks a rule of the core first;
- * `--other` has another version of the core beside this one, each reading what the other wrote.
+ * `npm run simulate -- --seeds N [--first S] [--mutation NAME] [--other FOLDER]`: runs the simulator, prints the
+ * coverage, and exits with 1 at the first seed that breaks an invariant. `--mutation` first breaks a rule of the engine;
+ * `--other` runs another version of the engine beside this one on the same documents.
  */
 import { registerHooks } from 'node:module';
 import { resolve } from 'node:path';

@@ -10,8 +10,8 @@ import (
 	"sync"
 )
 
-// FerretDB 1.24 reads a document and writes it back in two steps, so that of two updates of one version both can win.
-// On MongoDB a command on one document is atomic. The front gives that: it lets one writing command at a time through.
+// FerretDB 1.24 reads a document and writes it back in two steps, so that two updates of one version can both succeed.
+// On MongoDB a command on one document is atomic. The front adds this: it forwards one writing command at a time.
 const (
 	headerSize = 16
 	opMsg      = 2013
@@ -36,7 +36,7 @@ func listen(ctx context.Context, address, socket string) error {
 	}
 }
 
-// relay hands over one command and its reply after the other until either side ends.
+// relay forwards one command and its reply after the other until either side closes.
 func relay(client net.Conn, socket string) {
 	defer client.Close()
 	server, err := net.Dial("unix", socket)
@@ -85,7 +85,7 @@ func readMessage(from io.Reader) ([]byte, error) {
 	return message, err
 }
 
-// isWrite looks at the name of the first element of the body, which is the command's name:
+// isWrite reads the name of the first element of the body, which is the command's name:
 // header, 4 bytes of flags, the section's kind, 4 bytes of the document's length, the element's type, its name.
 func isWrite(message []byte) bool {
 	const name = headerSize + 4 + 1 + 4 + 1

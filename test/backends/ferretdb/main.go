@@ -29,13 +29,13 @@ func serve(address, folder string) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	socket := filepath.Join(folder, "ferretdb.sock")
-	// One that was killed leaves its socket behind.
+	// A killed process leaves its socket behind.
 	_ = os.Remove(socket)
 	server, err := ferretdb.New(&ferretdb.Config{
 		Listener: ferretdb.ListenerConfig{Unix: socket},
 		Handler:  "sqlite",
-		// Commits survive the death of the process, which is what tests do to it, and not the loss of power: ten times the speed.
-		// And it copies its log into the file seldom; after each of a thousand updates, that would be a quarter of all it does.
+		// Commits survive the death of the process, which tests need, but not a power cut. This is ten times faster.
+		// Checkpoints are rare, because a checkpoint after each update would take a quarter of the time.
 		SQLiteURL: "file:" + folder +
 			"/?_pragma=busy_timeout(10000)&_pragma=journal_mode(wal)&_pragma=synchronous(normal)&_pragma=wal_autocheckpoint(20000)",
 	})

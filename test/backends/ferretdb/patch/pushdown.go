@@ -10,8 +10,8 @@ import (
 	"github.com/FerretDB/FerretDB/internal/util/must"
 )
 
-// pushdown lets SQLite's indexes answer what a filter says about texts, as MongoDB's would. The rows that it leaves are
-// still compared with the whole filter: it may leave too many and never too few.
+// pushdown lets SQLite's indexes serve the text conditions of a filter, like MongoDB's indexes. FerretDB still compares the
+// remaining rows with the whole filter, so pushdown may leave too many rows, but never too few.
 func pushdown(filter *types.Document) (string, []any) {
 	var parts []string
 	var args []any
@@ -25,7 +25,7 @@ func pushdown(filter *types.Document) (string, []any) {
 			continue
 		}
 
-		// As the expressions of the indexes are written.
+		// The same form as in the expressions of the indexes.
 		column := fmt.Sprintf("%s->%q", metadata.DefaultColumn, key)
 		if key == "_id" {
 			column = metadata.IDColumn
@@ -47,7 +47,7 @@ func pushdown(filter *types.Document) (string, []any) {
 	return " WHERE " + strings.Join(parts, " AND "), args
 }
 
-// textsOf gives the texts that a condition asks for, one or a list of them; nothing for any other condition.
+// textsOf returns the texts of a condition: one, a list, or nothing for any other condition.
 func textsOf(condition any) []any {
 	switch condition := condition.(type) {
 	case string:
@@ -56,7 +56,7 @@ func textsOf(condition any) []any {
 		list, _ := condition.Get("$in")
 		array, ok := list.(*types.Array)
 
-		// SQLite takes 32,766 parameters.
+		// SQLite accepts 32,766 parameters.
 		if !ok || condition.Len() != 1 || array.Len() > 10_000 {
 			return nil
 		}

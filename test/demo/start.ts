@@ -1,4 +1,4 @@
-/** Acts 1 and 2: the server with its lab, and a listener that is someone else's program. */
+/** Steps 1 and 2: start the server with its lab, and a listener in a separate process. */
 import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -8,8 +8,8 @@ import { envelopeSchema } from '@anneal/contracts/envelope.ts';
 import type { AnnealEvent } from '@anneal/client/events.ts';
 import { z } from 'zod';
 import { cliProgram, type Children } from './children.ts';
-import { print, type Scene } from './scene.ts';
-import { claim, fromListener, heading, say, until } from './stage.ts';
+import { runAndPrint, type DemoContext } from './context.ts';
+import { check, fromListener, heading, say, until } from './report.ts';
 
 export const machines = 6;
 
@@ -20,7 +20,7 @@ const credentials = z.object({
   project_name: z.string(),
 });
 
-/** Gives the client when the server stands. */
+/** Starts the server. Resolves with a client when the server is ready. */
 export async function startServer(parameters: {
   children: Children;
   dataDirectory: string;
@@ -29,26 +29,24 @@ export async function startServer(parameters: {
   log: (line: string) => void;
 }): Promise<Client> {
   const { children, dataDirectory, flags, signal, log } = parameters;
-  const processes = flags.includes('--separate')
-    ? 'each service in a process of its own'
-    : 'all services in one process';
-  heading(`Starting Anneal: ${processes}, in a fresh folder`);
+  const processes = flags.includes('--separate') ? 'one process per service' : 'all services in one process';
+  heading(`Starting Anneal: ${processes}, in a new folder`);
   const printed: string[] = [];
   let ended: number | null | undefined;
-  const child = children.stay({
+  const child = children.start({
     program: cliProgram,
-    words: ['serve', '--data', dataDirectory, '--port', '0', '--lab', String(machines), ...flags],
+    args: ['serve', '--data', dataDirectory, '--port', '0', '--lab', String(machines), ...flags],
     onLine: (line) => printed.push(line),
     onErrorLine: log,
   });
   child.once('exit', (status) => (ended = status));
   await until({
-    fact: 'the server stands',
+    fact: 'the server is ready',
     seconds: 240,
     signal,
     look: () => ({ printed, ended }),
     holds: (seen) => {
-      claimAlive(seen.ended);
+      checkAlive(seen.ended);
       return seen.printed.some((line) => line.includes('Ctrl-C'));
     },
   });
@@ -59,28 +57,28 @@ export async function startServer(parameters: {
   return connect({ authUrl, username, password, project }, { signal });
 }
 
-function claimAlive(ended: number | null | undefined): void {
-  if (ended !== undefined) throw new Error(`The server ended at its start, exit status ${ended}.`);
+function checkAlive(ended: number | null | undefined): void {
+  if (ended !== undefined) throw new Error(`The server did not start: exit status ${ended}.`);
 }
 
-export async function showLab(scene: Scene): Promise<void> {
+export async function showLab(demo: DemoContext): Promise<void> {
   heading(`1. A lab of ${machines} bare-metal machines behind a Redfish endpoint, enrolled as nodes`);
   const { url } = z
     .object({ url: z.string() })
-    .parse(JSON.parse(await readFile(join(scene.dataDirectory, 'lab', 'lab.json'), 'utf8')));
+    .parse(JSON.parse(await readFile(join(demo.dataDirectory, 'lab', 'lab.json'), 'utf8')));
   const service = z
     .object({ RedfishVersion: z.string() })
-    .parse(await (await fetch(new URL('/redfish/v1/', url), { signal: scene.signal })).json());
-  say(`Each machine is driven over plain Redfish (${service.RedfishVersion}) at ${url}/redfish/v1/, as real ones are.`);
+    .parse(await (await fetch(new URL('/redfish/v1/', url), { signal: demo.signal })).json());
+  say(`Anneal controls each machine over Redfish (${service.RedfishVersion}) at ${url}/redfish/v1/, like a real one.`);
   const nodes = await until({
     fact: `${machines} nodes are available`,
     seconds: 120,
-    signal: scene.signal,
-    look: async () => (await scene.client.nodes.list()).map(({ name, provision_state: state }) => ({ name, state })),
+    signal: demo.signal,
+    look: async () => (await demo.client.nodes.list()).map(({ name, provision_state: state }) => ({ name, state })),
     holds: (seen) => seen.length === machines && seen.every(({ state }) => state === 'available'),
   });
-  await print(scene, ['node', 'list']);
-  claim(nodes.length === machines, `${machines} nodes are enrolled and available`);
+  await runAndPrint(demo, ['node', 'list']);
+  check(nodes.length === machines, `${machines} nodes are enrolled and available`);
 }
 
 const delivery = z.union([z.object({ event: envelopeSchema }), z.object({ refused: z.string() })]);
@@ -93,31 +91,31 @@ export async function startListener(parameters: {
   onRefused: () => void;
 }): Promise<void> {
   const { client, children, signal, received, onRefused } = parameters;
-  heading('2. A listener, a process of its own, subscribed by webhook');
+  heading('2. A listener in a separate process, subscribed by webhook');
   const secret = `whsec_${randomBytes(24).toString('base64')}`;
   let url: string | undefined;
-  children.stay({
+  children.start({
     program: fileURLToPath(new URL('./listener.ts', import.meta.url)),
-    words: [],
+    args: [],
     environment: { WEBHOOK_SECRET: secret },
     onLine(line) {
       if (line.startsWith('listening ')) {
         url = line.slice('listening '.length);
         return;
       }
-      const said = delivery.parse(JSON.parse(line));
-      if ('refused' in said) {
+      const result = delivery.parse(JSON.parse(line));
+      if ('refused' in result) {
         onRefused();
-        fromListener(`REFUSED: ${said.refused}`);
+        fromListener(`REFUSED: ${result.refused}`);
         return;
       }
-      received.push(said.event);
-      fromListener(describe(said.event));
+      received.push(result.event);
+      fromListener(describe(result.event));
     },
     onErrorLine: (line) => fromListener(line),
   });
   await until({
-    fact: 'the listener listens',
+    fact: 'the listener is ready',
     seconds: 60,
     signal,
     look: () => url,
@@ -126,7 +124,7 @@ export async function startListener(parameters: {
   const types = ['stack.#', 'deployment.#', 'host.up', 'node.power.changed'];
   const { subscription } = await client.subscriptions.create({ name: 'demo', url: url ?? '', types, secret });
   say(`It verifies the signature of each delivery (Standard Webhooks) and prints the event: ${types.join(', ')}.`);
-  claim(subscription.status === 'active', `the subscription ${subscription.id} is active`, subscription);
+  check(subscription.status === 'active', `the subscription ${subscription.id} is active`, subscription);
 }
 
 function describe(event: AnnealEvent): string {

@@ -1,4 +1,4 @@
-/** What the demo says: headings, sentences, what others print. A claim that is not true ends the demo. */
+/** Prints headings, sentences, commands and quoted output. A failed check ends the demo. */
 import { styleText } from 'node:util';
 
 const paint = {
@@ -21,50 +21,50 @@ export function heading(text: string): void {
 export function say(text: string): void {
   write(`  ${text}`);
 }
-/** A command as the reader could type it. */
-export function command(words: readonly string[]): void {
+/** Prints a command in the form that a user types. */
+export function command(args: readonly string[]): void {
   write(
-    `\n  ${paint.dim('$')} ${paint.bold(`anneal ${words.map((word) => (/^[\w./:=#*-]+$/.test(word) ? word : `'${word}'`)).join(' ')}`)}`,
+    `\n  ${paint.dim('$')} ${paint.bold(`anneal ${args.map((word) => (/^[\w./:=#*-]+$/.test(word) ? word : `'${word}'`)).join(' ')}`)}`,
   );
 }
 export function quote(text: string): void {
   for (const line of text.trimEnd().split('\n')) write(`  ${paint.dim('│')} ${line}`);
 }
 
-// While a tree is drawn anew on the terminal, lines of others would tear it.
-let held: string[] | undefined;
+// While a command redraws a tree on the terminal, lines of the listener would break it, so they wait.
+let waitingLines: string[] | undefined;
 
 export function fromListener(text: string): void {
   const line = `  ${paint.magenta('listener')} ${text}`;
-  if (held) held.push(line);
+  if (waitingLines) waitingLines.push(line);
   else write(line);
 }
 export async function whileDrawing<T>(work: () => Promise<T>): Promise<T> {
-  held = [];
+  waitingLines = [];
   try {
     return await work();
   } finally {
-    const lines = held;
-    held = undefined;
+    const lines = waitingLines;
+    waitingLines = undefined;
     for (const line of lines) write(line);
   }
 }
 
-export class WrongClaim extends Error {
-  override readonly name = 'WrongClaim';
+export class FailedCheck extends Error {
+  override readonly name = 'FailedCheck';
 }
 
-/** What is shown is also checked. */
-export function claim(truth: boolean, text: string, found?: unknown): asserts truth {
+/** Prints a true statement. @throws FailedCheck with the value found, when it is false. */
+export function check(truth: boolean, text: string, found?: unknown): asserts truth {
   if (!truth) {
     const seen =
       found === undefined ? '' : `\nFound: ${typeof found === 'string' ? found : JSON.stringify(found, null, 2)}`;
-    throw new WrongClaim(`Not so: ${text}.${seen}`);
+    throw new FailedCheck(`Check failed: ${text}.${seen}`);
   }
   write(`  ${paint.green('✔')} ${text}`);
 }
 
-/** Waits for a fact, and tells the last state seen when it does not come. */
+/** Waits for a fact. @throws FailedCheck with the last state seen, at the deadline. */
 export async function until<T>(parameters: {
   fact: string;
   seconds: number;
@@ -79,8 +79,8 @@ export async function until<T>(parameters: {
     const seen = await look();
     if (holds(seen)) return seen;
     if (Date.now() > deadline) {
-      throw new WrongClaim(
-        `Not within ${parameters.seconds} seconds: ${fact}.\nLast seen: ${JSON.stringify(seen, null, 2)}`,
+      throw new FailedCheck(
+        `Not true within ${parameters.seconds} seconds: ${fact}.\nLast seen: ${JSON.stringify(seen, null, 2)}`,
       );
     }
     await new Promise((resolve) => setTimeout(resolve, 100));
