@@ -1,6 +1,6 @@
 /**
- * `anneal provider check` over a real RabbitMQ: the example in Python keeps the guarantees, and a copy without its fence
- * is caught. Skipped where RabbitMQ, Python or PyPI is missing.
+ * `anneal provider check` over a real RabbitMQ: the example in Python keeps the guarantees, and the check detects a copy
+ * without its fence. Skipped when RabbitMQ, Python or PyPI is not available.
  */
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -42,7 +42,7 @@ describe('anneal provider check', () => {
     expect(missing).toBeUndefined();
   };
 
-  /** Runs the command on a provider of its own, at a prefix of its own. */
+  /** Runs the command with a separate provider and prefix. */
   const check = async (program: string): Promise<{ status: number; verdicts: Verdict[]; text: string }> => {
     const prefix = `check${randomBytes(4).toString('hex')}.`;
     const bus = `${url}${url.includes('?') ? '&' : '?'}prefix=${prefix}`;
@@ -66,7 +66,7 @@ describe('anneal provider check', () => {
     const { status, verdicts, text } = await check(join(example, 'provider.py'));
     expect(brokenIn(verdicts), text).toEqual([]);
     expect(status, text).toBe(0);
-    // Files are created at once, so none of its creations is endless.
+    // Files are created at once, so no creation is endless.
     const kept = verdicts.filter(({ verdict }) => verdict === 'kept').map(({ id }) => id);
     expect(kept).toEqual(['G0', 'G1', 'G2', 'G3', 'G4', 'G5', 'G6', 'G9', 'G10']);
   });

@@ -1,4 +1,4 @@
-/** A Python environment with what the example of a provider needs. */
+/** A Python environment for the example provider. */
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -9,7 +9,7 @@ const run = promisify(execFile);
 /** The folder of the example. */
 export const example = join(repository, 'examples', 'python-provider');
 
-/** Makes the environment in the folder. `missing` says why that failed: no Python, or no PyPI. */
+/** Creates the environment in the folder. `missing` is the reason of a failure: no Python, or no PyPI. */
 export async function installPython(directory: string): Promise<{ python: string } | { missing: string }> {
   try {
     await run('python3', ['-m', 'venv', directory]);
