@@ -65,8 +65,8 @@ export class Faults {
 
   /** @param power the power state that a `stale` reading keeps reporting. */
   set({ dark, reboot, ...fault }: Fault, power: string): void {
-    const given = Object.fromEntries(Object.entries(fault).filter(([, value]) => value !== undefined));
-    this.#fault = { ...this.#fault, ...given };
+    const changes = Object.fromEntries(Object.entries(fault).filter(([, value]) => value !== undefined));
+    this.#fault = { ...this.#fault, ...changes };
     if (fault.power === 'stale') this.#stale = power;
     if (dark !== undefined) this.#darkUntil = dark === true ? Infinity : dark === false ? 0 : Date.now() + dark;
     if (reboot !== undefined) this.#darkUntil = Date.now() + reboot;

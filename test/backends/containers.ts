@@ -62,10 +62,10 @@ async function started({ image, port, command, urlOf, isReady }: Container): Pro
   const { GenericContainer, getContainerRuntimeClient } = await import('testcontainers');
   const { container: engine } = await getContainerRuntimeClient();
   const hostPort = await freePort();
-  const wanted = new GenericContainer(image)
+  const container = new GenericContainer(image)
     .withExposedPorts({ container: port, host: hostPort })
     .withStartupTimeout(startMs);
-  const running = await (command ? wanted.withCommand(command) : wanted).start();
+  const running = await (command ? container.withCommand(command) : container).start();
   const host = running.getHost();
   const handle = engine.getById(running.getId());
 

@@ -24,11 +24,11 @@ interface Program {
 const startMs = 30_000;
 
 export const findMongodb: FindBackend = async () => {
-  const given = process.env['ANNEAL_TEST_MONGODB_URL'];
-  if (given !== undefined && given !== '') {
+  const configured = process.env['ANNEAL_TEST_MONGODB_URL'];
+  if (configured !== undefined && configured !== '') {
     const never = (): Promise<void> =>
       Promise.reject(new Error('Tests must not kill this MongoDB: it is from the environment.'));
-    return { url: given, mayBeKilled: false, kill: never, start: never, stop: async () => undefined };
+    return { url: configured, mayBeKilled: false, kill: never, start: never, stop: async () => undefined };
   }
   const urlOf = (address: string): string => `mongodb://${address}/`;
   const container = await startContainer({

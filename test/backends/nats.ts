@@ -23,11 +23,11 @@ const run = promisify(execFile);
  *    machine.
  */
 export const findNats = async ({ config }: { config?: string } = {}): Promise<BackendServer | MissingBackend> => {
-  const given = process.env['ANNEAL_TEST_NATS_URL'];
-  if (config === undefined && given !== undefined && given !== '') {
+  const configured = process.env['ANNEAL_TEST_NATS_URL'];
+  if (config === undefined && configured !== undefined && configured !== '') {
     const never = (): Promise<void> =>
       Promise.reject(new Error('Tests must not kill this NATS server: it is from the environment.'));
-    return { url: given, mayBeKilled: false, kill: never, start: never, stop: async () => undefined };
+    return { url: configured, mayBeKilled: false, kill: never, start: never, stop: async () => undefined };
   }
   const container =
     config === undefined

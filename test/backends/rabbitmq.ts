@@ -29,11 +29,18 @@ export interface RabbitmqServer extends BackendServer {
 
 /** @param tls starts a program of this machine that also accepts client certificates as logins. */
 export async function findRabbitmq({ tls }: { tls?: Certificates } = {}): Promise<RabbitmqServer | MissingBackend> {
-  const given = process.env['ANNEAL_TEST_AMQP_URL'];
-  if (tls === undefined && given !== undefined && given !== '') {
+  const configured = process.env['ANNEAL_TEST_AMQP_URL'];
+  if (tls === undefined && configured !== undefined && configured !== '') {
     const never = (): Promise<void> =>
       Promise.reject(new Error('Tests must not kill this RabbitMQ: it is from the environment.'));
-    return { url: given, mayBeKilled: false, kill: never, start: never, stop: async () => undefined, control: never };
+    return {
+      url: configured,
+      mayBeKilled: false,
+      kill: never,
+      start: never,
+      stop: async () => undefined,
+      control: never,
+    };
   }
   const container = tls === undefined ? await inContainer() : undefined;
   if (container) return container;

@@ -52,7 +52,7 @@ outputs:
   text: {value: {get_attr: [after, value]}}
 `;
   return {
-    ...given,
+    ...options,
     template: `${header}parameters:\n  zone: {type: string, default: eu}\nresources:\n${resources.join('')}`,
     files: { 'node.yaml': inner },
     maxResources: -1,
@@ -68,7 +68,7 @@ const replacing = (index: number): string =>
 const asking = (index: number): string =>
   `{yaql: {expression: "$.data.hosts.where($.up).select($.name + '-${index % 20}').orderBy($)", data: {hosts: [{name: b, up: true}, {name: a, up: true}, {name: c, up: false}]}}}`;
 
-const given = { stackName: 'bench', stackId: '', projectId: 'p', types, maxResources: -1 };
+const options = { stackName: 'bench', stackId: '', projectId: 'p', types, maxResources: -1 };
 
 function planOf(parameters: CompileParameters): Plan {
   const compiled = compile(parameters);
@@ -128,11 +128,11 @@ function measure({ case: name, side, n, work }: Case, rounds: number): Row {
 function memory(name: string, text: string, work: () => unknown): Row {
   globalThis.gc?.();
   const before = process.memoryUsage().heapUsed;
-  const kept = work();
+  const result = work();
   const held = process.memoryUsage().heapUsed - before;
   globalThis.gc?.();
   const after = process.memoryUsage().heapUsed - before;
-  if (kept === undefined) throw new Error(`${name} returned nothing`);
+  if (result === undefined) throw new Error(`${name} returned nothing`);
   const row = (metric: string, bytes: number): Row => ({
     bench: 'hot',
     case: name,
@@ -165,17 +165,22 @@ export const hotBench: Bench = {
       // An object, like in the API, because a text above 512 Ki characters is refused.
       const json = JSON.stringify(parseYaml(text, { maxAliasCount: -1 }));
       const template = JSON.parse(json) as JsonObject;
-      const plan = planOf({ ...given, template });
+      const plan = planOf({ ...options, template });
       const name = `flat, ${count} resources × 3 references`;
       add({ case: name, side: 'floor: JSON.parse', n: count, work: () => JSON.parse(json) as unknown });
       add({ case: name, side: 'floor: yaml', n: count, work: () => parseYaml(text) as unknown });
       add({ case: name, side: 'parse YAML', n: count, work: () => readNodes(text) });
       add({ case: name, side: 'parse JSON', n: count, work: () => readNodes(json) });
-      add({ case: name, side: 'compile to plan, parsed', n: count, work: () => planOf({ ...given, template }) });
+      add({ case: name, side: 'compile to plan, parsed', n: count, work: () => planOf({ ...options, template }) });
       if (text.length <= 524_288)
-        add({ case: name, side: 'compile to plan, text', n: count, work: () => planOf({ ...given, template: text }) });
+        add({
+          case: name,
+          side: 'compile to plan, text',
+          n: count,
+          work: () => planOf({ ...options, template: text }),
+        });
       add({ case: name, side: 'evaluate', n: count, work: () => evaluateAll(plan) });
-      rows.push(memory(name, json, () => planOf({ ...given, template })));
+      rows.push(memory(name, json, () => planOf({ ...options, template })));
     }
     const instances = nested(500);
     add({
@@ -189,8 +194,8 @@ export const hotBench: Bench = {
       ['200 yaql', 200, asking],
     ] as const) {
       const template = calls(count, call);
-      const plan = planOf({ ...given, template });
-      add({ case: name, side: 'compile to plan', n: count, work: () => planOf({ ...given, template }) });
+      const plan = planOf({ ...options, template });
+      add({ case: name, side: 'compile to plan', n: count, work: () => planOf({ ...options, template }) });
       add({ case: name, side: 'evaluate', n: count, work: () => evaluateAll(plan) });
     }
     if (!globalThis.gc) say('without --expose-gc, memory is what the heap held when the work ended');

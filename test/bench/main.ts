@@ -23,14 +23,14 @@ if (values.help || chosen.length === 0) {
   process.stdout.write(usage);
   process.exitCode = values.help ? 0 : 2;
 } else {
-  const say = (text: string): void => void (values.json ? process.stderr : process.stdout).write(`${text}\n`);
-  say(machine());
+  const print = (text: string): void => void (values.json ? process.stderr : process.stdout).write(`${text}\n`);
+  print(machine());
   const rows = [];
   for (const bench of chosen) {
-    say(`\n== ${bench.name}${values.quick ? ' (quick)' : ''}\n${bench.notes.join('\n')}`);
-    const measured = await bench.run({ quick: values.quick, say });
+    print(`\n== ${bench.name}${values.quick ? ' (quick)' : ''}\n${bench.notes.join('\n')}`);
+    const measured = await bench.run({ quick: values.quick, say: print });
     rows.push(...measured);
-    if (!values.json) say(`\n${tableOf(measured)}`);
+    if (!values.json) print(`\n${tableOf(measured)}`);
   }
   if (values.json) process.stdout.write(`${JSON.stringify(rows)}\n`);
 }

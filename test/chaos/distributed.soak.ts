@@ -93,10 +93,10 @@ for (const { name, find } of brokers) {
           last: () => server.output(),
         });
         await harm(server);
-        const made = await settled(server, stack, settleMs).catch(async (error: unknown) => {
+        const created = await settled(server, stack, settleMs).catch(async (error: unknown) => {
           throw new Error(`no progress with ${await standing(server, stack)}`, { cause: error });
         });
-        expect({ status: made.stack_status, reason: made.stack_status_reason }).toMatchObject({
+        expect({ status: created.stack_status, reason: created.stack_status_reason }).toMatchObject({
           status: 'CREATE_COMPLETE',
         });
         expect(faultsOfTrace(await ran(), shape)).toEqual([]);

@@ -98,10 +98,10 @@ for (const { name, find, check, what, settings } of cases) {
         const running = await starting;
         await eventually(async () => ((await ready())?.ready === true ? true : undefined), { within: 60_000 });
         await running.stop();
-        const said = lines.filter((line) => line.includes(what));
-        expect(said).toHaveLength(2);
-        expect(said[0]).toContain(`waiting for ${what}; not ready until it answers: `);
-        expect(said[1]).toContain(`${what} is available`);
+        const logged = lines.filter((line) => line.includes(what));
+        expect(logged).toHaveLength(2);
+        expect(logged[0]).toContain(`waiting for ${what}; not ready until it answers: `);
+        expect(logged[1]).toContain(`${what} is available`);
       },
     );
   });

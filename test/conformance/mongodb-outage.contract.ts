@@ -36,19 +36,22 @@ function runOn(started: BackendServer): void {
         let rounds = 0;
         const enough = new AbortController();
         const count = async (collection: Collection<Counter>, name: string): Promise<number> => {
-          let made = 0;
+          let confirmed = 0;
           while (!enough.signal.aborted) {
             const found = await collection.get('shared');
             if (!found) throw new Error('the counter does not exist');
             if (await collection.replace({ id: 'shared', n: found.n + 1 }, found.version)) {
               await collection.bulk(
-                [0, 1, 2].map((index) => ({ kind: 'insert', document: { id: `${name}${made}-${index}`, n: made } })),
+                [0, 1, 2].map((index) => ({
+                  kind: 'insert',
+                  document: { id: `${name}${confirmed}-${index}`, n: confirmed },
+                })),
               );
-              made += 1;
+              confirmed += 1;
             }
             rounds += 1;
           }
-          return made;
+          return confirmed;
         };
         const counting = Promise.all([count(one, 'a'), count(one, 'b'), count(two, 'c')]);
         const after = async (more: number): Promise<void> => {
@@ -62,8 +65,8 @@ function runOn(started: BackendServer): void {
         }
         await after(60);
         enough.abort();
-        const made = await counting;
-        const total = made.reduce((sum, each) => sum + each, 0);
+        const confirmed = await counting;
+        const total = confirmed.reduce((sum, each) => sum + each, 0);
         expect(await one.get('shared')).toEqual({ id: 'shared', n: total, version: total + 1 });
         expect(await one.count({ id: { gte: '' } })).toBe(1 + 3 * total);
       },

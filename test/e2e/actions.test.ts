@@ -47,7 +47,8 @@ const ended = async (stack: string, status: string): Promise<Stack> => {
   expect(found.stack_status, found.stack_status_reason ?? '').toBe(status);
   return found;
 };
-const said = ({ outputs = [] }: Stack): unknown => outputs.find(({ output_key: key }) => key === 'said')?.output_value;
+const valueOf = ({ outputs = [] }: Stack): unknown =>
+  outputs.find(({ output_key: key }) => key === 'said')?.output_value;
 const create = (name: string, parameters = {}, more: { onFailure?: 'keep' | 'rollback' | 'pause' } = {}) =>
   server.client.stacks.create({ name, bundle: tree(), parameters, ...more });
 const update = (stack: string, parameters = {}) =>
@@ -63,11 +64,11 @@ describe('a new action', () => {
   it('supersedes a create by an update, and creates nothing twice', async () => {
     await create('early', { seconds: 1 });
     await update('early', { word: 'two', seconds: 0 });
-    expect(said(await ended('early', 'UPDATE_COMPLETE'))).toBe('two');
-    const made = (await server.client.stacks.events({ stack: 'early', resource: 'a' })).filter(
+    expect(valueOf(await ended('early', 'UPDATE_COMPLETE'))).toBe('two');
+    const creations = (await server.client.stacks.events({ stack: 'early', resource: 'a' })).filter(
       ({ resource_status: status }) => status === 'CREATE_IN_PROGRESS',
     );
-    expect(made).toHaveLength(1);
+    expect(creations).toHaveLength(1);
   });
 
   it('removes a resource that is being added, after its creation', async () => {
@@ -85,7 +86,7 @@ describe('a new action', () => {
     await ended('twice', 'CREATE_COMPLETE');
     await Promise.all([update('twice', { word: 'left' }), update('twice', { word: 'right' })]);
     const stack = await ended('twice', 'UPDATE_COMPLETE');
-    expect(said(stack)).toBe((stack.parameters as Record<string, unknown>)['word']);
+    expect(valueOf(stack)).toBe((stack.parameters as Record<string, unknown>)['word']);
   });
 
   it('replaces a resource that is being replaced, and keeps only the last one', async () => {
@@ -94,7 +95,7 @@ describe('a new action', () => {
     const first = await physicalOf('again', 'a');
     await update('again', { version: 'second', seconds: 1 });
     await update('again', { version: 'third', word: 'new', seconds: 0 });
-    expect(said(await ended('again', 'UPDATE_COMPLETE'))).toBe('new');
+    expect(valueOf(await ended('again', 'UPDATE_COMPLETE'))).toBe('new');
     expect(await namesOf('again')).toEqual(['a', 'b', 'v']);
     expect(await physicalOf('again', 'a')).not.toBe(first);
   });
@@ -121,7 +122,7 @@ describe('a failed or cancelled action', () => {
     await create('deep', {}, { onFailure: 'rollback' });
     await ended('deep', 'CREATE_COMPLETE');
     await update('deep', { word: 'two', fail: true });
-    expect(said(await ended('deep', 'ROLLBACK_COMPLETE'))).toBe('one');
+    expect(valueOf(await ended('deep', 'ROLLBACK_COMPLETE'))).toBe('one');
   });
 
   it('returns to the last complete state, also when it has superseded a rollback', async () => {
@@ -131,7 +132,7 @@ describe('a failed or cancelled action', () => {
     await act('thrice', { kind: 'cancel', rollback: true });
     await update('thrice', { word: 'three', seconds: 1 });
     await act('thrice', { kind: 'cancel', rollback: true });
-    expect(said(await ended('thrice', 'ROLLBACK_COMPLETE'))).toBe('one');
+    expect(valueOf(await ended('thrice', 'ROLLBACK_COMPLETE'))).toBe('one');
     await expect(act('thrice', { kind: 'cancel', rollback: true })).rejects.toMatchObject({ code: 'NotSupported' });
   });
 
@@ -140,7 +141,7 @@ describe('a failed or cancelled action', () => {
     await act('stopped', { kind: 'cancel', rollback: false });
     expect((await server.client.stacks.show({ stack: 'stopped' })).stack_status_reason).toBe('Stack CREATE cancelled');
     await act('stopped', { kind: 'retry' });
-    expect(said(await ended('stopped', 'CREATE_COMPLETE'))).toBe('one');
+    expect(valueOf(await ended('stopped', 'CREATE_COMPLETE'))).toBe('one');
   });
 
   it('that is paused rolls back when the operator says so', async () => {
@@ -153,7 +154,7 @@ describe('a failed or cancelled action', () => {
     });
     expect(why).toContain('asks');
     await act('asks', { kind: 'rollback' });
-    expect(said(await ended('asks', 'ROLLBACK_COMPLETE'))).toBe('one');
+    expect(valueOf(await ended('asks', 'ROLLBACK_COMPLETE'))).toBe('one');
   });
 
   it('that is paused lists working commands in why, such as skipping the failed nested stack', async () => {
@@ -176,7 +177,7 @@ describe('a failed or cancelled action', () => {
     await update('kept', { word: 'two' });
     await ended('kept', 'UPDATE_COMPLETE');
     await act('kept', { kind: 'restore', snapshot: id });
-    expect(said(await ended('kept', 'RESTORE_COMPLETE'))).toBe('one');
+    expect(valueOf(await ended('kept', 'RESTORE_COMPLETE'))).toBe('one');
     await server.client.actions.deleteSnapshot({ stack: 'kept', snapshot: id });
     expect(await server.client.actions.snapshots({ stack: 'kept' })).toEqual([]);
   });
@@ -266,10 +267,10 @@ resources:
     const data = await server.client.actions.abandon({ stack: 'given' });
     await deleted(server, 'given');
     await server.client.actions.adopt({ name: 'taken', data });
-    expect(said(await ended('taken', 'ADOPT_COMPLETE'))).toBe('one');
+    expect(valueOf(await ended('taken', 'ADOPT_COMPLETE'))).toBe('one');
     expect([await physicalOf('taken', 'a'), await physicalOf('taken', 'b/leaf')]).toEqual([id, inside]);
     await update('taken', { word: 'two' });
-    expect(said(await ended('taken', 'UPDATE_COMPLETE'))).toBe('two');
+    expect(valueOf(await ended('taken', 'UPDATE_COMPLETE'))).toBe('two');
   });
 
   it('is replaced when an operator marks it unhealthy', async () => {
@@ -295,15 +296,15 @@ resources:
 outputs: {id: {value: {get_resource: theirs}}}
 `;
     const environment = '{"resource_registry": {"resources": {"fixed": {"restricted_actions": ["update"]}}}}';
-    const given = (value: string) => ({
+    const inputOf = (value: string) => ({
       template: template(value),
       environmentFiles: ['env.json'],
       files: { 'env.json': environment },
     });
-    await client.stacks.create({ name: 'fixed', bundle: given('x') });
+    await client.stacks.create({ name: 'fixed', bundle: inputOf('x') });
     const { outputs } = await ended('fixed', 'CREATE_COMPLETE');
     expect(outputs?.[0]?.output_value).toBe('something-else');
-    await client.stacks.update({ stack: 'fixed', bundle: given('y') });
+    await client.stacks.update({ stack: 'fixed', bundle: inputOf('y') });
     const refused = await ended('fixed', 'UPDATE_FAILED');
     expect(refused.stack_status_reason).toContain('update is restricted for resource.');
   });
@@ -313,8 +314,8 @@ describe('a plan', () => {
   it('is applied as shown, and refused after the stack has changed', async () => {
     await create('planned');
     await ended('planned', 'CREATE_COMPLETE');
-    const wanted = { existing: true, parameters: { word: 'two' } } as const;
-    const plan = await server.client.actions.plan({ stack: 'planned', fresh: false, ...wanted });
+    const planned = { existing: true, parameters: { word: 'two' } } as const;
+    const plan = await server.client.actions.plan({ stack: 'planned', fresh: false, ...planned });
     expect(plan.changes.map(({ resource, change }) => `${change} ${resource}`)).toEqual([
       'update a',
       'maybe update b',
@@ -323,11 +324,11 @@ describe('a plan', () => {
     ]);
     await update('planned', { word: 'other' });
     await ended('planned', 'UPDATE_COMPLETE');
-    const applied = server.client.stacks.update({ stack: 'planned', ...wanted, planHash: plan.hash });
+    const applied = server.client.stacks.update({ stack: 'planned', ...planned, planHash: plan.hash });
     await expect(applied).rejects.toMatchObject({ code: 'Conflict' });
-    const fresh = await server.client.actions.plan({ stack: 'planned', fresh: false, ...wanted });
-    await server.client.stacks.update({ stack: 'planned', ...wanted, planHash: fresh.hash });
-    expect(said(await ended('planned', 'UPDATE_COMPLETE'))).toBe('two');
+    const fresh = await server.client.actions.plan({ stack: 'planned', fresh: false, ...planned });
+    await server.client.stacks.update({ stack: 'planned', ...planned, planHash: fresh.hash });
+    expect(valueOf(await ended('planned', 'UPDATE_COMPLETE'))).toBe('two');
   });
 });
 

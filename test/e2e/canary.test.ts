@@ -144,7 +144,7 @@ async function done(method: string, path: string, body?: unknown): Promise<Recor
 }
 
 const heat = '/orchestration/v1/00000000000000000000000000000001';
-const given = (secret: string) => ({
+const inputOf = (secret: string) => ({
   template,
   files: {
     'inner.yaml': inner,
@@ -249,13 +249,13 @@ it('no client can read a secret, in whatever way it was passed', async () => {
     },
   });
 
-  await done('POST', `${heat}/stacks/preview`, { stack_name: 'canary', ...given('parameter') });
-  await done('POST', `${heat}/stacks`, { stack_name: 'canary', ...given('parameter') });
+  await done('POST', `${heat}/stacks/preview`, { stack_name: 'canary', ...inputOf('parameter') });
+  await done('POST', `${heat}/stacks`, { stack_name: 'canary', ...inputOf('parameter') });
   expect(await settled(server, 'canary')).toMatchObject({ stack_status: 'CREATE_COMPLETE' });
   await done('POST', `${heat}/stacks/canary/snapshots`.replace('stacks/canary', await pathOf()), { name: 'before' });
   await settled(server, 'canary');
-  await done('PUT', `${heat}/${await pathOf()}/preview`, given('updated'));
-  await done('PUT', `${heat}/${await pathOf()}`, given('updated'));
+  await done('PUT', `${heat}/${await pathOf()}/preview`, inputOf('updated'));
+  await done('PUT', `${heat}/${await pathOf()}`, inputOf('updated'));
   expect(await settled(server, 'canary')).toMatchObject({ stack_status: 'UPDATE_COMPLETE' });
 
   const hosts = (await done('GET', '/api/v1/hosts')) as unknown as { hosts: { id: string }[] };

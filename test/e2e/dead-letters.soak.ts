@@ -52,11 +52,11 @@ for (const { name, find } of brokers) {
     };
     /** The stack fails because of the dead letter, `why` and the list show it, and the stack can be deleted. */
     const failsWithLetter = async (stack: string, { queue }: Outsider): Promise<void> => {
-      const made = await settled(server, stack);
+      const created = await settled(server, stack);
       const letters = await server.client.deadLetters.list({ queue });
       expect(letters).toHaveLength(1);
       const id = letters[0]?.id ?? '';
-      expect(made).toMatchObject({
+      expect(created).toMatchObject({
         stack_status: 'CREATE_FAILED',
         stack_status_reason: expect.stringContaining(id) as string,
       });

@@ -141,9 +141,9 @@ outputs: {refs: {value: {get_attr: [group, deploy_status_codes]}}}
     await server.client.stacks.create({ name: stack, bundle: bundle(template) });
     await ended(stack, 'CREATE_COMPLETE');
     const { physical_resource_id: group } = await server.client.stacks.resource({ stack, resource: 'group' });
-    const made = (await server.client.deployments.list()).filter(({ stack_id: of }) => of === group);
+    const deployments = (await server.client.deployments.list()).filter(({ stack_id: of }) => of === group);
     const config = { name: 'w', list: [null], kept: { get_input: ['x'] } };
-    expect(Object.fromEntries(made.map(({ resource_name: name, config: given }) => [name, given]))).toEqual({
+    expect(Object.fromEntries(deployments.map(({ resource_name: name, config: given }) => [name, given]))).toEqual({
       a: config,
       b: config,
     });

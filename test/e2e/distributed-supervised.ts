@@ -76,7 +76,7 @@ export async function startSupervised(options: SupervisedOptions): Promise<Fleet
       await delay(restartMs, undefined, { signal: stopping.signal }).catch(() => undefined);
     }
   };
-  const kept = services.map((service, index) =>
+  const supervised = services.map((service, index) =>
     keep(`${service}-${services.slice(0, index).filter((other) => other === service).length + 1}`, service),
   );
 
@@ -85,7 +85,7 @@ export async function startSupervised(options: SupervisedOptions): Promise<Fleet
   const dispose = async (): Promise<void> => {
     stopping.abort();
     for (const { child } of running.values()) child.kill('SIGTERM');
-    await Promise.all(kept);
+    await Promise.all(supervised);
     await lab?.stop();
     await broker.stop();
     await database.stop();

@@ -53,9 +53,9 @@ describe('nested stacks through the API', () => {
     await client.stacks.create({ name: 'fleet', bundle: bundle(deployments('hello'), { 'node.yaml': node }) });
     const first = await settled(server, 'fleet', 120_000);
     expect(first.stack_status, first.stack_status_reason ?? '').toBe('CREATE_COMPLETE');
-    const said = (await outputsOf('fleet'))['said'] as Record<string, string>;
-    expect(Object.keys(said)).toEqual(['0', '1']);
-    expect(Object.values(said).every((text) => text.startsWith('hello from'))).toBe(true);
+    const outputs = (await outputsOf('fleet'))['said'] as Record<string, string>;
+    expect(Object.keys(outputs)).toEqual(['0', '1']);
+    expect(Object.values(outputs).every((text) => text.startsWith('hello from'))).toBe(true);
     await client.stacks.update({ stack: 'fleet', bundle: bundle(deployments('again'), { 'node.yaml': node }) });
     const again = (await outputsOf('fleet'))['said'] as Record<string, string>;
     expect(Object.values(again).every((text) => text.startsWith('again from'))).toBe(true);

@@ -43,7 +43,7 @@ outputs:
   name: {value: {get_attr: [host, name]}}
   said: {value: {get_attr: [run, said]}}
 `;
-const saidBy = async (stack: string) =>
+const outputOf = async (stack: string) =>
   (await settled(server, stack)).outputs?.find(({ output_key: key }) => key === 'said')?.output_value;
 
 describe('a machine with the policy Retain', () => {
@@ -73,7 +73,7 @@ describe('a machine with the policy Retain', () => {
     // The agent has kept running, and applies the configs of the new stack.
     await client.stacks.update({ stack: 'second', bundle: bundle(template()) });
     await ended('second', 'UPDATE_COMPLETE');
-    expect(await saidBy('second')).toBe('hello');
+    expect(await outputOf('second')).toBe('hello');
     await client.stacks.delete({ stack: 'second' });
     await deleted(server, 'second', 120_000);
     await eventually(async () => ((await node())?.provision_state === 'available' ? true : undefined), {
@@ -98,10 +98,10 @@ describe('an abandoned stack', () => {
     await client.actions.adopt({ name: 'taken', data });
     await ended('taken', 'ADOPT_COMPLETE');
     expect([await idOf('taken', 'host'), await idOf('taken', 'run')]).toEqual(before);
-    expect(await saidBy('taken')).toBe('hello');
+    expect(await outputOf('taken')).toBe('hello');
     await client.stacks.update({ stack: 'taken', existing: true, bundle: bundle(template({ word: 'again' })) });
     await ended('taken', 'UPDATE_COMPLETE');
-    expect(await saidBy('taken')).toBe('again');
+    expect(await outputOf('taken')).toBe('again');
     expect(await idOf('taken', 'host')).toBe(before[0]);
     await client.stacks.delete({ stack: 'taken' });
     await deleted(server, 'taken', 120_000);

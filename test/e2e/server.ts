@@ -141,9 +141,9 @@ export async function startServer(options: TestServerOptions): Promise<TestServe
     const ending = child;
     child = undefined;
     if (!ending || ending.exitCode !== null || ending.signalCode !== null) return;
-    const gone = new Promise<void>((resolve) => ending.once('exit', () => resolve()));
+    const exited = new Promise<void>((resolve) => ending.once('exit', () => resolve()));
     ending.kill(signal);
-    await gone;
+    await exited;
   };
 
   await start().catch(async (error: unknown) => {

@@ -115,11 +115,11 @@ for (const { name, find } of brokers) {
       answering = true;
       for (const request of held.splice(0)) await provider.complete(request);
       for (const stack of names) {
-        const made = await settled(server, stack, 120_000);
-        expect({ stack, status: made.stack_status, reason: made.stack_status_reason }).toMatchObject({
+        const created = await settled(server, stack, 120_000);
+        expect({ stack, status: created.stack_status, reason: created.stack_status_reason }).toMatchObject({
           status: 'CREATE_COMPLETE',
         });
-        expect(made.outputs).toMatchObject([{ output_key: 'said', output_value: 'said' }]);
+        expect(created.outputs).toMatchObject([{ output_key: 'said', output_value: 'said' }]);
       }
       for (const stack of names) await patiently(() => server.client.stacks.delete({ stack }));
       for (const stack of names) await deleted(server, stack, 120_000);

@@ -181,8 +181,8 @@ ${Object.entries(deaf)
     const child = 'heat_template_version: 2018-08-31\nresources: {in: {type: OS::Heat::None}}\n';
     const registry = 'resource_registry: {resources: {alias: {OS::Heat::UpdateWaitConditionHandle: child.yaml}}}';
     const files = { 'child.yaml': child, 'environment.yaml': registry };
-    const given = { ...bundle(all, files), environmentFiles: ['environment.yaml'] };
-    await stacks().create({ name: 'deaf', bundle: given });
+    const input = { ...bundle(all, files), environmentFiles: ['environment.yaml'] };
+    await stacks().create({ name: 'deaf', bundle: input });
     await settled(server, 'deaf');
   });
 

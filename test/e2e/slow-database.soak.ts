@@ -64,9 +64,9 @@ for (const { name, find } of brokers) {
         const processes = await pids();
         proxy.lateMs = lateMs;
         await patiently(() => server.client.stacks.create({ name: stack, bundle: bundle(template) }), withinMs);
-        const made = await settled(server, stack, withinMs);
-        expect(made.stack_status).toBe('CREATE_COMPLETE');
-        expect(made.outputs).toMatchObject([{ output_key: 'end', output_value: 'one' }]);
+        const created = await settled(server, stack, withinMs);
+        expect(created.stack_status).toBe('CREATE_COMPLETE');
+        expect(created.outputs).toMatchObject([{ output_key: 'end', output_value: 'one' }]);
         if (isShort) proxy.lateMs = 0;
         await patiently(() => server.client.stacks.delete({ stack }), withinMs);
         await deleted(server, stack, withinMs);

@@ -41,8 +41,8 @@ export function faultsOfTrace(
     const [host = -1, config = -1] = line.split(' ').map(Number);
     runs.set(host, [...(runs.get(host) ?? []), config]);
   }
-  const wanted = Array.from({ length: configsPerHost }, (_, config) => config).join(' ');
+  const expected = Array.from({ length: configsPerHost }, (_, config) => config).join(' ');
   return Array.from({ length: hosts }, (_, host) => ({ host, ran: (runs.get(host) ?? []).join(' ') }))
-    .filter(({ ran }) => ran !== wanted)
-    .map(({ host, ran }) => `host ${host} ran "${ran}" instead of "${wanted}"`);
+    .filter(({ ran }) => ran !== expected)
+    .map(({ host, ran }) => `host ${host} ran "${ran}" instead of "${expected}"`);
 }

@@ -63,7 +63,7 @@ async function processOf(stack: string, deployment: 'backend' | 'frontend'): Pro
   return Number(await readFile(join(disk, String(file)), 'utf8'));
 }
 
-const gone = (pids: readonly number[]): Promise<unknown> =>
+const ended = (pids: readonly number[]): Promise<unknown> =>
   eventually(() => (pids.some(isAlive) ? undefined : true), { what: `processes ${pids.join(', ')} being gone` });
 
 const logOfAll = async (): Promise<string> =>
@@ -95,7 +95,7 @@ describe('two tiers on two hosts', () => {
     const before = await addressOfBackEnd('shop');
     const old = await processOf('shop', 'backend');
     process.kill(old, 'SIGKILL');
-    await gone([old]);
+    await ended([old]);
     expect(await touchedBy('shop', () => set('shop', { backend_version: '3.0' }))).toEqual(['backend', 'frontend']);
     expect(await addressOfBackEnd('shop')).not.toBe(before);
     expect(await frontEnd('shop')).toMatchObject({ version: '2.0', backend: { version: '3.0' } });
@@ -109,7 +109,7 @@ describe('two tiers on two hosts', () => {
       server.client.stacks.update({ stack: 'shop', bundle: bundle(hostsAlone, files) }),
     );
     expect(touched).toEqual(['backend', 'frontend']);
-    await gone(pids);
+    await ended(pids);
     for (const name of ['backend', 'frontend']) expect(await logOfAll()).toContain(`${name} stopped`);
     await server.client.stacks.delete({ stack: 'shop' });
     await deleted(server, 'shop');
@@ -140,7 +140,7 @@ describe('two tiers on one host', () => {
     const pids = [await processOf('stall', 'backend'), await processOf('stall', 'frontend')];
     await server.client.stacks.delete({ stack: 'stall' });
     await deleted(server, 'stall');
-    await gone(pids);
+    await ended(pids);
     const removals = (await server.client.events.list({ types: ['deployment.completed'], limit: 1000 })).filter(
       ({ data }) => JSON.stringify(data).includes('"DELETE"') && JSON.stringify(data).includes(id),
     );

@@ -44,7 +44,7 @@ const nestedOf = async (id: string): Promise<StackView> => {
 
 describe('an action', () => {
   it('runs in all nested stacks: check, suspend, resume', async () => {
-    const root = await world.made('s', tree('x'));
+    const root = await world.createAndWait('s', tree('x'));
     const nested = await nestedOf(root.id);
     for (const kind of ['check', 'suspend', 'resume'] as const) {
       await world.act(root.id, { kind });
@@ -55,7 +55,7 @@ describe('an action', () => {
   });
 
   it('creates snapshots and restores one', async () => {
-    const root = await world.made('s', tree('x'));
+    const root = await world.createAndWait('s', tree('x'));
     await world.act(root.id, { kind: 'snapshot', id: 'snap', name: 'first' });
     await world.complete(root.id);
     const which = { project: 'p1', stack: root.id };
@@ -116,7 +116,7 @@ describe('an action', () => {
   });
 
   it('marks a member unhealthy, and the next update replaces it', async () => {
-    const root = await world.made('s', tree('x'));
+    const root = await world.createAndWait('s', tree('x'));
     const nested = await nestedOf(root.id);
     const [before] = await world.resources(nested.id);
     await world.actOn(nested.id, 't', { kind: 'mark', unhealthy: true, reason: 'it smokes' });
@@ -128,7 +128,7 @@ describe('an action', () => {
   });
 
   it('recreates a nested stack that a client deleted separately, after a check found it missing', async () => {
-    const root = await world.made('s', tree('x'));
+    const root = await world.createAndWait('s', tree('x'));
     const nested = await nestedOf(root.id);
     await world.remove(nested.id);
     await eventually(async () => ((await world.show(nested.id)).deleted_at === null ? undefined : true));
@@ -150,7 +150,7 @@ describe('an action', () => {
   });
 
   it('exports and abandons a stack, whose objects another stack can adopt', async () => {
-    const root = await world.made('s', tree('x'));
+    const root = await world.createAndWait('s', tree('x'));
     const nested = await nestedOf(root.id);
     const exported = await world.ask(stackExport, { project: 'p1', stack: root.id });
     expect(exported).toMatchObject({ name: 's', resources: { a: { resource_id: nested.id, resources: { t: {} } } } });
@@ -285,7 +285,7 @@ describe('a suspended stack', () => {
 heat_template_version: 2018-08-31
 resources: {h: {type: OS::Heat::WaitConditionHandle}}
 `;
-    const { id } = await world.made('s', { template });
+    const { id } = await world.createAndWait('s', { template });
     await world.act(id, { kind: 'suspend' });
     await world.complete(id);
     await expect(world.signal(id, 'h', {})).rejects.toThrow('Signal resource during SUSPEND is not supported.');
@@ -302,7 +302,7 @@ resources: {h: {type: OS::Heat::WaitConditionHandle}}
   });
 
   it('stays suspended after a snapshot, and can be resumed', async () => {
-    const { id } = await world.made('s', tree('x'));
+    const { id } = await world.createAndWait('s', tree('x'));
     await world.act(id, { kind: 'suspend' });
     await world.complete(id);
     await world.act(id, { kind: 'snapshot', id: 'asleep', name: 'asleep' });

@@ -59,7 +59,7 @@ const namesIn = async (id: string): Promise<string[]> => {
 
 describe('a resource group', () => {
   it('creates numbered members, and shows their attributes in every form', async () => {
-    const root = await world.made('s', numbered(3));
+    const root = await world.createAndWait('s', numbered(3));
     const outputs = world.outputs(root);
     expect(outputs).toMatchObject({
       out: ['m0', 'm1', 'm2'],
@@ -98,7 +98,7 @@ outputs: {out: {value: {get_attr: [t, output]}}}
   });
 
   it('grows at the end, shrinks from the end, and can be empty', async () => {
-    const root = await world.made('s', numbered(2));
+    const root = await world.createAndWait('s', numbered(2));
     expect(world.outputs(await world.updated(root.id, numbered(4)))['out']).toEqual(['m0', 'm1', 'm2', 'm3']);
     expect(world.outputs(await world.updated(root.id, numbered(1)))['out']).toEqual(['m0']);
     expect(world.outputs(await world.updated(root.id, numbered(0)))['out']).toEqual([]);
@@ -108,7 +108,7 @@ outputs: {out: {value: {get_attr: [t, output]}}}
   });
 
   it('removes a named member, and never reuses its name', async () => {
-    const root = await world.made('s', numbered(3));
+    const root = await world.createAndWait('s', numbered(3));
     const policies = "removal_policies: [{resource_list: ['1']}],";
     const removed = await world.updated(root.id, numbered(3, policies));
     expect(world.outputs(removed)).toMatchObject({ out: ['m0', 'm2', 'm3'], removed: ['1'] });
@@ -124,7 +124,7 @@ outputs: {out: {value: {get_attr: [t, output]}}}
 
   it('updates members in batches, and adds temporary members when too few would be left', async () => {
     const policy = '{rolling_update: {max_batch_size: 2, min_in_service: 3, pause_time: 0}}';
-    const root = await world.made('s', numbered(3, '', 'a%index%', policy));
+    const root = await world.createAndWait('s', numbered(3, '', 'a%index%', policy));
     const group = await groupStack(root.id);
     const before = (await world.events(group.id)).length;
     const after = await world.updated(root.id, numbered(3, '', 'b%index%', policy));
@@ -144,7 +144,7 @@ outputs: {out: {value: {get_attr: [t, output]}}}
 
   it('creates new members first, then updates from the highest number down', async () => {
     const policy = '{rolling_update: {max_batch_size: 1}, batch_create: {max_batch_size: 1}}';
-    const root = await world.made('s', numbered(3, '', 'a%index%', policy));
+    const root = await world.createAndWait('s', numbered(3, '', 'a%index%', policy));
     const group = await groupStack(root.id);
     const begun = (events: readonly string[]): string[] =>
       events.flatMap((event) => /^(\d) (?:CREATE|UPDATE) IN_PROGRESS/.exec(event)?.[1] ?? []);
@@ -156,14 +156,14 @@ outputs: {out: {value: {get_attr: [t, output]}}}
 
   it('shows a pause between two batches, and its end', async () => {
     const policy = '{rolling_update: {max_batch_size: 1, pause_time: 600}}';
-    const root = await world.made('s', numbered(2, '', 'a%index%', policy));
+    const root = await world.createAndWait('s', numbered(2, '', 'a%index%', policy));
     await world.update(root.id, numbered(2, '', 'b%index%', policy));
-    const said = await eventually(async () => {
+    const pause = await eventually(async () => {
       const { summary, exits } = await world.ask(stackWhy, { project: 'p1', stack: root.id });
       return summary.includes('pauses') ? { summary, exits } : undefined;
     });
-    expect(said.summary).toMatch(/^s-g-\w+ pauses between two batches of its members until \d{4}-/);
-    expect(said.exits).toEqual(['anneal stack cancel s']);
+    expect(pause.summary).toMatch(/^s-g-\w+ pauses between two batches of its members until \d{4}-/);
+    expect(pause.exits).toEqual(['anneal stack cancel s']);
   });
 
   it('of groups shows the attributes of the members’ members', async () => {
@@ -180,7 +180,7 @@ outputs:
   deep: {value: {get_attr: [g, resource.0, resource.1.out]}}
   list: {value: {get_attr: [s, outputs_list, out]}}
 `;
-    const root = await world.made('s', { files, template: template(2) });
+    const root = await world.createAndWait('s', { files, template: template(2) });
     const all = [0, 1].map((i) => [`${i}.0`, `${i}.1`]);
     expect(world.outputs(root)).toEqual({
       all,
@@ -204,7 +204,7 @@ outputs:
   first: {value: {get_attr: [g, resource.0.value]}}
   none: {value: {get_attr: [g, attributes]}}
 `;
-    const root = await world.made('s', { template });
+    const root = await world.createAndWait('s', { template });
     const message = "Member '5' not found in group resource 'g'.";
     expect(root.outputs).toMatchObject([
       { key: 'fifth', value: null, error: message },
@@ -223,7 +223,7 @@ outputs:`;
 
   it('creates members in batches when its policy requires it', async () => {
     const policy = '{batch_create: {max_batch_size: 1, pause_time: 0}}';
-    const root = await world.made('s', numbered(3, '', 'a%index%', policy));
+    const root = await world.createAndWait('s', numbered(3, '', 'a%index%', policy));
     const group = await groupStack(root.id);
     const events = (await world.events(group.id)).filter((event) => /^\d/.test(event));
     const pairs = events.map((event) => event.split(' ')[0]);
@@ -257,7 +257,7 @@ outputs:
 
   it('is refused when its pauses exceed the time limit of the stack', async () => {
     const policy = '{rolling_update: {max_batch_size: 1, pause_time: 3000}}';
-    const root = await world.made('s', numbered(3, '', 'a%index%', policy));
+    const root = await world.createAndWait('s', numbered(3, '', 'a%index%', policy));
     await world.update(root.id, numbered(3, '', 'b%index%', policy));
     expect((await world.settled(root.id)).reason).toContain(
       'The current update policy will result in stack update timeout.',
@@ -296,7 +296,7 @@ describe('an autoscaling group', () => {
   };
 
   it('changes its size, which the parent stack shows and keeps', async () => {
-    const root = await world.made('s', { template: scaling('desired_capacity: 2,') });
+    const root = await world.createAndWait('s', { template: scaling('desired_capacity: 2,') });
     expect(world.outputs(root)).toMatchObject({ size: 2, values: ['v', 'v'] });
     const group = await groupStack(root.id);
     const [first] = await namesIn(root.id);
@@ -316,11 +316,11 @@ describe('an autoscaling group', () => {
   it.each(['scheduling.recorded', 'scheduling.written', 'scheduling.closed'])(
     'runs once for two signals at once, also when the process dies at %s',
     async (point) => {
-      const heard = new Map<string, unknown>();
+      const seen = new Map<string, unknown>();
       await world.context.bus.subscribe(['group.scaled'], async ({ message }) => {
-        heard.set(message.id, message.data);
+        seen.set(message.id, message.data);
       });
-      const root = await world.made('s', { template: scaling('desired_capacity: 2,') });
+      const root = await world.createAndWait('s', { template: scaling('desired_capacity: 2,') });
       const group = await groupStack(root.id);
       let left = 1;
       const disarm = armFault(point, () => {
@@ -334,13 +334,13 @@ describe('an autoscaling group', () => {
       }
       expect(left).toBeLessThan(0);
       const stack = { stack_id: group.id, stack_name: group.name };
-      await eventually(() => (heard.size > 0 ? true : undefined));
-      expect([...heard.values()]).toEqual([{ ...stack, policy: 'p', before: 2, after: 3 }]);
+      await eventually(() => (seen.size > 0 ? true : undefined));
+      expect([...seen.values()]).toEqual([{ ...stack, policy: 'p', before: 2, after: 3 }]);
     },
   );
 
   it('stays within its bounds, and ignores signals while it cools down', async () => {
-    const root = await world.made('s', { template: scaling('desired_capacity: 2,') });
+    const root = await world.createAndWait('s', { template: scaling('desired_capacity: 2,') });
     const group = await groupStack(root.id);
     await adjust(group.id, { adjustment: 10, cooldown: 1000 });
     await eventually(async () => (world.outputs(await world.show(root.id))['size'] === 5 ? true : undefined));
@@ -362,7 +362,7 @@ const balancer = (size: string) => `
 
 describe('a scaling policy', () => {
   it('resizes its group when it is signalled', async () => {
-    const root = await world.made('s', {
+    const root = await world.createAndWait('s', {
       template: `${scaling('desired_capacity: 1,').replace('outputs:', '')}
   up:
     type: OS::Heat::ScalingPolicy
@@ -403,7 +403,7 @@ resources:
 ${balancer('n, size')}
   fixed: {type: OS::Heat::TestResource, metadata: {members: 1}, properties: {value: {get_attr: [n, size]}}}
 `;
-    const root = await world.made('s', { template, files: { 'inner.yaml': inner } });
+    const root = await world.createAndWait('s', { template, files: { 'inner.yaml': inner } });
     const nested = (await world.stacks(true)).find(({ parent }) => parent === root.id)?.id ?? '';
     const metadata = async (stack: string, name: string): Promise<unknown> =>
       (await world.resources(stack)).find((each) => each.name === name)?.metadata;
@@ -419,7 +419,7 @@ ${balancer('n, size')}
   });
 
   it('of AWS scales instances with a launch configuration', async () => {
-    const root = await world.made('s', {
+    const root = await world.createAndWait('s', {
       template: `
 heat_template_version: 2018-08-31
 resources:
@@ -494,7 +494,7 @@ outputs:
   });
 
   it('copies its instances from the server that it names, which must exist', async () => {
-    const { id } = await world.made('with-server', {
+    const { id } = await world.createAndWait('with-server', {
       template: `
 heat_template_version: 2018-08-31
 resources: {s: {type: OS::Nova::Server, properties: {image: debian, flavor: small}}}
@@ -503,10 +503,10 @@ resources: {s: {type: OS::Nova::Server, properties: {image: debian, flavor: smal
       environment: registry,
     });
     const server = (await world.resources(id))[0]?.physical_id ?? '';
-    const own = await world.made('s', group(server, 'InstanceId'));
+    const own = await world.createAndWait('s', group(server, 'InstanceId'));
     expect(world.outputs(own)['list']).toBe('debian/small');
     const config = `  c: {type: AWS::AutoScaling::LaunchConfiguration, properties: {InstanceId: ${server}, InstanceType: large}}`;
-    const named = await world.made('t', group('{get_resource: c}', 'LaunchConfigurationName', config));
+    const named = await world.createAndWait('t', group('{get_resource: c}', 'LaunchConfigurationName', config));
     expect(world.outputs(named)['list']).toBe('debian/large');
     const missing = await world.create('u', group('absent', 'InstanceId'));
     expect((await world.settled(missing.id)).reason).toContain('The Server (absent) could not be found.');
@@ -515,7 +515,7 @@ resources: {s: {type: OS::Nova::Server, properties: {image: debian, flavor: smal
 
 describe('a chain', () => {
   it('creates its members one after the other', async () => {
-    const root = await world.made('s', {
+    const root = await world.createAndWait('s', {
       template: `
 heat_template_version: 2018-08-31
 resources:
@@ -535,7 +535,7 @@ outputs:
 
 describe('a secret in the definition of a group', () => {
   it('reaches every member, and is nowhere stored in clear text', async () => {
-    const root = await world.made('s', {
+    const root = await world.createAndWait('s', {
       template: `
 heat_template_version: 2018-08-31
 parameters: {password: {type: string, hidden: true}}
@@ -562,7 +562,7 @@ outputs:
 
 describe('a stack whose template is among the files', () => {
   it('shows its outputs by name, in the form of AWS', async () => {
-    const root = await world.made('s', {
+    const root = await world.createAndWait('s', {
       template: `
 heat_template_version: 2018-08-31
 resources:
@@ -579,7 +579,7 @@ outputs:
 
 describe('a remote stack', () => {
   it('is created from the template in its properties, and is in the list of stacks', async () => {
-    const root = await world.made('s', {
+    const root = await world.createAndWait('s', {
       template: `
 heat_template_version: 2018-08-31
 resources:
@@ -596,7 +596,7 @@ outputs:
   });
 
   it('has its own time limit, and is refused in another region or cloud', async () => {
-    const given = (more: string) => ({
+    const inputOf = (more: string) => ({
       template: `
 heat_template_version: 2018-08-31
 resources:
@@ -604,16 +604,19 @@ resources:
 `,
       files,
     });
-    await expect(world.create('a', given('context: {region_name: Elsewhere}'))).rejects.toThrow(
+    await expect(world.create('a', inputOf('context: {region_name: Elsewhere}'))).rejects.toThrow(
       'resources.r.properties.context.region_name: "Elsewhere" is not an allowed value ["RegionOne"]',
     );
-    await expect(world.create('b', given('context: {credential_secret_id: x}'))).rejects.toThrow(
+    await expect(world.create('b', inputOf('context: {credential_secret_id: x}'))).rejects.toThrow(
       'credentials for another cloud are not supported',
     );
-    const root = await world.made('s', given('context: {region_name: RegionOne, insecure: true}, timeout: 7'));
+    const root = await world.createAndWait(
+      's',
+      inputOf('context: {region_name: RegionOne, insecure: true}, timeout: 7'),
+    );
     const remote = async () => (await world.stacks(false)).find(({ id }) => id !== root.id);
     expect(await remote()).toMatchObject({ timeout_minutes: 7 });
-    await world.updated(root.id, given('timeout: 9'));
+    await world.updated(root.id, inputOf('timeout: 9'));
     expect(await remote()).toMatchObject({ timeout_minutes: 9 });
   });
 });

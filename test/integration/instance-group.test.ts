@@ -44,7 +44,7 @@ const membersOf = async (id: string): Promise<string[]> => {
 
 describe('an instance group', () => {
   it('has the requested number of instances, and lists their addresses', async () => {
-    const root = await world.made('s', group({ size: 3 }));
+    const root = await world.createAndWait('s', group({ size: 3 }));
     expect(world.outputs(root)).toMatchObject({ list: '10.0.0.1,10.0.0.1,10.0.0.1' });
     expect(world.outputs(root)['reference']).toMatch(/^s-g-/);
     const before = await membersOf(root.id);
@@ -59,7 +59,7 @@ describe('an instance group', () => {
 
   it('updates in batches when its configuration changes, with a pause and a minimum in service', async () => {
     const policy = "{MinInstancesInService: '2', MaxBatchSize: '2', PauseTime: PT1S}";
-    const root = await world.made('s', group({ size: 3, policy }));
+    const root = await world.createAndWait('s', group({ size: 3, policy }));
     const before = await membersOf(root.id);
     const eventsBefore = (await eventsInside(root.id)).length;
     const after = await world.updated(root.id, group({ size: 3, image: '10.0.0.2', policy }));
@@ -76,7 +76,7 @@ describe('an instance group', () => {
   });
 
   it('adds its own name to the tags of each instance', async () => {
-    const root = await world.made('s', group({ size: 1, tags: ', Tags: [{Key: a, Value: b}]' }));
+    const root = await world.createAndWait('s', group({ size: 1, tags: ', Tags: [{Key: a, Value: b}]' }));
     const [, instance] = (await world.resources(root.id, 5)).filter(
       ({ type }) => type === 'OS::Heat::ScaledResource' || type === 'OS::Heat::InstanceGroup',
     );

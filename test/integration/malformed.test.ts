@@ -329,13 +329,13 @@ it('the gateway never answers a malformed request with a 500', async () => {
     body: JSON.stringify({ auth: { identity: { methods: ['password'], password: login } } }),
   });
   const token = answer.headers.get('x-subject-token') ?? '';
-  const made = await send({
+  const created = await send({
     method: 'POST',
     path: `${heat}/stacks`,
     headers: { 'x-auth-token': token },
     body: JSON.stringify({ stack_name: 'known', template }),
   });
-  const { id } = (JSON.parse(made.text) as { stack: { id: string } }).stack;
+  const { id } = (JSON.parse(created.text) as { stack: { id: string } }).stack;
   const requests = Array.from({ length: count }, () => next(token, id));
   const wrong: string[] = [];
   const work = requests.values();

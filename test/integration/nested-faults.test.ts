@@ -60,7 +60,7 @@ describe('duplicate delivery of every message between stacks', () => {
     const { bus } = world.context;
     const send = bus.send.bind(bus);
     bus.send = ({ queue, messages }) => send({ queue, messages: messages.flatMap((message) => [message, message]) });
-    const root = await world.made('s', input('a', 2));
+    const root = await world.createAndWait('s', input('a', 2));
     expect(world.outputs(root)['all']).toEqual(['a0', 'a1']);
     expect(world.outputs(await world.updated(root.id, input('b', 3)))['all']).toEqual(['b0', 'b1', 'b2']);
     const events = await world.events(root.id);

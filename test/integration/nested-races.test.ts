@@ -47,7 +47,7 @@ describe('a newer action', () => {
   });
 
   it('supersedes an update, and removes members that are being changed', async () => {
-    const { id } = await world.made('s', input('a', 0));
+    const { id } = await world.createAndWait('s', input('a', 0));
     await world.update(id, input('b', 1));
     await leafBusy(id, 'UPDATE');
     const done = await world.updated(id, input('c', 0, 1));
@@ -56,7 +56,7 @@ describe('a newer action', () => {
   });
 
   it('rolls back a cancelled update in all nested stacks', async () => {
-    const { id } = await world.made('s', input('a', 0));
+    const { id } = await world.createAndWait('s', input('a', 0));
     await world.update(id, input('b', 1));
     await leafBusy(id, 'UPDATE');
     await world.act(id, { kind: 'cancel', rollback: true });
@@ -66,7 +66,7 @@ describe('a newer action', () => {
   });
 
   it('stops an update without a rollback in all nested stacks, and a later update completes it', async () => {
-    const { id } = await world.made('s', input('a', 0));
+    const { id } = await world.createAndWait('s', input('a', 0));
     await world.update(id, input('b', 1));
     await leafBusy(id, 'UPDATE');
     await world.act(id, { kind: 'cancel', rollback: false });
@@ -78,7 +78,7 @@ describe('a newer action', () => {
   });
 
   it('deletes a tree of stacks during its update', async () => {
-    const { id } = await world.made('s', input('a', 0));
+    const { id } = await world.createAndWait('s', input('a', 0));
     await world.update(id, input('b', -1));
     await leafBusy(id, 'UPDATE');
     await world.remove(id);

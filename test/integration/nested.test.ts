@@ -54,7 +54,7 @@ const input = (properties: string, more = '') => ({
 
 describe('a resource that is a template', () => {
   it('is a nested stack that is created, read, updated in place and deleted with its parent', async () => {
-    const root = await world.made('s', input('{value: x}'));
+    const root = await world.createAndWait('s', input('{value: x}'));
     expect(world.outputs(root)).toMatchObject({ out: 'x', after: 'x', inside: 'x', dotted: 'x', secret: 'none' });
     const nested = (await world.resources(root.id)).find(({ name }) => name === 'nested');
     expect(nested).toMatchObject({ type: 'My::Nested', physical_id: nested?.id, attributes: { out: 'x' } });
@@ -81,7 +81,7 @@ describe('a resource that is a template', () => {
   });
 
   it('stays untouched in an update without changes, and follows changes of its template', async () => {
-    const root = await world.made('s', input('{value: x}'));
+    const root = await world.createAndWait('s', input('{value: x}'));
     const before = await world.events(root.id, 5);
     await world.updated(root.id, input('{value: x}'));
     expect((await world.events(root.id, 5)).slice(before.length)).toEqual([
@@ -108,7 +108,7 @@ describe('a resource that is a template', () => {
   });
 
   it('keeps a secret parameter secret', async () => {
-    const root = await world.made('s', input('{value: x, secret: {get_param: password}}'));
+    const root = await world.createAndWait('s', input('{value: x, secret: {get_param: password}}'));
     expect(world.outputs(root)).toMatchObject({ secret: 'hush' });
     expect(JSON.stringify(await world.resources(root.id, 1))).not.toContain('hush');
     const databases = (await readdir(world.context.directory)).filter((name) => /\.db/.test(name));
@@ -146,7 +146,7 @@ resources:
   });
 
   it('rolls back with its parent stack', async () => {
-    const root = await world.made('s', input('{value: x}'));
+    const root = await world.createAndWait('s', input('{value: x}'));
     const more = '  bad: {type: OS::Heat::TestResource, properties: {fail: true}, depends_on: nested}';
     const { plan: _ } = await world.update(root.id, input('{value: y}', more));
     await world.settled(root.id);
@@ -157,7 +157,7 @@ resources:
   });
 
   it('keeps the value of an immutable parameter: an update of it fails, changes nothing inside, and rolls back', async () => {
-    const given = (fixed: string) => ({
+    const inputOf = (fixed: string) => ({
       template: `
 heat_template_version: 2018-08-31
 resources:
@@ -171,22 +171,22 @@ resources: {inner: {type: OS::Heat::TestResource, properties: {value: {get_param
 `,
       },
     });
-    const { id } = await world.made('s', given('x'));
-    const { changes } = await world.plan(id, given('y'));
+    const { id } = await world.createAndWait('s', inputOf('x'));
+    const { changes } = await world.plan(id, inputOf('y'));
     const refusal = 'The following parameters are immutable and may not be updated: fixed';
     expect(changes[0]?.because).toContain(refusal);
-    await world.update(id, given('y'));
+    await world.update(id, inputOf('y'));
     expect(await world.settled(id)).toMatchObject({ action: 'UPDATE', status: 'FAILED' });
     const [nested, inner] = await world.resources(id, 1);
     expect(nested).toMatchObject({ action: 'UPDATE', status: 'FAILED' });
     expect(nested?.reason).toContain(refusal);
     expect(inner).toMatchObject({ action: 'CREATE', status: 'COMPLETE', properties: { value: 'x' } });
-    await world.updated(id, given('x'));
+    await world.updated(id, inputOf('x'));
   });
 
   it('has the same reference as in Heat: an output of its template, the name of its stack, or its id', async () => {
     const leaf = 'heat_template_version: 2018-08-31\nresources: {v: {type: OS::Heat::RandomString}}\n';
-    const root = await world.made('s', {
+    const root = await world.createAndWait('s', {
       template: `
 heat_template_version: 2018-08-31
 resources:
@@ -246,7 +246,7 @@ resources: {n: {type: facade.yaml, metadata: ${metadata}}}
 outputs: {seen: {value: {get_attr: [n, seen]}}}
 `,
     });
-    const root = await world.made('s', rootOf('{a: 1}'));
+    const root = await world.createAndWait('s', rootOf('{a: 1}'));
     expect(world.outputs(root)['seen']).toEqual({ a: 1 });
     expect(world.outputs(await world.updated(root.id, rootOf('{a: 2}')))['seen']).toEqual({ a: 2 });
     const secret = await world.updated(root.id, rootOf('{a: {get_param: password}}'));

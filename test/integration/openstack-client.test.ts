@@ -158,7 +158,7 @@ outputs: {said: {value: {get_attr: [b, said]}}}
     await writeFile(join(directory, 'env.yaml'), 'resource_registry: {My::Inner: inner.yaml}\n');
     return ['-t', join(directory, 'outer.yaml'), '-e', join(directory, 'env.yaml')];
   };
-  const said = async (context: TestContext, stack: string): Promise<unknown> =>
+  const valueOf = async (context: TestContext, stack: string): Promise<unknown> =>
     ((await rows(context, 'stack', 'output', 'show', stack, 'said')) as unknown as Row)['output_value'];
 
   it('run every action of a stack: rollback, check, suspend, snapshot, abandon, adopt', async (context) => {
@@ -188,16 +188,16 @@ outputs: {said: {value: {get_attr: [b, said]}}}
     const [snapshot] = await rows(context, 'stack', 'snapshot', 'list', 'acts');
     expect(snapshot).toMatchObject({ name: 's', status: 'COMPLETE', action: 'CREATE' });
     await ok(context, 'stack', 'update', '--existing', '--parameter', 'word=two', '--wait', 'acts');
-    expect(await said(context, 'acts')).toBe('two');
+    expect(await valueOf(context, 'acts')).toBe('two');
     await ok(context, 'stack', 'snapshot', 'restore', 'acts', String(snapshot?.['id']));
-    await expect.poll(() => said(context, 'acts'), { timeout: 60_000 }).toBe('one');
+    await expect.poll(() => valueOf(context, 'acts'), { timeout: 60_000 }).toBe('one');
     await ok(context, 'stack', 'resource', 'mark', 'unhealthy', 'acts', 'a', 'because');
     await ok(context, 'stack', 'update', '--existing', '--wait', 'acts');
     const file = join(directory, 'abandoned.json');
     await ok(context, 'stack', 'abandon', 'acts', '--output-file', file);
     expect(await rows(context, 'stack', 'list', '--nested')).toEqual([]);
     await ok(context, 'stack', 'adopt', '--adopt-file', file, '-e', join(directory, 'env.yaml'), '--wait', 'heir');
-    expect(await said(context, 'heir')).toBe('one');
+    expect(await valueOf(context, 'heir')).toBe('one');
     await ok(context, 'stack', 'delete', '--yes', '--wait', 'heir');
   });
 

@@ -29,14 +29,14 @@ ${more}`,
 
 describe('a plan', () => {
   it('shows that an update without changes does nothing', async () => {
-    const { id } = await world.made('s', input());
+    const { id } = await world.createAndWait('s', input());
     const { rows } = await world.plan(id, input());
     expect(rows.map((row) => row.split(' ')[1])).toEqual(rows.map(() => 'unchanged'));
     expect(rows).toHaveLength(6);
   });
 
   it('lists certain and possible changes in order, across nested stacks', async () => {
-    const { id } = await world.made('s', input({ more: '  gone: {type: OS::Heat::None}' }));
+    const { id } = await world.createAndWait('s', input({ more: '  gone: {type: OS::Heat::None}' }));
     const { rows } = await world.plan(id, input({ a: 'y', salt: 't', more: '  fresh: {type: OS::Heat::None}' }));
     expect(rows.toSorted()).toEqual(
       [
@@ -61,13 +61,13 @@ resources:
   g: {type: OS::Heat::ResourceGroup, properties: {count: ${count}, resource_def: {type: OS::Heat::None}}}
 `,
     });
-    const { id } = await world.made('s', group(2));
+    const { id } = await world.createAndWait('s', group(2));
     expect((await world.plan(id, group(3))).rows).toContain('1 create g.resources.2');
     expect((await world.plan(id, group(1))).rows).toContain('1 delete g.resources.1');
   });
 
   it('applies only to the same input and the same state of the stack', async () => {
-    const { id } = await world.made('s', input());
+    const { id } = await world.createAndWait('s', input());
     const { hash } = await world.plan(id, input({ a: 'y' }));
     await expect(world.update(id, input({ a: 'z' }), { plan_hash: hash })).rejects.toMatchObject({ code: 'Conflict' });
     await world.update(id, input({ a: 'y' }), { plan_hash: hash });
@@ -101,7 +101,7 @@ resources:
 ${more}`,
       files: { 'child.yaml': child },
     });
-    const { id } = await world.made('s', template('s'));
+    const { id } = await world.createAndWait('s', template('s'));
     const { rows, changes } = await world.plan(
       id,
       template('t', '  fresh: {type: child.yaml, properties: {salt: {get_resource: r}}}'),
@@ -132,7 +132,7 @@ ${more}`,
   });
 
   it('shows an unknown secret in the definition of a group as unknown', async () => {
-    const given = (value: string) => ({
+    const inputOf = (value: string) => ({
       template: `
 heat_template_version: 2018-08-31
 parameters: {password: {type: string, hidden: true}}
@@ -148,8 +148,8 @@ resources:
 `,
       parameters: { password: 'hush' },
     });
-    const { id } = await world.made('s', given('x'));
-    const { rows, changes } = await world.plan(id, given('y'));
+    const { id } = await world.createAndWait('s', inputOf('x'));
+    const { rows, changes } = await world.plan(id, inputOf('y'));
     expect(rows).toEqual(['1 update r', '2 maybe update g', '2 maybe update g.resources.0']);
     expect(JSON.stringify(changes)).not.toContain('hush');
   });
@@ -161,7 +161,7 @@ resources:
   first: {type: OS::Heat::RandomString, properties: {salt: ${salt}}}
   second: {type: OS::Heat::Value, properties: {value: {get_resource: first}}}
 `;
-    const given = (salt: string) => ({
+    const inputOf = (salt: string) => ({
       template: `
 heat_template_version: 2018-08-31
 resources:
@@ -171,8 +171,8 @@ resources:
       files: { 'child.yaml': child(salt) },
       environment: 'resource_registry: {resources: {n: {first: {replacement: delete_first}}}}',
     });
-    const { id } = await world.made('s', given('s'));
-    const { rows, changes } = await world.plan(id, given('t'));
+    const { id } = await world.createAndWait('s', inputOf('s'));
+    const { rows, changes } = await world.plan(id, inputOf('t'));
     expect(rows).toEqual([
       '1 update n',
       '1 replace n.resources.first',
@@ -193,7 +193,7 @@ ${type && `  g: {type: OS::Heat::ResourceGroup, properties: {index_var: ${type},
 ${more}`,
       files: { 'inner.yaml': inner },
     });
-    const { id } = await world.made('s', group('"%i%"'));
+    const { id } = await world.createAndWait('s', group('"%i%"'));
     const other = (await world.plan(id, group('"%j%"'))).rows;
     expect(other).toContain('1 replace g');
     expect(other).toContain('1 replace g.resources.0.resources.t');

@@ -172,7 +172,7 @@ outputs:
 
   it('is shown under its name in the template, in resources, plans and events', async () => {
     const input = withType('My::Secret', { 'My::Secret': 'Your::Secret', 'Your::Secret': 'OS::Heat::RandomString' });
-    const { id } = await world.made('alias', input);
+    const { id } = await world.createAndWait('alias', input);
     const { type, physical_id: physical } = (await row(id)) ?? {};
     expect(type).toBe('My::Secret');
     const { events } = await world.ask(stackEvents, { project: 'p1', stack: id, descending: false });
@@ -188,7 +188,7 @@ outputs:
   });
 
   it('is updated in place from one template to another, under any name', async () => {
-    const { id } = await world.made('become', withType('My::A', { 'My::A': 'a.yaml' }));
+    const { id } = await world.createAndWait('become', withType('My::A', { 'My::A': 'a.yaml' }));
     const before = await row(id);
     const other = withType('My::B', { 'My::B': 'b.yaml' });
     expect((await world.plan(id, other)).changes).toMatchObject([{ type: 'My::B', change: 'update' }]);
@@ -200,7 +200,7 @@ outputs:
   });
 
   it('is replaced when a template replaces a served type, and the other way round', async () => {
-    const { id } = await world.made(
+    const { id } = await world.createAndWait(
       'facade',
       withType('OS::Heat::RandomString', { 'OS::Heat::RandomString': 'a.yaml' }),
     );

@@ -101,7 +101,7 @@ export class StackWorld {
   }
 
   /** Creates a stack and waits until it is COMPLETE. */
-  async made(name: string, input: StackInput): Promise<StackView> {
+  async createAndWait(name: string, input: StackInput): Promise<StackView> {
     const { id } = await this.create(name, input);
     return this.complete(id);
   }

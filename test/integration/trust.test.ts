@@ -53,14 +53,14 @@ outputs:
   parameter: {value: {get_param: j}}
   default: {value: {get_param: d}}
   value: {value: {get_attr: [v, value]}}
-  nested: {value: {get_attr: [one, given]}}
+  nested: {value: {get_attr: [one, inputOf]}}
   named: {value: {get_attr: [one, $reads]}}
   member: {value: {get_attr: [group, resource.0.value]}}
   deep: {value: {get_attr: [groups, resource.0.given]}}
   made: {value: {map_merge: [{get_param: j}, {}]}}
 `;
 
-const given = (value: Json) => ({
+const inputOf = (value: Json) => ({
   template,
   files: { 'inner.yaml': inner },
   environment: world.context.secrets.seal({ parameter_defaults: { d: value } }),
@@ -70,7 +70,7 @@ const given = (value: Json) => ({
 describe('a value from outside in an internal shape', () => {
   it.each(Object.entries(shapes))('%s comes back unchanged', async (name, shape) => {
     const value = { deep: [shape], ...(shape as object) } as Json;
-    const stack = await world.made(`s-${Object.keys(shapes).indexOf(name)}`, given(value));
+    const stack = await world.createAndWait(`s-${Object.keys(shapes).indexOf(name)}`, inputOf(value));
     for (const { key, value: shown, error } of stack.outputs ?? []) {
       expect.soft({ key, shown, error }).toEqual({ key, shown: value, error: undefined });
     }
@@ -80,9 +80,9 @@ describe('a value from outside in an internal shape', () => {
 
   it('cannot be opened when it is a seal copied from a database', async () => {
     const copied = world.context.secrets.seal('hush');
-    const stack = await world.made('copied', given({ deep: [copied], ...copied }));
+    const stack = await world.createAndWait('copied', inputOf({ deep: [copied], ...copied }));
     const written = template.replaceAll('{get_param: j}', JSON.stringify({ deep: [copied] }));
-    const literal = await world.made('written', { ...given({}), template: written });
+    const literal = await world.createAndWait('written', { ...inputOf({}), template: written });
     const resources = [...(await world.resources(stack.id, 2)), ...(await world.resources(literal.id, 2))];
     expect(JSON.stringify([stack, literal, resources])).not.toContain('hush');
     expect(world.outputs(stack)['value']).toEqual({ deep: [copied], ...copied });
@@ -97,7 +97,7 @@ parameters: {j: {type: json}, host: {type: string}}
 resources:
   config:
     type: OS::Heat::SoftwareConfig
-    properties: {group: script, config: 'true', inputs: [{name: given, type: Json}], outputs: [{name: out, type: Json}]}
+    properties: {group: script, config: 'true', inputs: [{name: inputOf, type: Json}], outputs: [{name: out, type: Json}]}
   deployment:
     type: OS::Heat::SoftwareDeployment
     properties:

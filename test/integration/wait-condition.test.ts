@@ -32,7 +32,7 @@ const waiting = (stack: string, action: string) =>
   );
 
 /** Creates a stack and signals its handle once. */
-async function made(name: string, how: Parameters<StackWorld['create']>[2] = {}): Promise<string> {
+async function createSignalled(name: string, how: Parameters<StackWorld['create']>[2] = {}): Promise<string> {
   const { id } = await world.create(name, { template }, how);
   await waiting(id, 'CREATE');
   await world.signal(id, 'handle', signal('first'));
@@ -42,7 +42,7 @@ async function made(name: string, how: Parameters<StackWorld['create']>[2] = {})
 
 describe('a handle that every update replaces', () => {
   it('is replaced by an update without changes, and its condition waits again', async () => {
-    const id = await made('s');
+    const id = await createSignalled('s');
     const [handle, { handle: address }] = [await idOf(id, 'handle'), world.outputs(await world.show(id))];
     for (const word of ['second', 'third']) {
       await world.update(id, { template });
@@ -56,14 +56,14 @@ describe('a handle that every update replaces', () => {
   });
 
   it('is replaced in the plan, with the reason', async () => {
-    const id = await made('s');
+    const id = await createSignalled('s');
     const { rows, changes } = await world.plan(id, { template });
     expect(rows).toEqual(['1 replace handle', '2 maybe replace wait']);
     expect(changes[0]).toMatchObject({ because: 'every update renews it', order: 'create before delete' });
   });
 
   it('is restored by a rollback, which waits for no signal', async () => {
-    const id = await made('s', { on_failure: 'rollback' });
+    const id = await createSignalled('s', { on_failure: 'rollback' });
     const handle = await idOf(id, 'handle');
     await world.update(id, { template });
     await waiting(id, 'CREATE');
@@ -74,7 +74,7 @@ describe('a handle that every update replaces', () => {
   });
 
   it('is kept by a retry of the update', async () => {
-    const id = await made('s');
+    const id = await createSignalled('s');
     await world.update(id, { template });
     await waiting(id, 'CREATE');
     const handle = await idOf(id, 'handle');
@@ -107,7 +107,7 @@ outputs: {refs: {value: {get_attr: [group, refs]}}}
 `,
       files: { 'member.yaml': member },
     };
-    const { id } = await world.made('s', around);
+    const { id } = await world.createAndWait('s', around);
     const refs = async (): Promise<unknown[]> => world.outputs(await world.show(id))['refs'] as unknown[];
     const [first] = await refs();
     await world.signal(id, 'more', null);

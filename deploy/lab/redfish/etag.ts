@@ -15,9 +15,9 @@ export function tagged(request: FastifyRequest, reply: FastifyReply, body: objec
 
 /** Also accepts a weak tag of the same content, because some clients confuse weak and strong tags. */
 export function requireMatch(request: FastifyRequest, body: object): void {
-  const wanted = request.headers['if-match'];
-  if (wanted === undefined || wanted === '*') return;
-  const tags = wanted.split(',').map((tag) => tag.trim().replace(/^W\//, ''));
+  const required = request.headers['if-match'];
+  if (required === undefined || required === '*') return;
+  const tags = required.split(',').map((tag) => tag.trim().replace(/^W\//, ''));
   if (tags.includes(etagOf(body))) return;
   throw new RedfishError(
     412,
