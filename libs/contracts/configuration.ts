@@ -8,15 +8,14 @@ import { conditionSchema } from './scheduling.ts';
 // ---- hosts
 
 export const unexpectedAnswerSchema = z.object({
-  /**
-   * `late`: the run had already ended without an answer. `contradicting`: differs from the accepted answer. `foreign`:
-   * for the run of another host. `replaced`: a newer run replaced it. `unknown`: no run has the id.
-   */
-  kind: z.enum(['late', 'contradicting', 'foreign', 'replaced', 'unknown']),
-  /** True where the host may be compromised, because it answers a question that it never got. */
-  alarm: z.boolean(),
-  /** The text from the host, at most 100 characters. */
-  request_id: z.string(),
+  kind: z.enum(['late', 'contradicting', 'foreign', 'replaced', 'unknown']).meta({
+    description:
+      '`late`: the run had already ended without an answer. `contradicting`: differs from the accepted answer. `foreign`: for the run of another host. `replaced`: a newer run replaced it. `unknown`: no run has the id.',
+  }),
+  alarm: z
+    .boolean()
+    .meta({ description: 'True where the host may be compromised, because it answers a question that it never got.' }),
+  request_id: z.string().meta({ description: 'The text from the host, at most 100 characters.' }),
   deployment: z.string().nullable(),
   deployment_id: z.string().nullable(),
   reason: z.string(),
@@ -30,20 +29,21 @@ export const hostViewSchema = z.object({
   id: z.string(),
   name: z.string(),
   project: z.string(),
-  /** `expected` until its agent first asks for work; `up` while it asks; `silent` past its deadline. */
-  status: z.enum(['expected', 'up', 'silent', 'deleting']),
+  status: z.enum(['expected', 'up', 'silent', 'deleting']).meta({
+    description: '`expected` until its agent first asks for work; `up` while it asks; `silent` past its deadline.',
+  }),
   requests_queue: z.string(),
   responses_queue: z.string(),
-  /** Facts about the machine, reported by its agent. */
-  facts: jsonObject,
+  facts: jsonObject.meta({ description: 'Facts about the machine, reported by its agent.' }),
   created_at: z.iso.datetime(),
   first_seen_at: z.iso.datetime().nullable(),
   last_seen_at: z.iso.datetime().nullable(),
   pending: z.number().int(),
-  /** Answers that changed nothing, newest last: the last ten alarms and the last ten others. */
-  unexpected_answers: z.array(unexpectedAnswerSchema).optional(),
-  /** The number of all unexpected answers so far. */
-  unexpected_total: z.number().int().optional(),
+  unexpected_answers: z
+    .array(unexpectedAnswerSchema)
+    .optional()
+    .meta({ description: 'Answers that changed nothing, newest last: the last ten alarms and the last ten others.' }),
+  unexpected_total: z.number().int().optional().meta({ description: 'The number of all unexpected answers so far.' }),
   version: z.number().int(),
   conditions: z.array(conditionSchema),
 });
@@ -51,8 +51,9 @@ export type HostView = z.infer<typeof hostViewSchema>;
 
 export const hostCreate = call('host.create', 'Create a host, its two queues and its credentials. Idempotent.', {
   question: z.object({ id: z.string(), name: z.string(), project: z.string() }),
-  /** The token allows only reading the host's requests and writing its responses. */
-  answer: z.object({ host: hostViewSchema, token: z.string() }),
+  answer: z
+    .object({ host: hostViewSchema, token: z.string() })
+    .meta({ description: "The token allows only reading the host's requests and writing its responses." }),
 });
 export const hostTokenRenew = call('host.token.renew', 'Replace the token of a host, to set it up by hand.', {
   question: z.object({ project: z.string().optional(), host: z.string() }),
@@ -88,8 +89,7 @@ const inQueue = z.object({ project: z.string(), queue: z.string().min(1).max(255
 export const queueMessageSchema = z.object({
   id: z.string(),
   body: json,
-  /** In seconds. */
-  ttl: z.number().int(),
+  ttl: z.number().int().meta({ description: 'In seconds.' }),
   age: z.number().int(),
   created_at: z.iso.datetime(),
   claim_id: z.string().nullable(),
@@ -104,8 +104,7 @@ export const queueViewSchema = z.object({
   claimed: z.number().int(),
   free: z.number().int(),
   oldest_age: z.number().int().nullable(),
-  /** The host that owns it, when it is a host's queue. */
-  host_id: z.string().nullable(),
+  host_id: z.string().nullable().meta({ description: "The host that owns it, when it is a host's queue." }),
 });
 export type QueueView = z.infer<typeof queueViewSchema>;
 
@@ -143,11 +142,12 @@ export const queueMessages = call('queue.messages', 'Read messages without claim
     limit: limit.optional(),
     marker: z.string().optional(),
     include_claimed: z.boolean(),
-    /** False leaves out the messages that `client_id` itself posted. */
-    echo: z.boolean(),
+    echo: z.boolean().meta({ description: 'False leaves out the messages that `client_id` itself posted.' }),
     client_id: z.string(),
-    /** The host that reads. Absent for other clients: their reading is no sign of life, and they see masked secrets. */
-    host_id: z.string().optional(),
+    host_id: z.string().optional().meta({
+      description:
+        'The host that reads. Absent for other clients: their reading is no sign of life, and they see masked secrets.',
+    }),
   }),
   answer: z.object({ messages: z.array(queueMessageSchema), marker: z.string().nullable() }),
 });
@@ -158,11 +158,9 @@ export const queueMessageDelete = call(
     question: inQueue.extend({
       ids: z.array(z.string()).optional(),
       pop: z.number().int().min(1).max(20).optional(),
-      /** Every message of the queue. */
-      purge: z.boolean().optional(),
+      purge: z.boolean().optional().meta({ description: 'Every message of the queue.' }),
       claim_id: z.string().optional(),
-      /** The host that deletes; absent for every other client. */
-      host_id: z.string().optional(),
+      host_id: z.string().optional().meta({ description: 'The host that deletes; absent for every other client.' }),
     }),
     answer: z.object({ messages: z.array(queueMessageSchema) }),
   },
@@ -175,11 +173,10 @@ export const queueClaim = call(
       ttl: z.number().int(),
       grace: z.number().int(),
       limit: limit.optional(),
-      /**
-       * The claiming client. A host that claims again under the same id has lost its first claim, and gets the message
-       * again.
-       */
-      client_id: z.string().optional(),
+      client_id: z.string().optional().meta({
+        description:
+          'The claiming client. A host that claims again under the same id has lost its first claim, and gets the message again.',
+      }),
     }),
     answer: z.object({ claim_id: z.string().nullable(), messages: z.array(queueMessageSchema) }),
   },
@@ -187,8 +184,10 @@ export const queueClaim = call(
 export const queueClaimShow = call('queue.claim.show', 'Read a claim and its messages.', {
   question: inQueue.extend({
     claim_id: z.string(),
-    /** The host that asks: only this host sees the secrets in its requests. */
-    host_id: z.string().optional(),
+    host_id: z
+      .string()
+      .optional()
+      .meta({ description: 'The host that asks: only this host sees the secrets in its requests.' }),
   }),
   answer: z.object({ claim_id: z.string(), age: z.number(), ttl: z.number(), messages: z.array(queueMessageSchema) }),
 });
@@ -205,21 +204,21 @@ export const queueClaimRelease = call('queue.claim.release', 'Release a claim an
 
 /** One config to apply: heat-agents' deployment document, so that its hooks can use it unchanged. */
 export const hostRequestSchema = z.object({
-  /** New for every intended run; a host never runs the same id twice. */
-  id: z.string(),
+  id: z.string().meta({ description: 'New for every intended run; a host never runs the same id twice.' }),
   deployment_id: z.string(),
   name: z.string(),
-  /** The tool that applies it: `script`, `ansible`, … */
-  group: z.string(),
+  group: z.string().meta({ description: 'The tool that applies it: `script`, `ansible`, …' }),
   config: json,
   action: z.enum(['CREATE', 'UPDATE', 'DELETE', 'SUSPEND', 'RESUME']),
   inputs: z.array(z.object({ name: z.string(), type: z.string(), value: json })),
   outputs: z.array(z.object({ name: z.string(), type: z.string(), error_output: z.boolean().optional() })),
   options: jsonObject,
-  /** Time limit in seconds, counted from its start on the host. Absent in requests of older services. */
-  timeout: z.number().positive().optional(),
-  /** The latest time for the host to end it. Computed again whenever the request is handed out. */
-  deadline: z.iso.datetime(),
+  timeout: z.number().positive().optional().meta({
+    description: 'Time limit in seconds, counted from its start on the host. Absent in requests of older services.',
+  }),
+  deadline: z.iso.datetime().meta({
+    description: 'The latest time for the host to end it. Computed again whenever the request is handed out.',
+  }),
   creation_time: z.iso.datetime(),
 });
 export type HostRequest = z.infer<typeof hostRequestSchema>;
@@ -228,19 +227,16 @@ export type HostRequest = z.infer<typeof hostRequestSchema>;
 export const outputLimit = 64 * 1024;
 
 export const hostResponseSchema = z.object({
-  /** The id of the request that this answers. */
-  id: z.string(),
+  id: z.string().meta({ description: 'The id of the request that this answers.' }),
   status_code: z.number().int(),
   stdout: z.string().default(''),
   stderr: z.string().default(''),
-  /** True where the stream was longer than this text. */
-  truncated: z.boolean().default(false),
+  truncated: z.boolean().default(false).meta({ description: 'True where the stream was longer than this text.' }),
   outputs: jsonObject.default({}),
   facts: jsonObject.optional(),
   started_at: z.iso.datetime().optional(),
   finished_at: z.iso.datetime().optional(),
-  /** The reason when the run did not complete. */
-  error: z.string().optional(),
+  error: z.string().optional().meta({ description: 'The reason when the run did not complete.' }),
 });
 export type HostResponse = z.infer<typeof hostResponseSchema>;
 
@@ -252,8 +248,7 @@ export type HostHello = z.infer<typeof hostHelloSchema>;
 export const hostProgressSchema = z.object({
   id: z.string(),
   progress: z.enum(['accepted', 'started']),
-  /** Absent: the time when the service received it. */
-  at: z.iso.datetime().optional(),
+  at: z.iso.datetime().optional().meta({ description: 'Absent: the time when the service received it.' }),
 });
 export type HostProgress = z.infer<typeof hostProgressSchema>;
 

@@ -6,29 +6,39 @@ import { json } from './json.ts';
 
 export const envelopeSchema = z.object({
   specversion: z.literal('1.0'),
-  /** UUIDv7, or an id derived from the content where a repeat must have the same id. */
-  id: z.string().min(1),
+  id: z
+    .string()
+    .min(1)
+    .meta({ description: 'UUIDv7, or an id derived from the content where a repeat must have the same id.' }),
   type: z.string().min(1),
-  /** The service (and replica) that sent it, e.g. `anneal/scheduling`. */
-  source: z.string().min(1),
-  /** The object of the message, e.g. a stack id. Events are ordered per subject. */
-  subject: z.string().optional(),
+  source: z.string().min(1).meta({ description: 'The service (and replica) that sent it, e.g. `anneal/scheduling`.' }),
+  subject: z
+    .string()
+    .optional()
+    .meta({ description: 'The object of the message, e.g. a stack id. Events are ordered per subject.' }),
   time: z.iso.datetime(),
   datacontenttype: z.literal('application/json').optional(),
   data: z.unknown().optional(),
-  /** Claim check: the content hash of `data` in the store, when it was too large to travel. */
-  dataref: z.string().optional(),
-  /** The same id on all messages that follow from one request from outside. */
-  correlationid: z.string(),
-  /** The id of the message that caused this one; in a reply, the id of the question. */
-  causationid: z.string().optional(),
-  /** W3C trace context. */
-  traceparent: z.string().optional(),
+  dataref: z
+    .string()
+    .optional()
+    .meta({ description: 'Claim check: the content hash of `data` in the store, when it was too large to travel.' }),
+  correlationid: z
+    .string()
+    .meta({ description: 'The same id on all messages that follow from one request from outside.' }),
+  causationid: z
+    .string()
+    .optional()
+    .meta({ description: 'The id of the message that caused this one; in a reply, the id of the question.' }),
+  traceparent: z.string().optional().meta({ description: 'W3C trace context.' }),
   project: z.string().optional(),
-  /** The queue on which the sender awaits the answer. */
-  replyto: z.string().optional(),
-  /** How long the sender of a question waits for the answer, in milliseconds. */
-  answerwithin: z.number().int().positive().optional(),
+  replyto: z.string().optional().meta({ description: 'The queue on which the sender awaits the answer.' }),
+  answerwithin: z
+    .number()
+    .int()
+    .positive()
+    .optional()
+    .meta({ description: 'How long the sender of a question waits for the answer, in milliseconds.' }),
 });
 
 export type Envelope<T = unknown> = Omit<z.infer<typeof envelopeSchema>, 'data'> & { data: T };

@@ -124,10 +124,11 @@ export const failureSchema = z.object({
   code: z.string(),
   message: z.string(),
   remedy: z.string().optional(),
-  /** Every mistake of a refused input. */
-  mistakes: z.array(mistakeSchema).optional(),
-  /** Facts for programs: host, config, exit status, tail of standard error, … The sender limits their size. */
-  details: z.record(z.string(), z.unknown()).optional(),
+  mistakes: z.array(mistakeSchema).optional().meta({ description: 'Every mistake of a refused input.' }),
+  details: z.record(z.string(), z.unknown()).optional().meta({
+    description:
+      'Facts for programs: host, config, exit status, tail of standard error, … The sender limits their size.',
+  }),
 });
 export type Failure = z.infer<typeof failureSchema>;
 

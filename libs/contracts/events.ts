@@ -17,16 +17,17 @@ const stackEventData = z.object({
   reason: z.string(),
   traversal: z.string(),
   version: z.number().int(),
-  /** On a failure: the leaf that caused it. */
-  failure: failureSchema.optional(),
+  failure: failureSchema.optional().meta({ description: 'On a failure: the leaf that caused it.' }),
 });
 const resourceEventData = stackEventData.omit({ traversal: true }).extend({
   resource_id: z.string(),
   resource_name: z.string(),
   resource_type: z.string(),
   physical_id: z.string().nullable(),
-  /** Seconds that the action took; absent when it has only started. */
-  seconds: z.number().optional(),
+  seconds: z
+    .number()
+    .optional()
+    .meta({ description: 'Seconds that the action took; absent when it has only started.' }),
 });
 export type StackEventData = z.infer<typeof stackEventData>;
 export type ResourceEventData = z.infer<typeof resourceEventData>;
@@ -75,8 +76,7 @@ export const hookEvent = {
 const lifecycleData = resourceEventData.omit({ seconds: true, failure: true }).extend({
   hook: z.string(),
   transition: z.string(),
-  /** Proves that a heartbeat or a completion is for this wait. */
-  token: z.string(),
+  token: z.string().meta({ description: 'Proves that a heartbeat or a completion is for this wait.' }),
   deadline: z.iso.datetime(),
   default_result: z.string(),
 });
@@ -100,8 +100,7 @@ const deploymentData = z.object({
   status: z.string(),
   status_code: z.number().int().nullable(),
   version: z.number().int(),
-  /** Names only: values may be secret. */
-  outputs: z.array(z.string()),
+  outputs: z.array(z.string()).meta({ description: 'Names only: values may be secret.' }),
   failure: failureSchema.optional(),
 });
 export type DeploymentEventData = z.infer<typeof deploymentData>;
@@ -140,8 +139,7 @@ export const hostEvent = {
       host_id: z.string(),
       name: z.string(),
       kind: unexpectedAnswerSchema.shape.kind,
-      /** True for the run of another host: this host may be compromised. */
-      alarm: z.boolean(),
+      alarm: z.boolean().meta({ description: 'True for the run of another host: this host may be compromised.' }),
       request_id: z.string(),
       deployment: z.string().nullable(),
       deployment_id: z.string().nullable(),
@@ -157,8 +155,11 @@ const nodeData = z.object({
   provision_state: z.enum(nodeStates),
   power_state: z.enum(powerStates).nullable(),
   instance_id: z.string().nullable(),
-  /** Null without a fault; absent in events of older versions. */
-  fault: z.string().nullable().optional(),
+  fault: z
+    .string()
+    .nullable()
+    .optional()
+    .meta({ description: 'Null without a fault; absent in events of older versions.' }),
   reason: z.string(),
   version: z.number().int(),
   failure: failureSchema.optional(),
@@ -178,12 +179,10 @@ export const nodeEvent = {
 };
 
 const scaledData = z.object({
-  /** The group's own stack. */
-  stack_id: z.string(),
+  stack_id: z.string().meta({ description: "The group's own stack." }),
   stack_name: z.string(),
   policy: z.string(),
-  /** The number of members before and after. */
-  before: z.number().int(),
+  before: z.number().int().meta({ description: 'The number of members before and after.' }),
   after: z.number().int(),
 });
 export const groupEvent = {

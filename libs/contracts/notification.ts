@@ -8,19 +8,17 @@ export const subscriptionViewSchema = z.object({
   id: z.string(),
   project: z.string(),
   name: z.string(),
-  /** Where the events go. */
-  url: z.url(),
-  /** Patterns of event types: `stack.create.completed`, `stack.*.failed`, `deployment.#`. */
-  types: z.array(z.string()),
-  /** Only events whose subject starts with this. */
-  subject_prefix: z.string(),
+  url: z.url().meta({ description: 'Where the events go.' }),
+  types: z
+    .array(z.string())
+    .meta({ description: 'Patterns of event types: `stack.create.completed`, `stack.*.failed`, `deployment.#`.' }),
+  subject_prefix: z.string().meta({ description: 'Only events whose subject starts with this.' }),
   status: z.enum(['active', 'disabled']),
   created_at: z.iso.datetime(),
   last_success_at: z.iso.datetime().nullable(),
   last_failure_at: z.iso.datetime().nullable(),
   last_error: z.string().nullable(),
-  /** Events that wait to be delivered. */
-  backlog: z.number().int(),
+  backlog: z.number().int().meta({ description: 'Events that wait to be delivered.' }),
   version: z.number().int(),
 });
 export type SubscriptionView = z.infer<typeof subscriptionViewSchema>;
@@ -33,13 +31,15 @@ export const subscriptionCreate = call('subscription.create', 'Create a subscrip
     url: z.url(),
     types: z.array(z.string()).min(1),
     subject_prefix: z.string().default(''),
-    /** `whsec_…`; made when absent. */
-    secret: z.string().optional(),
-    /** Also deliver events after this one; `beginning` for all stored events. */
-    after: z.string().optional(),
+    secret: z.string().optional().meta({ description: '`whsec_…`; made when absent.' }),
+    after: z
+      .string()
+      .optional()
+      .meta({ description: 'Also deliver events after this one; `beginning` for all stored events.' }),
   }),
-  /** The secret is shown here and never again. */
-  answer: z.object({ subscription: subscriptionViewSchema, secret: z.string() }),
+  answer: z
+    .object({ subscription: subscriptionViewSchema, secret: z.string() })
+    .meta({ description: 'The secret is shown here and never again.' }),
 });
 export const subscriptionList = call('subscription.list', 'List the subscriptions of a project.', {
   question: z.object({ project: z.string() }),
@@ -80,15 +80,18 @@ export const deliveryReplay = call('delivery.replay', 'Send a delivery again.', 
 export const eventLog = call('event.log', 'List the events of a project in the order in which they were stored.', {
   question: z.object({
     project: z.string(),
-    /** Exclusive: id of the last event seen. Absent: the `limit` newest. `beginning`: from the oldest stored event. */
-    after: z.string().optional(),
+    after: z.string().optional().meta({
+      description:
+        'Exclusive: id of the last event seen. Absent: the `limit` newest. `beginning`: from the oldest stored event.',
+    }),
     types: z.array(z.string()).default(['#']),
     subject_prefix: z.string().default(''),
     limit: z.number().int().min(1).max(1000),
   }),
   answer: z.object({
     events: z.array(envelopeSchema),
-    /** The last event examined, whether it matches or not; reading from here examines no event twice. */
-    cursor: z.string().optional(),
+    cursor: z.string().optional().meta({
+      description: 'The last event examined, whether it matches or not; reading from here examines no event twice.',
+    }),
   }),
 });

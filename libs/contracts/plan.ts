@@ -38,8 +38,9 @@ export const expressionSchema: z.ZodType<Expression> = z.lazy(() =>
 
 export const planParameterSchema = z.object({
   type: z.enum(['string', 'number', 'boolean', 'comma_delimited_list', 'json']),
-  /** The resolved value; for a stored hidden parameter, a sealed value (`runtime/secrets.ts`). */
-  value: json,
+  value: json.meta({
+    description: 'The resolved value; for a stored hidden parameter, a sealed value (`runtime/secrets.ts`).',
+  }),
   hidden: z.boolean(),
   immutable: z.boolean().optional(),
   description: z.string().optional(),
@@ -48,24 +49,26 @@ export type PlanParameter = z.infer<typeof planParameterSchema>;
 
 /** The contents of a resource that is a nested stack, besides the resource's properties. */
 export const planNestedSchema = z.object({
-  /**
-   * `template`: a file, or a type that the registry maps to one. `group`: the template of its members follows from its
-   * properties. `stack`: its template is one of its properties.
-   */
-  kind: z.enum(['template', 'group', 'stack']),
-  /** The type as the template names it. The registry resolves it again when the nested stack is compiled. */
-  type: z.string(),
-  /** Content hash of all its templates, files and sections of the environment; a difference means an update. */
-  digest: z.string(),
-  /** The parts that the parent stack reads: `[attribute, …path]`, as far as they are literal. */
-  reads: z.array(z.array(json)),
+  kind: z.enum(['template', 'group', 'stack']).meta({
+    description:
+      '`template`: a file, or a type that the registry maps to one. `group`: the template of its members follows from its properties. `stack`: its template is one of its properties.',
+  }),
+  type: z.string().meta({
+    description: 'The type as the template names it. The registry resolves it again when the nested stack is compiled.',
+  }),
+  digest: z.string().meta({
+    description:
+      'Content hash of all its templates, files and sections of the environment; a difference means an update.',
+  }),
+  reads: z
+    .array(z.array(json))
+    .meta({ description: 'The parts that the parent stack reads: `[attribute, …path]`, as far as they are literal.' }),
 });
 export type PlanNested = z.infer<typeof planNestedSchema>;
 
 export const lifecycleHookSchema = z.object({
   transition: z.enum(['launching', 'terminating', 'updating']),
-  /** In seconds. */
-  heartbeat_timeout: z.number().positive(),
+  heartbeat_timeout: z.number().positive().meta({ description: 'In seconds.' }),
   global_timeout: z.number().positive().optional(),
   default_result: z.enum(['continue', 'abandon']),
 });
@@ -73,44 +76,51 @@ export type LifecycleHook = z.infer<typeof lifecycleHookSchema>;
 
 export const planResourceSchema = z.object({
   name: z.string(),
-  /** The type that serves it, after the registry. For a template: the type as the parent template names it. */
-  type: z.string(),
-  /** The type as the template names it, when the registry maps it to another: the type that readers see. */
-  written_type: z.string().optional(),
-  /**
-   * One expression per property. A property that the template omits is absent; its default is filled in when it is
-   * resolved.
-   */
-  properties: z.record(z.string(), expressionSchema),
-  /** Names of the resources that this one requires: explicitly and through get_resource/get_attr. Sorted. */
-  requires: z.array(z.string()),
+  type: z.string().meta({
+    description:
+      'The type that serves it, after the registry. For a template: the type as the parent template names it.',
+  }),
+  written_type: z.string().optional().meta({
+    description: 'The type as the template names it, when the registry maps it to another: the type that readers see.',
+  }),
+  properties: z.record(z.string(), expressionSchema).meta({
+    description:
+      'One expression per property. A property that the template omits is absent; its default is filled in when it is resolved.',
+  }),
+  requires: z.array(z.string()).meta({
+    description: 'Names of the resources that this one requires: explicitly and through get_resource/get_attr. Sorted.',
+  }),
   metadata: expressionSchema.optional(),
   deletion_policy: z.enum(['Delete', 'Retain', 'Snapshot']).optional(),
   update_policy: expressionSchema.optional(),
   external_id: expressionSchema.optional(),
   description: z.string().optional(),
   nested: planNestedSchema.optional(),
-  /**
-   * Where it waits for an operator or another system: `pre-create`, `post-update` …; globs of the environment applied.
-   */
-  hooks: z.array(z.string()).optional(),
-  /** `update`, `replace`: the actions that are forbidden on it. */
-  restricted_actions: z.array(z.string()).optional(),
+  hooks: z.array(z.string()).optional().meta({
+    description:
+      'Where it waits for an operator or another system: `pre-create`, `post-update` …; globs of the environment applied.',
+  }),
+  restricted_actions: z
+    .array(z.string())
+    .optional()
+    .meta({ description: '`update`, `replace`: the actions that are forbidden on it.' }),
   lifecycle_hooks: z.array(lifecycleHookSchema).optional(),
-  /** Delete the original before the replacement is created. Absent: delete it afterwards. */
-  replacement: z.literal('delete_first').optional(),
-  /**
-   * Every update of its stack replaces it, even without a difference. A nested stack is updated, for such resources in
-   * it.
-   */
-  renewed: z.literal(true).optional(),
-  /** In a preview: whether it exists depends on a value that is not known yet. */
-  undecided: z.literal(true).optional(),
-  /**
-   * Content hash of this entry and of the parameters that it reads, without its position in the template. While it is
-   * the same, and the resources that it requires did not change, the resource need not be evaluated again.
-   */
-  digest: z.string().optional(),
+  replacement: z
+    .literal('delete_first')
+    .optional()
+    .meta({ description: 'Delete the original before the replacement is created. Absent: delete it afterwards.' }),
+  renewed: z.literal(true).optional().meta({
+    description:
+      'Every update of its stack replaces it, even without a difference. A nested stack is updated, for such resources in it.',
+  }),
+  undecided: z
+    .literal(true)
+    .optional()
+    .meta({ description: 'In a preview: whether it exists depends on a value that is not known yet.' }),
+  digest: z.string().optional().meta({
+    description:
+      'Content hash of this entry and of the parameters that it reads, without its position in the template. While it is the same, and the resources that it requires did not change, the resource need not be evaluated again.',
+  }),
   source: sourceSchema.optional(),
 });
 export type PlanResource = z.infer<typeof planResourceSchema>;
@@ -125,21 +135,26 @@ export type PlanOutput = z.infer<typeof planOutputSchema>;
 
 /** How the members of a group are created or changed: at most `batch_size` at a time, the next batch after a pause. */
 export const planRollingSchema = z.object({
-  /** In the order in which they are worked on. */
-  members: z.array(z.string()),
+  members: z.array(z.string()).meta({ description: 'In the order in which they are worked on.' }),
   batch_size: z.number().int().positive(),
-  /** The number of members that are left alone at any time. */
-  min_in_service: z.number().int().nonnegative(),
+  min_in_service: z
+    .number()
+    .int()
+    .nonnegative()
+    .meta({ description: 'The number of members that are left alone at any time.' }),
   pause_seconds: z.number().nonnegative(),
-  /** Members that are created first so that enough stay in service, and deleted at the end. No later plan has them. */
-  temporary: z.array(z.string()).optional(),
+  temporary: z.array(z.string()).optional().meta({
+    description:
+      'Members that are created first so that enough stay in service, and deleted at the end. No later plan has them.',
+  }),
 });
 export type PlanRolling = z.infer<typeof planRollingSchema>;
 
 export const planSchema = z.object({
   format: z.literal(1),
-  /** The value of heat_template_version: functions differ between versions. */
-  template_version: z.string(),
+  template_version: z
+    .string()
+    .meta({ description: 'The value of heat_template_version: functions differ between versions.' }),
   description: z.string(),
   parameters: z.record(z.string(), planParameterSchema),
   resources: z.record(z.string(), planResourceSchema),

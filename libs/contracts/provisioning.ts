@@ -28,28 +28,27 @@ export const nodeViewSchema = z.object({
   id: z.string(),
   name: z.string(),
   driver: z.enum(['redfish']),
-  /** Address and user of the BMC; the password never leaves the service. */
-  driver_info: jsonObject,
+  driver_info: jsonObject.meta({ description: 'Address and user of the BMC; the password never leaves the service.' }),
   provision_state: z.enum(nodeStates),
   target_provision_state: z.enum(nodeStates).nullable(),
-  /** Null while unknown. */
-  power_state: z.enum(powerStates).nullable(),
+  power_state: z.enum(powerStates).nullable().meta({ description: 'Null while unknown.' }),
   target_power_state: z.enum(powerStates).nullable(),
   resource_class: z.string(),
   traits: z.array(z.string()),
-  /** Normalised inventory: memory_mb, cpus, cpu_arch, interfaces, … */
-  properties: jsonObject,
-  /** As the operator wrote it down. */
-  extra: jsonObject.default({}),
-  /** The server it belongs to. */
-  instance_id: z.string().nullable(),
+  properties: jsonObject.meta({ description: 'Normalised inventory: memory_mb, cpus, cpu_arch, interfaces, …' }),
+  extra: jsonObject.default({}).meta({ description: 'As the operator wrote it down.' }),
+  instance_id: z.string().nullable().meta({ description: 'The server it belongs to.' }),
   instance_info: jsonObject,
   maintenance: z.boolean(),
   maintenance_reason: z.string().nullable(),
-  /** Set and cleared by the system: `power failure`, `clean failure`, `identity mismatch`. */
-  fault: z.string().nullable(),
-  /** The process that holds it, its action, and the time since when. */
-  reservation: z.string().nullable(),
+  fault: z
+    .string()
+    .nullable()
+    .meta({ description: 'Set and cleared by the system: `power failure`, `clean failure`, `identity mismatch`.' }),
+  reservation: z
+    .string()
+    .nullable()
+    .meta({ description: 'The process that holds it, its action, and the time since when.' }),
   last_error: failureSchema.nullable(),
   created_at: z.iso.datetime(),
   updated_at: z.iso.datetime(),
@@ -65,14 +64,21 @@ const answer = nodeViewSchema;
 /** How to reach a node. */
 export const driverInfoSchema = z.object({
   redfish_address: z.url({ protocol: /^https?$/, error: 'expected an address that begins with http:// or https://' }),
-  /** Path of the system, or its last part. When absent, the BMC must have exactly one system. */
-  redfish_system_id: z.string().min(1).max(1024).optional(),
+  redfish_system_id: z
+    .string()
+    .min(1)
+    .max(1024)
+    .optional()
+    .meta({ description: 'Path of the system, or its last part. When absent, the BMC must have exactly one system.' }),
   redfish_username: z.string().max(255).optional(),
   redfish_password: z.string().max(4096).optional(),
-  /**
-   * How to check its TLS certificate: true, false, the path of a CA file, or `sha256:…`. Absent: the setting decides.
-   */
-  redfish_verify_ca: z.union([z.boolean(), z.string().min(1).max(4096)]).optional(),
+  redfish_verify_ca: z
+    .union([z.boolean(), z.string().min(1).max(4096)])
+    .optional()
+    .meta({
+      description:
+        'How to check its TLS certificate: true, false, the path of a CA file, or `sha256:…`. Absent: the setting decides.',
+    }),
 });
 
 const capabilityValue = z.union([z.string().max(255), z.number(), z.boolean()]);
@@ -81,8 +87,12 @@ const interfaceSchema = z
     mac_address: z
       .string()
       .regex(/^[0-9A-Fa-f]{2}(?:[:-][0-9A-Fa-f]{2}){5}$/, 'expected six pairs of digits, as 52:54:00:12:34:56'),
-    /** The network that the interface is connected to, by the name that templates use. */
-    network: z.string().min(1).max(255).optional(),
+    network: z
+      .string()
+      .min(1)
+      .max(255)
+      .optional()
+      .meta({ description: 'The network that the interface is connected to, by the name that templates use.' }),
     addresses: z
       .array(z.union([z.ipv4(), z.ipv6()], { error: 'expected an IP address' }))
       .max(64)
@@ -102,8 +112,12 @@ export const nodeExtraSchema = jsonObject.refine(
 /** Properties of a machine that an operator declares; the inspection adds those that its BMC shows. */
 export const nodePropertiesSchema = z
   .object({
-    /** `{"profile": "control"}`, or in Ironic's text form `profile:control,node:controller-0`. */
-    capabilities: z.union([z.string().max(4096), z.record(z.string().min(1).max(255), capabilityValue)]).optional(),
+    capabilities: z
+      .union([z.string().max(4096), z.record(z.string().min(1).max(255), capabilityValue)])
+      .optional()
+      .meta({
+        description: '`{"profile": "control"}`, or in Ironic\'s text form `profile:control,node:controller-0`.',
+      }),
     interfaces: z.array(interfaceSchema).max(64).optional(),
   })
   .catchall(json)
@@ -123,8 +137,10 @@ export const nodeEnrol = call('node.enrol', 'Enrol a node. With `provide`, also 
     traits: traitsSchema.default([]),
     properties: nodePropertiesSchema.default({}),
     extra: nodeExtraSchema.default({}),
-    /** Continue through manage, inspect and clean to available. */
-    provide: z.boolean().default(false),
+    provide: z
+      .boolean()
+      .default(false)
+      .meta({ description: 'Continue through manage, inspect and clean to available.' }),
   }),
   answer,
 });
@@ -172,8 +188,9 @@ export const nodeMaintenance = call('node.maintenance', 'Set or clear maintenanc
  */
 export const bootDocumentSchema = z.object({
   format: z.literal(2),
-  /** `deploy`: install the seed and run the agent. `clean`: erase the disks, report it, power off. */
-  purpose: z.enum(['deploy', 'clean']),
+  purpose: z.enum(['deploy', 'clean']).meta({
+    description: '`deploy`: install the seed and run the agent. `clean`: erase the disks, report it, power off.',
+  }),
   node: z.string(),
 });
 export type BootDocument = z.infer<typeof bootDocumentSchema>;
@@ -189,8 +206,7 @@ export const bootSeedSchema = z.object({
   hostname: z.string(),
   gateway_url: z.url(),
   project: z.string(),
-  /** `deploy`: the token of the host. `clean`: valid for one report only. */
-  token: z.string(),
+  token: z.string().meta({ description: '`deploy`: the token of the host. `clean`: valid for one report only.' }),
   requests_queue: z.string(),
   responses_queue: z.string(),
   user_data: z.string(),

@@ -48,51 +48,68 @@ export const propertySchema: z.ZodType<PropertySchema> = z.lazy(() =>
 export const stackTypeSchema = z.object({
   template: z.object({
     property: z.string(),
-    /** The value of the property: the template itself, or the name of a file that was sent with the request. */
-    holds: z.enum(['text', 'file']),
+    holds: z.enum(['text', 'file']).meta({
+      description:
+        'The value of the property: the template itself, or the name of a file that was sent with the request.',
+    }),
   }),
-  /** The property with the parameters of the stack. */
-  parameters: z.string(),
-  /** The property with the time limit of each action, in minutes. */
-  timeout: z.string(),
-  /** Attributes that show the outputs: one map of all, or one `Outputs.<name>` for each. */
-  outputs: z.enum(['map', 'each']),
-  /** True when the stack is the root of its own tree: the stack list shows it, and the tree around ends at it. */
-  root: z.boolean(),
+  parameters: z.string().meta({ description: 'The property with the parameters of the stack.' }),
+  timeout: z.string().meta({ description: 'The property with the time limit of each action, in minutes.' }),
+  outputs: z
+    .enum(['map', 'each'])
+    .meta({ description: 'Attributes that show the outputs: one map of all, or one `Outputs.<name>` for each.' }),
+  root: z.boolean().meta({
+    description:
+      'True when the stack is the root of its own tree: the stack list shows it, and the tree around ends at it.',
+  }),
 });
 export type StackType = z.infer<typeof stackTypeSchema>;
 
 export const resourceTypeSchema = z.object({
-  /** E.g. `OS::Heat::SoftwareDeployment`. */
-  type: z.string().min(1),
+  type: z.string().min(1).meta({ description: 'E.g. `OS::Heat::SoftwareDeployment`.' }),
   description: z.string().optional(),
   properties: z.record(z.string(), propertySchema),
   attributes: z.record(z.string(), z.object({ type: z.string().optional(), description: z.string().optional() })),
-  /** True when templates may read attributes that are not listed (outputs of a deployment). */
-  open_attributes: z.boolean().optional(),
-  /** True when any property is accepted unchecked (OS::Heat::None). */
-  open_properties: z.boolean().optional(),
-  /** The value of `{get_resource}`: this attribute. Absent: the physical id. */
-  reference: z.string().optional(),
-  /**
-   * Actions that its provider serves besides create, update and delete. `adopt`: a create that names the object to take
-   * over.
-   */
-  actions: z.array(z.enum(['adopt', 'check', 'suspend', 'resume', 'snapshot', 'signal'])).optional(),
-  /** Delete the original before the replacement is created. Absent: afterwards. An environment may override it. */
-  replacement: z.literal('delete_first').optional(),
-  /** Every update of its stack replaces it, even without a difference. */
-  renewed: z.literal(true).optional(),
-  /**
-   * The next update repairs a resource whose update failed. Absent: it replaces the resource, because the effect of the
-   * failed update is unknown.
-   */
-  failed_update: z.literal('repair').optional(),
-  /** The most characters of a physical name. Absent: 255. */
-  name_limit: z.int().min(16).max(255).optional(),
-  /** The resource is a stack of its own, which the engine runs. */
-  stack: stackTypeSchema.optional(),
-  /** Seconds that one action of this type may take without progress before it counts as stalled. */
-  budget_seconds: z.number().positive().optional(),
+  open_attributes: z
+    .boolean()
+    .optional()
+    .meta({ description: 'True when templates may read attributes that are not listed (outputs of a deployment).' }),
+  open_properties: z
+    .boolean()
+    .optional()
+    .meta({ description: 'True when any property is accepted unchecked (OS::Heat::None).' }),
+  reference: z
+    .string()
+    .optional()
+    .meta({ description: 'The value of `{get_resource}`: this attribute. Absent: the physical id.' }),
+  actions: z
+    .array(z.enum(['adopt', 'check', 'suspend', 'resume', 'snapshot', 'signal']))
+    .optional()
+    .meta({
+      description:
+        'Actions that its provider serves besides create, update and delete. `adopt`: a create that names the object to take over.',
+    }),
+  replacement: z.literal('delete_first').optional().meta({
+    description:
+      'Delete the original before the replacement is created. Absent: afterwards. An environment may override it.',
+  }),
+  renewed: z
+    .literal(true)
+    .optional()
+    .meta({ description: 'Every update of its stack replaces it, even without a difference.' }),
+  failed_update: z.literal('repair').optional().meta({
+    description:
+      'The next update repairs a resource whose update failed. Absent: it replaces the resource, because the effect of the failed update is unknown.',
+  }),
+  name_limit: z
+    .int()
+    .min(16)
+    .max(255)
+    .optional()
+    .meta({ description: 'The most characters of a physical name. Absent: 255.' }),
+  stack: stackTypeSchema.optional().meta({ description: 'The resource is a stack of its own, which the engine runs.' }),
+  budget_seconds: z.number().positive().optional().meta({
+    description: 'Seconds that one action of this type may take without progress before it counts as stalled.',
+  }),
 });
 export type ResourceType = z.infer<typeof resourceTypeSchema>;

@@ -32,52 +32,53 @@ export type ResourceAction = (typeof resourceActions)[number];
 /** Data for a nested stack besides the properties of its resource: only in requests to a nested stack. */
 export const nestedRequestSchema = z.object({
   kind: z.enum(['template', 'group', 'stack']),
-  /** Content hash of all its sources. */
-  source: z.string(),
-  /** The parts that the parent stack reads: `[attribute, …path]`. */
-  reads: z.array(z.array(json)),
+  source: z.string().meta({ description: 'Content hash of all its sources.' }),
+  reads: z.array(z.array(json)).meta({ description: 'The parts that the parent stack reads: `[attribute, …path]`.' }),
   root: z.string(),
-  /** Depth of the nested stack; the root is 0. */
-  depth: z.number().int().positive(),
+  depth: z.number().int().positive().meta({ description: 'Depth of the nested stack; the root is 0.' }),
   owner: z.string(),
-  /** The limit of the parent stack; null for no limit. */
-  timeout_minutes: z.number().nullable().optional(),
-  /**
-   * The update of the root that this request belongs to. A resource that every update renews is renewed once for each.
-   */
-  revision: z.string(),
-  /** Content hashes, from the parent stack. */
-  environment: z.string(),
+  timeout_minutes: z
+    .number()
+    .nullable()
+    .optional()
+    .meta({ description: 'The limit of the parent stack; null for no limit.' }),
+  revision: z.string().meta({
+    description:
+      'The update of the root that this request belongs to. A resource that every update renews is renewed once for each.',
+  }),
+  environment: z.string().meta({ description: 'Content hashes, from the parent stack.' }),
   files: z.string(),
   facade: z.object({ metadata: json, deletion_policy: z.string(), update_policy: json }),
-  /** The number of resources of the tree that are outside it. */
-  resources_outside: z.number().int().nonnegative(),
+  resources_outside: z
+    .number()
+    .int()
+    .nonnegative()
+    .meta({ description: 'The number of resources of the tree that are outside it.' }),
 });
 export type NestedRequest = z.infer<typeof nestedRequestSchema>;
 
 const request = z.object({
   resource: z.object({
-    /** UUID of this incarnation of the resource; a replacement has another one. */
-    id: z.string(),
+    id: z.string().meta({ description: 'UUID of this incarnation of the resource; a replacement has another one.' }),
     name: z.string(),
     type: z.string(),
-    /** `<stack>-<resource>-<12 characters>`: a name for the physical object, chosen before it exists. */
-    physical_name: z.string(),
+    physical_name: z.string().meta({
+      description: '`<stack>-<resource>-<12 characters>`: a name for the physical object, chosen before it exists.',
+    }),
   }),
   stack: z.object({ id: z.string(), name: z.string() }),
-  /** The id of the traversal; with `fence` it distinguishes repeated work from new work. */
-  traversal: z.string(),
+  traversal: z
+    .string()
+    .meta({ description: 'The id of the traversal; with `fence` it distinguishes repeated work from new work.' }),
   fence: z.number().int().positive(),
-  /** After this time the engine no longer waits for the answer. */
-  deadline: z.iso.datetime(),
-  /** The id from earlier responses; null before the first. */
-  physical_id: z.string().nullable(),
-  /** Resolved properties, with defaults filled in. */
-  properties: jsonObject,
-  /** Attributes as last reported. */
-  attributes: jsonObject,
-  /** On a deletion: forget the object and leave it in place. `adopt`, on a creation: take over the described object. */
-  abandon: z.boolean().optional(),
+  deadline: z.iso.datetime().meta({ description: 'After this time the engine no longer waits for the answer.' }),
+  physical_id: z.string().nullable().meta({ description: 'The id from earlier responses; null before the first.' }),
+  properties: jsonObject.meta({ description: 'Resolved properties, with defaults filled in.' }),
+  attributes: jsonObject.meta({ description: 'Attributes as last reported.' }),
+  abandon: z.boolean().optional().meta({
+    description:
+      'On a deletion: forget the object and leave it in place. `adopt`, on a creation: take over the described object.',
+  }),
   adopt: jsonObject.optional(),
   nested: nestedRequestSchema.optional(),
 });
@@ -86,8 +87,7 @@ export type ResourceRequest = z.infer<typeof resourceRequestSchema>;
 
 export const resourceUpdateSchema = request.extend({
   old_properties: jsonObject,
-  /** Names of the properties whose values differ. */
-  changed: z.array(z.string()),
+  changed: z.array(z.string()).meta({ description: 'Names of the properties whose values differ.' }),
 });
 export type ResourceUpdate = z.infer<typeof resourceUpdateSchema>;
 
@@ -131,24 +131,29 @@ export const resourceResponseSchema = z.object({
   fence: z.number().int().positive(),
   status: z.enum(['in progress', 'complete', 'failed']),
   physical_id: z.string().optional(),
-  /** All attributes; replaces those reported before. Absent: unchanged. */
-  attributes: jsonObject.optional(),
-  /** Its current work or wait, for people. */
-  message: z.string().max(4096).optional(),
+  attributes: jsonObject
+    .optional()
+    .meta({ description: 'All attributes; replaces those reported before. Absent: unchanged.' }),
+  message: z.string().max(4096).optional().meta({ description: 'Its current work or wait, for people.' }),
   error: failureSchema.optional(),
-  /** On a failed update: the provider can only do it with a new object. */
-  replace: z.boolean().optional(),
-  /** On a check: the differences. With `failed` it is also unhealthy. Empty: no difference. */
-  drift: z.array(driftSchema).optional(),
-  /** On a snapshot: the data for a restoration. */
-  snapshot: jsonObject.optional(),
-  /** On the failure of a nested stack: its leaves, the first cause first. */
-  failures: z.array(leafFailureSchema).max(100).optional(),
-  /**
-   * From a nested stack: grows with every answer. An answer may come without a request when its attributes have
-   * changed.
-   */
-  sequence: z.number().int().optional(),
+  replace: z
+    .boolean()
+    .optional()
+    .meta({ description: 'On a failed update: the provider can only do it with a new object.' }),
+  drift: z
+    .array(driftSchema)
+    .optional()
+    .meta({ description: 'On a check: the differences. With `failed` it is also unhealthy. Empty: no difference.' }),
+  snapshot: jsonObject.optional().meta({ description: 'On a snapshot: the data for a restoration.' }),
+  failures: z
+    .array(leafFailureSchema)
+    .max(100)
+    .optional()
+    .meta({ description: 'On the failure of a nested stack: its leaves, the first cause first.' }),
+  sequence: z.number().int().optional().meta({
+    description:
+      'From a nested stack: grows with every answer. An answer may come without a request when its attributes have changed.',
+  }),
 });
 export type ResourceResponse = z.infer<typeof resourceResponseSchema>;
 
@@ -164,23 +169,22 @@ export const requestDied = message(
   'A request became a dead letter; sent instead of its answer.',
   z.object({
     dead_letter: z.string(),
-    /** The queue in which the request died. */
-    queue: z.string(),
+    queue: z.string().meta({ description: 'The queue in which the request died.' }),
     request: z.object({
       id: z.string(),
       type: z.string(),
-      /** For a request about a resource: the id of the resource. */
-      subject: z.string().optional(),
+      subject: z.string().optional().meta({ description: 'For a request about a resource: the id of the resource.' }),
     }),
     failure: failureSchema,
   }),
 );
 
 export const providerAnnouncementSchema = z.object({
-  /** Unique name, e.g. `anneal.provisioning`. A later announcement of the same provider replaces the earlier one. */
-  provider: z.string(),
-  /** The queue for its requests. */
-  queue: z.string(),
+  provider: z.string().meta({
+    description:
+      'Unique name, e.g. `anneal.provisioning`. A later announcement of the same provider replaces the earlier one.',
+  }),
+  queue: z.string().meta({ description: 'The queue for its requests.' }),
   types: z.array(resourceTypeSchema),
 });
 export type ProviderAnnouncement = z.infer<typeof providerAnnouncementSchema>;

@@ -61,13 +61,14 @@ export const stackViewSchema = z.object({
   timeout_minutes: z.number().nullable(),
   on_failure: z.enum(failurePolicies),
   tags: z.array(z.string()),
-  /** Ids of the parent stacks of a nested stack; a stack without a parent is its own root. */
-  parent: z.string().nullable(),
+  parent: z
+    .string()
+    .nullable()
+    .meta({ description: 'Ids of the parent stacks of a nested stack; a stack without a parent is its own root.' }),
   parent_resource: z.string().nullable(),
   root: z.string(),
   depth: z.number().int(),
-  /** The traversal that is running or ran last. */
-  traversal: z.string(),
+  traversal: z.string().meta({ description: 'The traversal that is running or ran last.' }),
   version: z.number().int(),
   template: z.string(),
   environment: z.string(),
@@ -75,12 +76,11 @@ export const stackViewSchema = z.object({
   plan: z.string(),
   conditions: z.array(conditionSchema),
   parameters: z.record(z.string(), json),
-  /** Only on request. Values that may show a secret are sealed. */
   outputs: z
     .array(z.object({ key: z.string(), description: z.string(), value: json, error: z.string().optional() }))
-    .optional(),
-  /** Leaves that failed, the first cause first. */
-  failures: z.array(leafFailureSchema),
+    .optional()
+    .meta({ description: 'Only on request. Values that may show a secret are sealed.' }),
+  failures: z.array(leafFailureSchema).meta({ description: 'Leaves that failed, the first cause first.' }),
 });
 export type StackView = z.infer<typeof stackViewSchema>;
 
@@ -98,8 +98,10 @@ export const resourceViewSchema = z.object({
   required_by: z.array(z.string()),
   created_at: z.iso.datetime(),
   updated_at: z.iso.datetime(),
-  /** Start and end of the action that is running, or ran last. */
-  started_at: z.iso.datetime().nullable(),
+  started_at: z.iso
+    .datetime()
+    .nullable()
+    .meta({ description: 'Start and end of the action that is running, or ran last.' }),
   finished_at: z.iso.datetime().nullable(),
   description: z.string(),
   version: z.number().int(),
@@ -108,13 +110,18 @@ export const resourceViewSchema = z.object({
   properties: jsonObject.optional(),
   metadata: jsonObject.optional(),
   failure: failureSchema.optional(),
-  /** Differences from the applied properties that the last check found. */
-  drift: z.array(driftSchema).optional(),
-  /** The nested stack of this resource, if it has one. */
-  nested_stack: z.object({ id: z.string(), name: z.string() }).optional(),
-  /** For a resource in a nested stack: the parent resource. */
-  parent_resource: z.string().optional(),
-  /** The hook where it waits for an operator or another system. */
+  drift: z
+    .array(driftSchema)
+    .optional()
+    .meta({ description: 'Differences from the applied properties that the last check found.' }),
+  nested_stack: z
+    .object({ id: z.string(), name: z.string() })
+    .optional()
+    .meta({ description: 'The nested stack of this resource, if it has one.' }),
+  parent_resource: z
+    .string()
+    .optional()
+    .meta({ description: 'For a resource in a nested stack: the parent resource.' }),
   hook: z
     .object({
       name: z.string(),
@@ -122,7 +129,8 @@ export const resourceViewSchema = z.object({
       kind: z.enum(['hook', 'lifecycle']),
       deadline: z.iso.datetime().nullable(),
     })
-    .optional(),
+    .optional()
+    .meta({ description: 'The hook where it waits for an operator or another system.' }),
 });
 export type ResourceView = z.infer<typeof resourceViewSchema>;
 
@@ -130,11 +138,9 @@ export const stackEventSchema = z.object({
   id: z.string(),
   stack_id: z.string(),
   stack_name: z.string(),
-  /** Grows by one per stack. */
-  sequence: z.number().int(),
+  sequence: z.number().int().meta({ description: 'Grows by one per stack.' }),
   time: z.iso.datetime(),
-  /** The stack's own name in events of the stack. */
-  resource_name: z.string(),
+  resource_name: z.string().meta({ description: "The stack's own name in events of the stack." }),
   resource_type: z.string(),
   physical_id: z.string().nullable(),
   action: z.string(),
@@ -157,16 +163,16 @@ const which = z.object({ project: z.string(), stack: z.string() });
 
 export const stackCreate = call('stack.create', 'Record a new stack and start its first traversal.', {
   question: z.object({
-    /** Chosen by the requester, so that a repeat creates nothing new. */
-    id: z.string(),
+    id: z.string().meta({ description: 'Chosen by the requester, so that a repeat creates nothing new.' }),
     name: z.string(),
     project: z.string(),
     owner: z.string(),
     timeout_minutes: z.number().int().positive().nullable(),
     on_failure: z.enum(failurePolicies),
     tags: z.array(z.string()),
-    /** By resource: objects to take over instead of creating them, in the form of an abandoned stack. */
-    adopt: jsonObject.optional(),
+    adopt: jsonObject.optional().meta({
+      description: 'By resource: objects to take over instead of creating them, in the form of an abandoned stack.',
+    }),
     ...accepted,
   }),
   answer: stackViewSchema,
@@ -179,10 +185,13 @@ export const stackUpdate = call('stack.update', 'Update a stack: start a travers
     timeout_minutes: z.number().int().positive().nullable().optional(),
     on_failure: z.enum(failurePolicies).optional(),
     tags: z.array(z.string()).optional(),
-    /** Check the real objects first, and update those that differ. */
-    converge: z.boolean().optional(),
-    /** The hash of a plan that was shown. The update is refused when the basis of that plan has changed. */
-    plan_hash: z.string().optional(),
+    converge: z
+      .boolean()
+      .optional()
+      .meta({ description: 'Check the real objects first, and update those that differ.' }),
+    plan_hash: z.string().optional().meta({
+      description: 'The hash of a plan that was shown. The update is refused when the basis of that plan has changed.',
+    }),
     ...accepted,
   }),
   answer: stackViewSchema,
@@ -246,8 +255,9 @@ export const snapshotSchema = z.object({
   status: z.enum(statuses),
   reason: z.string(),
   created_at: z.iso.datetime(),
-  /** In the form of an abandoned stack; only when one snapshot is shown. */
-  data: jsonObject.optional(),
+  data: jsonObject
+    .optional()
+    .meta({ description: 'In the form of an abandoned stack; only when one snapshot is shown.' }),
 });
 export type Snapshot = z.infer<typeof snapshotSchema>;
 
@@ -271,47 +281,59 @@ export const stackExport = call('stack.export', 'Export a stack in the form that
 
 /** One resource of a plan: its change when the plan is applied, and the reason. */
 export const plannedChangeSchema = z.object({
-  /** From the root of the stack: `a`, or `a.resources.b`. */
-  resource: z.string(),
+  resource: z.string().meta({ description: 'From the root of the stack: `a`, or `a.resources.b`.' }),
   type: z.string(),
-  /** `maybe`: depends on values that are known only while the plan is applied. */
-  change: z.enum([
-    'unchanged',
-    'update',
-    'replace',
-    'create',
-    'delete',
-    'maybe update',
-    'maybe replace',
-    'maybe create',
-    'maybe delete',
-  ]),
-  /** For a replacement. */
-  order: z.enum(['create before delete', 'delete before create']).optional(),
-  /** A reason that its properties do not show: why it changes, or why not. */
-  because: z.string().optional(),
-  /** The differences; `known` is false where the new value comes from a resource that is not created or changed yet. */
-  properties: z.array(
-    z.object({
-      property: z.string(),
-      before: json.optional(),
-      after: json.optional(),
-      known: z.boolean(),
-      /** Changing it requires a new resource. */
-      replaces: z.boolean(),
+  change: z
+    .enum([
+      'unchanged',
+      'update',
+      'replace',
+      'create',
+      'delete',
+      'maybe update',
+      'maybe replace',
+      'maybe create',
+      'maybe delete',
+    ])
+    .meta({ description: '`maybe`: depends on values that are known only while the plan is applied.' }),
+  order: z
+    .enum(['create before delete', 'delete before create'])
+    .optional()
+    .meta({ description: 'For a replacement.' }),
+  because: z
+    .string()
+    .optional()
+    .meta({ description: 'A reason that its properties do not show: why it changes, or why not.' }),
+  properties: z
+    .array(
+      z.object({
+        property: z.string(),
+        before: json.optional(),
+        after: json.optional(),
+        known: z.boolean(),
+        replaces: z.boolean().meta({ description: 'Changing it requires a new resource.' }),
+      }),
+    )
+    .meta({
+      description:
+        'The differences; `known` is false where the new value comes from a resource that is not created or changed yet.',
     }),
-  ),
-  /** 1 is done first; changes with the same number may be done at the same time. */
-  step: z.number().int(),
+  step: z
+    .number()
+    .int()
+    .meta({ description: '1 is done first; changes with the same number may be done at the same time.' }),
 });
 export type PlannedChange = z.infer<typeof plannedChangeSchema>;
 
 export const stackPreview = call('stack.preview', 'Plan an update; read-only.', {
-  /** Without `id`: the contents of a new stack. */
-  question: z.object({ id: z.string().optional(), project: z.string(), ...accepted }),
+  question: z
+    .object({ id: z.string().optional(), project: z.string(), ...accepted })
+    .meta({ description: 'Without `id`: the contents of a new stack.' }),
   answer: z.object({
-    /** Hash of the current stack and of the new one: an update with this hash is refused once either differs. */
-    hash: z.string(),
+    hash: z.string().meta({
+      description:
+        'Hash of the current stack and of the new one: an update with this hash is refused once either differs.',
+    }),
     changes: z.array(plannedChangeSchema),
   }),
 });
@@ -322,14 +344,11 @@ export const stackWhy = call(
   {
     question: which.extend({ resource: z.string().optional() }),
     answer: z.object({
-      /** One sentence. */
-      summary: z.string(),
-      /** From the outermost to the cause. */
-      chain: z.array(
-        z.object({ object: z.string(), state: z.string(), reason: z.string(), since: z.string().nullable() }),
-      ),
-      /** The steps that an operator can take. */
-      exits: z.array(z.string()),
+      summary: z.string().meta({ description: 'One sentence.' }),
+      chain: z
+        .array(z.object({ object: z.string(), state: z.string(), reason: z.string(), since: z.string().nullable() }))
+        .meta({ description: 'From the outermost to the cause.' }),
+      exits: z.array(z.string()).meta({ description: 'The steps that an operator can take.' }),
     }),
   },
 );
@@ -343,15 +362,12 @@ export const stackList = call('stack.list', 'List the stacks of a project, newes
   question: z.object({
     project: z.string(),
     limit: z.number().int().positive().max(1000).optional(),
-    /** The id of the last stack of the page before. */
-    marker: z.string().optional(),
+    marker: z.string().optional().meta({ description: 'The id of the last stack of the page before.' }),
     names: z.array(z.string()).optional(),
     ids: z.array(z.string()).optional(),
-    /** E.g. CREATE_COMPLETE, or COMPLETE. */
-    states: z.array(z.string()).optional(),
+    states: z.array(z.string()).optional().meta({ description: 'E.g. CREATE_COMPLETE, or COMPLETE.' }),
     deleted: z.boolean().optional(),
-    /** Include nested stacks. */
-    nested: z.boolean().optional(),
+    nested: z.boolean().optional().meta({ description: 'Include nested stacks.' }),
   }),
   answer: z.object({ stacks: z.array(stackViewSchema) }),
 });
@@ -360,16 +376,22 @@ export const stackResources = call('stack.resources', 'List the resources of a s
   question: which.extend({
     name: z.string().optional(),
     detail: z.boolean(),
-    /** How many levels of nested stacks to include; 0 for none. */
-    nested_depth: z.number().int().nonnegative().optional(),
+    nested_depth: z
+      .number()
+      .int()
+      .nonnegative()
+      .optional()
+      .meta({ description: 'How many levels of nested stacks to include; 0 for none.' }),
   }),
   answer: z.object({ stack: stackViewSchema, resources: z.array(resourceViewSchema) }),
 });
 
 export const stackEvents = call('stack.events', 'List the events of a stack in the order of their sequence.', {
   question: which.extend({
-    /** Exclusive: the id of the last event seen. An unknown one is ignored. */
-    marker: z.string().optional(),
+    marker: z
+      .string()
+      .optional()
+      .meta({ description: 'Exclusive: the id of the last event seen. An unknown one is ignored.' }),
     limit: z.number().int().positive().max(1000).optional(),
     descending: z.boolean(),
     resource: z.string().optional(),
@@ -381,8 +403,10 @@ export const stackEvents = call('stack.events', 'List the events of a stack in t
 export const stackSignal = call('stack.signal', 'Send a signal to a resource.', {
   question: which.extend({
     resource: z.string(),
-    /** Limits the signal to this incarnation of the resource; a replacement has another id. */
-    resource_id: z.string().optional(),
+    resource_id: z
+      .string()
+      .optional()
+      .meta({ description: 'Limits the signal to this incarnation of the resource; a replacement has another id.' }),
     signal: json,
   }),
   answer: z.object({}),
@@ -393,10 +417,8 @@ export const timerFired = message(
   'A durable timer of a stack came due.',
   z.object({
     stack_id: z.string(),
-    /** The name of the wait, e.g. `deadline` or `resource:<id>`. */
-    timer: z.string(),
-    /** The traversal that set the timer; an older one is ignored. */
-    traversal: z.string(),
+    timer: z.string().meta({ description: 'The name of the wait, e.g. `deadline` or `resource:<id>`.' }),
+    traversal: z.string().meta({ description: 'The traversal that set the timer; an older one is ignored.' }),
   }),
 );
 
@@ -404,13 +426,11 @@ export const groupAdjust = message(
   'group.adjust',
   'A policy asks a group for another size. Ignored while the group is busy or cooling down, or if it has that size.',
   z.object({
-    /** The group's nested stack. */
-    stack_id: z.string(),
+    stack_id: z.string().meta({ description: "The group's nested stack." }),
     policy: z.string(),
     adjustment_type: z.enum(['change_in_capacity', 'exact_capacity', 'percent_change_in_capacity']),
     adjustment: z.number(),
     min_step: z.number().int().nonnegative().nullable(),
-    /** In seconds; null for the group's own value. */
-    cooldown: z.number().nonnegative().nullable(),
+    cooldown: z.number().nonnegative().nullable().meta({ description: "In seconds; null for the group's own value." }),
   }),
 );

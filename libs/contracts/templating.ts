@@ -12,35 +12,38 @@ const document = z.union([z.string(), jsonObject]);
 export const compileQuestionSchema = z.object({
   project: z.string(),
   stack_name: z.string(),
-  /** Empty when the stack is not stored (validate, preview). */
-  stack_id: z.string(),
+  stack_id: z.string().meta({ description: 'Empty when the stack is not stored (validate, preview).' }),
   template: document.optional(),
-  /** Merged in order. */
-  environments: z.array(document),
+  environments: z.array(document).meta({ description: 'Merged in order.' }),
   files: z.record(z.string(), z.string()),
-  /** Values for this stack; they override those of the environments. */
-  parameters: z.record(z.string(), json),
-  /**
-   * PATCH: the base of the change. Template, environment, files and parameters that are not given are taken from it.
-   */
+  parameters: z
+    .record(z.string(), json)
+    .meta({ description: 'Values for this stack; they override those of the environments.' }),
   existing: z
     .object({ template: z.string(), environment: z.string(), files: z.string(), clear_parameters: z.array(z.string()) })
-    .optional(),
-  /** The plan before, for rules that compare with it (immutable parameters). */
-  previous_plan: z.string().optional(),
+    .optional()
+    .meta({
+      description:
+        'PATCH: the base of the change. Template, environment, files and parameters that are not given are taken from it.',
+    }),
+  previous_plan: z
+    .string()
+    .optional()
+    .meta({ description: 'The plan before, for rules that compare with it (immutable parameters).' }),
 });
 export type CompileQuestion = z.infer<typeof compileQuestionSchema>;
 
 export const compileAnswerSchema = z.object({
-  /** Content hashes in the store. */
-  plan: z.string(),
+  plan: z.string().meta({ description: 'Content hashes in the store.' }),
   template: z.string(),
   environment: z.string(),
   files: z.string(),
   description: z.string(),
   resource_count: z.number().int(),
-  /** Accepted parts of the template that are probably mistakes. */
-  warnings: z.array(mistakeSchema).optional(),
+  warnings: z
+    .array(mistakeSchema)
+    .optional()
+    .meta({ description: 'Accepted parts of the template that are probably mistakes.' }),
 });
 export type CompileAnswer = z.infer<typeof compileAnswerSchema>;
 
@@ -52,33 +55,39 @@ export const templateCompile = call('template.compile', 'Compile a template to a
 
 export const compileNestedQuestionSchema = z.object({
   project: z.string(),
-  /** The id of the nested stack. */
-  stack_id: z.string(),
+  stack_id: z.string().meta({ description: 'The id of the nested stack.' }),
   stack_name: z.string(),
-  /** Content hashes, from the parent stack. */
-  environment: z.string(),
+  environment: z.string().meta({ description: 'Content hashes, from the parent stack.' }),
   files: z.string(),
-  /** The resource that it represents. */
-  resource: z.string(),
+  resource: z.string().meta({ description: 'The resource that it represents.' }),
   type: z.string(),
-  /** Absent in a message of an older version: then the type decides. */
-  kind: planNestedSchema.shape.kind.optional(),
-  /** For a group: the template of its members, made from its properties. Absent: the registry names the file. */
-  template: jsonObject.optional(),
-  /** For a group: copied into the plan. */
-  rolling: planRollingSchema.optional(),
-  /** The resolved properties of the resource; sealed values become hidden parameters. */
-  properties: jsonObject,
-  /** Its current plan, for rules that compare with it; absent when the stack is new. */
-  previous_plan: z.string().optional(),
-  /** In a preview: parameters whose value is not known yet. Expressions that read them stay open. */
-  unknown: z.array(z.string()).optional(),
-  /** The data that `resource_facade` reads. */
-  facade: z.object({ metadata: json, deletion_policy: z.string(), update_policy: json }),
-  /** Its depth; the root is 0. */
-  depth: z.number().int().positive(),
-  /** The number of resources of the tree that are outside it. */
-  resources_outside: z.number().int().nonnegative(),
+  kind: planNestedSchema.shape.kind
+    .optional()
+    .meta({ description: 'Absent in a message of an older version: then the type decides.' }),
+  template: jsonObject.optional().meta({
+    description:
+      'For a group: the template of its members, made from its properties. Absent: the registry names the file.',
+  }),
+  rolling: planRollingSchema.optional().meta({ description: 'For a group: copied into the plan.' }),
+  properties: jsonObject.meta({
+    description: 'The resolved properties of the resource; sealed values become hidden parameters.',
+  }),
+  previous_plan: z
+    .string()
+    .optional()
+    .meta({ description: 'Its current plan, for rules that compare with it; absent when the stack is new.' }),
+  unknown: z.array(z.string()).optional().meta({
+    description: 'In a preview: parameters whose value is not known yet. Expressions that read them stay open.',
+  }),
+  facade: z
+    .object({ metadata: json, deletion_policy: z.string(), update_policy: json })
+    .meta({ description: 'The data that `resource_facade` reads.' }),
+  depth: z.number().int().positive().meta({ description: 'Its depth; the root is 0.' }),
+  resources_outside: z
+    .number()
+    .int()
+    .nonnegative()
+    .meta({ description: 'The number of resources of the tree that are outside it.' }),
 });
 export type CompileNestedQuestion = z.infer<typeof compileNestedQuestionSchema>;
 
@@ -94,8 +103,7 @@ export const templateValidate = call(
   'Validate a template; the answer has the form of Heat’s validate.',
   {
     question: compileQuestionSchema,
-    /** Heat's form: Description, Parameters, ParameterGroups, Environment. */
-    answer: jsonObject,
+    answer: jsonObject.meta({ description: "Heat's form: Description, Parameters, ParameterGroups, Environment." }),
   },
 );
 
