@@ -50,7 +50,7 @@ describe('provisioning with the lab', () => {
     await w.enrol('machine-1');
     await expect(w.enrol('machine-2')).rejects.toMatchObject({
       code: 'QuotaExceeded',
-      message: expect.stringMatching(/there are 1 nodes.*more than 1 \(ANNEAL_PROVISIONING_NODES\)/) as string,
+      message: expect.stringMatching(/there are 1 nodes and the limit is 1 \(ANNEAL_PROVISIONING_NODES\)/) as string,
     });
     await w.nodeIs('machine-1', 'available');
     await w.ask(nodeRemove, { node: 'machine-1' });
@@ -220,7 +220,7 @@ describe('provisioning with the lab', () => {
 
     for (const [properties, reason] of [
       [{ scheduler_hints: { different_host: 'x' } }, /hint different_host is not supported/],
-      [{ image: 'no-such-image' }, /image: no-such-image does not exist; the images are any,  /],
+      [{ image: 'no-such-image' }, /image: no-such-image does not exist; the images are any, /],
     ] as const) {
       const refused = w.context.newId();
       await w.request('create', { id: refused, fence: 1, properties: { flavor: 'baremetal', ...properties } });
