@@ -162,7 +162,7 @@ outputs: {out: {value: {get_attr: [t, output]}}}
       const { summary, exits } = await world.ask(stackWhy, { project: 'p1', stack: root.id });
       return summary.includes('pauses') ? { summary, exits } : undefined;
     });
-    expect(pause.summary).toMatch(/^s-g-\w+ pauses between two batches of its members until \d{4}-/);
+    expect(pause.summary).toMatch(/^Stack s-g-\w+ pauses between two batches of its members until \d{4}-/);
     expect(pause.exits).toEqual(['anneal stack cancel s']);
   });
 

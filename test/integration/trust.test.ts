@@ -53,7 +53,7 @@ outputs:
   parameter: {value: {get_param: j}}
   default: {value: {get_param: d}}
   value: {value: {get_attr: [v, value]}}
-  nested: {value: {get_attr: [one, inputOf]}}
+  nested: {value: {get_attr: [one, given]}}
   named: {value: {get_attr: [one, $reads]}}
   member: {value: {get_attr: [group, resource.0.value]}}
   deep: {value: {get_attr: [groups, resource.0.given]}}
@@ -97,7 +97,7 @@ parameters: {j: {type: json}, host: {type: string}}
 resources:
   config:
     type: OS::Heat::SoftwareConfig
-    properties: {group: script, config: 'true', inputs: [{name: inputOf, type: Json}], outputs: [{name: out, type: Json}]}
+    properties: {group: script, config: 'true', inputs: [{name: given, type: Json}], outputs: [{name: out, type: Json}]}
   deployment:
     type: OS::Heat::SoftwareDeployment
     properties:
