@@ -7,6 +7,7 @@ import type { Definition } from './define.ts';
 import { answerSchema, answerType, envelopeSchema } from './envelope.ts';
 import type { Json, JsonObject } from './json.ts';
 import { bindingsOf, natsAddress, operationBindings, servers, type Route } from './asyncapi-bindings.ts';
+import { examples } from './examples.ts';
 import { requestsQueue, serviceNames, type ServiceName } from './queues.ts';
 
 const schemaOf = (schema: z.ZodType, io: 'input' | 'output'): JsonObject =>
@@ -16,7 +17,12 @@ const schemaOf = (schema: z.ZodType, io: 'input' | 'output'): JsonObject =>
 export function jsonSchemas(definitions: Iterable<Definition>): Record<string, JsonObject> {
   const schemas: Record<string, JsonObject> = { 'envelope.json': schemaOf(envelopeSchema, 'output') };
   for (const definition of definitions) {
-    schemas[`${definition.type}.json`] = { ...schemaOf(definition.data, 'input'), description: definition.description };
+    const example = examples[definition.type];
+    schemas[`${definition.type}.json`] = {
+      ...schemaOf(definition.data, 'input'),
+      description: definition.description,
+      ...(example && { examples: [example] }),
+    };
     if (definition.kind === 'call') {
       schemas[`${answerType(definition.type)}.json`] = {
         ...schemaOf(definition.answer, 'output'),

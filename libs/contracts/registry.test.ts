@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { asyncApi, jsonSchemas } from './asyncapi.ts';
 import { createMint, envelopeSchema, type Envelope } from './envelope.ts';
 import { AnnealError, errorTable, fromFailure, isErrorCode, toFailure } from './errors.ts';
+import { examples } from './examples.ts';
 import { definitionsByFile, registry } from './registry.ts';
 import { stackDelete } from './scheduling.ts';
 
@@ -27,6 +28,15 @@ describe('the registry of messages', () => {
       expect(schemas).toHaveProperty([`${definition.type}.json`]);
       if (definition.kind === 'call') expect(schemas).toHaveProperty([`${definition.type}.answer.json`]);
     }
+  });
+
+  it('has examples of the main messages, which their schemas accept whole', () => {
+    const schemas = jsonSchemas(registry.values());
+    for (const [type, example] of Object.entries(examples)) {
+      expect(registry.get(type)?.data.parse(example), type).toEqual(example);
+      expect(schemas[`${type}.json`]).toMatchObject({ examples: [example] });
+    }
+    expect(Object.keys(examples)).toHaveLength(10);
   });
 
   it('references, in the AsyncAPI document, only existing components', () => {
