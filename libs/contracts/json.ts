@@ -63,3 +63,6 @@ export function jsonBytes(value: unknown, most = Infinity): number {
   }
   return bytes;
 }
+
+/** A secret text on its way to the service that stores it: the gateway seals it, because brokers keep messages in files. */
+export const secretText = z.union([z.string().max(4096), z.strictObject({ $sealed: z.string() })]);

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { call } from './define.ts';
 import { envelopeSchema } from './envelope.ts';
 import { failureSchema } from './errors.ts';
+import { secretText } from './json.ts';
 
 export const subscriptionViewSchema = z.object({
   id: z.string(),
@@ -31,7 +32,7 @@ export const subscriptionCreate = call('subscription.create', 'Create a subscrip
     url: z.url(),
     types: z.array(z.string()).min(1),
     subject_prefix: z.string().default(''),
-    secret: z.string().optional().meta({ description: '`whsec_…`; made when absent.' }),
+    secret: secretText.optional().meta({ description: '`whsec_…`; made when absent.' }),
     after: z
       .string()
       .optional()

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { call } from './define.ts';
 import { failureSchema } from './errors.ts';
-import { json, jsonObject } from './json.ts';
+import { json, jsonObject, secretText } from './json.ts';
 import { conditionSchema } from './scheduling.ts';
 
 export const nodeStates = [
@@ -132,7 +132,7 @@ export const nodeEnrol = call('node.enrol', 'Enrol a node. With `provide`, also 
       .max(255)
       .refine((name) => name.isWellFormed(), 'must not contain a lone surrogate (half of a character)'),
     driver: z.enum(['redfish']),
-    driver_info: driverInfoSchema,
+    driver_info: driverInfoSchema.extend({ redfish_password: secretText.optional() }),
     resource_class: z.string().default('baremetal'),
     traits: traitsSchema.default([]),
     properties: nodePropertiesSchema.default({}),
@@ -163,7 +163,7 @@ export const nodePatchSchema = z
 export type NodePatch = z.infer<typeof nodePatchSchema>;
 export const nodeUpdate = call(
   'node.update',
-  'Change name, class, maintenance, access, traits, properties or extra of a node by a JSON Patch.',
+  'Change name, class, maintenance, access, traits, properties or extra of a node by a JSON Patch. Values of driver_info are sealed.',
   {
     question: node.extend({ patch: nodePatchSchema }),
     answer,

@@ -75,6 +75,17 @@ function keyOf(key: Uint8Array): Key {
 
 type Replace = (content: Json, seal: JsonObject) => Json;
 
+/** A sealed text, for a field of a message that holds a secret. */
+export const sealText = (secrets: Pick<Secrets, 'seal'>, text: string): { $sealed: string } =>
+  secrets.seal(text) as { $sealed: string };
+
+/** The text that {@link Secrets.seal} sealed, or that a client of an older version sent plain. @throws AnnealError */
+export function openText(secrets: Pick<Secrets, 'open'>, value: Json): string {
+  const text = secrets.open(value);
+  if (typeof text === 'string') return text;
+  throw new AnnealError('InvalidRequest', 'A secret is sealed with another key, or is no text.');
+}
+
 /** The content of a seal; undefined in an unknown format. @throws Error when the key did not make it */
 function decrypt(version: string | undefined, key: Key, bytes: Uint8Array): Uint8Array | undefined {
   if (version === format) return gcmsiv(key.sealing, nonce).decrypt(bytes);

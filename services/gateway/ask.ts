@@ -11,6 +11,8 @@ import type { Secrets } from '@anneal/runtime/secrets.ts';
 export interface AskParameters<Q> {
   data: Q;
   project?: string;
+  /** Holds the seals that the gateway made for this call. Any other seal can only be a copy, and is sealed once more. */
+  sealed?: Json;
   /** True for a call that compiles templates and may take longer than others. */
   compiles?: true;
   /** Aborted when the client disconnects. Templating then drops its work on the call. */
@@ -33,14 +35,14 @@ export function createAsk({
   compileTimeoutMs: number;
 }): Ask {
   /** Leaves calls of templating unchanged, because templating itself seals what it compiles. */
-  const taken = <Q>(service: ServiceName, data: Q): Q =>
-    service === 'templating' ? data : (secrets.fromOutside(data as Json) as Q);
-  return async (service, call, { data, project, signal, compiles }) => {
+  const taken = <Q>(service: ServiceName, data: Q, sealed: Json | undefined): Q =>
+    service === 'templating' ? data : (secrets.fromOutside(data as Json, sealed) as Q);
+  return async (service, call, { data, project, signal, sealed, compiles }) => {
     requireValid(call, data);
     const [timeoutMs, setting] = compiles
       ? [compileTimeoutMs, 'ANNEAL_GATEWAY_COMPILE_TIMEOUT_MS']
       : [answerTimeoutMs, 'ANNEAL_GATEWAY_ANSWER_TIMEOUT_MS'];
-    const message = mint(call, { data: taken(service, data), project });
+    const message = mint(call, { data: taken(service, data, sealed), project });
     const abandon = (): void => {
       // Best effort: a call that is not dropped ends at its limits.
       bus.publish([mint(questionAbandoned, { data: { question: message.id }, project })]).catch(() => {});

@@ -3,9 +3,9 @@ import { randomBytes } from 'node:crypto';
 import { matcherOf } from '@anneal/bus/pattern.ts';
 import type { EventDocument } from './event-log.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import type { JsonObject } from '@anneal/contracts/json.ts';
+import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { SubscriptionView } from '@anneal/contracts/notification.ts';
-import type { Secrets } from '@anneal/runtime/secrets.ts';
+import { openText, type Secrets } from '@anneal/runtime/secrets.ts';
 import { DuplicateError, type Collection, type Document, type Store } from '@anneal/store/port.ts';
 import { filterOf } from './event-log.ts';
 
@@ -54,7 +54,7 @@ export async function create(parameters: {
     url: string;
     types: string[];
     subject_prefix: string;
-    secret?: string | undefined;
+    secret?: Json | undefined;
   };
   cursor: number;
   most: number;
@@ -69,7 +69,7 @@ export async function create(parameters: {
       `Cannot create the subscription: the project has ${most} subscriptions, which is the limit (ANNEAL_NOTIFICATION_MAX_SUBSCRIPTIONS). Delete some first.`,
     );
   }
-  const secret = secretFrom(wanted.secret);
+  const secret = secretFrom(wanted.secret === undefined ? undefined : openText(secrets, wanted.secret));
   try {
     const document = await subscriptions.insert({
       ...wanted,

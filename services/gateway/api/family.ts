@@ -11,7 +11,7 @@ import { eventEndpoints, type EventEndpointOptions } from './event-endpoints.ts'
 import { hostEndpoints } from './host-endpoints.ts';
 import { queueEndpoints, type QueueEndpointOptions } from './queue-endpoints.ts';
 import { stackEndpoints } from './stack-endpoints.ts';
-import { subscriptionEndpoints } from './subscription-endpoints.ts';
+import { deliveryEndpoints, subscriptionEndpoints } from './subscription-endpoints.ts';
 import { systemEndpoints } from './system-endpoints.ts';
 import { apiWording } from './wording.ts';
 
@@ -33,6 +33,7 @@ export const apiEndpoints = (options: ApiOptions): Endpoint[] => [
   ...deadLetterEndpoints(options),
   ...eventEndpoints(options),
   ...subscriptionEndpoints(options),
+  ...deliveryEndpoints(options),
 ];
 
 export function apiFamily(scope: FastifyInstance, options: ApiOptions): void {

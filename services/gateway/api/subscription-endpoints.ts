@@ -9,6 +9,7 @@ import {
   subscriptionShow,
   subscriptionViewSchema,
 } from '@anneal/contracts/notification.ts';
+import { sealText, type Secrets } from '@anneal/runtime/secrets.ts';
 import { z } from 'zod';
 import type { Ask } from '../ask.ts';
 import { projectOf } from '../identity/caller.ts';
@@ -23,7 +24,15 @@ const subscribeSchema = z.object({
   after: z.string().optional(),
 });
 
-export function subscriptionEndpoints({ ask, newId }: { ask: Ask; newId: () => string }): Endpoint[] {
+export function subscriptionEndpoints({
+  ask,
+  newId,
+  secrets,
+}: {
+  ask: Ask;
+  newId: () => string;
+  secrets: Secrets;
+}): Endpoint[] {
   return [
     endpoint({
       method: 'POST',
@@ -35,13 +44,15 @@ export function subscriptionEndpoints({ ask, newId }: { ask: Ask; newId: () => s
       answer: z.object({ subscription: subscriptionViewSchema, secret: z.string() }),
       handle: ({ request, body: { secret, after, ...wanted } }) => {
         const project = projectOf(request);
+        const sealed = secret === undefined ? null : sealText(secrets, secret);
         return ask('notification', subscriptionCreate, {
           project,
+          sealed,
           data: {
             id: newId(),
             project,
             ...wanted,
-            ...(secret !== undefined && { secret }),
+            ...(sealed && { secret: sealed }),
             ...(after !== undefined && { after }),
           },
         });
@@ -76,6 +87,11 @@ export function subscriptionEndpoints({ ask, newId }: { ask: Ask; newId: () => s
         return ask('notification', subscriptionDelete, { project, data: { project, id } });
       },
     }),
+  ];
+}
+
+export function deliveryEndpoints({ ask }: { ask: Ask }): Endpoint[] {
+  return [
     endpoint({
       method: 'GET',
       path: '/subscriptions/{id}/deliveries',

@@ -132,7 +132,7 @@ export function buildServer(options: ServerOptions): FastifyInstance {
   };
   family(zaqarPrefix, (scope) => zaqarFamily(scope, zaqar));
   for (const dialect of dialects) family(dialect.path, (scope) => zaqarVersionFamily(scope, zaqar, dialect));
-  family(ironicPrefix, (scope) => ironicFamily(scope, { ask, newId, authenticate, report }));
+  family(ironicPrefix, (scope) => ironicFamily(scope, { ask, secrets, newId, authenticate, report }));
   family(cfnPrefix, (scope) => cfnFamily(scope, { ask, secrets, wording: apiWording, report }));
   family('/boot/v1', (scope) => bootFamily(scope, { ask, now, wording: apiWording, report }));
   family(apiPrefix, (scope) =>

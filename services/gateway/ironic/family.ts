@@ -18,6 +18,7 @@ import {
   type NodePatch,
   type NodeView,
 } from '@anneal/contracts/provisioning.ts';
+import { sealText, type Secrets } from '@anneal/runtime/secrets.ts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Ask } from '../ask.ts';
@@ -30,6 +31,7 @@ import { nodeBody, nodeRow, pick } from './node-view.ts';
 
 export interface IronicOptions {
   ask: Ask;
+  secrets: Secrets;
   newId: () => string;
   authenticate: Authenticate;
   report: (error: unknown, request: FastifyRequest) => void;
@@ -82,6 +84,25 @@ interface TraitPath {
   Params: { node: string; trait: string };
 }
 
+/** Seals the password, because brokers keep messages in files. */
+const sealPassword = (
+  secrets: Secrets,
+  { redfish_password: password, ...info }: z.output<typeof driverInfoSchema>,
+) => ({
+  ...info,
+  ...(password !== undefined && { redfish_password: sealText(secrets, password) }),
+});
+
+const isDriverInfo = (path: string): boolean => path.startsWith('/driver_info');
+
+/** Seals every value of driver_info in a patch, because one may be the password, or the whole of it. */
+const sealDriverInfo = (secrets: Secrets, patch: NodePatch): NodePatch =>
+  patch.map((operation) =>
+    isDriverInfo(operation.path) && operation.value !== undefined
+      ? { ...operation, value: secrets.seal(operation.value) }
+      : operation,
+  );
+
 /** Answers 400 for a wrong state. In Ironic 409 means a locked node, and clients retry a 409 for a while. */
 function withoutConflicts(ask: Ask): Ask {
   return (service, call, parameters) =>
@@ -91,7 +112,10 @@ function withoutConflicts(ask: Ask): Ask {
     });
 }
 
-export function ironicFamily(scope: FastifyInstance, { newId, authenticate, report, ...options }: IronicOptions): void {
+export function ironicFamily(
+  scope: FastifyInstance,
+  { newId, secrets, authenticate, report, ...options }: IronicOptions,
+): void {
   const ask = withoutConflicts(options.ask);
   readJsonBodies(scope);
   wordErrors(scope, ironicWording, report);
@@ -172,12 +196,14 @@ export function ironicFamily(scope: FastifyInstance, { newId, authenticate, repo
   scope.post('/v1/nodes', async (request, reply) => {
     const wanted = parse(enrolSchema, request.body, 'The node');
     const id = wanted.uuid ?? newId();
+    const driverInfo = sealPassword(secrets, driverInfoSchema.parse(wanted.driver_info));
     const node = await ask('provisioning', nodeEnrol, {
+      sealed: driverInfo.redfish_password ?? null,
       data: {
         id,
         name: wanted.name ?? id,
         driver: wanted.driver,
-        driver_info: driverInfoSchema.parse(wanted.driver_info),
+        driver_info: driverInfo,
         resource_class: wanted.resource_class,
         traits: wanted.traits,
         properties: wanted.properties,
@@ -259,10 +285,9 @@ export function ironicFamily(scope: FastifyInstance, { newId, authenticate, repo
   });
 
   scope.patch<NodePath>('/v1/nodes/:node', async (request) => {
-    const patch = parse(nodePatchSchema, request.body, 'The patch');
-    return nodeBody(
-      baseUrl(request),
-      await ask('provisioning', nodeUpdate, { data: { node: request.params.node, patch } }),
-    );
+    const patch = sealDriverInfo(secrets, parse(nodePatchSchema, request.body, 'The patch'));
+    const sealed = patch.map(({ path, value }) => (isDriverInfo(path) && value !== undefined ? value : null));
+    const data = { node: request.params.node, patch };
+    return nodeBody(baseUrl(request), await ask('provisioning', nodeUpdate, { sealed, data }));
   });
 }

@@ -35,7 +35,7 @@ describe('a turn at a BMC', () => {
   it('B1: that is over during a pause is a failure that names the BMC and the time', async () => {
     await expect(pausing(50)).rejects.toMatchObject({
       code: 'BmcUnreachable',
-      message: 'The BMC of node n1 at http://127.0.0.1:1 did not do what was asked within 0.1 s.',
+      message: 'The BMC of node n1 at http://127.0.0.1:1 did not complete the request within 0.1 s.',
     });
   });
 

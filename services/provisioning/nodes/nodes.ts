@@ -8,9 +8,11 @@ import type {
   nodePower,
   nodeProvision,
   nodeUpdate,
+  NodePatch,
   NodeView,
 } from '@anneal/contracts/provisioning.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
+import { openText, type Secrets } from '@anneal/runtime/secrets.ts';
 import type { ServiceContext } from '@anneal/runtime/service.ts';
 import { DuplicateError, type Draft } from '@anneal/store/port.ts';
 import { claimsOf } from './identity.ts';
@@ -50,6 +52,9 @@ export class Nodes {
     // The client chose the id, so this call is a repeat.
     if (known) return nodeView(known);
     const { driver_info: info } = question;
+    const { secrets } = this.#context;
+    const { redfish_password: given } = info;
+    const password = given === undefined ? null : secrets.seal(openText(secrets, given));
     checkDeclared(question.properties);
     requireTrust(info.redfish_verify_ca);
     const place = {
@@ -64,7 +69,7 @@ export class Nodes {
       name: question.name,
       driver: question.driver,
       username: info.redfish_username ?? null,
-      password: info.redfish_password === undefined ? null : this.#context.secrets.seal(info.redfish_password),
+      password,
       verify_ca: info.redfish_verify_ca === undefined ? null : normalTrust(info.redfish_verify_ca),
       identity: null,
       foreign: null,
@@ -209,10 +214,11 @@ export class Nodes {
   /** @throws AnnealError InvalidRequest that names every impossible operation; Conflict during work. */
   async update(question: Question<typeof nodeUpdate>): Promise<NodeView> {
     const { id } = await this.#find(question.node);
+    const patch = openDriverInfo(this.#context.secrets, question.patch);
     let wanted: Partial<NodeDocument> = {};
     try {
       const changed = await this.#records.change(id, (node) => {
-        wanted = this.#changeFrom(node, fieldsAfter(fieldsOf(node), question.patch));
+        wanted = this.#changeFrom(node, fieldsAfter(fieldsOf(node), patch));
         return wanted;
       });
       if (!changed) throw new AnnealError('NotFound', `There is no node ${question.node}.`);
@@ -324,3 +330,11 @@ const fieldsOf = (node: NodeDocument): Fields => ({
     ...(node.verify_ca !== null && { redfish_verify_ca: node.verify_ca }),
   },
 });
+
+/** The patch with the values of driver_info open. The gateway seals them, because one may be the password. */
+const openDriverInfo = (secrets: Secrets, patch: NodePatch): NodePatch =>
+  patch.map((operation) =>
+    operation.path.startsWith('/driver_info') && operation.value !== undefined
+      ? { ...operation, value: secrets.open(operation.value) }
+      : operation,
+  );
