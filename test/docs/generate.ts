@@ -32,7 +32,6 @@ import {
   settingsPage,
   transitionsPage,
 } from './reference.ts';
-import { lowerCounts } from './words.ts';
 
 const folder = join(dirname(fileURLToPath(import.meta.url)), '..', '..', 'docs', 'reference');
 const services = [
@@ -80,7 +79,6 @@ for (const [name, text] of Object.entries(pages)) {
   stale.push(name);
   if (!process.argv.includes('--check')) await writeFile(path, text);
 }
-if (!process.argv.includes('--check')) lowerCounts();
 if (process.argv.includes('--check') && stale.length > 0) {
   process.stderr.write(`Stale in docs/reference: ${stale.join(', ')}; run: npm run docs\n`);
   process.exitCode = 1;
