@@ -7,6 +7,7 @@ import { unexpectedAnswerSchema } from './configuration.ts';
 import { event } from './define.ts';
 import { failureSchema } from './errors.ts';
 import { jsonObject } from './json.ts';
+import { droppedSchema } from './notification.ts';
 import { nodeStates, powerStates } from './provisioning.ts';
 
 const stackEventData = z.object({
@@ -190,6 +191,20 @@ export const groupEvent = {
     'group.scaled',
     'A policy changed the size of a group; an update of its stack has started.',
     scaledData,
+  ),
+};
+
+const droppedData = droppedSchema.extend({
+  subscription_id: z.string(),
+  subscription_name: z.string(),
+  version: z.number().int(),
+});
+export type SubscriptionDroppedData = z.infer<typeof droppedData>;
+export const subscriptionEvent = {
+  dropped: event(
+    'subscription.events.dropped',
+    'The event log removed events before a listener received them. The listener receives this notice whatever its filter.',
+    droppedData,
   ),
 };
 

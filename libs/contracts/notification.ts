@@ -5,6 +5,14 @@ import { envelopeSchema } from './envelope.ts';
 import { failureSchema } from './errors.ts';
 import { secretText } from './json.ts';
 
+/** Events that the log removed before a subscription could deliver them. */
+export const droppedSchema = z.object({
+  count: z.number().int().positive(),
+  since: z.iso.datetime().meta({ description: 'Time of the first one.' }),
+  last: z.iso.datetime().meta({ description: 'Time of the last one.' }),
+});
+export type Dropped = z.infer<typeof droppedSchema>;
+
 export const subscriptionViewSchema = z.object({
   id: z.string(),
   project: z.string(),
@@ -20,6 +28,9 @@ export const subscriptionViewSchema = z.object({
   last_failure_at: z.iso.datetime().nullable(),
   last_error: z.string().nullable(),
   backlog: z.number().int().meta({ description: 'Events that wait to be delivered.' }),
+  dropped: droppedSchema.nullable().optional().meta({
+    description: 'Null when this subscription has lost no event; absent in answers of older versions.',
+  }),
   version: z.number().int(),
 });
 export type SubscriptionView = z.infer<typeof subscriptionViewSchema>;

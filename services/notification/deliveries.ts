@@ -37,7 +37,7 @@ export const deliveryId = (subscription: string, event: string): string => `${su
 
 export const newDelivery = (
   subscription: string,
-  { sequence, event }: EventDocument,
+  { sequence, event }: Pick<EventDocument, 'sequence' | 'event'>,
   now: number,
 ): Omit<DeliveryDocument, 'version'> => ({
   id: deliveryId(subscription, event.id),

@@ -5,10 +5,12 @@
  *    has seen n never finds a smaller one later.
  * L2 An event is stored once, by its id, however often it arrives.
  * L3 When two writers use the same number, one is refused and takes the next.
+ * L4 An event is removed only after each subscription that has not read it has counted it as dropped.
  */
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { matcherOf } from '@anneal/bus/pattern.ts';
+import { faultPoint } from '@anneal/runtime/fault.ts';
 import type { Collection, Document, Store } from '@anneal/store/port.ts';
 
 export interface EventDocument extends Document {
@@ -20,6 +22,17 @@ export interface EventDocument extends Document {
 export interface Filter {
   readonly types: readonly string[];
   readonly subject_prefix: string;
+}
+
+interface EventLogOptions {
+  store: Store;
+  keep: number;
+  /** Called with new events when they are durable. */
+  onKept: (kept: readonly EventDocument[]) => Promise<void>;
+  /** Called before the oldest events are removed, and again with the same ones when their removal is interrupted. */
+  onTrim: (old: readonly EventDocument[]) => Promise<void>;
+  /** Called when the oldest events could not be removed. They are removed after the next events. */
+  onTrimFailed: (error: unknown) => void;
 }
 
 const trimEvery = 500;
@@ -34,34 +47,29 @@ export function filterOf({ types, subject_prefix: prefix }: Filter): (event: Env
 export class EventLog {
   readonly #events: Collection<EventDocument>;
   readonly #keep: number;
-  readonly #onKept: (kept: readonly EventDocument[]) => Promise<void>;
+  readonly #onKept: EventLogOptions['onKept'];
+  readonly #onTrim: EventLogOptions['onTrim'];
+  readonly #onTrimFailed: EventLogOptions['onTrimFailed'];
   #waiting: { event: Envelope; resolve: () => void; reject: (error: unknown) => void }[] = [];
   #appending: Promise<void> | undefined;
   #writing = false;
   #last: number | undefined;
   #trimmedAt = 0;
 
-  private constructor(
-    events: Collection<EventDocument>,
-    keep: number,
-    onKept: (kept: readonly EventDocument[]) => Promise<void>,
-  ) {
+  private constructor(events: Collection<EventDocument>, options: EventLogOptions) {
     this.#events = events;
-    this.#keep = keep;
-    this.#onKept = onKept;
+    this.#keep = options.keep;
+    this.#onKept = options.onKept;
+    this.#onTrim = options.onTrim;
+    this.#onTrimFailed = options.onTrimFailed;
   }
 
-  static async open(options: {
-    store: Store;
-    keep: number;
-    /** Called with new events when they are durable. */
-    onKept: (kept: readonly EventDocument[]) => Promise<void>;
-  }): Promise<EventLog> {
+  static async open(options: EventLogOptions): Promise<EventLog> {
     const events = await options.store.collection<EventDocument>({
       name: 'notification_events',
       indexes: [{ fields: ['sequence'], unique: true }, { fields: ['project', 'sequence'] }],
     });
-    return new EventLog(events, options.keep, options.onKept);
+    return new EventLog(events, options);
   }
 
   /** Resolves when the event is stored. Events are stored in the order of the calls, concurrent ones in one write. */
@@ -85,12 +93,16 @@ export class EventLog {
       try {
         const kept = await this.#keepAll(batch.map(({ event }) => event));
         await this.#onKept(kept);
-        await this.#trim();
         for (const { resolve } of batch) resolve();
       } catch (error) {
         this.#last = undefined;
         for (const { reject } of batch) reject(error);
       }
+      // The events are durable, so a failed removal must not make the bus deliver them again.
+      await this.#trim().catch((error: unknown) => {
+        this.#trimmedAt = 0;
+        this.#onTrimFailed(error);
+      });
     }
     // Reset it in the same turn as the last check for waiting events, so that the next `append` starts a new write.
     this.#writing = false;
@@ -198,6 +210,8 @@ export class EventLog {
         limit: readAtOnce,
       });
       if (old.length === 0) return;
+      await this.#onTrim(old); // L4
+      await faultPoint('notification.counted');
       await this.#events.bulk(old.map(({ id }) => ({ kind: 'remove', id })));
     }
   }

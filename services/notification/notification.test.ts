@@ -1,126 +1,20 @@
-import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { hostEvent, stackEvent } from '@anneal/contracts/events.ts';
-import type { CallDefinition } from '@anneal/contracts/define.ts';
 import type { AnnealError } from '@anneal/contracts/errors.ts';
 import {
   deliveryList,
   deliveryReplay,
   eventLog,
-  subscriptionCreate,
   subscriptionDelete,
   subscriptionList,
   subscriptionShow,
 } from '@anneal/contracts/notification.ts';
-import { requestsQueue } from '@anneal/contracts/queues.ts';
 import { armFault } from '@anneal/runtime/fault.ts';
-import { readSettings } from '@anneal/runtime/settings.ts';
-import type { RunningService } from '@anneal/runtime/service.ts';
-import { createTestContext, eventually, type TestContext } from '@anneal/runtime/testing.ts';
+import { eventually } from '@anneal/runtime/testing.ts';
 import { Webhook } from 'standardwebhooks';
 import { afterEach, describe, expect, it } from 'vitest';
-import { notificationService } from './service.ts';
+import { atEnd, cleanUpAll, listen, project, startWorld, subscribe } from './testing/world.ts';
 
-const project = 'p1';
-const cleanUps: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  for (const cleanUp of cleanUps.splice(0).toReversed()) await cleanUp();
-});
-
-interface World {
-  context: TestContext;
-  ask: <Q, A>(call: CallDefinition<Q, A>, data: Q) => Promise<A>;
-  happen: (subject: string, version: number, status?: string) => Promise<string>;
-  stop: () => Promise<void>;
-  start: () => Promise<void>;
-}
-
-async function startWorld(environment: Record<string, string> = {}): Promise<World> {
-  const context = await createTestContext({ name: 'notification' });
-  let running: RunningService | undefined;
-  const world: World = {
-    context,
-    ask: (call, data) =>
-      context.bus.request({
-        queue: requestsQueue('notification'),
-        call,
-        message: context.mint(call, { data, project }),
-      }),
-    async happen(subject, version, status = 'up') {
-      const data = { host_id: subject, name: subject, status, facts: {}, version };
-      const event = context.mint(hostEvent.up, { data, subject, project });
-      await context.bus.publish([event]);
-      return event.id;
-    },
-    async start() {
-      running = await notificationService.start(
-        context,
-        readSettings(notificationService.settings, { ANNEAL_NOTIFICATION_ALLOW_PRIVATE: 'true', ...environment }),
-      );
-    },
-    async stop() {
-      await running?.stop();
-      running = undefined;
-    },
-  };
-  await world.start();
-  cleanUps.push(
-    () => context.dispose(),
-    () => world.stop(),
-  );
-  return world;
-}
-
-interface Received {
-  headers: IncomingHttpHeaders;
-  body: string;
-  event: { id: string; subject: string; data: { version: number } };
-}
-
-async function listen(
-  answer: (received: Received, count: number) => { status: number; headers?: Record<string, string> } = () => ({
-    status: 204,
-  }),
-  port = 0,
-): Promise<{ url: string; port: number; received: Received[]; close: () => Promise<void> }> {
-  const received: Received[] = [];
-  const server: Server = createServer((request, response) => {
-    let body = '';
-    request.on('data', (chunk: Buffer) => (body += chunk.toString()));
-    request.on('end', () => {
-      const one = { headers: request.headers, body, event: JSON.parse(body) as Received['event'] };
-      received.push(one);
-      const { status, headers } = answer(one, received.length);
-      response.writeHead(status, headers).end();
-    });
-  });
-  await new Promise<void>((resolve) => {
-    server.listen(port, '127.0.0.1', resolve);
-  });
-  const close = (): Promise<void> =>
-    new Promise((resolve) => {
-      server.closeAllConnections();
-      server.close(() => resolve());
-    });
-  cleanUps.push(close);
-  const address = server.address() as AddressInfo;
-  return { url: `http://127.0.0.1:${address.port}/hook`, port: address.port, received, close };
-}
-
-const subscribe = (
-  world: World,
-  url: string,
-  more: Partial<{ types: string[]; after: string; subject_prefix: string }> = {},
-) =>
-  world.ask(subscriptionCreate, {
-    id: world.context.newId(),
-    project,
-    name: 'test',
-    url,
-    types: ['#'],
-    subject_prefix: '',
-    ...more,
-  });
+afterEach(cleanUpAll);
 
 describe('a webhook', () => {
   it('carries the unchanged event, signed so that any Standard Webhooks library can verify it', async () => {
@@ -278,7 +172,7 @@ describe('a webhook', () => {
       died += 1;
       if (died === 1) throw new Error('died here');
     });
-    cleanUps.push(async () => disarm());
+    atEnd(disarm);
     await world.happen('h1', 1);
     await eventually(() => (died > 0 ? true : undefined));
     await world.stop();

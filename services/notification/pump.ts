@@ -5,14 +5,18 @@
  * P1 An event becomes a delivery before the cursor passes it, so none is lost.
  * P2 An event is attempted only when all earlier events of its subject are delivered or dead.
  * P3 A listener that is down delays no other listener's events, and its own are not all attempted at once.
- * P4 When two pumps serve one subscription, one loses at its first write and stops.
+ * P4 A listener whose events the log dropped gets a notice whatever its filter. The notice has the number of the last
+ *    dropped event, so that it is attempted before the events after the gap.
+ * P5 When two pumps serve one subscription, one loses at its first write and stops.
  */
+import type { Envelope } from '@anneal/contracts/envelope.ts';
 import type { Secrets } from '@anneal/runtime/secrets.ts';
 import { faultPoint } from '@anneal/runtime/fault.ts';
 import { mostAttemptsKept, newDelivery, trim, type Deliveries, type DeliveryDocument } from './deliveries.ts';
 import type { EventLog } from './event-log.ts';
+import { isOwnNotice, noticeDueAt, withNotice, withoutNotice, type DroppedRun } from './drops.ts';
 import { decide, type Decision, type Outcome } from './schedule.ts';
-import type { SubscriptionDocument, Subscriptions } from './subscriptions.ts';
+import { change, type SubscriptionDocument, type Subscriptions } from './subscriptions.ts';
 import type { Sender } from './webhook.ts';
 
 export interface PumpOptions {
@@ -23,15 +27,17 @@ export interface PumpOptions {
   secrets: Secrets;
   retrySeconds: readonly number[];
   keepDeliveries: number;
+  /** Maximum number of pending deliveries. Further events of a slow listener stay in the log. */
+  pendingDeliveries: number;
   now: () => number;
   random: () => number;
   stopping: AbortSignal;
   /** Called with the time of the next run, when there is more to deliver. */
   resume: (subscription: string, at: number) => Promise<void>;
+  /** Publishes the event about dropped events, with the same id at every repeat, and returns it. */
+  publishDropped: (subscription: SubscriptionDocument, dropped: DroppedRun) => Promise<Envelope>;
 }
 
-/** The most pending deliveries. Further events of a slow listener stay in the log. */
-const window = 500;
 /** Time limit of one run, shorter than the lease of the timer, so that no second run starts beside it. */
 const budgetMs = 5_000;
 /** Pause for a failing listener. It ends earlier when the failed delivery is due. */
@@ -77,7 +83,9 @@ export class Pump {
     subscription: SubscriptionDocument,
     end: number,
   ): Promise<{ ended: number; more: boolean; lost: boolean; resumeAt: number | undefined }> {
-    const { deliveries, now, stopping } = this.#options;
+    const { deliveries, now, stopping, pendingDeliveries: window } = this.#options;
+    const resumeNotice = await this.#report(subscription);
+    let resumeAt = resumeNotice;
     const where = { subscription_id: subscription.id, status: 'pending' } as const;
     let pending = await deliveries.find({ where, orderBy: ['sequence'], limit: window });
     let behind = false;
@@ -87,7 +95,6 @@ export class Pump {
     }
     const waiting = new Set<string>();
     let ended = 0;
-    let resumeAt: number | undefined;
     const wait = (subject: string, at: number): void => {
       waiting.add(subject);
       resumeAt = Math.min(resumeAt ?? Infinity, at);
@@ -114,7 +121,30 @@ export class Pump {
       }
       wait(delivery.subject, at);
     }
-    return { ended, more: ended > 0 && (behind || pending.length === window), lost: false, resumeAt };
+    // A notice that is not due yet may be due now, because the listener is back.
+    const more = ended > 0 && (behind || pending.length === window || resumeNotice !== undefined);
+    return { ended, more, lost: false, resumeAt };
+  }
+
+  /**
+   * Reports dropped events when a notice is due (P4). A repeat after a crash has the same event and delivery.
+   * @returns when the next notice is due, in milliseconds since the epoch; undefined when there is nothing to report
+   */
+  async #report(subscription: SubscriptionDocument): Promise<number | undefined> {
+    if (!subscription.drops) return undefined;
+    const { id } = subscription;
+    const { subscriptions, deliveries, now, publishDropped } = this.#options;
+    const noted = await change(subscriptions, id, (current) =>
+      (noticeDueAt(current) ?? Infinity) <= now() ? withNotice(current, now()) : undefined,
+    );
+    const notice = noted?.drops?.notice;
+    if (!noted || !notice) return noted && noticeDueAt(noted);
+    const event = await publishDropped(noted, notice);
+    const delivery = newDelivery(id, { sequence: notice.sequence, event }, now());
+    await deliveries.bulk([{ kind: 'insert', document: delivery }]);
+    await faultPoint('notification.reported');
+    const after = await change(subscriptions, id, (current) => withoutNotice(current, notice));
+    return after && noticeDueAt(after);
   }
 
   /** Creates deliveries for the next events in the log. True when there may be more. */
@@ -123,13 +153,13 @@ export class Pump {
     const { id, project, cursor } = subscription;
     const { events, upTo } = await log.read({ project, after: cursor, filter: subscription, limit });
     if (!upTo) return false;
-    await deliveries.bulk(events.map((event) => ({ kind: 'insert', document: newDelivery(id, event, now()) })));
+    const wanted = events.filter((each) => !isOwnNotice(subscription, each));
+    await deliveries.bulk(wanted.map((event) => ({ kind: 'insert', document: newDelivery(id, event, now()) })));
     await faultPoint('notification.taken');
-    // P1. A refused write means that another pump moved the cursor. Its deliveries have the same ids.
-    const current = await subscriptions.get(id);
-    if (current && current.cursor < upTo.sequence) {
-      await subscriptions.replace({ ...current, cursor: upTo.sequence }, current.version);
-    }
+    // P1. Another pump that took the same events moved the cursor to the same place. Its deliveries have the same ids.
+    await change(subscriptions, id, (current) =>
+      current.cursor < upTo.sequence ? { ...current, cursor: upTo.sequence } : undefined,
+    );
     return events.length === limit;
   }
 
@@ -160,15 +190,13 @@ export class Pump {
       delivery.version,
     );
     await this.#note(subscription.id, decision, outcome);
-    return after ? decision : 'lost'; // P4
+    return after ? decision : 'lost'; // P5
   }
 
   /** Records the health of the listener, which the subscription shows. */
   async #note(id: string, decision: Decision, { error }: Outcome): Promise<void> {
     const { subscriptions, now } = this.#options;
     const at = new Date(now()).toISOString();
-    const subscription = await subscriptions.get(id);
-    if (!subscription) return;
     const noted =
       decision.kind === 'delivered'
         ? { last_success_at: at }
@@ -177,9 +205,7 @@ export class Pump {
             last_error: error,
             ...(decision.kind === 'gone' && { status: 'disabled' as const }),
           };
-    const written = await subscriptions.replace({ ...subscription, ...noted }, subscription.version);
-    // A concurrent change only moved the cursor. Retry, because the end of the subscription must not be lost.
-    if (!written && decision.kind === 'gone') await this.#note(id, decision, { error, status: 410, retryAfter: null });
+    await change(subscriptions, id, (current) => ({ ...current, ...noted }));
   }
 }
 

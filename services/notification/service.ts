@@ -2,7 +2,7 @@
 import { setMaxListeners } from 'node:events';
 import { answer, route } from '@anneal/bus/route.ts';
 import { definitionsByFile } from '@anneal/contracts/registry.ts';
-import { eventKept, queueFilled } from '@anneal/contracts/events.ts';
+import { eventKept, queueFilled, subscriptionEvent } from '@anneal/contracts/events.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import {
   deliveryList,
@@ -15,14 +15,16 @@ import {
 } from '@anneal/contracts/notification.ts';
 import { adminProject } from '@anneal/contracts/project.ts';
 import { requestsQueue } from '@anneal/contracts/queues.ts';
+import { derivedId } from '@anneal/runtime/derived-id.ts';
 import { defineService } from '@anneal/runtime/service.ts';
 import { createTimers } from '@anneal/store/timers.ts';
 import { checkUrl } from './address.ts';
 import { deliveryView, openDeliveries } from './deliveries.ts';
+import { afterRemoval } from './drops.ts';
 import { EventLog, type EventDocument } from './event-log.ts';
 import { Pump } from './pump.ts';
 import { notificationSettings } from './settings.ts';
-import { create, interested, openSubscriptions, viewOf, type SubscriptionDocument } from './subscriptions.ts';
+import { change, create, interested, openSubscriptions, viewOf, type SubscriptionDocument } from './subscriptions.ts';
 import { createSender } from './webhook.ts';
 
 /** Events that are not stored. They only report that there is something to read. */
@@ -57,6 +59,9 @@ export const notificationService = defineService({
         await stir(interested(await active(), kept));
         await announce(kept);
       },
+      onTrim: countDropped,
+      onTrimFailed: (error) =>
+        log.warn({ err: error }, 'old events not removed from the log; retrying after the next events'),
     });
     const pump = new Pump({
       log: events,
@@ -66,10 +71,21 @@ export const notificationService = defineService({
       secrets,
       retrySeconds: settings.retrySeconds,
       keepDeliveries: settings.keepDeliveries,
+      pendingDeliveries: settings.pendingDeliveries,
       now,
       random: Math.random,
       stopping: stopping.signal,
       resume: (id, at) => timers.set([{ id, dueAt: at, data: null }]),
+      async publishDropped({ id, name, project, version }, { sequence, ...dropped }) {
+        const event = mint(subscriptionEvent.dropped, {
+          id: derivedId(`dropped\n${id}\n${sequence}`),
+          data: { ...dropped, subscription_id: id, subscription_name: name, version },
+          subject: id,
+          project,
+        });
+        await bus.publish([event]);
+        return event;
+      },
     });
     const timers = await createTimers({
       store,
@@ -86,6 +102,23 @@ export const notificationService = defineService({
       if (concerned.length === 0) return;
       for (const { id } of concerned) pump.stir(id);
       await timers.set(concerned.map(({ id }) => ({ id, dueAt: now(), data: null })));
+    }
+    /** Counts the events that subscriptions lose when the log removes these. A repeat counts none twice. */
+    async function countDropped(old: readonly EventDocument[]): Promise<void> {
+      const projects = [...new Set(old.map(({ project }) => project))];
+      const behind: SubscriptionDocument[] = [];
+      for (const found of await subscriptions.find({ where: { project: { in: projects } } })) {
+        if (!afterRemoval(found, old)) continue;
+        const counted = await change(subscriptions, found.id, (current) => afterRemoval(current, old));
+        if (counted?.status === 'active') behind.push(counted);
+      }
+      for (const { id, drops } of behind) {
+        log.warn(
+          { subscription: id, dropped: drops?.total.count },
+          'events removed from the log before their delivery; the listener gets a notice',
+        );
+      }
+      await stir(behind);
     }
     async function announce(kept: readonly EventDocument[]): Promise<void> {
       const projects = new Set(kept.map(({ project }) => project));

@@ -13,13 +13,20 @@ export const notificationSettings = defineSettings({
     env: 'ANNEAL_NOTIFICATION_KEEP_EVENTS',
     schema: whole(100_000, 100, 100_000_000),
     meaning: 'Maximum number of events in the event log; the oldest ones are removed first.',
-    cost: 'About 1 KB of the store per event. A listener that is away for longer than the log reaches back misses events.',
+    cost: 'About 1 KB of the store per event. A listener that falls behind by more events loses the oldest ones; a `subscription.events.dropped` event reports them.',
   },
   keepDeliveries: {
     env: 'ANNEAL_NOTIFICATION_KEEP_DELIVERIES',
     schema: whole(1000, 1, 1_000_000),
     meaning: 'Maximum number of delivered, and of dead, deliveries that are kept per subscription.',
     cost: 'About 2 KB of the store per delivery.',
+  },
+  pendingDeliveries: {
+    env: 'ANNEAL_NOTIFICATION_PENDING_DELIVERIES',
+    schema: whole(500, 1, 100_000),
+    meaning:
+      'Maximum number of pending deliveries per subscription. Further events of a slow listener wait in the event log.',
+    cost: 'About 2 KB of the store per delivery. Each run for a subscription reads all of them into memory.',
   },
   maxSubscriptions: {
     env: 'ANNEAL_NOTIFICATION_MAX_SUBSCRIPTIONS',

@@ -7,6 +7,7 @@ import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { SubscriptionView } from '@anneal/contracts/notification.ts';
 import { openText, type Secrets } from '@anneal/runtime/secrets.ts';
 import { DuplicateError, type Collection, type Document, type Store } from '@anneal/store/port.ts';
+import type { Drops } from './drops.ts';
 import { filterOf } from './event-log.ts';
 
 export interface SubscriptionDocument extends Document {
@@ -24,6 +25,8 @@ export interface SubscriptionDocument extends Document {
   readonly last_success_at: string | null;
   readonly last_failure_at: string | null;
   readonly last_error: string | null;
+  /** Absent when the log has removed no event that this subscription still had to deliver. */
+  readonly drops?: Drops;
 }
 
 export type Subscriptions = Collection<SubscriptionDocument>;
@@ -33,6 +36,8 @@ export const openSubscriptions = (store: Store): Promise<Subscriptions> =>
     name: 'notification_subscriptions',
     indexes: [{ fields: ['project', 'created_at'] }, { fields: ['status', 'project'] }],
   });
+
+const mostAttempts = 50;
 
 const secretPattern = /^whsec_[A-Za-z0-9+/]{32,88}={0,2}$/;
 
@@ -91,8 +96,14 @@ export async function create(parameters: {
 }
 
 export function viewOf(document: SubscriptionDocument, backlog: number): SubscriptionView {
-  const { secret: _, cursor: __, ...shown } = document;
-  return { ...shown, backlog };
+  const { secret: _, cursor: __, drops, ...shown } = document;
+  return { ...shown, backlog, dropped: drops?.total ?? null };
+}
+
+/** Whether a subscription wants an event: of its project, and within its filter. */
+export function wantedBy(subscription: SubscriptionDocument): (document: EventDocument) => boolean {
+  const fits = filterOf(subscription);
+  return ({ project, event }) => project === subscription.project && fits(event);
 }
 
 /** The subscriptions that want any of the events. */
@@ -100,8 +111,26 @@ export function interested(
   subscriptions: readonly SubscriptionDocument[],
   events: readonly EventDocument[],
 ): SubscriptionDocument[] {
-  return subscriptions.filter((subscription) => {
-    const fits = filterOf(subscription);
-    return events.some(({ project, event }) => project === subscription.project && fits(event));
-  });
+  return subscriptions.filter((subscription) => events.some(wantedBy(subscription)));
+}
+
+/**
+ * Changes a subscription. A concurrent write makes it read and decide again, so that neither change is lost.
+ * `decide` returns undefined, or the same document, to leave the subscription as it is.
+ * @returns the subscription as stored; undefined when it no longer exists
+ */
+export async function change(
+  subscriptions: Subscriptions,
+  id: string,
+  decide: (current: SubscriptionDocument) => SubscriptionDocument | undefined,
+): Promise<SubscriptionDocument | undefined> {
+  for (let attempt = 0; attempt < mostAttempts; attempt += 1) {
+    const current = await subscriptions.get(id);
+    if (!current) return undefined;
+    const wanted = decide(current);
+    if (!wanted || wanted === current) return current;
+    const written = await subscriptions.replace(wanted, current.version);
+    if (written) return written;
+  }
+  throw new AnnealError('Unavailable', `Subscription ${id} changed ${mostAttempts} times meanwhile; try again.`);
 }

@@ -16,6 +16,7 @@ export function addSubscriptionCommands(program: Command, context: CliContext): 
     ['types', shown.types.join(', ')],
     ['status', paintStatus(shown.status, output.colors)],
     ['backlog', shown.backlog],
+    ['dropped', droppedText(shown)],
     ['last success', shown.last_success_at],
     ['last failure', shown.last_failure_at],
     ['last error', shown.last_error],
@@ -53,6 +54,7 @@ export function addSubscriptionCommands(program: Command, context: CliContext): 
           types: (row) => row.types.join(', '),
           status: (row, colors) => paintStatus(row.status, colors),
           backlog: (row) => row.backlog,
+          dropped: (row) => row.dropped?.count ?? 0,
         },
       });
     });
@@ -99,4 +101,9 @@ export function addSubscriptionCommands(program: Command, context: CliContext): 
         },
       });
     });
+}
+
+function droppedText({ dropped }: SubscriptionView): string {
+  if (!dropped) return '0';
+  return `${dropped.count}, from ${dropped.since} to ${dropped.last}`;
 }
