@@ -101,7 +101,7 @@ export function createBus(options: {
     async consume(queue, handler, consumeOptions = {}) {
       const alone = consumeOptions.singleActive === true;
       const open = (intake: Intake): Promise<BrokerConsumer> => broker.consume(queue, { ...intake, alone });
-      const tellOfDeath = deaths(consumeOptions.onDeath);
+      const notifyRequester = deaths(consumeOptions.onDeath);
       const consumer = new BusConsumer({
         codec,
         claimChecks,
@@ -109,7 +109,7 @@ export function createBus(options: {
         handler,
         options: consumeOptions,
         open,
-        tellOfDeath,
+        notifyRequester,
       });
       if (!alone) return take(consumer);
       await broker.queues.declare(queue);
@@ -151,7 +151,7 @@ export function createBus(options: {
       const alone = group !== undefined;
       const open = (intake: Intake): Promise<BrokerConsumer> =>
         broker.subscribe({ patterns, group }, { ...intake, alone });
-      const tellOfDeath = deaths(consumeOptions.onDeath);
+      const notifyRequester = deaths(consumeOptions.onDeath);
       const consumer = new BusConsumer({
         codec,
         claimChecks,
@@ -159,7 +159,7 @@ export function createBus(options: {
         handler,
         options: consumeOptions,
         open,
-        tellOfDeath,
+        notifyRequester,
       });
       if (!alone) return take(consumer);
       await claimChecks.declareGroup(group, patterns);

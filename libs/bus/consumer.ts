@@ -24,7 +24,7 @@ const errorTextKept = 1000;
 const mostTellings = 8;
 
 /** Notifies of a death; returns the id of the coming dead letter. */
-export type TellOfDeath = (death: {
+export type NotifyRequester = (death: {
   readonly queue: string;
   readonly bytes: string | Uint8Array;
   readonly failure: Failure;
@@ -43,7 +43,7 @@ export class BusConsumer {
   readonly #handler: Handler;
   readonly #maxAttempts: number;
   readonly #backoff: (attempt: number) => number;
-  readonly #tellOfDeath: TellOfDeath;
+  readonly #notifyRequester: NotifyRequester;
   readonly #held = new Set<Offer>();
   /** The held offers whose data is in the store. */
   readonly #checked = new WeakSet<Offer>();
@@ -60,7 +60,7 @@ export class BusConsumer {
     handler: Handler;
     options: ConsumeOptions;
     open: (intake: Intake) => Promise<BrokerConsumer>;
-    tellOfDeath: TellOfDeath;
+    notifyRequester: NotifyRequester;
   }) {
     const { options } = parameters;
     this.#codec = parameters.codec;
@@ -68,7 +68,7 @@ export class BusConsumer {
     this.#log = parameters.log;
     this.#handler = parameters.handler;
     this.#open = parameters.open;
-    this.#tellOfDeath = parameters.tellOfDeath;
+    this.#notifyRequester = parameters.notifyRequester;
     this.onActive = options.onActive;
     this.#maxAttempts = positive('maxAttempts', options.maxAttempts ?? defaultMaxAttempts);
     this.#backoff = options.backoff ?? ((attempt) => defaultBackoff(attempt));
@@ -177,7 +177,7 @@ export class BusConsumer {
   async #die(offer: Offer, decision: Extract<Decision, { kind: 'dead' }>): Promise<Verdict> {
     const { queue, bytes, attempt } = offer;
     try {
-      return { ...decision, id: await this.#tellOfDeath({ queue, bytes, failure: decision.failure }) };
+      return { ...decision, id: await this.#notifyRequester({ queue, bytes, failure: decision.failure }) };
     } catch (error) {
       const delayMs = Math.max(0, this.#backoff(attempt));
       this.#log.warn({ queue, attempt, err: error }, 'requester of a dead letter not notified; retrying the message');
@@ -186,7 +186,7 @@ export class BusConsumer {
         errorTextKept,
       );
       if (attempt < this.#maxAttempts + mostTellings) return { kind: 'retry', delayMs, error: text };
-      return { ...decision, id: await this.#tellOfDeath({ queue, bytes: '', failure: decision.failure }) };
+      return { ...decision, id: await this.#notifyRequester({ queue, bytes: '', failure: decision.failure }) };
     }
   }
 

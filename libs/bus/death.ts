@@ -9,7 +9,7 @@ import { randomBytes } from 'node:crypto';
 import type { Broker, BusLog } from './broker.ts';
 import { holderOf, type ClaimChecks } from './claim-checks.ts';
 import type { Codec } from './codec.ts';
-import type { TellOfDeath } from './consumer.ts';
+import type { NotifyRequester } from './consumer.ts';
 import type { ConsumeOptions, Death } from './port.ts';
 
 export function createDeaths(options: {
@@ -46,7 +46,7 @@ export function createDeaths(options: {
     });
   };
 
-  return (onDeath: ConsumeOptions['onDeath']): TellOfDeath =>
+  return (onDeath: ConsumeOptions['onDeath']): NotifyRequester =>
     async ({ queue, bytes, failure }) => {
       const letter = newLetter();
       // Without bytes, the waiting processes are not known.

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Changes, Input } from './protocol.ts';
-import { goodResponse, newStack, planOf, toolsAt, type Wish } from './simulation/model.ts';
+import { successResponse, newStack, planOf, toolsAt, type Wish } from './simulation/model.ts';
 import type { ResourceDocument } from './documents.ts';
 import { emptyPlan, loadState, type State } from './state.ts';
 import { step } from './step.ts';
@@ -28,7 +28,7 @@ const pending = (state: State, name: string): ResourceDocument => find(state, na
 
 let count = 0;
 const answer = (state: State, name: string, more: { status?: 'failed'; replace?: boolean } = {}): string[] => {
-  const response = { ...goodResponse(pending(state, name)), ...more };
+  const response = { ...successResponse(pending(state, name)), ...more };
   if (more.status && !more.replace) Object.assign(response, { error: { code: 'ResourceFailed', message: 'no' } });
   return take(state, { kind: 'response', id: `answer ${(count += 1)}`, response });
 };
@@ -352,7 +352,7 @@ describe('a newer action', () => {
   it('that deletes takes over a resource without a response after its grace, with a higher fence', () => {
     const state = fresh();
     create(state, { a: wish() });
-    const late = goodResponse(pending(state, 'a'));
+    const late = successResponse(pending(state, 'a'));
     expect(remove(state)).toEqual([]);
     const grace: Input = { kind: 'timer', id: 't', timer: 'grace', traversal: state.stack.traversal };
     expect(take(state, grace)).toEqual(['delete a']);
@@ -395,7 +395,7 @@ describe('time and repeats', () => {
     const state = fresh();
     const input: Input = { kind: 'create', id: 'create', plan: planOf({ a: wish() }) };
     take(state, input);
-    const response = goodResponse(pending(state, 'a'));
+    const response = successResponse(pending(state, 'a'));
     take(state, { kind: 'response', id: 'r', response });
     for (const again of [input, { kind: 'response', id: 'r', response } as const]) {
       expect(step(state, [again], toolsAt(0)).changes.dirty).toBe(false);
@@ -422,7 +422,7 @@ describe('time and repeats', () => {
     let asked = create(state, wishes);
     for (let done = 0; done < size; done += 1) {
       const [name = ''] = asked.map((request) => request.split(' ')[1]);
-      const response = { ...goodResponse(pending1(state)), attributes: { output: JSON.stringify([name]) } };
+      const response = { ...successResponse(pending1(state)), attributes: { output: JSON.stringify([name]) } };
       asked = take(state, { kind: 'response', id: `r${done}`, response });
     }
     expect(status(state)).toBe('CREATE_COMPLETE');

@@ -43,7 +43,7 @@
  * C10 No more requests than the limit are in flight, and no more members of a rolling group than its batch change at a time.
  */
 import { AnnealError, toFailure } from '@anneal/contracts/errors.ts';
-import { takeWord } from './resources/resource-action.ts';
+import { applyResourceAction } from './resources/resource-action.ts';
 import { takeAtOnce } from './resources/inline-answers.ts';
 import { retryTimer } from './resources/backoff.ts';
 import { advance, isPartial } from './graph/graph.ts';
@@ -176,7 +176,7 @@ function take(transaction: Transaction, input: Input): void {
       retry(transaction);
       return;
     case 'resource':
-      takeWord(transaction, input);
+      applyResourceAction(transaction, input);
       return;
     case 'response':
       takeResponse(transaction, input.response);

@@ -1,7 +1,7 @@
 /** Walks `traversal/transitions.ts`: every input in every state. */
 import { describe, expect, it } from 'vitest';
 import type { Input } from './protocol.ts';
-import { goodResponse, newStack, planOf, targetOf, toolsAt, type Wishes } from './simulation/model.ts';
+import { successResponse, newStack, planOf, targetOf, toolsAt, type Wishes } from './simulation/model.ts';
 import { stackActions } from '@anneal/contracts/scheduling.ts';
 import { type ParentLink, type StackAction, type StackDocument } from './documents.ts';
 import { expectedOf } from './simulation/checks/expected.ts';
@@ -45,7 +45,7 @@ function answer(state: State, status: 'complete' | 'failed' = 'complete', most =
     const resource = id === undefined ? undefined : state.resources.get(id);
     if (!resource) return state;
     const error = { code: 'ResourceFailed', message: 'no' };
-    const response = { ...goodResponse(resource), status, ...(status === 'failed' && { error }) };
+    const response = { ...successResponse(resource), status, ...(status === 'failed' && { error }) };
     take(state, { kind: 'response', id: `answer ${(answers += 1)}`, response });
   }
   return state;

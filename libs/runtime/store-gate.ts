@@ -70,7 +70,7 @@ export function createStoreGate(options: {
     return gone !== undefined;
   };
 
-  const patiently = async <R>(run: () => Promise<R>, signal?: AbortSignal): Promise<R> => {
+  const withRetries = async <R>(run: () => Promise<R>, signal?: AbortSignal): Promise<R> => {
     for (;;) {
       if (gone) await aborted(gone, signal);
       signal?.throwIfAborted();
@@ -83,11 +83,11 @@ export function createStoreGate(options: {
   };
 
   return {
-    guard: (handler) => (delivery) => patiently(() => handler(delivery), delivery.signal),
+    guard: (handler) => (delivery) => withRetries(() => handler(delivery), delivery.signal),
     blobs: {
       put: (content) => store.blobs.put(content),
-      get: (hash) => patiently(() => store.blobs.get(hash)),
-      getText: (hash) => patiently(() => store.blobs.getText(hash)),
+      get: (hash) => withRetries(() => store.blobs.get(hash)),
+      getText: (hash) => withRetries(() => store.blobs.getText(hash)),
       remove: (hashes, putBefore) => store.blobs.remove(hashes, putBefore),
     },
     close: () => closing.abort(),

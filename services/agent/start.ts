@@ -170,13 +170,13 @@ class Loop {
     this.#groups.clear();
   }
 
-  #patiently<T>(what: string, attempt: () => Promise<T>): Promise<T> {
+  #withRetries<T>(what: string, attempt: () => Promise<T>): Promise<T> {
     return untilDone(attempt, { signal: this.#signal, log: this.#options.log, what });
   }
 
   async #say(body: Json): Promise<void> {
     try {
-      await this.#patiently('posting to the server', () => this.#connection.post({ body, signal: this.#signal }));
+      await this.#withRetries('posting to the server', () => this.#connection.post({ body, signal: this.#signal }));
     } catch (error) {
       // Retrying would block the queue behind it forever. The message stays in the journal and in this log line.
       if (!(error instanceof RefusedError) || mayYetSucceed(error)) throw error;
@@ -220,7 +220,7 @@ class Loop {
       await this.#say(
         notRun(message_id, this.#options.now(), `the agent cannot read the request: ${mistake}`) as unknown as Json,
       );
-      await this.#patiently('removing a message', () =>
+      await this.#withRetries('removing a message', () =>
         this.#connection.remove({ message_id, claim_id, signal: this.#signal }),
       );
       return;
@@ -256,7 +256,7 @@ class Loop {
     // The request may be obsolete. Release its claim, so that the server offers it again at once if it is still needed.
     const { claim_id } = entry;
     if (claim_id !== null) {
-      await this.#patiently('releasing a claim', () => this.#connection.release({ claim_id, signal: this.#signal }));
+      await this.#withRetries('releasing a claim', () => this.#connection.release({ claim_id, signal: this.#signal }));
     }
   }
 
@@ -315,7 +315,7 @@ class Loop {
   async #answer(entry: Entry): Promise<void> {
     if (entry.result) await this.#say(entry.result as unknown as Json);
     const { message_id, claim_id } = entry;
-    await this.#patiently('removing a request', () =>
+    await this.#withRetries('removing a request', () =>
       this.#connection.remove({ message_id, claim_id, signal: this.#signal }),
     );
     this.#journal.put({ ...entry, state: 'answered' });

@@ -24,7 +24,7 @@ export interface DeliveryDocument extends Document {
 
 export type Deliveries = Collection<DeliveryDocument>;
 
-export const mostAttemptsKept = 20;
+export const maxStoredAttempts = 20;
 
 export const openDeliveries = (store: Store): Promise<Deliveries> =>
   store.collection<DeliveryDocument>({

@@ -12,7 +12,7 @@
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import type { Secrets } from '@anneal/runtime/secrets.ts';
 import { faultPoint } from '@anneal/runtime/fault.ts';
-import { mostAttemptsKept, newDelivery, trim, type Deliveries, type DeliveryDocument } from './deliveries.ts';
+import { maxStoredAttempts, newDelivery, trim, type Deliveries, type DeliveryDocument } from './deliveries.ts';
 import type { EventLog } from './event-log.ts';
 import { isOwnNotice, noticeDueAt, withNotice, withoutNotice, type DroppedRun } from './drops.ts';
 import { decide, type Decision, type Outcome } from './schedule.ts';
@@ -185,7 +185,7 @@ export class Pump {
         attempts: [
           ...delivery.attempts,
           { at: new Date(began).toISOString(), status: outcome.status, error: outcome.error, ms: now() - began },
-        ].slice(-mostAttemptsKept),
+        ].slice(-maxStoredAttempts),
       },
       delivery.version,
     );

@@ -15,7 +15,7 @@ import { Heavy } from './engine/heavy.ts';
 import { createAdjust } from './nested/adjust.ts';
 import { createChildCompiler } from './nested/compile.ts';
 import { createGarbage } from './garbage.ts';
-import { createGate } from './limiter/limiter.ts';
+import { createLimiter } from './limiter/limiter.ts';
 import { createIntake } from './nested/intake.ts';
 import { createPlans } from './engine/plans.ts';
 import { createPreview } from './read/preview.ts';
@@ -79,7 +79,7 @@ export const schedulingService = defineService({
     const heavy = new Heavy(pool);
     const evaluation = createEvaluation({ secrets: context.secrets, typeOf, sizes, heavy });
     const reading = createReading({ context, collections, plans, providers, evaluation, heavy });
-    const gate = createGate({
+    const gate = createLimiter({
       context,
       held: collections.held,
       providers,

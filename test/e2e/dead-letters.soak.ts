@@ -6,7 +6,7 @@ import type { ResourceRequest } from '@anneal/contracts/resource.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { brokers, findBackends, startDistributed, type Distributed } from './distributed.ts';
-import { openOutsider, type Outsider } from './outsider.ts';
+import { openOutsider, type TestProvider } from './outsider.ts';
 import { bundle, deleted, settled } from './server.ts';
 
 const template = (type: string) => `
@@ -21,7 +21,7 @@ for (const { name, find } of brokers) {
   const backends = await findBackends(find);
   describe.skipIf(!backends)(`dead letters on ${name} and MongoDB`, () => {
     let server: Distributed;
-    const outsiders: Outsider[] = [];
+    const outsiders: TestProvider[] = [];
     beforeAll(async () => {
       server = await startDistributed({ ...backends!, lab: 0 });
     }, 180_000);
@@ -30,7 +30,7 @@ for (const { name, find } of brokers) {
       await server?.dispose();
     }, 60_000);
 
-    const outsider = async (what: string): Promise<Outsider> => {
+    const outsider = async (what: string): Promise<TestProvider> => {
       const opened = await openOutsider({ ...backends!, type: `Test::${what}`, queue: `test.${what.toLowerCase()}` });
       outsiders.push(opened);
       return opened;
@@ -51,7 +51,7 @@ for (const { name, find } of brokers) {
       );
     };
     /** The stack fails because of the dead letter, `why` and the list show it, and the stack can be deleted. */
-    const failsWithLetter = async (stack: string, { queue }: Outsider): Promise<void> => {
+    const failsWithLetter = async (stack: string, { queue }: TestProvider): Promise<void> => {
       const created = await settled(server, stack);
       const letters = await server.client.deadLetters.list({ queue });
       expect(letters).toHaveLength(1);

@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { brokers, findBackends, startDistributed, type Distributed, type ServiceProcess } from './distributed.ts';
-import { bundle, deleted, patiently, settled } from './server.ts';
+import { bundle, deleted, withRetries, settled } from './server.ts';
 import { faultsOfTrace, fleet } from './templates.ts';
 
 const awayMs = 15_000;
@@ -54,7 +54,7 @@ for (const { name, find } of brokers) {
         const trace = join(server.data, `trace-${missing}`);
         const pids = async (): Promise<number[]> => (await server.processes()).map(({ pid }) => pid);
         const before = await pids();
-        await patiently(() =>
+        await withRetries(() =>
           server.client.stacks.create({ name: missing, bundle: bundle(fleet({ ...shape, trace })) }),
         );
         await eventually(async () => ((await readFile(trace, 'utf8').catch(() => '')) === '' ? undefined : true), {
@@ -78,7 +78,7 @@ for (const { name, find } of brokers) {
         expect(faultsOfTrace(await readFile(trace, 'utf8'), shape)).toEqual([]);
         expect(await server.client.deadLetters.list()).toEqual([]);
         expect(await pids()).toEqual(before);
-        await patiently(() => server.client.stacks.delete({ stack: missing }));
+        await withRetries(() => server.client.stacks.delete({ stack: missing }));
         await deleted(server, missing, 180_000);
       },
     );

@@ -10,7 +10,7 @@ import { pino } from 'pino';
 import { v7 } from 'uuid';
 import type { Backends } from './distributed.ts';
 
-export interface Outsider {
+export interface TestProvider {
   readonly bus: Bus;
   readonly queue: string;
   /** Takes requests from the queue of the type. */
@@ -20,7 +20,7 @@ export interface Outsider {
 }
 
 /** Resolves when the queue exists and the type is announced. Requests wait until `consume`. */
-export async function openOutsider(options: Backends & { type: string; queue: string }): Promise<Outsider> {
+export async function openOutsider(options: Backends & { type: string; queue: string }): Promise<TestProvider> {
   const { broker, database, type, queue } = options;
   const source = 'anneal/outsider';
   const now = (): Date => new Date();

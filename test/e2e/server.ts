@@ -224,7 +224,7 @@ export function isAlive(pid: number): boolean {
  * Repeats a request that failed because its process died. A repeat that finds the work done (`AlreadyExists`, `NotFound`)
  * succeeds.
  */
-export async function patiently(ask: () => Promise<unknown>, within = 60_000): Promise<void> {
+export async function withRetries(ask: () => Promise<unknown>, within = 60_000): Promise<void> {
   let last: unknown;
   await eventually(
     async () => {

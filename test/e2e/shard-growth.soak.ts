@@ -10,8 +10,8 @@ import type { ResourceRequest } from '@anneal/contracts/resource.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { brokers, findBackends, type Fleet } from './distributed.ts';
 import { startSupervised } from './distributed-supervised.ts';
-import { openOutsider, type Outsider } from './outsider.ts';
-import { bundle, deleted, patiently, settled } from './server.ts';
+import { openOutsider, type TestProvider } from './outsider.ts';
+import { bundle, deleted, withRetries, settled } from './server.ts';
 
 const before = 2;
 const after = 8;
@@ -35,7 +35,7 @@ for (const { name, find } of brokers) {
   describe.skipIf(!backends)(`services on ${name} and MongoDB`, () => {
     const settings: Record<string, string> = { ANNEAL_SCHEDULING_SHARDS: String(before) };
     let server: Fleet;
-    let provider: Outsider;
+    let provider: TestProvider;
     const held: Envelope<ResourceRequest>[] = [];
     beforeAll(async () => {
       server = await startSupervised({ ...backends!, lab: 0, settings });
@@ -47,7 +47,7 @@ for (const { name, find } of brokers) {
     }, 60_000);
 
     const create = (stack: string): Promise<void> =>
-      patiently(() => server.client.stacks.create({ name: stack, bundle: bundle(template) }));
+      withRetries(() => server.client.stacks.create({ name: stack, bundle: bundle(template) }));
     const document = async () => {
       const store = await openStore({ url: backends!.database.url });
       try {
@@ -121,7 +121,7 @@ for (const { name, find } of brokers) {
         });
         expect(created.outputs).toMatchObject([{ output_key: 'said', output_value: 'said' }]);
       }
-      for (const stack of names) await patiently(() => server.client.stacks.delete({ stack }));
+      for (const stack of names) await withRetries(() => server.client.stacks.delete({ stack }));
       for (const stack of names) await deleted(server, stack, 120_000);
       expect(await server.client.deadLetters.list()).toEqual([]);
     });

@@ -43,7 +43,7 @@ describe('owners of queues, each in its own process', () => {
     const owned = new Set<string>();
     const counts = { yields: 0 };
     for (const queue of queues) {
-      await owners.stand(queue, {
+      await owners.campaign(queue, {
         gain: () => {
           owned.add(queue);
         },

@@ -23,7 +23,7 @@ import { DuplicateError, type Collection } from '@anneal/store/port.ts';
 import type { BusLog } from '../broker.ts';
 import type { Members } from './members.ts';
 import { atMost } from './presence.ts';
-import { wishOf } from './shares.ts';
+import { assignmentOf } from './shares.ts';
 
 const restMs = 500;
 const unsettledMs = 100;
@@ -37,7 +37,7 @@ interface OwnerDocument {
 }
 
 /** The consumer that takes from the queue while this process owns it. */
-export interface Heir {
+export interface Contender {
   gain(): void;
   /** Resolves when no message is in progress; at once with `lost`. */
   yield(parameters: { lost: boolean }): Promise<void>;
@@ -45,7 +45,7 @@ export interface Heir {
 
 export interface Ownership {
   /** Resolves when the other processes can see that this one wants the queue; `gain` reports that it owns it. */
-  stand(queue: string, heir: Heir): Promise<void>;
+  campaign(queue: string, contender: Contender): Promise<void>;
   /** To be called when no message is in progress. */
   withdraw(queue: string): Promise<void>;
   close(): Promise<void>;
@@ -53,8 +53,8 @@ export interface Ownership {
 
 /** Ownership for a single process, which owns everything. */
 export const soleOwner: Ownership = {
-  stand: (_queue, heir) => {
-    heir.gain();
+  campaign: (_queue, contender) => {
+    contender.gain();
     return Promise.resolve();
   },
   withdraw: () => Promise.resolve(),
@@ -65,12 +65,12 @@ export class Owners implements Ownership {
   readonly #records: Collection<OwnerDocument>;
   readonly #members: Members;
   readonly #log: BusLog;
-  readonly #heirs = new Map<string, Heir>();
+  readonly #contenders = new Map<string, Contender>();
   /** The queues that this process owns, each with the version of its record. */
   readonly #held = new Map<string, number>();
   readonly #yielding = new Map<string, Promise<void>>();
   /** Queues whose record could not be freed yet. */
-  readonly #owed = new Set<string>();
+  readonly #pendingReleases = new Set<string>();
   #timer: NodeJS.Timeout | undefined;
   #round: Promise<void> | undefined;
   #again = false;
@@ -88,14 +88,14 @@ export class Owners implements Ownership {
     return new Owners(records, members, log);
   }
 
-  async stand(queue: string, heir: Heir): Promise<void> {
-    this.#heirs.set(queue, heir);
+  async campaign(queue: string, contender: Contender): Promise<void> {
+    this.#contenders.set(queue, contender);
     await this.#members.want(queue);
     this.#kick();
   }
 
   async withdraw(queue: string): Promise<void> {
-    this.#heirs.delete(queue);
+    this.#contenders.delete(queue);
     await Promise.all([this.#members.unwant(queue), this.#yielding.get(queue)]);
     await atMost(patienceMs, this.#free(queue));
   }
@@ -126,7 +126,7 @@ export class Owners implements Ownership {
       this.#log.debug({ err: error }, 'queue owners not read or written; retrying');
     }
     this.#round = undefined;
-    if (this.#closed || this.#heirs.size + this.#owed.size === 0) return;
+    if (this.#closed || this.#contenders.size + this.#pendingReleases.size === 0) return;
     const waitMs = this.#again ? 0 : settled && this.#yielding.size === 0 ? restMs : unsettledMs;
     this.#timer = setTimeout(() => this.#kick(), waitMs);
     this.#timer.unref();
@@ -136,7 +136,7 @@ export class Owners implements Ownership {
   async #look(): Promise<boolean> {
     if (this.#members.lost) return true;
     const { id } = this.#members;
-    const queues = [...new Set([...this.#heirs.keys(), ...this.#owed])];
+    const queues = [...new Set([...this.#contenders.keys(), ...this.#pendingReleases])];
     const records = new Map((await this.#records.getMany(queues)).map((record) => [record.id, record]));
     // O1: read after the records, so that a living owner that a record names is seen to be alive.
     await this.#members.look();
@@ -153,18 +153,18 @@ export class Owners implements Ownership {
         changes.push(this.#claim(queue, record));
       } else if (record && record.owner !== '' && members.has(record.owner)) owners.set(queue, record.owner);
     }
-    const wish = wishOf({ me: id, members, owners });
+    const assignment = assignmentOf({ me: id, members, owners });
     // A living owner that no longer wants the queue is about to free it.
-    const free = wish.claim.filter((queue) => !owners.has(queue));
+    const free = assignment.claim.filter((queue) => !owners.has(queue));
     for (const queue of free) changes.push(this.#claim(queue, records.get(queue)));
-    for (const queue of wish.yield) void this.#give(queue);
+    for (const queue of assignment.yield) void this.#give(queue);
     await Promise.all(changes);
-    return wish.settled;
+    return assignment.settled;
   }
 
   async #claim(queue: string, record: OwnerDocument | undefined): Promise<void> {
     if (this.#held.has(queue) || this.#yielding.has(queue)) return;
-    const owner = this.#heirs.has(queue) ? this.#members.id : '';
+    const owner = this.#contenders.has(queue) ? this.#members.id : '';
     let claimed: OwnerDocument | undefined;
     try {
       claimed = record
@@ -175,19 +175,19 @@ export class Owners implements Ownership {
       if (!(error instanceof DuplicateError)) throw error;
     }
     if (!claimed) return;
-    this.#owed.delete(queue);
+    this.#pendingReleases.delete(queue);
     if (owner === '') return;
     this.#held.set(queue, claimed.version);
-    const heir = this.#heirs.get(queue);
-    if (!heir || this.#members.lost || this.#closed) await this.#free(queue);
-    else heir.gain();
+    const contender = this.#contenders.get(queue);
+    if (!contender || this.#members.lost || this.#closed) await this.#free(queue);
+    else contender.gain();
   }
 
   #give(queue: string): Promise<void> {
     let giving = this.#yielding.get(queue);
     if (!giving) {
       giving = (async (): Promise<void> => {
-        await this.#heirs.get(queue)?.yield({ lost: false });
+        await this.#contenders.get(queue)?.yield({ lost: false });
         await this.#free(queue);
       })().finally(() => {
         this.#yielding.delete(queue);
@@ -205,7 +205,7 @@ export class Owners implements Ownership {
     try {
       await this.#records.replace({ id: queue, owner: '' }, version);
     } catch (error) {
-      this.#owed.add(queue);
+      this.#pendingReleases.add(queue);
       this.#log.debug({ err: error, queue }, 'queue not released; retrying');
       this.#kick();
     }
@@ -213,7 +213,7 @@ export class Owners implements Ownership {
 
   #lose(queue: string): void {
     if (!this.#held.delete(queue)) return;
-    void this.#heirs.get(queue)?.yield({ lost: true });
+    void this.#contenders.get(queue)?.yield({ lost: true });
   }
 
   #loseAll(): void {

@@ -1,20 +1,20 @@
 import { describe, expect, it } from 'vitest';
-import { wishOf } from './shares.ts';
+import { assignmentOf } from './shares.ts';
 
 const wants = (members: Record<string, string[]>) =>
   new Map(Object.entries(members).map(([id, queues]) => [id, new Set(queues)]));
 const ten = Array.from({ length: 10 }, (_, n) => `q${n}`);
 
-/** Lets every process act on its wish, again and again, until none has a wish. */
+/** Lets every process act on its assignment, again and again, until no assignment changes an owner. */
 function settle(members: Record<string, string[]>, owners = new Map<string, string>()): Map<string, string> {
   for (let round = 0; round < 50; round += 1) {
     let moved = false;
-    const settled = Object.keys(members).every((me) => wishOf({ me, members: wants(members), owners }).settled);
+    const settled = Object.keys(members).every((me) => assignmentOf({ me, members: wants(members), owners }).settled);
     for (const me of Object.keys(members)) {
-      const wish = wishOf({ me, members: wants(members), owners });
-      for (const queue of wish.yield) owners.delete(queue);
-      for (const queue of wish.claim) if (!owners.has(queue)) owners.set(queue, me);
-      moved ||= wish.claim.length + wish.yield.length > 0;
+      const assignment = assignmentOf({ me, members: wants(members), owners });
+      for (const queue of assignment.yield) owners.delete(queue);
+      for (const queue of assignment.claim) if (!owners.has(queue)) owners.set(queue, me);
+      moved ||= assignment.claim.length + assignment.yield.length > 0;
     }
     // A process looks less often when `settled` is true, so then no process may have anything to do.
     expect(settled).toBe(!moved);
@@ -59,7 +59,7 @@ describe('shares of queues with one active consumer', () => {
   });
 
   it('free the queues of a dead process', () => {
-    const wish = wishOf({ me: 'a', members: wants({ a: ['q'] }), owners: new Map([['q', 'dead']]) });
-    expect(wish).toEqual({ claim: ['q'], yield: [], settled: false });
+    const assignment = assignmentOf({ me: 'a', members: wants({ a: ['q'] }), owners: new Map([['q', 'dead']]) });
+    expect(assignment).toEqual({ claim: ['q'], yield: [], settled: false });
   });
 });

@@ -1,6 +1,6 @@
 /**
  * Decides which process should own which queue with a single active consumer. Pure: the same facts lead every process
- * to the same wish. When two processes wish for the same queue at once, the compare-and-set of the owner's record
+ * to the same assignment. When two processes claim the same queue at once, the compare-and-set of the owner's record
  * decides.
  *
  * Queues wanted by the same members are shared evenly among them. A queue stays with its owner, unless the owner has
@@ -14,14 +14,14 @@ export interface Ownership {
   readonly owners: ReadonlyMap<string, string>;
 }
 
-export interface Wish {
+export interface Assignment {
   readonly claim: readonly string[];
   readonly yield: readonly string[];
   /** True when no process has a queue to claim or to yield. */
   readonly settled: boolean;
 }
 
-export function wishOf({ me, members, owners }: Ownership): Wish {
+export function assignmentOf({ me, members, owners }: Ownership): Assignment {
   const claim: string[] = [];
   const give: string[] = [];
   let settled = true;

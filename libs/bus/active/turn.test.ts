@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
 import { silent } from '../conformance/messages.ts';
-import { soleOwner, type Heir, type Ownership } from './owners.ts';
+import { soleOwner, type Contender, type Ownership } from './owners.ts';
 import { Turn, type Candidate } from './turn.ts';
 
 /** Records what happens to the consumers of a queue. */
@@ -24,16 +24,16 @@ function scene(ownership: Ownership = soleOwner) {
 
 /** A process whose ownership the test sets. */
 function ownedByTest() {
-  let heir: Heir | undefined;
+  let contender: Contender | undefined;
   const ownership: Ownership = {
-    stand: (_queue, stands) => {
-      heir = stands;
+    campaign: (_queue, stands) => {
+      contender = stands;
       return Promise.resolve();
     },
     withdraw: () => Promise.resolve(),
     close: () => Promise.resolve(),
   };
-  return { ownership, gain: () => heir?.gain(), yield: (lost: boolean) => heir?.yield({ lost }) };
+  return { ownership, gain: () => contender?.gain(), yield: (lost: boolean) => contender?.yield({ lost }) };
 }
 
 describe('consumers of one queue in a process', () => {

@@ -3,7 +3,7 @@
  * process owns the queue. Changes happen one at a time: the next begins when the one before has no message in progress.
  */
 import type { BusLog } from '../broker.ts';
-import type { Heir, Ownership } from './owners.ts';
+import type { Contender, Ownership } from './owners.ts';
 
 export interface Candidate {
   begin(): Promise<void>;
@@ -16,7 +16,7 @@ export interface Candidate {
 const yieldMs = 1_000;
 const againMs = 250;
 
-export class Turn implements Heir {
+export class Turn implements Contender {
   readonly #queue: string;
   readonly #ownership: Ownership;
   readonly #log: BusLog;
@@ -37,7 +37,7 @@ export class Turn implements Heir {
 
   async add(candidate: Candidate): Promise<void> {
     this.#candidates.push(candidate);
-    if (this.#candidates.length === 1) await this.#ownership.stand(this.#queue, this);
+    if (this.#candidates.length === 1) await this.#ownership.campaign(this.#queue, this);
     // A process that already owns the queue takes from it when this returns.
     if (this.#wanted === candidate) await this.#settle({});
   }

@@ -12,7 +12,7 @@ import { deliveryFacts, givenUpOf, ttlHeader, type DeliveryFacts } from './deliv
 import type { Address } from './names.ts';
 import { Puller } from './puller.ts';
 import { rescue } from './redeliver.ts';
-import { attemptOf, type KeptRecord } from './retries.ts';
+import { attemptOf, type StoredRetry } from './retries.ts';
 import { Settlement, type ConsumptionParts, type InHand } from './settle.ts';
 
 const parkedMost = 256;
@@ -154,7 +154,7 @@ export class Consumption implements BrokerConsumer {
     }
     const { deliveries, seq } = facts;
     const lane = this.#byKey?.(message) ?? `#${seq}`;
-    const record = Promise.resolve<KeptRecord | undefined>(undefined);
+    const record = Promise.resolve<StoredRetry | undefined>(undefined);
     const touchedAt = performance.now();
     const held: Held = { facts, message, lane, attempt: deliveries, record, touchedAt, state: 'parked' };
     this.#held.add(held);

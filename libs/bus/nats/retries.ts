@@ -19,7 +19,7 @@ export interface RetryRecord {
 }
 
 /** A record with its position in the stream, which is needed to remove it. */
-export interface KeptRecord extends RetryRecord {
+export interface StoredRetry extends RetryRecord {
   readonly at: number;
 }
 
@@ -35,7 +35,7 @@ export class Retries {
     this.#publisher = publisher;
   }
 
-  async find(address: Address, seq: number): Promise<KeptRecord | undefined> {
+  async find(address: Address, seq: number): Promise<StoredRetry | undefined> {
     const { names } = this.#link;
     const kept = await this.#link.last(names.stream.retries, names.retry(address.durable, seq, '*'));
     return kept && { ...kept.json<RetryRecord>(), at: kept.seq };
@@ -48,8 +48,8 @@ export class Retries {
     address: Address,
     seq: number,
     record: RetryRecord,
-    options: { due: number; before: KeptRecord | undefined },
-  ): Promise<KeptRecord> {
+    options: { due: number; before: StoredRetry | undefined },
+  ): Promise<StoredRetry> {
     const { names } = this.#link;
     const kept = await this.#publisher.publish({
       subject: names.retry(address.durable, seq, Math.round(options.due)),
@@ -60,7 +60,7 @@ export class Retries {
   }
 
   /** Not awaited: a record that remains belongs to a message that no longer exists, and ages out. */
-  drop(record: KeptRecord): void {
+  drop(record: StoredRetry): void {
     this.#link.forget(this.#link.names.stream.retries, record.at).catch(() => undefined);
   }
 

@@ -11,7 +11,7 @@ import { givenUpOf, subjectHeader, type DeliveryFacts } from './delivery.ts';
 import type { Graveyard } from './dead-letters.ts';
 import type { Link } from './connection.ts';
 import type { Address } from './names.ts';
-import { historyBefore, type KeptRecord, type Retries } from './retries.ts';
+import { historyBefore, type StoredRetry, type Retries } from './retries.ts';
 import type { Sent } from './sent.ts';
 import type { Topology } from './topology.ts';
 
@@ -32,7 +32,7 @@ export interface InHand {
   readonly facts: DeliveryFacts;
   readonly message: Msg;
   attempt: number;
-  record: Promise<KeptRecord | undefined>;
+  record: Promise<StoredRetry | undefined>;
 }
 
 export class Settlement {
@@ -120,15 +120,15 @@ export class Settlement {
     }
   }
 
-  #history(held: InHand, before: KeptRecord | undefined, last: { at: Date; error: string }): KeptRecord['history'] {
+  #history(held: InHand, before: StoredRetry | undefined, last: { at: Date; error: string }): StoredRetry['history'] {
     return [...historyBefore(held.attempt, before, last.at), { at: last.at.toISOString(), error: last.error }];
   }
 
   /** A failed write costs one entry of the history; the broker's own count continues. */
   async #keep(
     held: InHand,
-    options: { attempts: number; due: number; before: KeptRecord | undefined; history?: KeptRecord['history'] },
-  ): Promise<KeptRecord | undefined> {
+    options: { attempts: number; due: number; before: StoredRetry | undefined; history?: StoredRetry['history'] },
+  ): Promise<StoredRetry | undefined> {
     const { attempts, due, before } = options;
     const history = options.history ?? before?.history ?? [];
     const { deliveries, seq } = held.facts;

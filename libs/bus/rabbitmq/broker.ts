@@ -19,7 +19,7 @@ import { Graveyard } from './dead-letters.ts';
 import { Inbox } from './inbox.ts';
 import { Letters } from './outgoing.ts';
 import { Link } from './connection.ts';
-import { createLook } from './peek.ts';
+import { createPeek } from './peek.ts';
 import { Names, topologySteps } from './names.ts';
 import { Notes } from './attempt-log.ts';
 import { Publisher } from './publisher.ts';
@@ -81,7 +81,7 @@ export class RabbitmqBroker implements Broker {
     this.queues = createQueues({
       names,
       asker: this.#asker,
-      look: createLook({ link: consuming, names, notes, now }),
+      look: createPeek({ link: consuming, names, notes, now }),
       registry,
       retries: this.#retries,
       takers: this.#takers,

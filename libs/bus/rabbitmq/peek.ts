@@ -14,7 +14,7 @@ export type Look = (queue: string, limit: number) => Promise<readonly GetMessage
 
 const patienceMs = 1000;
 
-export function createLook(parts: { link: Link; names: Names; notes: Notes; now: () => Date }): Look {
+export function createPeek(parts: { link: Link; names: Names; notes: Notes; now: () => Date }): Look {
   const { link, names, notes, now } = parts;
 
   const open = async (): Promise<Channel> => {

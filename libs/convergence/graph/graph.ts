@@ -13,7 +13,7 @@
 import type { Plan, PlanResource } from '@anneal/contracts/plan.ts';
 import { visitCleanup } from './cleanup-node.ts';
 import { finishIfDone } from '../traversal/finish.ts';
-import { doom } from './node.ts';
+import { markForDeletion } from './node.ts';
 import { factsOf } from '../plan-facts.ts';
 import { isVisit, representative, type ResourceDocument } from '../documents.ts';
 import type { Tools } from '../protocol.ts';
@@ -109,7 +109,7 @@ function buildPlan(transaction: Transaction): void {
     temporary,
     first: new Set(),
   };
-  for (const resource of state.resources.values()) if (!waiting.has(resource.name)) doom(state, resource.id);
+  for (const resource of state.resources.values()) if (!waiting.has(resource.name)) markForDeletion(state, resource.id);
 }
 
 /** Entries of the plan; group members in the order of the rolling update, because the first ones join the batch. */
@@ -123,8 +123,8 @@ function inOrder(plan: Plan): readonly PlanResource[] {
 function buildVisit(state: State): void {
   const nodes: ResourceDocument[] = [];
   for (const ids of state.byName.values()) {
-    const standing = representative([...ids].flatMap((id) => state.resources.get(id) ?? []));
-    if (standing && standing.action !== 'DELETE' && standing.action !== 'INIT') nodes.push(standing);
+    const shown = representative([...ids].flatMap((id) => state.resources.get(id) ?? []));
+    if (shown && shown.action !== 'DELETE' && shown.action !== 'INIT') nodes.push(shown);
   }
   const waiting = new Map(nodes.map(({ id }) => [id, 0]));
   const dependents = new Map<string, string[]>();

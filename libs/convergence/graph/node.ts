@@ -50,12 +50,12 @@ export function waitsForPlace({ state }: Transaction, { name, replacement }: Pla
   const others = [...(state.byName.get(name) ?? [])].filter((id) => id !== keep);
   for (const id of others) {
     state.graph?.first.add(id);
-    doom(state, id);
+    markForDeletion(state, id);
   }
   return others.length > 0;
 }
 
-export function doom(state: State, id: string): void {
+export function markForDeletion(state: State, id: string): void {
   state.doomed.add(id);
   state.ready.cleanups.items.push(id);
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { Driver, wish } from '../simulation/driver.ts';
 import { emptyPlan, loadState } from '../state.ts';
-import { goodResponse, newStack, planOf, targetOf, toolsAt, type Wishes } from '../simulation/model.ts';
+import { successResponse, newStack, planOf, targetOf, toolsAt, type Wishes } from '../simulation/model.ts';
 import { step } from '../step.ts';
 
 const names = Array.from({ length: 200 }, (_, index) => `m${index}`);
@@ -34,7 +34,7 @@ describe('a group that rolls', () => {
         begun.push(resource.name);
         step(
           state,
-          [{ kind: 'response', id: `answer ${count} ${resource.fence}`, response: goodResponse(resource) }],
+          [{ kind: 'response', id: `answer ${count} ${resource.fence}`, response: successResponse(resource) }],
           counted,
         );
       }

@@ -24,7 +24,7 @@ import type { PlanResource } from '@anneal/contracts/plan.ts';
 import { adoptOne, visitExternal } from '../resources/adopt.ts';
 import { conditionOf } from '../resources/health.ts';
 import { failLeaf, refuseLeaf } from '../traversal/failure.ts';
-import { doom, markDone, waitsForPlace } from './node.ts';
+import { markForDeletion, markDone, waitsForPlace } from './node.ts';
 import { holdAt } from '../hooks/wait.ts';
 import { create, currentRequires, send, type Resolved } from '../resources/incarnation.ts';
 import { candidatesOf, canBecome, choose, isDue, type Choice } from '../resources/pick-incarnation.ts';
@@ -73,7 +73,7 @@ export function visitUpdate(transaction: Transaction, name: string): void {
     return;
   }
   const choice = choose(transaction, ours, planned, resolved);
-  if (choice) bring(transaction, choice, planned, resolved);
+  if (choice) reconcile(transaction, choice, planned, resolved);
   else if (joinsBatch(transaction, name, false)) make(transaction, planned, resolved);
 }
 
@@ -108,7 +108,7 @@ function make(transaction: Transaction, planned: PlanResource, resolved: Resolve
 }
 
 /** Reconciles the chosen incarnation with the plan. */
-function bring(transaction: Transaction, choice: Choice, planned: PlanResource, resolved: Resolved): void {
+function reconcile(transaction: Transaction, choice: Choice, planned: PlanResource, resolved: Resolved): void {
   const { state, tools } = transaction;
   const { resource, comparison } = choice;
   const { name } = planned;
@@ -245,5 +245,5 @@ function settle(
 
   markDone(transaction, planned.name, resource.id);
   const others = state.byName.get(planned.name);
-  if (others && others.size > 1) for (const id of others) if (id !== resource.id) doom(state, id);
+  if (others && others.size > 1) for (const id of others) if (id !== resource.id) markForDeletion(state, id);
 }

@@ -26,7 +26,7 @@ import { canBecome } from '../resources/pick-incarnation.ts';
 import { representative, type ResourceDocument, shownType } from '../documents.ts';
 
 /** Properties that a resource would have, as far as they can be predicted. */
-export interface Foreseen {
+export interface Prediction {
   readonly properties: JsonObject;
   /** Names of properties that are not fully known yet; `properties` does not have them. */
   readonly unknown: readonly string[];
@@ -39,7 +39,7 @@ export interface PreviewTools {
   readonly resolve: (
     resource: PlanResource,
     peer: (name: string) => { readonly resource: ResourceDocument; readonly attributes: boolean } | undefined,
-  ) => Foreseen;
+  ) => Prediction;
   readonly compare: (parameters: {
     type: string;
     isTemplate: boolean;
@@ -57,14 +57,14 @@ export interface PreviewRow extends Omit<PlannedChange, 'resource' | 'step'> {
   readonly after: readonly string[];
   /** Undefined when the plan does not have the resource any more. */
   readonly planned: PlanResource | undefined;
-  readonly foreseen: Foreseen;
+  readonly predicted: Prediction;
   readonly existing: ResourceDocument | undefined;
 }
 
 type Change = PlannedChange['change'];
 export type Judgement = Pick<PlannedChange, 'change' | 'order' | 'because'>;
 
-const nothing: Foreseen = { properties: {}, unknown: [], open: {} };
+const nothing: Prediction = { properties: {}, unknown: [], open: {} };
 
 interface Preview {
   readonly plan: Plan;
@@ -76,7 +76,7 @@ interface Preview {
 
 /** Yields the rows one by one, because a caller may let other work run in between. */
 export function* previewStack({ plan, resources, tools, around }: Preview): Generator<PreviewRow> {
-  const existing = standing(resources);
+  const existing = existingByName(resources);
   const changes = new Map<string, Change>();
   const all = new Map(Object.entries(plan.resources));
   const order = inOrderOf(all, (name) => all.get(name)?.requires ?? []);
@@ -85,7 +85,7 @@ export function* previewStack({ plan, resources, tools, around }: Preview): Gene
       planned,
       existing: existing.get(planned.name),
       changes,
-      standing: existing,
+      existingByName: existing,
       tools,
       around,
     });
@@ -100,19 +100,19 @@ export function unchangedStack(
   resources: readonly ResourceDocument[],
   judgement: Judgement = { change: 'unchanged' },
 ): PreviewRow[] {
-  return Array.from(standing(resources).values(), (resource) => ({
+  return Array.from(existingByName(resources).values(), (resource) => ({
     name: resource.name,
     type: shownType(resource),
     properties: [],
     after: [],
     planned: undefined,
-    foreseen: nothing,
+    predicted: nothing,
     existing: resource,
     ...judgement,
   }));
 }
 
-function standing(resources: readonly ResourceDocument[]): Map<string, ResourceDocument> {
+function existingByName(resources: readonly ResourceDocument[]): Map<string, ResourceDocument> {
   const byName = new Map<string, ResourceDocument[]>();
   for (const resource of resources) byName.set(resource.name, [...(byName.get(resource.name) ?? []), resource]);
   const found = Array.from(byName, ([name, candidates]) => [name, representative(candidates)] as const);
@@ -125,7 +125,7 @@ interface One {
   readonly planned: PlanResource;
   readonly existing: ResourceDocument | undefined;
   readonly changes: ReadonlyMap<string, Change>;
-  readonly standing: ReadonlyMap<string, ResourceDocument>;
+  readonly existingByName: ReadonlyMap<string, ResourceDocument>;
   readonly tools: PreviewTools;
   readonly around: Change | undefined;
 }
@@ -134,16 +134,16 @@ interface One {
 const isOther = (change: Change | undefined): boolean =>
   change === 'create' || change === 'replace' || change === 'maybe replace' || change === 'maybe create';
 
-function previewOne({ planned, existing, changes, standing: all, tools, around }: One): PreviewRow {
+function previewOne({ planned, existing, changes, existingByName: all, tools, around }: One): PreviewRow {
   const { name, type, requires } = planned;
-  const foreseen = tools.resolve(planned, (peer) => {
+  const predicted = tools.resolve(planned, (peer) => {
     const resource = all.get(peer);
     const change = changes.get(peer);
     if (!resource || isOther(change)) return undefined;
     return { resource, attributes: change === 'unchanged' };
   });
-  const { properties: after, unknown } = foreseen;
-  const common = { name, type: shownType(planned), after: requires, planned, foreseen, existing };
+  const { properties: after, unknown } = predicted;
+  const common = { name, type: shownType(planned), after: requires, planned, predicted, existing };
   const before = existing && existing.action !== 'INIT' ? existing.properties : undefined;
   const propertyRows = (names: readonly string[], replaces: boolean): PlannedChange['properties'] =>
     names.map((property) => ({
@@ -241,7 +241,7 @@ function deletions(existing: ReadonlyMap<string, ResourceDocument>, plan: Plan):
     properties: [],
     after: users.get(resource.name) ?? [],
     planned: undefined,
-    foreseen: nothing,
+    predicted: nothing,
     existing: resource,
     ...(resource.deletion_policy === 'Retain' && { because: 'deletion_policy is Retain: what is there stays' }),
     ...(resource.external && { because: 'it belongs to someone else: it is only forgotten' }),

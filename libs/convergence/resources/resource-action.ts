@@ -11,11 +11,15 @@ import { allows, retry } from '../traversal/traversal.ts';
 
 type Given = Extract<Input, { kind: 'resource' }>;
 
-export function takeWord(transaction: Transaction, { resource: name, action }: Given): void {
+export function applyResourceAction(transaction: Transaction, { resource: name, action }: Given): void {
   const all = incarnationsOf(transaction, name);
   switch (action.kind) {
     case 'mark':
-      mark(transaction, standing(transaction, name, all.length > 0 ? all : withPhysicalId(transaction, name)), action);
+      mark(
+        transaction,
+        representativeOf(transaction, name, all.length > 0 ? all : withPhysicalId(transaction, name)),
+        action,
+      );
       return;
     case 'skip':
       skip(transaction, name, all);
@@ -42,7 +46,7 @@ function withPhysicalId({ state }: Transaction, id: string): ResourceDocument[] 
   throw new AnnealError('InvalidRequest', `Several resources have the physical id ${id}: ${names.join(', ')}.`);
 }
 
-export function standing(
+export function representativeOf(
   transaction: Transaction,
   name: string,
   all = incarnationsOf(transaction, name),
@@ -59,7 +63,7 @@ const waiting = (
   name: string,
   all: readonly ResourceDocument[],
   at: string,
-): ResourceDocument => all.find(({ hook }) => hook?.name === at) ?? standing(transaction, name, [...all]);
+): ResourceDocument => all.find(({ hook }) => hook?.name === at) ?? representativeOf(transaction, name, [...all]);
 
 /** Marks a resource as unhealthy or healthy. The next update replaces an unhealthy one; its readers follow. */
 function mark(
@@ -95,7 +99,7 @@ function skip(transaction: Transaction, name: string, all: readonly ResourceDocu
   // A retry that failed too leaves two incarnations. The operator means the later one; the earlier one is cleaned up.
   const failed = representative(all.filter(({ status, request }) => status === 'FAILED' && !request));
   if (!failed) {
-    standing(transaction, name, [...all]);
+    representativeOf(transaction, name, [...all]);
     throw new AnnealError('NotSupported', `The resource ${name} has not failed; there is nothing to skip.`);
   }
   if (!allows(transaction, 'skip')) return;

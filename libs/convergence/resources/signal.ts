@@ -1,14 +1,14 @@
 /** Signals from clients, forwarded to the provider of the resource. A signal is no action: nothing waits for it. */
 import { isObject } from '@anneal/contracts/json.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import { standing, takeWord } from './resource-action.ts';
+import { representativeOf, applyResourceAction } from './resource-action.ts';
 import type { Input } from '../protocol.ts';
 import { isNested, type ResourceDocument } from '../documents.ts';
 import { addEffect, announceResource, type Transaction } from '../transaction.ts';
 
 export function takeSignal(transaction: Transaction, input: Extract<Input, { kind: 'signal' }>): void {
   const { signal, resource: name, incarnation, id } = input;
-  const resource = standing(transaction, name);
+  const resource = representativeOf(transaction, name);
   const { stack } = transaction.state;
   if (incarnation !== undefined && incarnation !== resource.id) {
     const message = `The resource ${name} of stack ${stack.name} was replaced; the signal is for the one before. Read where to signal again.`;
@@ -17,7 +17,7 @@ export function takeSignal(transaction: Transaction, input: Extract<Input, { kin
   // Heat's way to clear a hook; it works for types that take no signals, too.
   if (isObject(signal) && 'unset_hook' in signal) {
     const hook = signal['unset_hook'] ?? null;
-    takeWord(transaction, {
+    applyResourceAction(transaction, {
       kind: 'resource',
       id,
       resource: name,

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { jsonBytes, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import type { ResourceResponse } from '@anneal/contracts/resource.ts';
 import type { Tools } from '../protocol.ts';
-import { goodResponse, newStack, planOf, toolsAt, type Wish } from '../simulation/model.ts';
+import { successResponse, newStack, planOf, toolsAt, type Wish } from '../simulation/model.ts';
 import { weigh } from './size.ts';
 import { emptyPlan, loadState, type State } from '../state.ts';
 import { step } from '../step.ts';
@@ -26,7 +26,7 @@ function create(names: readonly string[], given: Tools): State {
 }
 const only = (state: State) => [...state.resources.values()][0]!;
 const respond = (state: State, more: Partial<ResourceResponse>): void => {
-  const response = { ...goodResponse(only(state)), ...more };
+  const response = { ...successResponse(only(state)), ...more };
   step(state, [{ kind: 'response', id: 'answer', response }], small);
 };
 const text = (bytes: number): string => 'x'.repeat(bytes);

@@ -5,7 +5,7 @@ import type { Input, Outcome } from '../protocol.ts';
 import { emptyPlan, loadState, type State } from '../state.ts';
 import { step } from '../step.ts';
 import {
-  goodResponse,
+  successResponse,
   newStack,
   planOf,
   targetOf,
@@ -81,7 +81,7 @@ export class Driver {
   }
 
   answer(name: string, more: Partial<ResourceResponse> = {}): string[] {
-    const response = { ...goodResponse(this.find(name, ({ request }) => request !== null)), ...more };
+    const response = { ...successResponse(this.find(name, ({ request }) => request !== null)), ...more };
     return this.take({ kind: 'response', id: this.id('answer'), response });
   }
 

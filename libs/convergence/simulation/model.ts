@@ -190,7 +190,7 @@ export const targetOf = (plan: string, revision = plan): StackDocument['target']
 });
 
 /** The response of a provider after success. */
-export function goodResponse(resource: ResourceDocument): ResourceResponse {
+export function successResponse(resource: ResourceDocument): ResourceResponse {
   const request = resource.request;
   if (!request) throw new Error(`${resource.id} waits for nothing`);
   return {

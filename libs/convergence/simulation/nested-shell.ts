@@ -3,7 +3,7 @@ import type { Effect, Input } from '../protocol.ts';
 import type { ResourceDocument, StackDocument } from '../documents.ts';
 import { responseOf } from '../nested.ts';
 import { must } from './checks/ledger.ts';
-import { goodResponse, nestedPlan, newStack, outputOf, targetOf } from './model.ts';
+import { successResponse, nestedPlan, newStack, outputOf, targetOf } from './model.ts';
 import type { World } from './world.ts';
 
 /** Handles a request that arrives at the shell of a nested stack. */
@@ -17,7 +17,7 @@ export function askNested(world: World, parent: StackDocument, resource: Resourc
       // A nested stack that was never made: its deletion succeeds, and all other requests find nothing.
       const error = { code: 'NotFound', message: 'gone' };
       const failed = { status: 'failed', error } as const;
-      const response = { ...goodResponse(resource), ...(request.action !== 'delete' && failed) };
+      const response = { ...successResponse(resource), ...(request.action !== 'delete' && failed) };
       world.deliver(parent.id, { kind: 'response', id, response }, world.random(100));
       return;
     }
@@ -33,7 +33,7 @@ export function askNested(world: World, parent: StackDocument, resource: Resourc
     );
   }
   const child = world.stack(resource.id);
-  const tell = (input: Input): void => tellNested(world, parent, resource, input);
+  const tell = (input: Input): void => sendToNested(world, parent, resource, input);
   switch (request.action) {
     case 'create':
     case 'update': {
@@ -54,7 +54,7 @@ export function askNested(world: World, parent: StackDocument, resource: Resourc
   }
 }
 
-export function tellNested(
+export function sendToNested(
   world: World,
   parent: StackDocument,
   resource: ResourceDocument | undefined,

@@ -2,7 +2,7 @@
 import type { ResourceResponse } from '@anneal/contracts/resource.ts';
 import type { ResourceDocument } from '../documents.ts';
 import type { Books } from './checks/ledger.ts';
-import { goodResponse, outputOf, type Random } from './model.ts';
+import { successResponse, outputOf, type Random } from './model.ts';
 
 export interface Temper {
   /** Percent of requests that go wrong in some way. */
@@ -43,7 +43,7 @@ export class Providers {
     const { request } = resource;
     if (resource.type !== 'Instant' || !request) return undefined;
     this.around.books.apply(resource, request.action, { fence: request.fence, whole: true });
-    return goodResponse(resource);
+    return successResponse(resource);
   }
 
   /** Handles a signal: the attributes of the resource change, even while a request runs. */
@@ -67,7 +67,7 @@ export class Providers {
     }
     this.fences.set(resource.id, request.fence);
     if (this.silent && request.action !== 'delete') return;
-    const good = goodResponse(resource);
+    const good = successResponse(resource);
     const { attributes: _, ...bare } = good;
     const failed = { ...bare, status: 'failed', error: { code: 'ResourceFailed', message: 'no' } } as const;
     const fate = this.failing ? 60 : chance(this.around.temper().fails) ? random(100) : 100;

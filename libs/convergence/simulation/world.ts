@@ -13,7 +13,7 @@ import { count } from './coverage.ts';
 import { checkSnapshot } from './checks/deletions.ts';
 import { checkStep } from './checks/invariants.ts';
 import { createRandom, toolsAt, type Random } from './model.ts';
-import { answerParent, askNested, tellNested } from './nested-shell.ts';
+import { answerParent, askNested, sendToNested } from './nested-shell.ts';
 import { kind, Providers, type Temper } from './providers.ts';
 import { checkIndexes } from './checks/record.ts';
 import { createShell, Killed, type Core, type FaultPoint, type Shell } from './shell.ts';
@@ -207,7 +207,7 @@ export class World {
           this.send(stack, resourceOf(effect.resource), effect);
           break;
         case 'cancel':
-          tellNested(this, stack, resourceOf(effect.resource), {
+          sendToNested(this, stack, resourceOf(effect.resource), {
             kind: 'cancel',
             id: `cancel ${effect.resource} ${effect.fence}`,
           });

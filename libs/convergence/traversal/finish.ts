@@ -2,7 +2,7 @@
 import { beginRollback, cancelTimers } from './begin.ts';
 import { failureReason } from './failure.ts';
 import { answerParent } from '../nested.ts';
-import { doom } from '../graph/node.ts';
+import { markForDeletion } from '../graph/node.ts';
 import { factsOf } from '../plan-facts.ts';
 import { goesToNothing, isVisit, type StackAction } from '../documents.ts';
 import { addEffect, announceStack, changeStack, type Transaction } from '../transaction.ts';
@@ -54,7 +54,7 @@ function retire(transaction: Transaction): boolean {
   for (const name of temporary) {
     state.graph?.waiting.delete(name);
     state.graph?.current.delete(name);
-    for (const id of state.byName.get(name) ?? []) doom(state, id);
+    for (const id of state.byName.get(name) ?? []) markForDeletion(state, id);
   }
   return true;
 }

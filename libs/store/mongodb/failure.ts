@@ -55,7 +55,7 @@ export function isPassing(thrown: unknown): boolean {
 }
 
 /** Repeats an idempotent operation while the server is away. */
-export async function patiently<R>(run: () => Promise<R>, patienceMs: number): Promise<R> {
+export async function withRetries<R>(run: () => Promise<R>, patienceMs: number): Promise<R> {
   const deadline = performance.now() + patienceMs;
   for (;;) {
     try {

@@ -5,7 +5,7 @@
  */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { Binary, type Collection as Driver, type Db, MongoServerError } from 'mongodb';
-import { patiently } from './failure.ts';
+import { withRetries } from './failure.ts';
 
 interface Piece {
   _id: string;
@@ -54,7 +54,7 @@ const idOf = (name: string, index: number): string => `${name}/${index}`;
 /** Inserts once: an existing document of this name already has this content. */
 export async function once(insert: () => Promise<unknown>, patienceMs: number): Promise<void> {
   try {
-    await patiently(insert, patienceMs);
+    await withRetries(insert, patienceMs);
   } catch (error) {
     if (!(error instanceof MongoServerError) || error.code !== 11_000) throw error;
   }

@@ -19,7 +19,7 @@ const tail = (text: string): string => (text.length > tailLength ? `…${text.sl
 const isPresent = (value: Json | undefined): boolean => value !== undefined && value !== null && value !== '';
 
 export function outcomeOf(deployment: DeploymentState, response: HostResponse): Outcome {
-  const output_values = keptOutputs(deployment.config, response.outputs);
+  const output_values = storedOutputs(deployment.config, response.outputs);
   const reasons = [
     ...(response.error === undefined ? [] : [response.error]),
     ...(response.status_code === 0
@@ -51,7 +51,7 @@ export function outcomeOf(deployment: DeploymentState, response: HostResponse): 
   return { status: 'FAILED', reason, output_values, failure: toFailure(error) };
 }
 
-export function keptOutputs(config: StoredConfig, outputs: JsonObject): JsonObject {
+export function storedOutputs(config: StoredConfig, outputs: JsonObject): JsonObject {
   if (config.open_outputs) return outputs;
   return Object.fromEntries(
     config.outputs.flatMap(({ name }) => {

@@ -9,7 +9,7 @@ import type { HostResponse, UnexpectedAnswer } from '@anneal/contracts/configura
 import { hostEvent } from '@anneal/contracts/events.ts';
 import type { DeploymentState, HostDocument, ResourceDocument } from '../collections.ts';
 import { flushOutbox, type Outgoing } from '@anneal/runtime/outbox.ts';
-import { keptOutputs } from '../deployments/outcome.ts';
+import { storedOutputs } from '../deployments/outcome.ts';
 import { hostQueue } from '../queues/names.ts';
 import type { RunContext } from '../deployments/run.ts';
 
@@ -78,7 +78,7 @@ function judgeKnown(
 }
 
 const sameOutputs = ({ config, output_values }: DeploymentState, { outputs }: HostResponse): boolean =>
-  JSON.stringify(keptOutputs(config, outputs)) === JSON.stringify(output_values);
+  JSON.stringify(storedOutputs(config, outputs)) === JSON.stringify(output_values);
 
 export async function noteUnexpected(
   context: RunContext,

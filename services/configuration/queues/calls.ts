@@ -7,7 +7,7 @@ import { checkMetadata } from './dead-letter-queue.ts';
 import { claimMessages, liveClaim, releaseClaim, renewClaim } from './claim.ts';
 import { hearOf } from '../hosts/host.ts';
 import { handlePosted, refuseInvalid, type HostMessageContext } from '../hosts/message.ts';
-import { handOut, noteLook, poppedForm, watchTaken, type HandOutContext } from './hand-out.ts';
+import { handOut, recordContact, poppedForm, watchClaimed, type HandOutContext } from './hand-out.ts';
 import {
   hidesSecrets,
   listMessages,
@@ -86,7 +86,7 @@ export function queueRoutes(context: HostMessageContext & SetAsideContext & Hand
       // Reading removes no message. A read by the host itself counts as a contact and starts its time limit.
       if (data.host_id !== undefined && data.host_id === queue.host?.id) {
         await contact(queue);
-        if (queue.role === 'requests') await noteLook(context, queue);
+        if (queue.role === 'requests') await recordContact(context, queue);
       }
       return listMessages(queues, { ...data, queue, limit: data.limit ?? 10 });
     }),
@@ -97,14 +97,14 @@ export function queueRoutes(context: HostMessageContext & SetAsideContext & Hand
         if (queue.role !== 'requests') return { messages: await popMessages(queues, queue, data.pop) };
         const taken = await popRequest(context, queue, repeatableId('pop', id));
         if (!taken) return { messages: [] };
-        await watchTaken(context, queue, taken);
+        await watchClaimed(context, queue, taken);
         return { messages: [await poppedForm(context, { queue, message: taken, host_id: data.host_id })] };
       }
       if (queue.role === 'requests') {
         const kept = data.purge
           ? await purgeRequests(context, queue)
           : await deleteRequests(context, { queue, ids: data.ids ?? [], claim_id: data.claim_id });
-        if (kept) await watchTaken(context, queue, kept);
+        if (kept) await watchClaimed(context, queue, kept);
       } else if (data.purge) await purgeMessages(queues, queue);
       else await removeMessages(queues, { queue, ids: data.ids ?? [], claim_id: data.claim_id });
       return { messages: [] };
@@ -126,7 +126,7 @@ export function queueRoutes(context: HostMessageContext & SetAsideContext & Hand
       });
       const [first] = claimed;
       if (!first) return { claim_id: null, messages: [] };
-      if (queue.role === 'requests') await watchTaken(context, queue, first);
+      if (queue.role === 'requests') await watchClaimed(context, queue, first);
       return { claim_id, messages: claimed.map((message) => handOut(queues, queue, message)) };
     }),
     answer(service, contract.queueClaimShow, async ({ data }) => {

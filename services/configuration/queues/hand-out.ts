@@ -68,7 +68,7 @@ async function noteCollected(context: RunContext, runId: string): Promise<void> 
 }
 
 /** Counts a host's read of its queue as taking the first request, because some hosts apply requests without a claim. */
-export async function noteLook(context: RunContext, queue: ResolvedQueue): Promise<void> {
+export async function recordContact(context: RunContext, queue: ResolvedQueue): Promise<void> {
   const first = await firstMessage(context.queues, queue);
   if (!first || first.taken_at !== undefined) return;
   const looked = await context.collections.messages.replace(
@@ -79,7 +79,7 @@ export async function noteLook(context: RunContext, queue: ResolvedQueue): Promi
 }
 
 /** Sets the timers that wake waiting clients when the claim ends and that fail the run without an answer. */
-export async function watchTaken(context: RunContext, queue: ResolvedQueue, message: MessageDocument): Promise<void> {
+export async function watchClaimed(context: RunContext, queue: ResolvedQueue, message: MessageDocument): Promise<void> {
   const claim = {
     id: claimTimer(message.id),
     dueAt: message.claim_expires_at,

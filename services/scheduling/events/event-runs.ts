@@ -32,7 +32,7 @@ export interface EventShelf extends Document {
   readonly places: readonly (readonly [name: string, runs: readonly number[]])[];
 }
 
-export type KeptEvent = EventRecord & Pick<StackEvent, 'id' | 'stack_id' | 'stack_name' | 'sequence' | 'time'>;
+export type StoredEvent = EventRecord & Pick<StackEvent, 'id' | 'stack_id' | 'stack_name' | 'sequence' | 'time'>;
 
 /** The events of one step. The number of the last event is the stack's `event_sequence`. */
 export interface StepEvents {
@@ -112,7 +112,7 @@ export function shelfOf(name: string): number {
 }
 
 /** E1, E4 */
-export function eventsIn({ stack_id, stack_name, time, first, events }: Draft<EventRun>): KeptEvent[] {
+export function eventsIn({ stack_id, stack_name, time, first, events }: Draft<EventRun>): StoredEvent[] {
   const idOf = idsOf(stack_id);
   return events.map((event, index) => ({
     ...event,

@@ -3,7 +3,7 @@ import type { EventRecord } from '@anneal/convergence/protocol.ts';
 import { createTestContext } from '@anneal/runtime/testing.ts';
 import type { Collection, Document } from '@anneal/store/port.ts';
 import { openCollections } from '../collections.ts';
-import { eventsIn, runsOf, shelvesOf, type KeptEvent } from './event-runs.ts';
+import { eventsIn, runsOf, shelvesOf, type StoredEvent } from './event-runs.ts';
 import { History } from './history.ts';
 
 const cleanups: (() => Promise<void>)[] = [];
@@ -44,7 +44,7 @@ async function kept(steps: readonly (readonly EventRecord[])[]) {
   const context = await createTestContext({ name: 'scheduling' });
   cleanups.push(() => context.dispose());
   const collections = await openCollections(context.store);
-  const all: KeptEvent[] = [];
+  const all: StoredEvent[] = [];
   for (const [index, events] of steps.entries()) {
     const stack = { id: 's', name: 'stack', event_sequence: all.length + events.length };
     const runs = runsOf({ stack, time: new Date(index * 1000).toISOString(), events });
@@ -92,7 +92,7 @@ describe('the events of a stack', () => {
         const wanted = all.filter(({ resource_name: name }) => resource === undefined || name === resource);
         if (descending) wanted.reverse();
         for (const limit of [7, 250, 1000]) {
-          const pages: KeptEvent[] = [];
+          const pages: StoredEvent[] = [];
           for (let more = true; more;) {
             const marker = pages.at(-1)?.id;
             const page = await history.read({ stackId: 's', resource, descending, limit, marker });

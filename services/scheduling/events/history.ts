@@ -9,7 +9,7 @@ import {
   shelfOf,
   type EventRun,
   type EventShelf,
-  type KeptEvent,
+  type StoredEvent,
 } from './event-runs.ts';
 
 export interface HistoryQuestion {
@@ -32,11 +32,11 @@ export class History {
     this.#shelves = collections.shelves;
   }
 
-  async read(question: HistoryQuestion): Promise<KeptEvent[]> {
+  async read(question: HistoryQuestion): Promise<StoredEvent[]> {
     const { stackId, resource, marker, descending, limit = Infinity } = question;
     const after = marker === undefined ? undefined : numberIn(stackId, marker);
     const behind = after ?? (descending ? Number.MAX_SAFE_INTEGER : 0);
-    const found: KeptEvent[] = [];
+    const found: StoredEvent[] = [];
     const runs = resource === undefined ? this.#inOrder(question, behind) : this.#ofName(question, resource, behind);
     for await (const run of runs) {
       const events = eventsIn(run).filter(
@@ -102,7 +102,7 @@ export class History {
   }
 
   /** All events of several stacks, in no order. */
-  async all(stackIds: readonly string[], resource: string | undefined): Promise<KeptEvent[]> {
+  async all(stackIds: readonly string[], resource: string | undefined): Promise<StoredEvent[]> {
     const runs = await this.#runs.find({ where: { stack_id: { in: stackIds } } });
     const events = (await mapInSlices(runs, eventsIn)).flat();
     return resource === undefined ? events : events.filter(({ resource_name: name }) => name === resource);

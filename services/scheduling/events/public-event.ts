@@ -8,12 +8,12 @@ import {
   resourceEvent,
   stackEvent,
 } from '@anneal/contracts/events.ts';
-import type { KeptEvent } from './event-runs.ts';
+import type { StoredEvent } from './event-runs.ts';
 
 const stages: Readonly<Record<string, string>> = { IN_PROGRESS: 'started', COMPLETE: 'completed', FAILED: 'failed' };
 
 /** Returns no message for an event that is only stored with the stack, such as a signal. */
-export function publicForm(mint: Mint, event: KeptEvent, parts: { project: string; cause: Envelope }): Envelope[] {
+export function publicForm(mint: Mint, event: StoredEvent, parts: { project: string; cause: Envelope }): Envelope[] {
   const envelope = { ...parts, id: event.id, subject: event.stack_id };
   const common = {
     stack_id: event.stack_id,
@@ -57,7 +57,7 @@ function hookForm(
     data,
     ...envelope
   }: { id: string; subject: string; project: string; cause: Envelope; data: Omit<HookEventData, 'hook'> },
-  hook: NonNullable<KeptEvent['hook']>,
+  hook: NonNullable<StoredEvent['hook']>,
 ): Envelope[] {
   const { name, kind, state, token, deadline } = hook;
   const hookData = { ...data, hook: name };

@@ -44,7 +44,7 @@ interface Opening {
   readonly read: (stackId: string) => Promise<void>;
 }
 
-export interface Gate {
+export interface Limiter {
   /** Puts the requests in line, frees the places that a record settles, and returns which requests to send now. */
   pass(parameters: { wanted: readonly Held[]; settled?: Settled }): Promise<ReadonlySet<string>>;
   /** The request in the form that the gate keeps; undefined when it is not counted. */
@@ -72,13 +72,13 @@ export interface Gate {
 /** How long to wait before a failed turn is tried again. */
 const againMs = 1000;
 
-export function createGate(options: {
+export function createLimiter(options: {
   context: Pick<ServiceContext, 'log'>;
   held: Collection<HeldDocument>;
   providers: Pick<Providers, 'queueOf' | 'refresh'>;
   limits: Limits;
   shards: { readonly count: number };
-}): Gate {
+}): Limiter {
   const { context, held, providers, limits, shards } = options;
   const senders = new Map<number, SendHeld>();
   const turns = new Turns<Held>(limits);
@@ -145,12 +145,12 @@ export function createGate(options: {
 
   /** Releases overtaken requests without a place, because their turn only reports that they were not sent. */
   const withdraw = (stack: StackDocument): void => {
-    const overtaken = turns.waitingOf(stack).filter((request) => isOvertaken(request, stack));
+    const overtaken = turns.waitingOf(stack).filter((request) => isSuperseded(request, stack));
     for (const request of overtaken) turns.drop(request);
     release(overtaken);
   };
 
-  const wantedOf: Gate['wantedOf'] = ({ stack, resource, shard }) => {
+  const wantedOf: Limiter['wantedOf'] = ({ stack, resource, shard }) => {
     const queue = isNested(resource) ? undefined : providers.queueOf(resource.type);
     const { request } = resource;
     if (queue === undefined || queue === requestsQueue('scheduling') || !isSent(request)) return undefined;
@@ -225,7 +225,7 @@ export function createGate(options: {
 }
 
 /** Whether the stack no longer wants the request: it only waits for running requests, or has a newer traversal. */
-export const isOvertaken = ({ traversal }: Held, stack: StackDocument): boolean =>
+export const isSuperseded = ({ traversal }: Held, stack: StackDocument): boolean =>
   stack.phase !== 'converging' || stack.traversal !== traversal;
 
 const isSent = (request: ResourceDocument['request']): request is NonNullable<ResourceDocument['request']> =>

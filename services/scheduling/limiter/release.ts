@@ -6,7 +6,7 @@ import { shardQueue } from '@anneal/contracts/queues.ts';
 import { resourceResponse } from '@anneal/contracts/resource.ts';
 import type { State } from '@anneal/convergence/state.ts';
 import { faultPoint } from '@anneal/runtime/fault.ts';
-import { isOvertaken, type Held } from './limiter.ts';
+import { isSuperseded, type Held } from './limiter.ts';
 import { causeEnvelope, sendRequests, type PerformContext } from '../shard/perform.ts';
 
 export async function takeTurns(
@@ -15,7 +15,7 @@ export async function takeTurns(
 ): Promise<void> {
   const { state, requests, shard } = parameters;
   const pending = requests.filter(({ resource, fence }) => state?.resources.get(resource)?.request?.fence === fence);
-  const due = new Set(state ? pending.filter((request) => !isOvertaken(request, state.stack)) : []);
+  const due = new Set(state ? pending.filter((request) => !isSuperseded(request, state.stack)) : []);
   if (state) {
     for (const ofCause of Map.groupBy(due, ({ cause }) => cause.id).values()) {
       const [first] = ofCause;

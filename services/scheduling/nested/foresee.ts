@@ -7,15 +7,15 @@ import { holdsOpened, isOpened, isUndecided, openName } from '@anneal/hot/groups
 import { stackTypeOf } from '@anneal/hot/types/stack-types.ts';
 import { referencesOf } from '@anneal/hot/resources/references.ts';
 
-export interface NestedForeseen {
+export interface NestedPrediction {
   readonly properties: JsonObject;
   /** Parameters of the nested template whose values are not known yet. */
   readonly unknown: readonly string[];
 }
 
 /** Returns undefined when the contents cannot be predicted. */
-export function foreseenOf({ planned, foreseen }: PreviewRow): NestedForeseen | undefined {
-  const { properties, unknown, open } = foreseen;
+export function predictionOf({ planned, predicted }: PreviewRow): NestedPrediction | undefined {
+  const { properties, unknown, open } = predicted;
   if (unknown.length === 0) return { properties, unknown };
   switch (planned?.nested?.kind) {
     case 'template':

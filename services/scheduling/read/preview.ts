@@ -20,7 +20,7 @@ import type { z } from 'zod';
 import type { Collections } from '../collections.ts';
 import type { Evaluation } from '../engine/evaluation.ts';
 import type { ChildCompiler } from '../nested/compile.ts';
-import { foreseenOf, launchConfiguration, type NestedForeseen } from '../nested/foresee.ts';
+import { predictionOf, launchConfiguration, type NestedPrediction } from '../nested/foresee.ts';
 import { fromKept, type Kept } from '../nested/kept.ts';
 import type { Plans } from '../engine/plans.ts';
 import { targetOf } from '../shard/target.ts';
@@ -108,8 +108,8 @@ export function createPreview(parts: {
       return { inner: await visit(nothing) };
     }
     if (!planned?.nested) return { inner: [] };
-    const foreseen = foreseenOf(row);
-    if (!foreseen) {
+    const predicted = predictionOf(row);
+    if (!predicted) {
       const because = 'its contents are known after apply';
       const inner = child ? await asItIs(child.id, prefix, { change: 'maybe update', because }) : [];
       return { inner, because };
@@ -117,7 +117,7 @@ export function createPreview(parts: {
     const isReplaced = change === 'replace' || change === 'maybe replace';
     try {
       const before = child && change !== 'replace' ? { child, held } : undefined;
-      const compiled = await compileChild(at, { planned, foreseen, before, beside });
+      const compiled = await compileChild(at, { planned, predicted, before, beside });
       const inner = await visit({
         stack: compiled.stack,
         plan: await plans.get(compiled.target.plan),
@@ -141,12 +141,12 @@ export function createPreview(parts: {
     { stack, plan, target }: At,
     about: {
       planned: PlanResource;
-      foreseen: NestedForeseen;
+      predicted: NestedPrediction;
       before: { child: StackDocument; held: readonly ResourceDocument[] } | undefined;
       beside: ReadonlyMap<string, PreviewRow>;
     },
   ): Promise<{ stack: StackDocument; target: Target }> => {
-    const { planned, foreseen, before, beside } = about;
+    const { planned, predicted, before, beside } = about;
     const nested = planned.nested as NonNullable<PlanResource['nested']>;
     const wanted: Kept = {
       kind: nested.kind,
@@ -159,7 +159,7 @@ export function createPreview(parts: {
         deletion_policy: planned.deletion_policy ?? 'Delete',
         update_policy: evaluation.written(planned.update_policy, { plan, stack }),
       },
-      properties: foreseen.properties,
+      properties: predicted.properties,
       members: null,
     };
     const id = before?.child.id ?? `${stack.id}-${planned.name}`;
@@ -175,10 +175,10 @@ export function createPreview(parts: {
       revision: target.revision,
       existing: before?.held ?? [],
       previousPlan: before?.child.target.plan,
-      unknown: foreseen.unknown,
+      unknown: predicted.unknown,
       ...(launch && {
         configuration: {
-          properties: launch.foreseen.open,
+          properties: launch.predicted.open,
           metadata: asMap(evaluation.written(launch.planned?.metadata, { plan, stack })),
         },
       }),

@@ -22,7 +22,7 @@ import type { ServiceContext } from '@anneal/runtime/service.ts';
 import type { z } from 'zod';
 import type { Collections } from '../collections.ts';
 import { type Evaluation, shownPeers } from '../engine/evaluation.ts';
-import type { KeptEvent } from '../events/event-runs.ts';
+import type { StoredEvent } from '../events/event-runs.ts';
 import { createExporter } from './export.ts';
 import type { Heavy } from '../engine/heavy.ts';
 import { History } from '../events/history.ts';
@@ -235,7 +235,7 @@ const snapshotView = ({ id, name, stack_id, status, reason, created_at }: Snapsh
 });
 
 /** The order of time; of events of the same time, that of their stacks and then of their numbers. */
-function inTime(a: KeptEvent, b: KeptEvent): number {
+function inTime(a: StoredEvent, b: StoredEvent): number {
   if (a.time !== b.time) return a.time < b.time ? -1 : 1;
   if (a.stack_id !== b.stack_id) return a.stack_id < b.stack_id ? -1 : 1;
   return a.sequence - b.sequence;

@@ -9,7 +9,7 @@ import {
   shownType,
   type StackDocument,
 } from '@anneal/convergence/documents.ts';
-import type { KeptEvent } from '../events/event-runs.ts';
+import type { StoredEvent } from '../events/event-runs.ts';
 import { withoutReads } from '../nested/reads.ts';
 
 const hiddenText = '******';
@@ -248,7 +248,7 @@ export function requirersOf(plan: Plan): Map<string, string[]> {
   return index;
 }
 
-export function eventView(event: KeptEvent): StackEvent {
+export function eventView(event: StoredEvent): StackEvent {
   return {
     id: event.id,
     stack_id: event.stack_id,

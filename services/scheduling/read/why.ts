@@ -9,7 +9,7 @@ import { isNested, representative, type ResourceDocument, type StackDocument } f
 import type { ServiceContext } from '@anneal/runtime/service.ts';
 import type { z } from 'zod';
 import type { Collections } from '../collections.ts';
-import type { Gate } from '../limiter/limiter.ts';
+import type { Limiter } from '../limiter/limiter.ts';
 import type { Waiting } from '../provider/waiting.ts';
 import type { Providers } from '../shard/providers.ts';
 import type { Reading } from './reading.ts';
@@ -25,7 +25,7 @@ export function createWhy(parameters: {
   collections: Collections;
   providers: Providers;
   reading: Reading;
-  gate: Gate;
+  gate: Limiter;
   waiting: Waiting;
   shards: Shards;
 }): (question: Question) => Promise<Why> {

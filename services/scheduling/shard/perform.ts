@@ -18,7 +18,7 @@ import { eventsIn, runsOf, shelvesOf, type EventRun } from '../events/event-runs
 import type { JournalRecord } from './journal.ts';
 import { responseTo } from '../nested/answer.ts';
 import type { Plans } from '../engine/plans.ts';
-import type { Gate } from '../limiter/limiter.ts';
+import type { Limiter } from '../limiter/limiter.ts';
 import { publicForm } from '../events/public-event.ts';
 import type { Providers } from './providers.ts';
 import { requestEnvelope, type RequestEffect } from './request-envelope.ts';
@@ -33,7 +33,7 @@ export interface PerformContext {
   readonly timers: Timers;
   readonly plans: Plans;
   readonly evaluation: Evaluation;
-  readonly gate: Gate;
+  readonly gate: Limiter;
   readonly shards: Shards;
 }
 
@@ -192,7 +192,7 @@ export async function sendRequests(shared: PerformContext, parameters: Sending):
 }
 
 /** The ids of the resources whose requests wait for their turn. */
-async function heldBack(gate: Gate, { stack, shard, effects, cause, resourceOf, settled }: Sending) {
+async function heldBack(gate: Limiter, { stack, shard, effects, cause, resourceOf, settled }: Sending) {
   const wanted = effects.flatMap((effect) => {
     const resource = effect.kind === 'request' ? resourceOf(effect.resource) : undefined;
     const request = resource && gate.wantedOf({ stack, resource, shard });

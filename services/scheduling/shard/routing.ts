@@ -38,7 +38,7 @@ export function routeOf(message: Envelope): Route | undefined {
  * Sends the request again while there is time or a provider. Otherwise returns the response that fails it. A request that
  * a newer one has replaced is neither sent nor failed.
  */
-export async function lookAgain(
+export async function recheck(
   route: Route,
   parameters: {
     message: Envelope;

@@ -41,7 +41,7 @@ import { moveStacks } from './move-shard.ts';
 import { performRecord, sendRequests, type PerformContext } from './perform.ts';
 import { isNestedRequest, type Intake } from '../nested/intake.ts';
 import type { Quotas } from '../engine/quota.ts';
-import { lookAgain, routeOf, type Route } from './routing.ts';
+import { recheck, routeOf, type Route } from './routing.ts';
 import { stackIdOf, toInput, type Arrival, type ToInput } from './arrival.ts';
 import { stackView } from '../read/views.ts';
 
@@ -180,7 +180,7 @@ export async function openShard(options: ShardOptions): Promise<OpenShard> {
         }
         const route = routeOf(message);
         const input = route
-          ? await lookAgain(route, {
+          ? await recheck(route, {
               ...options,
               message,
               state: entry.state,

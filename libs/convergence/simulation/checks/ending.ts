@@ -116,9 +116,9 @@ function checkKept(resource: ResourceDocument, planned: PlanResource): void {
 /** Checks that a successful visit reached every existing resource. */
 function checkVisited({ stack, byName, resources }: State): void {
   for (const ids of byName.values()) {
-    const standing = representative([...ids].flatMap((id) => resources.get(id) ?? []));
-    if (!standing || standing.action === 'INIT' || standing.action === 'DELETE') continue;
-    const { id, action, status } = standing;
+    const shown = representative([...ids].flatMap((id) => resources.get(id) ?? []));
+    if (!shown || shown.action === 'INIT' || shown.action === 'DELETE') continue;
+    const { id, action, status } = shown;
     const said = `${id} is ${action}_${status} after ${stack.action}`;
     if (stack.action === 'RESUME') must(action !== 'SUSPEND' && (action !== 'RESUME' || status === 'COMPLETE'), said);
     else
