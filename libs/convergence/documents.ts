@@ -104,6 +104,8 @@ export interface StackDocument {
   readonly clock: number;
   /** The sequence of its last event. */
   readonly event_sequence: number;
+  /** Bytes of the contents of its target, and of its resources; absent in documents of older versions. */
+  readonly sizes?: { readonly contents: number; readonly resources: number };
   /** Ids of recent inputs, so that a duplicate does not run twice; the newest last; bounded. */
   readonly recent: readonly string[];
 }

@@ -17,6 +17,7 @@ import { createChildCompiler } from './nested/compile.ts';
 import { createGarbage } from './garbage.ts';
 import { createLimiter } from './limiter/limiter.ts';
 import { createIntake } from './nested/intake.ts';
+import { createContents } from './engine/contents.ts';
 import { createPlans } from './engine/plans.ts';
 import { createPreview } from './read/preview.ts';
 import { createWaiting } from './provider/waiting.ts';
@@ -47,6 +48,7 @@ export const schedulingService = defineService({
       log,
     });
     const plans = createPlans({ store });
+    const contents = createContents({ store });
     const providers = await createProviders(collections.providers, [
       ...schedulingTypes,
       ...nestedTypesIn(context.region),
@@ -59,6 +61,7 @@ export const schedulingService = defineService({
       limits: {
         stacks: { most: given.projectStacks, setting: settings.projectStacks.env },
         resources: { most: given.projectResources, setting: settings.projectResources.env },
+        bytes: { most: given.projectBytes, setting: settings.projectBytes.env },
       },
     });
     const sizes = {
@@ -126,9 +129,9 @@ export const schedulingService = defineService({
       types: [...schedulingTypes, ...nestedTypesIn(context.region), ...scalingTypes],
     };
     await providers.announce(announcement);
-    const shared = { context, collections, providers, timers, plans, quotas, evaluation, gate, shards };
+    const shared = { context, collections, providers, timers, plans, contents, quotas, evaluation, gate, shards };
     const compile = createChildCompiler({ context, collections, evaluation });
-    const intake = createIntake({ context, collections, plans, compile, quotas });
+    const intake = createIntake({ context, collections, plans, contents, compile, quotas });
     const adjust = createAdjust({ context, plans, compile });
     const find = (which: { project: string; stack: string }) => reading.find(which);
     const preview = createPreview({ context, collections, plans, evaluation, compile, find });

@@ -88,6 +88,13 @@ export const settings = defineSettings({
       'Maximum number of resources of all stacks of one project, including nested ones. A create or update that would exceed it is refused.',
     cost: 'About 2 KB of the store per resource, and up to ANNEAL_SCHEDULING_STACK_BYTES per stack.',
   },
+  projectBytes: {
+    env: 'ANNEAL_SCHEDULING_PROJECT_BYTES',
+    schema: whole(1_073_741_824),
+    meaning:
+      'Maximum size, in bytes, of all stacks of one project, including nested ones: templates, environments, files, plans and resources. A create or update that would exceed it is refused.',
+    cost: 'The store keeps this much per project, and for a time the contents of deleted stacks. Contents that stacks share count once for each stack.',
+  },
   valueBytes: {
     env: 'ANNEAL_SCHEDULING_VALUE_BYTES',
     schema: whole(1_048_576),

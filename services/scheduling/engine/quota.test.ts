@@ -1,3 +1,4 @@
+import { eventually } from '@anneal/runtime/testing.ts';
 import { afterEach, describe, expect, it } from 'vitest';
 import { stackList, stackResources } from '@anneal/contracts/scheduling.ts';
 import { literal, openHarness, planWith, project, resource, type Harness } from '../testing/running-service.ts';
@@ -60,5 +61,39 @@ describe('the quota of resources', () => {
     expect(resources).toHaveLength(6);
     await harness.update(id, planOf(10));
     expect(await harness.settled(id)).toMatchObject({ action: 'UPDATE', status: 'COMPLETE' });
+  });
+});
+
+describe('the quota of bytes', () => {
+  const textOf = (length: number, name = 'r0') => planWith([resource(name, { value: literal('x'.repeat(length)) })]);
+  const refusal = refusalOf('ANNEAL_SCHEDULING_PROJECT_BYTES', /bytes; with \d+ more it would exceed its 100000/);
+
+  it('refuses a create or update whose contents would exceed it, and does not change the stack', async () => {
+    harness = await openHarness({ settings: { projectBytes: 100_000 } });
+    await expect(harness.create('large', textOf(110_000))).rejects.toMatchObject(refusal);
+    const { id } = await harness.create('a', textOf(20_000));
+    await harness.settled(id);
+    await expect(harness.update(id, textOf(110_000))).rejects.toMatchObject(refusal);
+    expect(await harness.settled(id)).toMatchObject({ action: 'CREATE', status: 'COMPLETE' });
+    // A change of the same size adds nothing.
+    await harness.update(id, textOf(20_000, 'r1'));
+    expect(await harness.settled(id)).toMatchObject({ action: 'UPDATE', status: 'COMPLETE' });
+  });
+
+  it('counts resources too, also after a restart, and has room again after a deletion', async () => {
+    const settings = { projectBytes: 100_000 };
+    harness = await openHarness({ settings });
+    const { context } = harness;
+    // Its contents alone would leave room for the second stack.
+    const first = await harness.create('a', textOf(30_000));
+    await harness.settled(first.id);
+    await harness.service.stop();
+    harness = await openHarness({ context, settings });
+    await expect(harness.create('b', textOf(50_000))).rejects.toMatchObject(refusal);
+    await harness.remove(first.id);
+    await harness.settled(first.id);
+    // A refused project is counted again at most once a second.
+    const second = await eventually(() => harness.create('b', textOf(50_000)).catch(() => undefined));
+    expect(await harness.settled(second.id)).toMatchObject({ status: 'COMPLETE' });
   });
 });

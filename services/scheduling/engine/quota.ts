@@ -1,12 +1,14 @@
 /**
- * Limits the stacks and resources of a project, before anything of them is stored.
+ * Limits the stacks, resources and bytes of a project, before anything of them is stored.
  *
  * The store is the source of truth. It is counted again before a refusal, and when the last count is old, so that the
  * count in memory never drifts. Between two counts, admissions of this process are added to the count. Admissions of
  * another replica appear in the next count. So replicas together may exceed a quota by what they admit within
- * {@link trustedMs}.
+ * {@link trustedMs}. A new target is charged when it is admitted. What resources add to their documents later is charged
+ * to the next admission.
  */
 import { AnnealError } from '@anneal/contracts/errors.ts';
+import type { StackDocument } from '@anneal/convergence/documents.ts';
 import type { Collections } from '../collections.ts';
 
 export interface QuotaLimit {
@@ -19,6 +21,8 @@ interface Added {
   readonly project: string;
   readonly stacks: number;
   readonly resources: number;
+  /** Bytes of its contents. */
+  readonly bytes: number;
 }
 
 export interface Quotas {
@@ -51,27 +55,16 @@ const mostProjects = 1000;
 
 export function createQuotas(parts: {
   collections: Pick<Collections, 'stacks' | 'resources'>;
-  limits: { stacks: QuotaLimit; resources: QuotaLimit };
+  limits: { stacks: QuotaLimit; resources: QuotaLimit; bytes: QuotaLimit };
 }): Quotas {
   const { stacks, resources } = parts.collections;
 
-  async function* liveStacks(project: string, depth: number): AsyncGenerator<string[]> {
-    for (let after = ''; ;) {
-      const where = { project, deleted_at: null, depth, ...(after !== '' && { id: { gt: after } }) };
-      const live = await stacks.find({ where, orderBy: ['id'], limit: page });
-      const last = live.at(-1);
-      if (!last) return;
-      yield live.map(({ id }) => id);
-      if (live.length < page) return;
-      after = last.id;
-    }
-  }
   const countResources = async (project: string): Promise<number> => {
     const counts: Promise<number>[] = [];
     for (let depth = 0; ; depth += 1) {
       const before = counts.length;
-      for await (const ids of liveStacks(project, depth)) {
-        const count = resources.count({ stack_id: { in: ids } });
+      for await (const live of liveStacks(stacks, { project, depth })) {
+        const count = resources.count({ stack_id: { in: live.map(({ id }) => id) } });
         count.catch(() => undefined);
         counts.push(count);
       }
@@ -79,6 +72,17 @@ export function createQuotas(parts: {
       if (counts.length === before) break;
     }
     return (await Promise.all(counts)).reduce((total, count) => total + count, 0);
+  };
+  const countBytes = async (project: string): Promise<number> => {
+    let total = 0;
+    for (let depth = 0; ; depth += 1) {
+      let found = 0;
+      for await (const live of liveStacks(stacks, { project, depth })) {
+        found += live.length;
+        for (const { sizes } of live) total += sizes ? sizes.contents + sizes.resources : 0;
+      }
+      if (found === 0) return total;
+    }
   };
   const takeStack = createQuota({
     limit: parts.limits.stacks,
@@ -94,10 +98,21 @@ export function createQuotas(parts: {
     leastMs: resourcesLeastMs,
     count: countResources,
   });
+  const takeBytes = createQuota({
+    limit: parts.limits.bytes,
+    what: 'bytes',
+    refusalOf: () => 'Maximum size of the stacks of a project exceeded. Please delete some stacks.',
+    leastMs: resourcesLeastMs,
+    count: countBytes,
+  });
   return {
-    async within({ project, stacks: newStacks, resources: newResources }, store) {
-      // Both counts at once, because a store may take seconds for each.
-      const outcomes = await Promise.allSettled([takeStack(project, newStacks), takeResources(project, newResources)]);
+    async within({ project, stacks: newStacks, resources: newResources, bytes }, store) {
+      // All counts at once, because a store may take seconds for each.
+      const outcomes = await Promise.allSettled([
+        takeStack(project, newStacks),
+        takeResources(project, newResources),
+        takeBytes(project, bytes),
+      ]);
       const found = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []));
       const taken = found.filter((outcome) => typeof outcome === 'function');
       let end: Parameters<Taken>[0] = 'dropped';
@@ -113,6 +128,22 @@ export function createQuotas(parts: {
       }
     },
   };
+}
+
+/** The live stacks of a project at one depth, by pages. */
+async function* liveStacks(
+  stacks: Collections['stacks'],
+  { project, depth }: { project: string; depth: number },
+): AsyncGenerator<StackDocument[]> {
+  for (let after = ''; ;) {
+    const where = { project, deleted_at: null, depth, ...(after !== '' && { id: { gt: after } }) };
+    const live = await stacks.find({ where, orderBy: ['id'], limit: page });
+    const last = live.at(-1);
+    if (!last) return;
+    yield live;
+    if (live.length < page) return;
+    after = last.id;
+  }
 }
 
 function createQuota(parts: {

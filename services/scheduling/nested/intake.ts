@@ -32,6 +32,7 @@ import type { ServiceContext } from '@anneal/runtime/service.ts';
 import { DuplicateError } from '@anneal/store/port.ts';
 import { liveName } from '../shard/live-name.ts';
 import type { Collections } from '../collections.ts';
+import type { Contents } from '../engine/contents.ts';
 import type { Plans } from '../engine/plans.ts';
 import type { Quotas } from '../engine/quota.ts';
 import { treeOf, type ChildCompiler } from './compile.ts';
@@ -64,10 +65,11 @@ export function createIntake(parts: {
   context: ServiceContext;
   collections: Collections;
   plans: Plans;
+  contents: Contents;
   compile: ChildCompiler;
   quotas: Quotas;
 }): Intake {
-  const { context, collections, plans, compile, quotas } = parts;
+  const { context, collections, plans, contents, compile, quotas } = parts;
   const { stacks } = collections;
 
   const respond = (message: Envelope, response: ResourceResponse): Promise<void> =>
@@ -170,7 +172,8 @@ export function createIntake(parts: {
         const added = Object.keys((await plans.get(target.plan)).resources).length;
         const project = message.project ?? '';
         const own = isRoot(data) ? 1 : 0;
-        const refusal = await quotas.within({ project, stacks: own, resources: added }, () =>
+        const bytes = await contents.bytesOf(target, data.nested.depth);
+        const refusal = await quotas.within({ project, stacks: own, resources: added, bytes }, () =>
           insert(message, { target, kept }),
         );
         if (refusal) await refuse(message, refusal);

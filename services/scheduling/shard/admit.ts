@@ -13,13 +13,14 @@ import type { z } from 'zod';
 import { targetOf } from './target.ts';
 import type { Collections } from '../collections.ts';
 import { liveName } from './live-name.ts';
+import type { Contents } from '../engine/contents.ts';
 import type { Plans } from '../engine/plans.ts';
 import type { Quotas } from '../engine/quota.ts';
 
 /** Returns the refusal, if any. A repeated request finds its own document and is not refused. */
 export async function admit(
   { stacks, resources }: Collections,
-  { now, plans, quotas }: { now: () => Date; plans: Plans; quotas: Quotas },
+  { now, plans, contents, quotas }: { now: () => Date; plans: Plans; contents: Contents; quotas: Quotas },
   message: Envelope<z.infer<typeof stackCreate.data>>,
 ): Promise<AnnealError | undefined> {
   const { data } = message;
@@ -28,6 +29,8 @@ export async function admit(
   // In one round trip, because a client repeats what a slow store makes late, and then waits for this refusal.
   const planRead = plans.get(data.plan);
   planRead.catch(() => undefined);
+  const bytesRead = contents.bytesOf(data, 0);
+  bytesRead.catch(() => undefined);
   const [existing, [holder]] = await Promise.all([
     stacks.get(data.id),
     stacks.find({ where: { live_name }, limit: 1 }),
@@ -54,8 +57,9 @@ export async function admit(
       target: targetOf(data, message.id),
       adopt: data.adopt ?? null,
     });
-    const added = { project: data.project, stacks: 1, resources: Object.keys(plan.resources).length };
-    return await quotas.within(added, () => stacks.insert(stack));
+    const bytes = await bytesRead;
+    const added = { project: data.project, stacks: 1, resources: Object.keys(plan.resources).length, bytes };
+    return await quotas.within(added, () => stacks.insert({ ...stack, sizes: { contents: bytes, resources: 0 } }));
   } catch (error) {
     if (error instanceof AnnealError && error.kind === 'final') return error;
     if (!(error instanceof DuplicateError)) throw error;
@@ -63,16 +67,17 @@ export async function admit(
   }
 }
 
-/** Refuses an update that adds more resources than the project may have. Returns the refusal, if any. */
+/** Refuses an update that adds more resources or bytes than the project may have. Returns the refusal, if any. */
 export async function refuseGrowth(
-  { quotas, plans }: { quotas: Quotas; plans: Plans },
+  { quotas, plans, contents }: { quotas: Quotas; plans: Plans; contents: Contents },
   message: Envelope<z.infer<typeof stackUpdate.data>>,
   { stack, resources }: State,
 ): Promise<AnnealError | undefined> {
   if (stack.recent.includes(message.id)) return undefined;
   const plan = await plans.get(message.data.plan);
   const added = Object.keys(plan.resources).length - resources.size;
-  return quotas.within({ project: stack.project, stacks: 0, resources: added }, async () => undefined);
+  const bytes = (await contents.bytesOf(message.data, stack.depth)) - (stack.sizes?.contents ?? 0);
+  return quotas.within({ project: stack.project, stacks: 0, resources: added, bytes }, async () => undefined);
 }
 
 /** Refuses to adopt an object that another stack still owns, because both stacks would change and delete it. */

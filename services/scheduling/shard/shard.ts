@@ -40,6 +40,7 @@ import { appendRecord, closeRecord, recordOf, type Cause, type JournalDocument }
 import { moveStacks } from './move-shard.ts';
 import { performRecord, sendRequests, type PerformContext } from './perform.ts';
 import { isNestedRequest, type Intake } from '../nested/intake.ts';
+import { withSizes, type Contents } from '../engine/contents.ts';
 import type { Quotas } from '../engine/quota.ts';
 import { recheck, routeOf, type Route } from './routing.ts';
 import { stackIdOf, toInput, type Arrival, type ToInput } from './arrival.ts';
@@ -48,6 +49,7 @@ import { stackView } from '../read/views.ts';
 export interface ShardOptions extends PerformContext {
   readonly shard: number;
   readonly intake: Intake;
+  readonly contents: Contents;
   readonly quotas: Quotas;
   readonly adjust: ToInput['adjust'];
   readonly toolsAt: (moment: Moment) => ReturnType<Evaluation['toolsAt']>;
@@ -82,7 +84,7 @@ export interface OpenShard extends Consumer {
 }
 
 export async function openShard(options: ShardOptions): Promise<OpenShard> {
-  const { context, collections, shard, plans, shards, quotas } = options;
+  const { context, collections, shard, plans, contents, shards, quotas } = options;
   const { bus, log, mint } = context;
   const cache = new Map<string, Entry>();
 
@@ -153,7 +155,11 @@ export async function openShard(options: ShardOptions): Promise<OpenShard> {
       if (arrival.kind !== 'message') continue;
       if (isNestedRequest(arrival.message)) await options.intake.admit(arrival.message);
       if (arrival.message.type !== stackCreate.type) continue;
-      const refusal = await admit(collections, { now: context.now, plans, quotas }, arrival.message as Envelope<never>);
+      const refusal = await admit(
+        collections,
+        { now: context.now, plans, contents, quotas },
+        arrival.message as Envelope<never>,
+      );
       if (refusal) refused.set(arrival.message.id, refusal);
     }
     // A refused creation has no stack to load.
@@ -173,7 +179,7 @@ export async function openShard(options: ShardOptions): Promise<OpenShard> {
       try {
         const tooMany =
           message.type === stackUpdate.type &&
-          (await refuseGrowth({ quotas, plans }, message as Envelope<never>, entry.state));
+          (await refuseGrowth({ quotas, plans, contents }, message as Envelope<never>, entry.state));
         if (tooMany) {
           refused.set(message.id, tooMany);
           continue;
@@ -249,6 +255,7 @@ export async function openShard(options: ShardOptions): Promise<OpenShard> {
     if (tools.unresolved.length > 0) throw new NeedsWorker(tools.unresolved);
     const { changes } = outcome;
     if (!changes.dirty) return outcome;
+    entry.state.stack = changes.stack = await withSizes(before, entry.state, contents);
     const record = recordOf(changes, {
       time: new Date(moment.now).toISOString(),
       inputs: inputs.map(({ id }) => id),

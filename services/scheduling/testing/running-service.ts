@@ -60,6 +60,7 @@ export const testSettings = {
   garbageSeconds: 3600,
   projectStacks: 10_000,
   projectResources: 1_000_000,
+  projectBytes: 1_073_741_824,
   valueBytes: 1_048_576,
   resourceBytes: 4_194_304,
   stackBytes: 33_554_432,
