@@ -36,17 +36,17 @@ const removedBefore = 'Unacknowledged message was deleted';
 type AdvisoryParts = ConsumptionParts & { readonly publisher: Publisher };
 
 export async function consumeAdvisories(parts: AdvisoryParts): Promise<Consumption> {
-  const { link } = parts;
-  const { stream } = link.names;
+  const { connection } = parts;
+  const { stream } = connection.names;
   const address: Address = { queue: 'advisories', stream: stream.advisories, subject: '>', durable: 'advisories' };
   const ensure = async (): Promise<void> => {
-    await link.jsm.consumers.add(address.stream, {
+    await connection.jsm.consumers.add(address.stream, {
       durable_name: address.durable,
       ack_policy: AckPolicy.Explicit,
       ack_wait: nanos(ackWaitMs),
     });
   };
-  await link.asked('Cannot consume the advisories of JetStream', ensure);
+  await connection.asked('Cannot consume the advisories of JetStream', ensure);
   const offer = (offered: Offer): void => {
     void bury(parts, offered.bytes).then(
       () => offered.settle({ kind: 'done' }),
@@ -72,14 +72,14 @@ async function bury(parts: AdvisoryParts, bytes: string | Uint8Array): Promise<v
   }
   const { stream = '', consumer = '', stream_seq: seq = 0, deliveries = 0, reason: said } = advisory;
   if (said === removedBefore) return;
-  const { link, graveyard, publisher, sent, topology, now } = parts;
+  const { connection, graveyard, publisher, sent, topology, now } = parts;
   const queue = nameOf(consumer);
   const reason = said === undefined ? `The server gave up after ${deliveries} deliveries.` : `Terminated: ${said}.`;
   const origin = `advisory:${stream}:${consumer}:${seq}`;
-  const stored = await link.at(stream, seq);
+  const stored = await connection.at(stream, seq);
   const content = stored?.data ?? (await sent.find(stream, seq));
   const subject = stored?.header.get(subjectHeader) ?? '';
-  link.log.error(
+  connection.log.error(
     { queue, seq, deliveries, reason },
     'NATS server stopped delivering a message; message moved to dead letters',
   );
@@ -99,7 +99,7 @@ async function bury(parts: AdvisoryParts, bytes: string | Uint8Array): Promise<v
     });
     return;
   }
-  const address = link.names.address(queue);
+  const address = connection.names.address(queue);
   await topology.ensure(address);
   await publisher.publish({
     subject: address.subject,
@@ -107,5 +107,5 @@ async function bury(parts: AdvisoryParts, bytes: string | Uint8Array): Promise<v
     headers: { ...givenUpHeaders({ deliveries, reason }), ...(subject !== '' && { [subjectHeader]: subject }) },
     id: origin,
   });
-  if (stored && stream !== link.names.stream.events) await link.forget(stream, seq);
+  if (stored && stream !== connection.names.stream.events) await connection.forget(stream, seq);
 }

@@ -31,7 +31,7 @@ import { contentTypeHeader, subjectHeader, ttlHeader } from './delivery.ts';
 import type { ConsumptionParts } from './settle.ts';
 import { filtersFor } from './filters.ts';
 import { Graveyard } from './dead-letters.ts';
-import { Link, unavailable } from './connection.ts';
+import { Connection, unavailable } from './connection.ts';
 import { Listener } from './listener.ts';
 import type { Address } from './names.ts';
 import { Publisher } from './publisher.ts';
@@ -51,7 +51,7 @@ export class NatsBroker implements Broker {
   readonly members: Members;
   readonly queues: Broker['queues'];
   readonly deadLetters: DeadLetters;
-  readonly #link: Link;
+  readonly #connection: Connection;
   readonly #publisher: Publisher;
   readonly #parts: ConsumptionParts;
   readonly #consumptions = new Set<Consumption>();
@@ -59,24 +59,24 @@ export class NatsBroker implements Broker {
   #takeAnswer: (bytes: Uint8Array) => void = () => undefined;
   #lostAt: number | undefined;
 
-  private constructor(parameters: { link: Link; members: Members; newId: () => string; now: () => Date }) {
-    const { link, members, newId, now } = parameters;
-    this.#link = link;
-    this.inbox = inboxRoot + link.id;
-    this.#publisher = new Publisher(link);
-    const topology = new Topology(link);
-    const retries = new Retries(link, this.#publisher);
-    const graveyard = new Graveyard({ link, publisher: this.#publisher, topology, newId });
+  private constructor(parameters: { connection: Connection; members: Members; newId: () => string; now: () => Date }) {
+    const { connection, members, newId, now } = parameters;
+    this.#connection = connection;
+    this.inbox = inboxRoot + connection.id;
+    this.#publisher = new Publisher(connection);
+    const topology = new Topology(connection);
+    const retries = new Retries(connection, this.#publisher);
+    const graveyard = new Graveyard({ connection, publisher: this.#publisher, topology, newId });
     this.members = members;
-    this.#parts = { link, topology, retries, graveyard, now, sent: new Sent(link) };
+    this.#parts = { connection, topology, retries, graveyard, now, sent: new Sent(connection) };
     this.deadLetters = graveyard;
-    this.queues = createQueues({ link, topology, members, retries, now });
-    link.nc.subscribe(this.inbox, {
+    this.queues = createQueues({ connection, topology, members, retries, now });
+    connection.nc.subscribe(this.inbox, {
       callback: (error, message) => {
         if (!error) this.#takeAnswer(message.data);
       },
     });
-    link.onChange((connected) => {
+    connection.onChange((connected) => {
       this.#lostAt = connected ? undefined : performance.now();
       if (!connected) return;
       for (const consumption of this.#consumptions) consumption.reset();
@@ -93,9 +93,9 @@ export class NatsBroker implements Broker {
     now: () => Date;
     log: BusLog;
   }): Promise<NatsBroker> {
-    const { connection, replica: id } = nameProcess(options.source);
-    const link = await Link.open({ url: options.url, name: connection, id, log: options.log });
-    link.nc.subscribe(link.names.alive(id), {
+    const { connection: name, replica: id } = nameProcess(options.source);
+    const connection = await Connection.open({ url: options.url, name, id, log: options.log });
+    connection.nc.subscribe(connection.names.alive(id), {
       callback: (error, message) => {
         if (!error) message.respond();
       },
@@ -103,26 +103,26 @@ export class NatsBroker implements Broker {
     const joined = async (): Promise<Members> => {
       await bringForward({
         store: options.store,
-        id: `nats:${link.names.prefix}`,
+        id: `nats:${connection.names.prefix}`,
         by: id,
-        steps: topologySteps.map((step) => () => step(link)),
+        steps: topologySteps.map((step) => () => step(connection)),
         log: options.log,
       });
       return Members.open({
         store: options.presence,
         id,
-        isConnected: () => link.connected,
-        isGone: (other) => isGone(link, other),
+        isConnected: () => connection.connected,
+        isGone: (other) => isGone(connection, other),
         log: options.log,
       });
     };
     const members = await joined().catch(async (error: unknown) => {
-      await link.close();
+      await connection.close();
       throw error;
     });
-    const broker = new NatsBroker({ link, members, newId: options.newId, now: options.now });
+    const broker = new NatsBroker({ connection, members, newId: options.newId, now: options.now });
     try {
-      await link.asked('Cannot create the streams', () => broker.#parts.topology.declare());
+      await connection.asked('Cannot create the streams', () => broker.#parts.topology.declare());
       broker.#consumptions.add(await consumeAdvisories({ ...broker.#parts, publisher: broker.#publisher }));
     } catch (error) {
       await broker.close();
@@ -132,13 +132,13 @@ export class NatsBroker implements Broker {
   }
 
   async send({ queue, packets }: { queue: string; packets: readonly Packet[] }): Promise<void> {
-    const address = this.#link.names.address(queue);
+    const address = this.#connection.names.address(queue);
     await this.#ensured(address);
     await Promise.all(packets.map(({ bytes }) => this.#put(address, bytes, structured)));
   }
 
   async publish(packets: readonly Packet[]): Promise<void> {
-    const { names } = this.#link;
+    const { names } = this.#connection;
     await Promise.all(
       packets.map(({ id, type, subject, bytes }) =>
         this.#publisher.publish({
@@ -154,14 +154,14 @@ export class NatsBroker implements Broker {
   async declareGroup({ patterns, group }: { patterns: readonly string[]; group: string }): Promise<void> {
     matcherOf(patterns);
     this.#refuseClosed();
-    const { names } = this.#link;
-    await this.#link.asked(`Cannot join group ${group}`, () =>
+    const { names } = this.#connection;
+    await this.#connection.asked(`Cannot join group ${group}`, () =>
       this.#parts.topology.ensureGroup(names.address(groupQueue(group)), filtersFor(patterns, names.roots.event)),
     );
   }
 
   async consume(queue: string, intake: Intake): Promise<BrokerConsumer> {
-    const address = this.#link.names.address(queue);
+    const address = this.#connection.names.address(queue);
     await this.#ensured(address);
     const consumption = new Consumption({
       ...this.#parts,
@@ -180,7 +180,7 @@ export class NatsBroker implements Broker {
     intake: Intake,
   ): Promise<BrokerConsumer> {
     const matches = matcherOf(patterns);
-    const { names } = this.#link;
+    const { names } = this.#connection;
     const subjects = filtersFor(patterns, names.roots.event);
     const wanted = (message: Msg): boolean => {
       const type = names.eventType(message.subject);
@@ -188,8 +188,8 @@ export class NatsBroker implements Broker {
     };
     this.#refuseClosed();
     if (group === undefined) {
-      const listener = new Listener({ link: this.#link, intake, subjects, wanted });
-      await this.#link.asked('Cannot start the listener', () => this.#link.nc.flush());
+      const listener = new Listener({ connection: this.#connection, intake, subjects, wanted });
+      await this.#connection.asked('Cannot start the listener', () => this.#connection.nc.flush());
       return listener;
     }
     const queue = groupQueue(group);
@@ -209,7 +209,7 @@ export class NatsBroker implements Broker {
 
   /** Sends through the queue, so that the order of sends holds; the consumer drops it there after its time. */
   async ask({ queue, packet, ttlMs }: { queue: string; packet: Packet; ttlMs: number }): Promise<void> {
-    const { names } = this.#link;
+    const { names } = this.#connection;
     const address = names.address(queue);
     await this.#ensured(address);
     const named = { ...structured, [ttlHeader]: String(ttlMs) };
@@ -220,13 +220,13 @@ export class NatsBroker implements Broker {
     this.#refuseClosed();
     const named = headers();
     named.set(contentTypeHeader, contentType);
-    this.#link.nc.publish(inbox, packet.bytes, { headers: named });
+    this.#connection.nc.publish(inbox, packet.bytes, { headers: named });
     return Promise.resolve();
   }
 
   async check(): Promise<void> {
     this.#refuseClosed();
-    const { trouble } = this.#link;
+    const { trouble } = this.#connection;
     if (trouble !== undefined) throw new AnnealError('Unavailable', `${trouble}.`);
     // A write, because a server whose disk is full, or that has no leader, still answers reads.
     let timer: NodeJS.Timeout | undefined;
@@ -234,7 +234,7 @@ export class NatsBroker implements Broker {
       timer = setTimeout(() => reject(unavailable('JetStream', 'no answer to a write')), checkMs);
     });
     try {
-      const subject = this.#link.names.check(this.#link.id);
+      const subject = this.#connection.names.check(this.#connection.id);
       await Promise.race([this.#publisher.publish({ subject, bytes: '' }), late]);
     } finally {
       clearTimeout(timer);
@@ -242,12 +242,12 @@ export class NatsBroker implements Broker {
   }
 
   async close(): Promise<void> {
-    if (this.#link.closed) return;
+    if (this.#connection.closed) return;
     clearInterval(this.#timer);
     await Promise.all([...this.#consumptions].map((consumption) => consumption.close()));
     await this.members.close();
     this.#publisher.close();
-    await this.#link.close();
+    await this.#connection.close();
   }
 
   async #join(queue: string, consumption: Consumption, intake: Intake): Promise<BrokerConsumer> {
@@ -258,7 +258,7 @@ export class NatsBroker implements Broker {
     };
     try {
       await this.members.joined(queue);
-      await this.#link.asked(`Cannot consume from ${queue}`, async () => {
+      await this.#connection.asked(`Cannot consume from ${queue}`, async () => {
         await consumption.activate({ alone: intake.alone === true || (await this.members.isAlone(queue)) });
       });
     } catch (error) {
@@ -281,7 +281,7 @@ export class NatsBroker implements Broker {
 
   async #ensured(address: Address): Promise<void> {
     this.#refuseClosed();
-    await this.#link.asked(`Cannot declare ${address.queue}`, () => this.#parts.topology.ensure(address));
+    await this.#connection.asked(`Cannot declare ${address.queue}`, () => this.#parts.topology.ensure(address));
   }
 
   #tick(): void {
@@ -292,12 +292,12 @@ export class NatsBroker implements Broker {
   }
 
   #refuseClosed(): void {
-    if (this.#link.closed) throw new AnnealError('Unavailable', 'The bus is closed.');
+    if (this.#connection.closed) throw new AnnealError('Unavailable', 'The bus is closed.');
   }
 }
 
 /** A server that has no subscriber for the name answers so at once. */
-async function isGone({ nc, names, connected }: Link, id: string): Promise<boolean> {
+async function isGone({ nc, names, connected }: Connection, id: string): Promise<boolean> {
   if (!connected) return false;
   try {
     await nc.request(names.alive(id), '', { timeout: aliveMs });

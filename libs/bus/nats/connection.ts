@@ -14,7 +14,7 @@ const notReady = 503;
 const noMessage = 10037;
 const lostInput = 10014;
 
-export class Link {
+export class Connection {
   readonly nc: NatsConnection;
   readonly jsm: JetStreamManager;
   readonly names: Names;
@@ -49,7 +49,7 @@ export class Link {
   }
 
   /** @throws AnnealError InvalidRequest for a wrong URL, Unauthorized, Unavailable when no server answers. */
-  static async open(options: { url: string; name: string; id: string; log: BusLog }): Promise<Link> {
+  static async open(options: { url: string; name: string; id: string; log: BusLog }): Promise<Connection> {
     const { connection, prefix, replicas } = await readNatsUrl(options.url);
     const at = `NATS at ${String(connection.servers)}`;
     let nc: NatsConnection;
@@ -72,7 +72,7 @@ export class Link {
     }
     try {
       const jsm = await jetstreamManager(nc, { timeout: apiTimeoutMs });
-      return new Link({ nc, jsm, names: createNames(prefix), replicas, at, id: options.id, log: options.log });
+      return new Connection({ nc, jsm, names: createNames(prefix), replicas, at, id: options.id, log: options.log });
     } catch (cause) {
       await nc.close();
       throw unavailable('Cannot use JetStream with this account of the NATS server', cause);

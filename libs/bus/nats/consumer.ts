@@ -76,9 +76,9 @@ export class Consumption implements BrokerConsumer {
     if (alone) await rescue(this.#parts, this.#address);
     // Stopped meanwhile.
     if (this.#draining) return;
-    const { link } = this.#parts;
+    const { connection } = this.#parts;
     this.#puller = new Puller({
-      link,
+      connection,
       address: this.#address,
       concurrency: this.#intake.concurrency,
       want: () => this.#room(),
@@ -126,12 +126,12 @@ export class Consumption implements BrokerConsumer {
   /** To be called about every second. */
   tick(): void {
     const now = performance.now();
-    const { link } = this.#parts;
-    if (link.connected) {
+    const { connection } = this.#parts;
+    if (connection.connected) {
       for (const held of this.#held) {
         if (now - held.touchedAt < touchMs) continue;
         held.touchedAt = now;
-        link.nc.publish(held.facts.ack, '+WPI');
+        connection.nc.publish(held.facts.ack, '+WPI');
       }
     }
     this.#puller?.watch();
@@ -148,7 +148,7 @@ export class Consumption implements BrokerConsumer {
     const facts = deliveryFacts(message);
     if (!facts) return;
     if (this.#isOver(message, facts) || this.#wanted?.(message) === false) {
-      this.#parts.link.nc.publish(facts.ack, '+ACK');
+      this.#parts.connection.nc.publish(facts.ack, '+ACK');
       this.#puller?.kick();
       return;
     }

@@ -2,7 +2,7 @@
 import type { Failure } from '@anneal/contracts/errors.ts';
 import type { StoredMsg } from '@nats-io/jetstream';
 import type { DeadLetter, DeadLetters } from '../port.ts';
-import { type Link } from './connection.ts';
+import { type Connection } from './connection.ts';
 import type { Publisher } from './publisher.ts';
 import type { HistoryEntry } from './retries.ts';
 import { subjectHeader } from './delivery.ts';
@@ -21,13 +21,13 @@ const letterHeader = 'Anneal-Letter';
 const letterBytes = 64 * 1024;
 
 export class Graveyard implements DeadLetters {
-  readonly #link: Link;
+  readonly #connection: Connection;
   readonly #publisher: Publisher;
   readonly #topology: Topology;
   readonly #newId: () => string;
 
-  constructor(parameters: { link: Link; publisher: Publisher; topology: Topology; newId: () => string }) {
-    this.#link = parameters.link;
+  constructor(parameters: { connection: Connection; publisher: Publisher; topology: Topology; newId: () => string }) {
+    this.#connection = parameters.connection;
     this.#publisher = parameters.publisher;
     this.#topology = parameters.topology;
     this.#newId = parameters.newId;
@@ -44,7 +44,7 @@ export class Graveyard implements DeadLetters {
   }): Promise<void> {
     const { letter, bytes, subject, origin, id = this.#newId() } = parameters;
     await this.#publisher.publish({
-      subject: this.#link.names.dead(letter.queue, id),
+      subject: this.#connection.names.dead(letter.queue, id),
       bytes,
       headers: {
         [letterHeader]: Buffer.from(JSON.stringify(bounded(letter))).toString('base64'),
@@ -55,14 +55,14 @@ export class Graveyard implements DeadLetters {
   }
 
   async list({ queue, limit, after }: { queue?: string; limit: number; after?: string }): Promise<DeadLetter[]> {
-    return this.#link.asked('Cannot read dead letters', async () => {
-      const { names } = this.#link;
+    return this.#connection.asked('Cannot read dead letters', async () => {
+      const { names } = this.#connection;
       const filter = names.dead(queue, '*');
       const from = after === undefined || after === '' ? undefined : await this.#find(after);
       const letters: DeadLetter[] = [];
       let seq = (from?.seq ?? 0) + 1;
       while (letters.length < limit) {
-        const message = await this.#link.next(names.stream.dead, filter, seq);
+        const message = await this.#connection.next(names.stream.dead, filter, seq);
         if (!message) break;
         letters.push(letterOf(message));
         seq = message.seq + 1;
@@ -72,15 +72,15 @@ export class Graveyard implements DeadLetters {
   }
 
   async show(id: string): Promise<DeadLetter | undefined> {
-    const found = await this.#link.asked('Cannot read dead letters', () => this.#find(id));
+    const found = await this.#connection.asked('Cannot read dead letters', () => this.#find(id));
     return found && letterOf(found);
   }
 
   async replay(id: string): Promise<boolean> {
-    return this.#link.asked('Cannot replay the dead letter', async () => {
+    return this.#connection.asked('Cannot replay the dead letter', async () => {
       const found = await this.#find(id);
       if (!found) return false;
-      const address = this.#link.names.address(readLetter(found).queue);
+      const address = this.#connection.names.address(readLetter(found).queue);
       await this.#topology.ensure(address);
       const subject = found.header.get(subjectHeader);
       // Sent before it is removed: a kill between the two leaves it twice, but never loses it.
@@ -90,14 +90,14 @@ export class Graveyard implements DeadLetters {
         ...(subject !== '' && { headers: { [subjectHeader]: subject } }),
         id: `replay:${id}`,
       });
-      await this.#link.forget(this.#link.names.stream.dead, found.seq);
+      await this.#connection.forget(this.#connection.names.stream.dead, found.seq);
       return true;
     });
   }
 
   async purge({ queue, id }: { queue?: string; id?: string }): Promise<number> {
-    return this.#link.asked('Cannot purge dead letters', async () => {
-      const { names, jsm } = this.#link;
+    return this.#connection.asked('Cannot purge dead letters', async () => {
+      const { names, jsm } = this.#connection;
       const { purged } = await jsm.streams.purge(names.stream.dead, { filter: names.dead(queue, id ?? '*') });
       return purged;
     });
@@ -105,8 +105,8 @@ export class Graveyard implements DeadLetters {
 
   async #find(id: string): Promise<StoredMsg | undefined> {
     if (id === '') return undefined;
-    const { names } = this.#link;
-    return this.#link.last(names.stream.dead, names.dead(undefined, id));
+    const { names } = this.#connection;
+    return this.#connection.last(names.stream.dead, names.dead(undefined, id));
   }
 }
 

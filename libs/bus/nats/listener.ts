@@ -2,7 +2,7 @@
 import type { Msg, Subscription } from '@nats-io/transport-node';
 import type { BrokerConsumer, Intake, Verdict } from '../broker.ts';
 import { subjectHeader } from './delivery.ts';
-import type { Link } from './connection.ts';
+import type { Connection } from './connection.ts';
 
 const mostWaiting = 20_000;
 
@@ -13,7 +13,7 @@ interface Heard {
 }
 
 export class Listener implements BrokerConsumer {
-  readonly #link: Link;
+  readonly #connection: Connection;
   readonly #intake: Intake;
   readonly #wanted: (message: Msg) => boolean;
   readonly #subscriptions: Subscription[];
@@ -25,18 +25,18 @@ export class Listener implements BrokerConsumer {
   #ended = false;
 
   constructor(parameters: {
-    link: Link;
+    connection: Connection;
     intake: Intake;
     subjects: readonly string[];
     wanted: (message: Msg) => boolean;
   }) {
-    this.#link = parameters.link;
+    this.#connection = parameters.connection;
     this.#intake = parameters.intake;
     this.#wanted = parameters.wanted;
     const callback = (error: Error | null, message: Msg): void => {
       if (!error) this.#hear(message);
     };
-    this.#subscriptions = parameters.subjects.map((subject) => this.#link.nc.subscribe(subject, { callback }));
+    this.#subscriptions = parameters.subjects.map((subject) => this.#connection.nc.subscribe(subject, { callback }));
   }
 
   drain(): void {
@@ -54,7 +54,7 @@ export class Listener implements BrokerConsumer {
   #hear(message: Msg): void {
     if (this.#ended || !this.#wanted(message)) return;
     if (this.#waiting >= mostWaiting) {
-      this.#link.log.error({ subject: message.subject }, 'listener too slow; event dropped for it');
+      this.#connection.log.error({ subject: message.subject }, 'listener too slow; event dropped for it');
       return;
     }
     this.#waiting += 1;

@@ -10,7 +10,7 @@
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { createInbox, headers, type Msg, type MsgHdrs, type Subscription } from '@nats-io/transport-node';
 import { BrokerAway } from '../broker.ts';
-import type { Link } from './connection.ts';
+import type { Connection } from './connection.ts';
 
 const windowSize = 1_024;
 const deadlineMs = 15_000;
@@ -47,7 +47,7 @@ interface PubAck {
 }
 
 export class Publisher {
-  readonly #link: Link;
+  readonly #connection: Connection;
   readonly #inbox = createInbox();
   readonly #replies: Subscription;
   readonly #pending = new Map<string, Pending>();
@@ -56,19 +56,21 @@ export class Publisher {
   #count = 0;
   #sweep: NodeJS.Timeout | undefined;
 
-  constructor(link: Link) {
-    this.#link = link;
-    this.#replies = link.nc.subscribe(`${this.#inbox}.*`, { callback: (_error, reply) => this.#confirmed(reply) });
-    link.onChange((connected) => {
+  constructor(connection: Connection) {
+    this.#connection = connection;
+    this.#replies = connection.nc.subscribe(`${this.#inbox}.*`, {
+      callback: (_error, reply) => this.#confirmed(reply),
+    });
+    connection.onChange((connected) => {
       if (connected) this.#repeat(0);
     });
   }
 
   publish(publication: Publication): Promise<Confirmation> {
-    if (this.#link.closed) return Promise.reject(new AnnealError('Unavailable', 'The bus is closed.'));
+    if (this.#connection.closed) return Promise.reject(new AnnealError('Unavailable', 'The bus is closed.'));
     this.#count += 1;
     const named = headers();
-    named.set('Nats-Msg-Id', publication.id ?? `${this.#link.id}:${this.#count}`);
+    named.set('Nats-Msg-Id', publication.id ?? `${this.#connection.id}:${this.#count}`);
     if (publication.headers) for (const [name, value] of Object.entries(publication.headers)) named.set(name, value);
     return new Promise((resolve, reject) => {
       const { subject, bytes } = publication;
@@ -95,7 +97,7 @@ export class Publisher {
     pending.sentAt = performance.now();
     try {
       const { subject, bytes, headers: named } = pending;
-      this.#link.nc.publish(subject, bytes, { headers: named, reply: `${this.#inbox}.${token}` });
+      this.#connection.nc.publish(subject, bytes, { headers: named, reply: `${this.#inbox}.${token}` });
     } catch (cause) {
       this.#end(token)?.reject(
         new AnnealError('Unavailable', `Cannot send a message to NATS: ${textOf(cause)}.`, { cause }),
@@ -140,9 +142,9 @@ export class Publisher {
     const now = performance.now();
     for (const [token, pending] of this.#pending) {
       if (now > pending.deadline) {
-        const reason = this.#link.trouble ?? 'JetStream did not confirm the message';
+        const reason = this.#connection.trouble ?? 'JetStream did not confirm the message';
         this.#end(token)?.reject(new BrokerAway(`A message was not sent within ${deadlineMs} ms. ${reason}.`));
-      } else if (this.#link.connected && now - pending.sentAt > olderThanMs) {
+      } else if (this.#connection.connected && now - pending.sentAt > olderThanMs) {
         this.#send(token, pending);
       }
     }

@@ -7,7 +7,7 @@
  * L3 After `stop` it asks for no more; messages under way still arrive, so that they can be given back.
  */
 import { createInbox, nanos, type Msg, type Subscription } from '@nats-io/transport-node';
-import type { Link } from './connection.ts';
+import type { Connection } from './connection.ts';
 import type { Address } from './names.ts';
 
 const expiresMs = 30_000;
@@ -16,7 +16,7 @@ const againMs = 250;
 const missedMs = heartbeatMs * 2 + 1_000;
 
 export class Puller {
-  readonly #link: Link;
+  readonly #connection: Connection;
   readonly #address: Address;
   readonly #want: () => number;
   readonly #floor: number;
@@ -32,7 +32,7 @@ export class Puller {
   #stopping: Promise<void> | undefined;
 
   constructor(parameters: {
-    link: Link;
+    connection: Connection;
     address: Address;
     /** The remaining room; messages already asked for are not counted. */
     want: () => number;
@@ -41,7 +41,7 @@ export class Puller {
     /** Creates the consumer again when it was removed. */
     ensure: () => Promise<void>;
   }) {
-    this.#link = parameters.link;
+    this.#connection = parameters.connection;
     this.#address = parameters.address;
     this.#want = parameters.want;
     // A request for each freed place would double the traffic.
@@ -70,7 +70,7 @@ export class Puller {
 
   /** To be called about every second. */
   watch(): void {
-    if (this.#asked > 0 && this.#link.connected && performance.now() - this.#heardAt > missedMs) this.reset();
+    if (this.#asked > 0 && this.#connection.connected && performance.now() - this.#heardAt > missedMs) this.reset();
     else this.kick();
   }
 
@@ -82,7 +82,7 @@ export class Puller {
 
   async #stop(): Promise<void> {
     this.#stopped = true;
-    const { closed, connected } = this.#link;
+    const { closed, connected } = this.#connection;
     if (closed || !connected) this.#replies?.unsubscribe();
     // The connection may end meanwhile: then no messages arrive either.
     else await this.#replies?.drain().catch(() => undefined);
@@ -91,17 +91,17 @@ export class Puller {
   #listen(): void {
     this.#asked = 0;
     this.#inbox = createInbox();
-    this.#replies = this.#link.nc.subscribe(this.#inbox, { callback: (_error, message) => this.#heard(message) });
+    this.#replies = this.#connection.nc.subscribe(this.#inbox, { callback: (_error, message) => this.#heard(message) });
   }
 
   #ask(): void {
-    if (this.#stopped || this.#recreating || !this.#link.connected || this.#link.closed) return;
+    if (this.#stopped || this.#recreating || !this.#connection.connected || this.#connection.closed) return;
     const batch = this.#want() - this.#asked;
     if (batch <= 0 || (this.#asked > 0 && batch < this.#floor)) return;
     this.#asked += batch;
     this.#heardAt = performance.now();
     const { stream, durable } = this.#address;
-    this.#link.nc.publish(
+    this.#connection.nc.publish(
       `$JS.API.CONSUMER.MSG.NEXT.${stream}.${durable}`,
       JSON.stringify({ batch, expires: nanos(expiresMs), idle_heartbeat: nanos(heartbeatMs) }),
       { reply: this.#inbox },

@@ -3,7 +3,7 @@ import type { ConsumerInfo } from '@nats-io/jetstream';
 import type { Members } from '../active/members.ts';
 import type { Broker } from '../broker.ts';
 import type { QueueMeasure } from '../port.ts';
-import { isAbsent, type Link } from './connection.ts';
+import { isAbsent, type Connection } from './connection.ts';
 import { isGroupQueue, nameOf, type Address } from './names.ts';
 import type { Retries } from './retries.ts';
 import { filtersOf, type Topology } from './topology.ts';
@@ -11,14 +11,14 @@ import { filtersOf, type Topology } from './topology.ts';
 const deletesAtOnce = 64;
 
 export function createQueues(parameters: {
-  link: Link;
+  connection: Connection;
   topology: Topology;
   members: Members;
   retries: Retries;
   now: () => Date;
 }): Broker['queues'] {
-  const { link, topology, members, retries, now } = parameters;
-  const { names, jsm } = link;
+  const { connection, topology, members, retries, now } = parameters;
+  const { names, jsm } = connection;
 
   /** The first sequence number of the queue's own messages, by subject. */
   const startsOf = (address: Address, info: ConsumerInfo | undefined): [filter: string, seq: number][] =>
@@ -32,7 +32,7 @@ export function createQueues(parameters: {
         const messages = [];
         let seq = from;
         while (messages.length < limit) {
-          const message = await link.next(address.stream, filter, seq);
+          const message = await connection.next(address.stream, filter, seq);
           if (!message) break;
           messages.push(message);
           seq = message.seq + 1;
@@ -51,7 +51,7 @@ export function createQueues(parameters: {
     const unsettled = info?.num_ack_pending ?? 0;
     let depth = info?.num_pending ?? 0;
     if (!info && !isGroupQueue(address.queue)) {
-      depth = (await link.subjects(address.stream, address.subject)).get(address.subject) ?? 0;
+      depth = (await connection.subjects(address.stream, address.subject)).get(address.subject) ?? 0;
     }
     // A message that no consumer has in hand only waits until the broker notices that.
     const waiting =
@@ -81,14 +81,16 @@ export function createQueues(parameters: {
     const doomed: number[] = [];
     let seq = info.ack_floor.stream_seq + 1;
     for (;;) {
-      const message = await link.next(stream, subject, seq);
+      const message = await connection.next(stream, subject, seq);
       if (!message) break;
       if (message.seq > info.delivered.stream_seq || waiting.has(message.seq)) doomed.push(message.seq);
       seq = message.seq + 1;
     }
     let purged = 0;
     for (let from = 0; from < doomed.length; from += deletesAtOnce) {
-      const gone = await Promise.all(doomed.slice(from, from + deletesAtOnce).map((each) => link.forget(stream, each)));
+      const gone = await Promise.all(
+        doomed.slice(from, from + deletesAtOnce).map((each) => connection.forget(stream, each)),
+      );
       purged += gone.filter(Boolean).length;
     }
     return purged;
@@ -107,13 +109,13 @@ export function createQueues(parameters: {
   };
 
   return {
-    declare: (queue) => link.asked(`Cannot declare ${queue}`, () => topology.ensure(names.address(queue))),
+    declare: (queue) => connection.asked(`Cannot declare ${queue}`, () => topology.ensure(names.address(queue))),
     list: (prefix = '') =>
-      link.asked('Cannot list the queues', async () => {
+      connection.asked('Cannot list the queues', async () => {
         const infos = new Map<string, ConsumerInfo | undefined>();
         const streams = [names.stream.requests, names.stream.responses];
         for (const stream of streams) {
-          for (const subject of (await link.subjects(stream, '>')).keys()) {
+          for (const subject of (await connection.subjects(stream, '>')).keys()) {
             const queue = names.queueOfSubject(subject);
             if (queue !== undefined) infos.set(queue, undefined);
           }
@@ -127,23 +129,23 @@ export function createQueues(parameters: {
         return rows;
       }),
     measure: (queue) =>
-      link.asked(`Cannot measure ${queue}`, async () => {
+      connection.asked(`Cannot measure ${queue}`, async () => {
         const address = names.address(queue);
         return measured(address, await topology.info(address));
       }),
     peek: (queue, limit) =>
-      link.asked(`Cannot read ${queue}`, async () => {
+      connection.asked(`Cannot read ${queue}`, async () => {
         const address = names.address(queue);
         const info = isGroupQueue(queue) ? await topology.info(address) : undefined;
         return (await firsts(address, info, Math.max(0, Math.trunc(limit)))).map(({ data }) => data);
       }),
     purge: (queue) =>
-      link.asked(`Cannot purge ${queue}`, async () => {
+      connection.asked(`Cannot purge ${queue}`, async () => {
         const address = names.address(queue);
         return isGroupQueue(queue) ? purgeGroup(address) : purgeQueue(address);
       }),
     remove: (queue) =>
-      link.asked(`Cannot remove ${queue}`, async () => {
+      connection.asked(`Cannot remove ${queue}`, async () => {
         const address = names.address(queue);
         topology.forget(queue);
         try {

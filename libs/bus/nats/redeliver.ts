@@ -3,7 +3,7 @@
  * These refusals have no delay. They cannot spin, because they are made once, before the first pull.
  */
 import { ackSubject } from './delivery.ts';
-import type { Link } from './connection.ts';
+import type { Connection } from './connection.ts';
 import type { Address } from './names.ts';
 import type { Retries } from './retries.ts';
 import { filtersOf, type Topology } from './topology.ts';
@@ -12,7 +12,7 @@ const mostRescued = 5_000;
 const refusedMs = 2_000;
 
 export async function rescue(
-  { link, topology, retries }: { link: Link; topology: Topology; retries: Retries },
+  { connection, topology, retries }: { connection: Connection; topology: Topology; retries: Retries },
   address: Address,
 ): Promise<void> {
   const { queue, stream, durable } = address;
@@ -23,7 +23,7 @@ export async function rescue(
   for (const filter of filtersOf(info)) {
     let seq = info.ack_floor.stream_seq + 1;
     while (seq <= info.delivered.stream_seq && found.size < mostRescued) {
-      const message = await link.next(stream, filter, seq);
+      const message = await connection.next(stream, filter, seq);
       if (!message || message.seq > info.delivered.stream_seq) break;
       if (!waiting.has(message.seq)) found.add(message.seq);
       seq = message.seq + 1;
@@ -33,8 +33,8 @@ export async function rescue(
   const again = [...found].sort((a, b) => a - b);
   await Promise.all(
     again.map((seq) =>
-      link.nc.request(ackSubject({ stream, durable, seq, consumerSeq }), '-NAK', { timeout: refusedMs }),
+      connection.nc.request(ackSubject({ stream, durable, seq, consumerSeq }), '-NAK', { timeout: refusedMs }),
     ),
   );
-  link.log.info({ queue, messages: again.length }, 'messages in flight at dead consumers are offered again');
+  connection.log.info({ queue, messages: again.length }, 'messages in flight at dead consumers are offered again');
 }

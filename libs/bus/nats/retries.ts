@@ -3,7 +3,7 @@
  * deliveries. Some deliveries are no attempts (given back), and some attempts are no deliveries (an event that is
  * retried in place). So the record says how many attempts there were at which delivery.
  */
-import type { Link } from './connection.ts';
+import type { Connection } from './connection.ts';
 import type { Address } from './names.ts';
 import type { Publisher } from './publisher.ts';
 
@@ -27,17 +27,17 @@ const historyKept = 32;
 const untold = 'The consumer died during this attempt.';
 
 export class Retries {
-  readonly #link: Link;
+  readonly #connection: Connection;
   readonly #publisher: Publisher;
 
-  constructor(link: Link, publisher: Publisher) {
-    this.#link = link;
+  constructor(connection: Connection, publisher: Publisher) {
+    this.#connection = connection;
     this.#publisher = publisher;
   }
 
   async find(address: Address, seq: number): Promise<StoredRetry | undefined> {
-    const { names } = this.#link;
-    const kept = await this.#link.last(names.stream.retries, names.retry(address.durable, seq, '*'));
+    const { names } = this.#connection;
+    const kept = await this.#connection.last(names.stream.retries, names.retry(address.durable, seq, '*'));
     return kept && { ...kept.json<RetryRecord>(), at: kept.seq };
   }
 
@@ -50,7 +50,7 @@ export class Retries {
     record: RetryRecord,
     options: { due: number; before: StoredRetry | undefined },
   ): Promise<StoredRetry> {
-    const { names } = this.#link;
+    const { names } = this.#connection;
     const kept = await this.#publisher.publish({
       subject: names.retry(address.durable, seq, Math.round(options.due)),
       bytes: JSON.stringify({ ...record, history: record.history.slice(-historyKept) }),
@@ -61,14 +61,16 @@ export class Retries {
 
   /** Not awaited: a record that remains belongs to a message that no longer exists, and ages out. */
   drop(record: StoredRetry): void {
-    this.#link.forget(this.#link.names.stream.retries, record.at).catch(() => undefined);
+    this.#connection.forget(this.#connection.names.stream.retries, record.at).catch(() => undefined);
   }
 
   /** Messages that wait for their next attempt, by sequence number. */
   async waiting(address: Address): Promise<Map<number, number>> {
-    const { names } = this.#link;
+    const { names } = this.#connection;
     const due = new Map<number, number>();
-    for (const subject of (await this.#link.subjects(names.stream.retries, names.retries(address.durable))).keys()) {
+    for (const subject of (
+      await this.#connection.subjects(names.stream.retries, names.retries(address.durable))
+    ).keys()) {
       const [seq, at] = subject.split('.').slice(-2).map(Number);
       if (seq !== undefined && at !== undefined) due.set(seq, Math.max(at, due.get(seq) ?? 0));
     }

@@ -7,20 +7,20 @@
  */
 import { NoRespondersError, RequestError, TimeoutError, type Msg } from '@nats-io/transport-node';
 import type { Packet } from '../broker.ts';
-import type { Link } from './connection.ts';
+import type { Connection } from './connection.ts';
 
 const mostMessages = 20_000;
 const mostBytes = 8 * 1024 * 1024;
 const askMs = 1_000;
 
 export class Sent {
-  readonly #link: Link;
+  readonly #connection: Connection;
   readonly #bytes = new Map<string, Packet['bytes']>();
   #size = 0;
 
-  constructor(link: Link) {
-    this.#link = link;
-    link.nc.subscribe(link.names.sent('*', '*'), {
+  constructor(connection: Connection) {
+    this.#connection = connection;
+    connection.nc.subscribe(connection.names.sent('*', '*'), {
       callback: (error, question) => {
         if (!error) this.#answer(question);
       },
@@ -29,7 +29,7 @@ export class Sent {
 
   /** `seq` is the number of the message in the stream. */
   keep(stream: string, seq: number, bytes: Packet['bytes']): void {
-    const name = this.#link.names.sent(stream, seq);
+    const name = this.#connection.names.sent(stream, seq);
     if (this.#bytes.has(name)) return;
     this.#bytes.set(name, bytes);
     this.#size += bytes.length;
@@ -43,7 +43,7 @@ export class Sent {
   /** Asks every process on the bus, this one included. @throws what the connection throws when it is lost. */
   async find(stream: string, seq: number): Promise<Uint8Array | undefined> {
     try {
-      return (await this.#link.nc.request(this.#link.names.sent(stream, seq), '', { timeout: askMs })).data;
+      return (await this.#connection.nc.request(this.#connection.names.sent(stream, seq), '', { timeout: askMs })).data;
     } catch (error) {
       if (error instanceof TimeoutError || error instanceof NoRespondersError) return undefined;
       if (error instanceof RequestError && error.isNoResponders()) return undefined;

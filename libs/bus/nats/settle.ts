@@ -9,7 +9,7 @@ import type { Msg } from '@nats-io/transport-node';
 import type { Verdict } from '../broker.ts';
 import { givenUpOf, subjectHeader, type DeliveryFacts } from './delivery.ts';
 import type { Graveyard } from './dead-letters.ts';
-import type { Link } from './connection.ts';
+import type { Connection } from './connection.ts';
 import type { Address } from './names.ts';
 import { historyBefore, type StoredRetry, type Retries } from './retries.ts';
 import type { Sent } from './sent.ts';
@@ -20,7 +20,7 @@ const confirmedMs = 2_000;
 
 /** The shared parts of the consumers of a process. */
 export interface ConsumptionParts {
-  readonly link: Link;
+  readonly connection: Connection;
   readonly topology: Topology;
   readonly retries: Retries;
   readonly graveyard: Graveyard;
@@ -67,13 +67,13 @@ export class Settlement {
 
   /** Tries until it succeeds. Returns false when the message is no longer ours. */
   async bury(held: InHand, verdict: Verdict & { kind: 'dead' }, isOurs: () => boolean): Promise<boolean> {
-    const { link, graveyard, now } = this.#parts;
+    const { connection, graveyard, now } = this.#parts;
     const { queue, stream, durable } = this.#address;
     const at = now();
     const history = this.#history(held, await held.record, { at, error: verdict.error });
     const { failure } = verdict;
     const attempts = givenUpOf(held.message)?.deliveries ?? held.attempt;
-    while (isOurs() && !link.closed) {
+    while (isOurs() && !connection.closed) {
       try {
         await graveyard.bury({
           id: verdict.id,
@@ -84,7 +84,7 @@ export class Settlement {
         });
         return true;
       } catch (error) {
-        link.log.warn({ err: error, queue }, 'dead letter not stored; retrying');
+        connection.log.warn({ err: error, queue }, 'dead letter not stored; retrying');
         await new Promise((resolve) => setTimeout(resolve, againMs));
       }
     }
@@ -95,26 +95,26 @@ export class Settlement {
    * With `confirmed`, the server confirms the acknowledgement. A message without an acknowledgement is delivered again.
    */
   async done(held: InHand, { confirmed }: { confirmed: boolean }): Promise<void> {
-    const { link, retries } = this.#parts;
+    const { connection, retries } = this.#parts;
     const { ack } = held.facts;
     void held.record.then((record) => record && retries.drop(record));
     if (confirmed) {
-      await link.nc.request(ack, '+ACK', { timeout: confirmedMs }).catch(() => undefined);
+      await connection.nc.request(ack, '+ACK', { timeout: confirmedMs }).catch(() => undefined);
       return;
     }
-    link.nc.publish(ack, '+ACK');
+    connection.nc.publish(ack, '+ACK');
     await this.#written();
   }
 
   /** Never at once, because a failure that comes back in the same instant would spin. */
   async refuse(held: InHand, delayMs: number): Promise<void> {
-    this.#parts.link.nc.publish(held.facts.ack, `-NAK {"delay": ${Math.round(Math.max(1, delayMs) * 1e6)}}`);
+    this.#parts.connection.nc.publish(held.facts.ack, `-NAK {"delay": ${Math.round(Math.max(1, delayMs) * 1e6)}}`);
     await this.#written();
   }
 
   async #written(): Promise<void> {
     try {
-      await this.#parts.link.written();
+      await this.#parts.connection.written();
     } catch {
       // The connection is lost: the message is delivered again.
     }
@@ -135,7 +135,7 @@ export class Settlement {
     try {
       return await this.#parts.retries.keep(this.#address, seq, { deliveries, attempts, history }, { due, before });
     } catch (error) {
-      this.#parts.link.log.warn(
+      this.#parts.connection.log.warn(
         { err: error, queue: this.#address.queue },
         'history of a retry not stored; it lacks one attempt',
       );

@@ -11,11 +11,11 @@ import {
   type StreamConfig,
 } from '@nats-io/jetstream';
 import { nanos } from '@nats-io/transport-node';
-import { isAbsent, type Link } from './connection.ts';
+import { isAbsent, type Connection } from './connection.ts';
 import { isGroupQueue, type Address } from './names.ts';
 
 /** Steps from one version of this topology to the next; `../topology.ts` runs them before anything is declared. */
-export const topologySteps: readonly ((link: Link) => Promise<void>)[] = [];
+export const topologySteps: readonly ((connection: Connection) => Promise<void>)[] = [];
 
 /** A message in hand for longer without a heartbeat is offered to another consumer. */
 export const ackWaitMs = 10_000;
@@ -30,15 +30,15 @@ const inUse = 10058;
 const alreadyThere = 10148;
 
 export class Topology {
-  readonly #link: Link;
+  readonly #connection: Connection;
   readonly #ensured = new Map<string, Promise<void>>();
 
-  constructor(link: Link) {
-    this.#link = link;
+  constructor(connection: Connection) {
+    this.#connection = connection;
   }
 
   async declare(): Promise<void> {
-    const { stream, roots, prefix } = this.#link.names;
+    const { stream, roots, prefix } = this.#connection.names;
     await this.#stream(stream.requests, [`${roots.requests}>`], { retention: RetentionPolicy.Workqueue });
     await this.#stream(stream.responses, [`${roots.responses}>`], { retention: RetentionPolicy.Workqueue });
     await this.#stream(stream.events, [`${roots.event}>`, `${roots.group}>`], { retention: RetentionPolicy.Interest });
@@ -56,7 +56,7 @@ export class Topology {
   }
 
   async #stream(name: string, subjects: string[], rest: Partial<StreamConfig>): Promise<void> {
-    const { jsm, replicas } = this.#link;
+    const { jsm, replicas } = this.#connection;
     const wanted: Partial<StreamConfig> & { name: string } = {
       name,
       subjects,
@@ -104,7 +104,7 @@ export class Topology {
     const group = isGroupQueue(address.queue);
     const { stream, subject } = address;
     try {
-      await this.#link.jsm.consumers.add(stream, {
+      await this.#connection.jsm.consumers.add(stream, {
         ...common(address),
         deliver_policy: group ? DeliverPolicy.New : DeliverPolicy.All,
         ...(group ? { filter_subjects: [subject] } : { filter_subject: subject }),
@@ -115,13 +115,13 @@ export class Topology {
       if (group && (error.code === alreadyThere || (await this.info(address)))) return;
       if (error.code !== alreadyThere) throw error;
       // An operator has changed the consumer.
-      await this.#link.jsm.consumers.update(stream, address.durable, common(address));
+      await this.#connection.jsm.consumers.update(stream, address.durable, common(address));
     }
   }
 
   /** The durable queue of a group. Its latest member decides which events it listens to. */
   async ensureGroup(address: Address, subjects: readonly string[]): Promise<void> {
-    const { jsm } = this.#link;
+    const { jsm } = this.#connection;
     const filters = [address.subject, ...subjects];
     const there = await this.info(address);
     if (!there) {
@@ -138,7 +138,7 @@ export class Topology {
 
   async info(address: Address): Promise<ConsumerInfo | undefined> {
     try {
-      return await this.#link.jsm.consumers.info(address.stream, address.durable);
+      return await this.#connection.jsm.consumers.info(address.stream, address.durable);
     } catch (error) {
       if (isAbsent(error)) return undefined;
       throw error;

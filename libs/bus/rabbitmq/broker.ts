@@ -18,7 +18,7 @@ import { Declarer } from './declare.ts';
 import { Graveyard } from './dead-letters.ts';
 import { Inbox } from './inbox.ts';
 import { Letters } from './outgoing.ts';
-import { Link } from './connection.ts';
+import { Connection } from './connection.ts';
 import { createPeek } from './peek.ts';
 import { Names, topologySteps } from './names.ts';
 import { Notes } from './attempt-log.ts';
@@ -34,8 +34,8 @@ interface Parts {
   readonly endpoint: Endpoint;
   readonly names: Names;
   readonly replica: string;
-  readonly sending: Link;
-  readonly consuming: Link;
+  readonly sending: Connection;
+  readonly consuming: Connection;
   readonly registry: Registry;
   readonly notes: Notes;
   readonly written: Written;
@@ -74,14 +74,14 @@ export class RabbitmqBroker implements Broker {
     this.#inbox = made.inbox;
     this.#asker = made.asker;
     this.members = made.members;
-    this.#declarer = new Declarer({ ...parts, link: consuming, asker: this.#asker });
+    this.#declarer = new Declarer({ ...parts, connection: consuming, asker: this.#asker });
     this.#retries = new Retries({ names, declarer: this.#declarer, publisher: made.publisher, registry, newId, now });
     this.#letters = new Letters({ names, now, declare: (queue) => this.#declare(queue) });
     this.deadLetters = made.graveyard;
     this.queues = createQueues({
       names,
       asker: this.#asker,
-      look: createPeek({ link: consuming, names, notes, now }),
+      look: createPeek({ connection: consuming, names, notes, now }),
       registry,
       retries: this.#retries,
       takers: this.#takers,
@@ -101,7 +101,7 @@ export class RabbitmqBroker implements Broker {
     log: BusLog;
   }): Promise<RabbitmqBroker> {
     const { endpoint, source, store, newId, now, log } = options;
-    const { connection, replica } = nameProcess(source);
+    const { connection: base, replica } = nameProcess(source);
     const names = new Names(endpoint);
     const system = `rabbitmq:${endpoint.prefix}`;
     await bringForward({ store, id: system, by: newId(), steps: topologySteps, log });
@@ -109,15 +109,15 @@ export class RabbitmqBroker implements Broker {
     const notes = await Notes.open({ store, log });
     const written = await Written.open({ store, log });
     await notes.sweep(new Date(now().getTime() - notesKeptMs).toISOString());
-    const sending = await Link.open({ endpoint, name: `${connection} sends`, log });
-    const links = [sending];
+    const sending = await Connection.open({ endpoint, name: `${base} sends`, log });
+    const connections = [sending];
     try {
-      const consuming = await Link.open({ endpoint, name: `${connection} consumes`, log });
-      links.push(consuming);
+      const consuming = await Connection.open({ endpoint, name: `${base} consumes`, log });
+      connections.push(consuming);
       const parts = { endpoint, names, replica, sending, consuming, registry, notes, written, store, newId, now, log };
       return await RabbitmqBroker.#join(parts, options.presence);
     } catch (error) {
-      await Promise.all(links.map((link) => link.close()));
+      await Promise.all(connections.map((connection) => connection.close()));
       throw error;
     }
   }
@@ -125,11 +125,11 @@ export class RabbitmqBroker implements Broker {
   static async #join(parts: Parts, presence: Store): Promise<RabbitmqBroker> {
     const { endpoint, names, sending, consuming, store, now, log } = parts;
     const publisher = new Publisher({
-      link: sending,
+      connection: sending,
       timeoutMs: endpoint.sendTimeoutMs,
       prepare: (channel) => channel.assertExchange(names.events, 'topic', { durable: true }),
     });
-    const inbox = new Inbox({ link: consuming, name: names.replies(parts.replica) });
+    const inbox = new Inbox({ connection: consuming, name: names.replies(parts.replica) });
     await inbox.ready;
     const graveyard = await Graveyard.open({
       store,
@@ -265,7 +265,7 @@ export class RabbitmqBroker implements Broker {
     const { queue, intake, ordered, durable, prepare } = options;
     const { consuming, notes, now, log } = this.#parts;
     const taker: Taker = new Taker({
-      link: consuming,
+      connection: consuming,
       queue,
       prepare,
       ordered,

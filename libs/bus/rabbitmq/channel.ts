@@ -5,19 +5,19 @@
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Channel } from 'amqplib';
 import { BrokerAway } from '../broker.ts';
-import { reasonOf, type Link } from './connection.ts';
+import { reasonOf, type Connection } from './connection.ts';
 
 const answerMs = 15_000;
 const pollMs = 20;
 
 export class Asker {
-  readonly #link: Link;
+  readonly #connection: Connection;
   #channel: Channel | undefined;
   #last: Promise<unknown> = Promise.resolve();
   #closed = false;
 
-  constructor(link: Link) {
-    this.#link = link;
+  constructor(connection: Connection) {
+    this.#connection = connection;
   }
 
   /** @throws AnnealError Unavailable when the broker is away; a refusal as the broker sends it. */
@@ -44,7 +44,7 @@ export class Asker {
         if (code === 404 || code === 405 || code === 406) throw error;
         this.#channel = undefined;
         if (performance.now() + pollMs > deadline) {
-          throw new BrokerAway(`The broker did not answer. ${this.#link.trouble ?? reasonOf(error)}.`, {
+          throw new BrokerAway(`The broker did not answer. ${this.#connection.trouble ?? reasonOf(error)}.`, {
             cause: error,
           });
         }
@@ -55,8 +55,8 @@ export class Asker {
 
   async #open(): Promise<Channel> {
     if (this.#channel) return this.#channel;
-    const { model } = this.#link;
-    if (!model) throw new Error(this.#link.trouble);
+    const { model } = this.#connection;
+    if (!model) throw new Error(this.#connection.trouble);
     const channel = await model.createChannel();
     channel.on('error', () => undefined);
     channel.on('close', () => {

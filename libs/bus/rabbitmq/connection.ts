@@ -11,7 +11,7 @@ import { isUnproved } from '../certificate.ts';
 import { corkWrites } from './write-coalescing.ts';
 import type { Endpoint } from './url.ts';
 
-export interface LinkUser {
+export interface ConnectionUser {
   up(model: ChannelModel): void;
   down(): void;
   /** The broker takes no messages (with the reason), or takes them again. */
@@ -23,14 +23,14 @@ const longestWaitMs = 2000;
 /** For a broker that was just started. A process waits longer by opening again. */
 const patienceMs = 2_000;
 
-export class Link {
+export class Connection {
   model: ChannelModel | undefined;
   /** The reason why the broker takes no messages at the moment. */
   blocked: string | undefined;
   readonly #endpoint: Endpoint;
   readonly #name: string;
   readonly #log: BusLog;
-  readonly #users = new Set<LinkUser>();
+  readonly #users = new Set<ConnectionUser>();
   #turn = 0;
   #lastError = 'not connected yet';
   #closed = false;
@@ -43,13 +43,13 @@ export class Link {
   }
 
   /** @throws AnnealError Unavailable when no server can be reached, Unauthorized when it refuses the credentials. */
-  static async open(parameters: { endpoint: Endpoint; name: string; log: BusLog }): Promise<Link> {
-    const link = new Link(parameters);
+  static async open(parameters: { endpoint: Endpoint; name: string; log: BusLog }): Promise<Connection> {
+    const connection = new Connection(parameters);
     const deadline = performance.now() + patienceMs;
     for (let waitMs = firstWaitMs; ; waitMs = Math.min(longestWaitMs, waitMs * 2)) {
       try {
-        await link.#connect();
-        return link;
+        await connection.#connect();
+        return connection;
       } catch (cause) {
         const { shown } = parameters.endpoint;
         const reason = reasonOf(cause);
@@ -82,12 +82,12 @@ export class Link {
   }
 
   /** Calls `up` at once when the connection is open. */
-  use(user: LinkUser): void {
+  use(user: ConnectionUser): void {
     this.#users.add(user);
     if (this.model) user.up(this.model);
   }
 
-  leave(user: LinkUser): void {
+  leave(user: ConnectionUser): void {
     this.#users.delete(user);
   }
 

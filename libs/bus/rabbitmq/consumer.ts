@@ -14,7 +14,7 @@ import type { Channel, ChannelModel, ConsumeMessage } from 'amqplib';
 import type { BrokerConsumer, BusLog, Intake, Verdict } from '../broker.ts';
 import { Acks } from './acks.ts';
 import { type Arrival, arrivalOf, type Standing, standingOf, withEntry } from './delivery.ts';
-import { reasonOf, type Link, type LinkUser } from './connection.ts';
+import { reasonOf, type Connection, type ConnectionUser } from './connection.ts';
 import type { Notes } from './attempt-log.ts';
 import { SubjectLanes } from './subjects.ts';
 
@@ -39,7 +39,7 @@ interface Item extends Taken {
 }
 
 export interface TakerOptions {
-  readonly link: Link;
+  readonly connection: Connection;
   /** The name of the queue in the port. */
   readonly queue: string;
   /** Declares the queue to consume from; returns its name at the broker. */
@@ -56,7 +56,7 @@ export interface TakerOptions {
 const startMs = 15_000;
 const reopenMs = 100;
 
-export class Taker implements BrokerConsumer, LinkUser {
+export class Taker implements BrokerConsumer, ConnectionUser {
   readonly #options: TakerOptions;
   readonly #held = new Set<Item>();
   readonly #subjects = new SubjectLanes<Item>();
@@ -86,10 +86,10 @@ export class Taker implements BrokerConsumer, LinkUser {
   /** Resolves when the broker has accepted the consumer. */
   async start(): Promise<void> {
     const late = setTimeout(() => {
-      const trouble = this.#options.link.trouble ?? 'The broker did not answer';
+      const trouble = this.#options.connection.trouble ?? 'The broker did not answer';
       this.#started.reject(new AnnealError('Unavailable', `Cannot consume from ${this.queue}. ${trouble}.`));
     }, startMs);
-    this.#options.link.use(this);
+    this.#options.connection.use(this);
     try {
       await this.#started.promise;
     } catch (error) {
@@ -122,7 +122,7 @@ export class Taker implements BrokerConsumer, LinkUser {
     if (this.#closed) return;
     this.#closed = true;
     this.drain();
-    this.#options.link.leave(this);
+    this.#options.connection.leave(this);
     for (const timer of this.#timers) clearTimeout(timer);
     await this.#gate;
     for (const item of this.#held) this.#back(item);
@@ -156,8 +156,8 @@ export class Taker implements BrokerConsumer, LinkUser {
   }
 
   async #open(model: ChannelModel): Promise<void> {
-    const { link, prepare, intake, log } = this.#options;
-    const alive = (): boolean => !this.#closed && link.model === model;
+    const { connection, prepare, intake, log } = this.#options;
+    const alive = (): boolean => !this.#closed && connection.model === model;
     while (alive() && !this.#channel) {
       let channel: Channel | undefined;
       try {
@@ -178,7 +178,7 @@ export class Taker implements BrokerConsumer, LinkUser {
           const held = [...this.#held];
           this.#lost();
           // The connection reports its loss a moment later. A channel that ends alone may end because of a message.
-          setImmediate(() => link.model !== model && this.#uncount(held));
+          setImmediate(() => connection.model !== model && this.#uncount(held));
           setTimeout(() => alive() && void this.#open(model), reopenMs);
         });
         await this.#consume(opened, intake);

@@ -12,7 +12,7 @@ import { randomUUID } from 'node:crypto';
 import type { Channel, Options, Replies } from 'amqplib';
 import type { BusLog } from '../broker.ts';
 import { type Asker, isMissing } from './channel.ts';
-import { reasonOf, type Link } from './connection.ts';
+import { reasonOf, type Connection } from './connection.ts';
 import type { Names } from './names.ts';
 import type { Written } from './durable-queues.ts';
 
@@ -23,7 +23,7 @@ const answerMs = 8000;
 const removeMs = 30_000;
 
 interface Parts {
-  readonly link: Link;
+  readonly connection: Connection;
   readonly asker: Asker;
   readonly names: Names;
   readonly written: Written;
@@ -41,27 +41,27 @@ export class Declarer {
 
   /** @param name the name at the broker. */
   async make(name: string, options: Options.AssertQueue): Promise<void> {
-    const { link, asker, written, log } = this.#parts;
+    const { connection, asker, written, log } = this.#parts;
     const { 'x-queue-type': type } = options.arguments as Record<string, unknown>;
     if (type !== 'quorum' || !this.#isLate) {
       await this.#assert(name, options);
       return;
     }
     for (;;) {
-      const { model } = link;
+      const { model } = connection;
       const isThere = await this.#exists(name);
       if (!isThere) await written.remove(name);
       const { messageCount } = await this.#assert(name, options);
       if (isThere && (await written.has(name))) return;
       // A queue without a leader shows no messages.
       if (messageCount === 0 && !(await this.#answers(name)) && !(await written.has(name))) {
-        if (link.model !== model) continue;
+        if (connection.model !== model) continue;
         log.warn({ queue: name }, 'queue was not durable when the broker died; recreating it');
         await asker.ask((channel) => channel.deleteQueue(name), removeMs);
         continue;
       }
       await this.#writeDown();
-      if (link.model !== model) continue;
+      if (connection.model !== model) continue;
       await written.add(name);
       return;
     }
@@ -90,13 +90,13 @@ export class Declarer {
   }
 
   get #isLate(): boolean {
-    const version: unknown = this.#parts.link.model?.connection.serverProperties['version'];
+    const version: unknown = this.#parts.connection.model?.connection.serverProperties['version'];
     return typeof version !== 'string' || Number.parseInt(version, 10) < firstPromptVersion;
   }
 
   /** A refusal is an answer too; only silence is none. */
   async #answers(name: string): Promise<boolean> {
-    const channel = await this.#parts.link.model?.createChannel().catch(() => undefined);
+    const channel = await this.#parts.connection.model?.createChannel().catch(() => undefined);
     if (!channel) return false;
     channel.on('error', () => undefined);
     const answered = Promise.withResolvers<boolean>();

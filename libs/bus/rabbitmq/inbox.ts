@@ -1,19 +1,19 @@
 /** The queue for answers to this process. It belongs to the process alone and is removed with its connection. */
 import type { ChannelModel } from 'amqplib';
-import type { Link, LinkUser } from './connection.ts';
+import type { Connection, ConnectionUser } from './connection.ts';
 
 const againMs = 200;
 
-export class Inbox implements LinkUser {
+export class Inbox implements ConnectionUser {
   readonly name: string;
-  readonly #link: Link;
+  readonly #connection: Connection;
   readonly #ready = Promise.withResolvers<void>();
   #take: (bytes: Uint8Array) => void = () => undefined;
 
-  constructor({ link, name }: { link: Link; name: string }) {
-    this.#link = link;
+  constructor({ connection, name }: { connection: Connection; name: string }) {
+    this.#connection = connection;
     this.name = name;
-    link.use(this);
+    connection.use(this);
   }
 
   get ready(): Promise<void> {
@@ -32,7 +32,7 @@ export class Inbox implements LinkUser {
   down(): void {}
 
   async #open(model: ChannelModel): Promise<void> {
-    while (this.#link.model === model) {
+    while (this.#connection.model === model) {
       try {
         const channel = await model.createChannel();
         channel.on('error', () => undefined);

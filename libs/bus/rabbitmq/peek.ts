@@ -6,7 +6,7 @@
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Channel, GetMessage } from 'amqplib';
 import { arrivalOf, standingOf } from './delivery.ts';
-import type { Link } from './connection.ts';
+import type { Connection } from './connection.ts';
 import type { Names } from './names.ts';
 import type { Notes } from './attempt-log.ts';
 
@@ -14,12 +14,12 @@ export type Look = (queue: string, limit: number) => Promise<readonly GetMessage
 
 const patienceMs = 1000;
 
-export function createPeek(parts: { link: Link; names: Names; notes: Notes; now: () => Date }): Look {
-  const { link, names, notes, now } = parts;
+export function createPeek(parts: { connection: Connection; names: Names; notes: Notes; now: () => Date }): Look {
+  const { connection, names, notes, now } = parts;
 
   const open = async (): Promise<Channel> => {
-    const channel = await link.model?.createChannel();
-    if (!channel) throw new AnnealError('Unavailable', `${link.trouble ?? 'The broker is not connected'}.`);
+    const channel = await connection.model?.createChannel();
+    if (!channel) throw new AnnealError('Unavailable', `${connection.trouble ?? 'The broker is not connected'}.`);
     channel.on('error', () => undefined);
     return channel;
   };

@@ -11,7 +11,7 @@
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Channel, ChannelModel, ConfirmChannel, Options } from 'amqplib';
 import { BrokerAway } from '../broker.ts';
-import { reasonOf, type Link, type LinkUser } from './connection.ts';
+import { reasonOf, type Connection, type ConnectionUser } from './connection.ts';
 
 export interface Letter {
   readonly exchange: string;
@@ -42,8 +42,8 @@ const windowLetters = 2048;
 const windowBytes = 32 * 1024 * 1024;
 const sweepMs = 250;
 
-export class Publisher implements LinkUser {
-  readonly #link: Link;
+export class Publisher implements ConnectionUser {
+  readonly #connection: Connection;
   readonly #timeoutMs: number;
   readonly #prepare: (channel: Channel) => Promise<unknown>;
   #channel: ConfirmChannel | undefined;
@@ -62,11 +62,15 @@ export class Publisher implements LinkUser {
   #sweeper: NodeJS.Timeout | undefined;
   #closed = false;
 
-  constructor(parameters: { link: Link; timeoutMs: number; prepare: (channel: Channel) => Promise<unknown> }) {
-    this.#link = parameters.link;
+  constructor(parameters: {
+    connection: Connection;
+    timeoutMs: number;
+    prepare: (channel: Channel) => Promise<unknown>;
+  }) {
+    this.#connection = parameters.connection;
     this.#prepare = parameters.prepare;
     this.#timeoutMs = parameters.timeoutMs;
-    this.#link.use(this);
+    this.#connection.use(this);
   }
 
   send(letters: readonly Letter[]): Promise<void> {
@@ -114,7 +118,7 @@ export class Publisher implements LinkUser {
     }
     this.#closed = true;
     clearInterval(this.#sweeper);
-    this.#link.leave(this);
+    this.#connection.leave(this);
     const channel = this.#channel;
     this.#channel = undefined;
     // The closing comes last on the wire, after answers that have no waiting caller.
@@ -123,7 +127,7 @@ export class Publisher implements LinkUser {
   }
 
   async #open(model: ChannelModel): Promise<void> {
-    while (this.#link.model === model && !this.#closed) {
+    while (this.#connection.model === model && !this.#closed) {
       try {
         const channel = await model.createConfirmChannel({ highWaterMark: 1024 * 1024 });
         channel.on('error', () => undefined);
@@ -138,7 +142,7 @@ export class Publisher implements LinkUser {
   }
 
   #opened(model: ChannelModel, channel: ConfirmChannel): void {
-    if (this.#link.model !== model || this.#closed) return;
+    if (this.#connection.model !== model || this.#closed) return;
     this.#channel = channel;
     this.#full = false;
     channel.on('drain', () => {
@@ -156,7 +160,7 @@ export class Publisher implements LinkUser {
       this.#channel = undefined;
       this.#again();
       // The broker closed the channel but not the connection, so open another channel.
-      if (this.#link.model === model && !this.#closed) this.up(model);
+      if (this.#connection.model === model && !this.#closed) this.up(model);
     });
     this.#pump();
   }
@@ -194,7 +198,7 @@ export class Publisher implements LinkUser {
 
   #pump(): void {
     const channel = this.#channel;
-    if (!channel || this.#full || this.#link.blocked !== undefined) return;
+    if (!channel || this.#full || this.#connection.blocked !== undefined) return;
     while (this.#from < this.#waiting.length) {
       if (this.#unconfirmed.size >= windowLetters || this.#unconfirmedBytes >= windowBytes) break;
       const parcel = this.#waiting[this.#from];
@@ -278,7 +282,7 @@ export class Publisher implements LinkUser {
     for (const batch of this.#batches) {
       // The batches are in the order of the calls, and all have the same time limit.
       if (batch.deadline > now) break;
-      const trouble = this.#link.trouble ?? 'The broker did not confirm the message';
+      const trouble = this.#connection.trouble ?? 'The broker did not confirm the message';
       this.#fail(batch, new BrokerAway(`A message was not sent within ${this.#timeoutMs} ms. ${trouble}.`));
     }
     if (this.#batches.size > 0) return;

@@ -25,7 +25,7 @@ describe('an update of a resource', () => {
   it('keeps the unhealthy mark when the properties cannot be evaluated', () => {
     const stack = new Driver({}, { replaceFailed: false });
     stack.finish(stack.create({ a: wish() }));
-    stack.word('a', { kind: 'mark', unhealthy: true, reason: 'bad' });
+    stack.act('a', { kind: 'mark', unhealthy: true, reason: 'bad' });
     stack.update({ a: wish({ broken: true }) });
     expect(stack.update({ a: wish() })).toEqual(['create a']);
   });
@@ -66,7 +66,7 @@ describe('an update of a resource', () => {
     stack.finish(stack.create({ a: wish() }));
     stack.update({ a: wish({ value: 2 }) });
     stack.fail('a');
-    stack.word('a', { kind: 'skip' });
+    stack.act('a', { kind: 'skip' });
     expect(stack.status).toBe('UPDATE_COMPLETE');
     expect(stack.update({ a: wish() })).toEqual(['update a']);
     stack.answer('a');
@@ -84,7 +84,7 @@ describe('an update of a resource', () => {
     expect(stack.update({ ...wishes, a: wish({ lifecycle: [launching], value: 2 }) })).toEqual([]);
     expect(stack.find('a').hook).toEqual(hook);
     const said = { hook: 'launching', token: hook?.token ?? '', result: 'continue' } as const;
-    expect(stack.word('a', { kind: 'complete hook', ...said })).toEqual(['update a']);
+    expect(stack.act('a', { kind: 'complete hook', ...said })).toEqual(['update a']);
   });
 
   it('waits at pre-update also without a change', () => {
@@ -92,14 +92,14 @@ describe('an update of a resource', () => {
     stack.finish(stack.create({ a: wish({ hooks: ['pre-update'] }) }));
     stack.update({ a: wish({ hooks: ['pre-update'] }) });
     expect(stack.find('a').hook?.name).toBe('pre-update');
-    stack.word('a', { kind: 'clear hook', hook: 'pre-update' });
+    stack.act('a', { kind: 'clear hook', hook: 'pre-update' });
     expect(stack.status).toBe('UPDATE_COMPLETE');
   });
 
   it('creates a resource that a hook held, also when its predecessors are deleted first', () => {
     const stack = new Driver();
     stack.create({ a: wish({ hooks: ['pre-create'], deleteFirst: true }) });
-    expect(stack.word('a', { kind: 'clear hook', hook: 'pre-create' })).toEqual(['create a']);
+    expect(stack.act('a', { kind: 'clear hook', hook: 'pre-create' })).toEqual(['create a']);
     stack.answer('a');
     expect(stack.status).toBe('CREATE_COMPLETE');
   });
@@ -149,10 +149,10 @@ describe('an update of a resource', () => {
     stack.finish(stack.create({ a: wish({ hooks }) }));
     for (const value of [2, 3]) {
       stack.update({ a: wish({ hooks, value }) });
-      expect(stack.word('a', { kind: 'clear hook', hook: 'pre-update' })).toEqual(['update a']);
+      expect(stack.act('a', { kind: 'clear hook', hook: 'pre-update' })).toEqual(['update a']);
       stack.answer('a');
       expect(stack.find('a').hook?.name).toBe('post-update');
-      expect(stack.word('a', { kind: 'clear hook', hook: 'post-update' })).toEqual([]);
+      expect(stack.act('a', { kind: 'clear hook', hook: 'post-update' })).toEqual([]);
       expect(stack.status).toBe('UPDATE_COMPLETE');
     }
   });
@@ -172,7 +172,7 @@ describe('a resource that the plan no longer contains', () => {
     stack.update({ b: wish() });
     stack.fail('a');
     expect(stack.status).toBe('UPDATE_FAILED');
-    expect(stack.word('a', { kind: 'skip' })).toEqual([]);
+    expect(stack.act('a', { kind: 'skip' })).toEqual([]);
     expect(stack.status).toBe('UPDATE_COMPLETE');
     expect([...stack.state.byName.keys()]).toEqual(['b']);
   });
@@ -183,7 +183,7 @@ describe('a resource that the plan no longer contains', () => {
     stack.remove();
     stack.answer('a');
     expect(stack.find('a').hook?.name).toBe('post-delete');
-    expect(stack.word('a', { kind: 'clear hook', hook: 'post-delete' })).toEqual([]);
+    expect(stack.act('a', { kind: 'clear hook', hook: 'post-delete' })).toEqual([]);
     expect(stack.status).toBe('DELETE_COMPLETE');
   });
 });

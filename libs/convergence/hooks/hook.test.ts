@@ -19,7 +19,7 @@ describe('a lifecycle hook', () => {
   it('uses the given result: `abandon` fails the resource and its stack', () => {
     const stack = launching('continue');
     const { token } = hookOf(stack);
-    stack.word('a', { kind: 'complete hook', hook: 'launching', token, result: 'abandon' });
+    stack.act('a', { kind: 'complete hook', hook: 'launching', token, result: 'abandon' });
     expect(stack.status).toBe('CREATE_FAILED');
     expect(stack.find('a')).toMatchObject({ action: 'CREATE', status: 'FAILED', hook: null });
   });
@@ -61,7 +61,7 @@ describe('a lifecycle hook', () => {
     const last = new Date(5000).toISOString();
     expect(hookOf(stack)).toMatchObject({ deadline: last, last });
     stack.now = 4000;
-    stack.word('a', { kind: 'heartbeat', hook: 'launching', token: hookOf(stack).token });
+    stack.act('a', { kind: 'heartbeat', hook: 'launching', token: hookOf(stack).token });
     expect(hookOf(stack).deadline).toBe(last);
   });
 
@@ -72,7 +72,7 @@ describe('a lifecycle hook', () => {
     expect(stack.remove()).toEqual([]);
     const { token } = hookOf(stack);
     const said = { kind: 'complete hook', hook: 'terminating', token, result: 'abandon' } as const;
-    expect(stack.word('a', said)).toEqual(['delete a']);
+    expect(stack.act('a', said)).toEqual(['delete a']);
   });
 });
 
@@ -90,7 +90,7 @@ describe('a hook', () => {
     const hooks = ['pre-update'];
     stack.finish(stack.create({ a: wish({ hooks }) }));
     stack.update({ a: wish({ hooks, value: 2 }) });
-    stack.word('a', { kind: 'clear hook', hook: 'pre-update' });
+    stack.act('a', { kind: 'clear hook', hook: 'pre-update' });
     stack.fail('a');
     expect(stack.take({ kind: 'rollback', id: 'back', cancel: false })).toEqual([]);
     expect(hookOf(stack).name).toBe('pre-update');

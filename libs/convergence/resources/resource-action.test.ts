@@ -13,7 +13,7 @@ const refusalOf = (stack: Driver, resource: string, action: ReturnType<typeof ma
 describe('marking a resource', () => {
   it('unhealthy fails its check with the reason, and the next update replaces it', () => {
     const stack = created();
-    stack.word('a', mark(true, 'disk is full'));
+    stack.act('a', mark(true, 'disk is full'));
     expect(stack.find('a')).toMatchObject({
       action: 'CHECK',
       status: 'FAILED',
@@ -25,14 +25,14 @@ describe('marking a resource', () => {
 
   it('unhealthy has a default reason', () => {
     const stack = created();
-    stack.word('a', mark(true));
+    stack.act('a', mark(true));
     expect(stack.find('a').reason).toBe('marked unhealthy');
   });
 
   it('healthy clears the mark, and the next update changes nothing', () => {
     const stack = created();
-    stack.word('a', mark(true));
-    stack.word('a', mark(false, 'replaced the disk'));
+    stack.act('a', mark(true));
+    stack.act('a', mark(false, 'replaced the disk'));
     expect(stack.find('a')).toMatchObject({
       action: 'CHECK',
       status: 'COMPLETE',
@@ -44,19 +44,19 @@ describe('marking a resource', () => {
 
   it('unhealthy works again after the mark was cleared', () => {
     const stack = created();
-    stack.word('a', mark(true));
-    stack.word('a', mark(false));
-    stack.word('a', mark(true, 'again'));
+    stack.act('a', mark(true));
+    stack.act('a', mark(false));
+    stack.act('a', mark(true, 'again'));
     expect(stack.find('a')).toMatchObject({ action: 'CHECK', status: 'FAILED', reason: 'again' });
   });
 
   it('changes nothing when the resource already has that mark', () => {
     const stack = created();
     const { version } = stack.find('a');
-    stack.word('a', mark(false));
+    stack.act('a', mark(false));
     expect(stack.find('a').version).toBe(version);
-    stack.word('a', mark(true, 'first'));
-    stack.word('a', mark(true, 'second'));
+    stack.act('a', mark(true, 'first'));
+    stack.act('a', mark(true, 'second'));
     expect(stack.find('a').reason).toBe('first');
   });
 
@@ -64,7 +64,7 @@ describe('marking a resource', () => {
     const stack = new Driver();
     stack.create({ a: wish() });
     stack.fail('a');
-    stack.word('a', mark(true, 'again'));
+    stack.act('a', mark(true, 'again'));
     expect(stack.find('a')).toMatchObject({ action: 'CREATE', status: 'FAILED' });
   });
 

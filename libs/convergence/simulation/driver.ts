@@ -66,8 +66,8 @@ export class Driver {
     return this.take({ kind: 'delete', id: this.id('delete'), abandon });
   }
 
-  word(resource: string, action: Extract<Input, { kind: 'resource' }>['action']): string[] {
-    return this.take({ kind: 'resource', id: this.id('word'), resource, action });
+  act(resource: string, action: Extract<Input, { kind: 'resource' }>['action']): string[] {
+    return this.take({ kind: 'resource', id: this.id('action'), resource, action });
   }
 
   timer(timer: string, traversal = this.state.stack.traversal): string[] {

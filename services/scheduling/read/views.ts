@@ -53,7 +53,7 @@ export function stackView({ stack, plan, now }: { stack: StackDocument; plan: Pl
 function paused({ failures: [first] }: StackDocument, since: string): Condition {
   const what = first ? `${first.resource} failed: ${first.failure.message}` : 'a resource failed';
   const message = `${what}. Retry, skip it, roll back or cancel.`;
-  return { type: 'Paused', status: 'True', reason: 'WaitsForAWord', message, since };
+  return { type: 'Paused', status: 'True', reason: 'WaitsForOperator', message, since };
 }
 
 function stackConditions(stack: StackDocument, now: number): Condition[] {
