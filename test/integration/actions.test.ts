@@ -233,7 +233,7 @@ outputs:
   it('is refused for an object that another stack has', async () => {
     const first = await world.create('s', input, { adopt: data });
     await world.complete(first.id);
-    await expect(world.create('t', input, { adopt: data })).rejects.toThrow('is still in the stack s');
+    await expect(world.create('t', input, { adopt: data })).rejects.toThrow('stack s still owns its object');
   });
 });
 

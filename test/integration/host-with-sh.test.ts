@@ -26,8 +26,8 @@ afterAll(async () => {
 /** The loop from the page, for this host. */
 async function loopOfThePage({ host, token }: { host: string; token: string }): Promise<string> {
   const page = await readFile(join(repository, 'docs', 'tasks', 'host-with-sh-and-curl.md'), 'utf8');
-  const block = /The loop, on the machine:\n\n((?: {4}.*\n|\n)+)/.exec(page)?.[1];
-  if (block === undefined) throw new Error('the page has no block after "The loop, on the machine:" any more');
+  const block = /Run this loop on the machine:\n\n((?: {4}.*\n|\n)+)/.exec(page)?.[1];
+  if (block === undefined) throw new Error('the page has no block after "Run this loop on the machine:" any more');
   const loop = block.replaceAll(/^ {4}/gm, '');
   for (const word of ['http://anneal:8470', 'HOST', 'TOKEN']) expect(loop).toContain(word);
   return loop.replace('http://anneal:8470', server.url).replace('=HOST', `=${host}`).replace('=TOKEN', `=${token}`);
