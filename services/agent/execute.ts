@@ -33,6 +33,8 @@ export interface ExecuteOptions {
 export const maxAttempts = 3;
 /** Time between SIGTERM and SIGKILL. */
 const termGraceMs = 5_000;
+/** How long a preparation waits for space on a full disk. */
+const spaceWaitMs = 10_000;
 /** Exit status at the deadline, the same as that of `timeout` in coreutils. */
 const deadlineStatus = 124;
 const interruptedStatus = 125;
@@ -78,8 +80,10 @@ async function applied(options: ExecuteOptions, entry: Entry): Promise<HostRespo
     const attempt = current.attempts + 1;
     const started_at = current.started_at ?? now().toISOString();
     try {
-      await mkdir(workFolder(run), { recursive: true, mode: 0o700 });
-      const program = await found.tool.prepare(context);
+      const program = await whenDiskHasSpace(options.signal, async () => {
+        await mkdir(workFolder(run), { recursive: true, mode: 0o700 });
+        return found.tool.prepare(context);
+      });
       await Promise.all(['stdout', 'stderr'].map((stream) => rm(join(run, stream), { force: true })));
       current = { ...current, state: 'started', attempts: attempt, started_at };
       journal.put(current);
@@ -94,6 +98,23 @@ async function applied(options: ExecuteOptions, entry: Entry): Promise<HostRespo
     ending = await watch(options, current, run);
   }
   return report(options, { entry: current, tool: found.tool, ending, run });
+}
+
+/**
+ * Repeats a preparation that finds the disk full, for some seconds: a program of an earlier config that was just killed
+ * holds the space of its files until the kernel has ended it. The preparation must allow a repeat.
+ */
+async function whenDiskHasSpace<T>(signal: AbortSignal, prepare: () => Promise<T>): Promise<T> {
+  const end = performance.now() + spaceWaitMs;
+  for (;;) {
+    try {
+      return await prepare();
+    } catch (error) {
+      const isFull = (error as NodeJS.ErrnoException).code === 'ENOSPC';
+      if (!isFull || performance.now() > end) throw error;
+      await sleep(100, undefined, { signal });
+    }
+  }
 }
 
 type RunEnding = Ending | { readonly kind: 'deadline' };
