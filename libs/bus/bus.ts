@@ -93,6 +93,11 @@ export function createBus(options: {
     return stoppable((stopOptions = {}) => consumer.rest(stopOptions));
   };
 
+  const consumerOf = (
+    parts: Pick<ConstructorParameters<typeof BusConsumer>[0], 'handler' | 'options' | 'open'>,
+  ): BusConsumer =>
+    new BusConsumer({ ...parts, codec, claimChecks, log, notifyRequester: deaths(parts.options.onDeath) });
+
   return {
     send: async ({ queue, messages }) => {
       if (messages.length === 0) return;
@@ -101,16 +106,7 @@ export function createBus(options: {
     async consume(queue, handler, consumeOptions = {}) {
       const alone = consumeOptions.singleActive === true;
       const open = (intake: Intake): Promise<BrokerConsumer> => broker.consume(queue, { ...intake, alone });
-      const notifyRequester = deaths(consumeOptions.onDeath);
-      const consumer = new BusConsumer({
-        codec,
-        claimChecks,
-        log,
-        handler,
-        options: consumeOptions,
-        open,
-        notifyRequester,
-      });
+      const consumer = consumerOf({ handler, options: consumeOptions, open });
       if (!alone) return take(consumer);
       await broker.queues.declare(queue);
       return takeAlone(queue, consumer);
@@ -151,16 +147,7 @@ export function createBus(options: {
       const alone = group !== undefined;
       const open = (intake: Intake): Promise<BrokerConsumer> =>
         broker.subscribe({ patterns, group }, { ...intake, alone });
-      const notifyRequester = deaths(consumeOptions.onDeath);
-      const consumer = new BusConsumer({
-        codec,
-        claimChecks,
-        log,
-        handler,
-        options: consumeOptions,
-        open,
-        notifyRequester,
-      });
+      const consumer = consumerOf({ handler, options: consumeOptions, open });
       if (!alone) return take(consumer);
       await claimChecks.declareGroup(group, patterns);
       await broker.declareGroup({ patterns, group });

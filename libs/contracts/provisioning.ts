@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { call } from './define.ts';
 import { failureSchema } from './errors.ts';
-import { json, jsonObject, secretText } from './json.ts';
+import { json, jsonObject, secretText, type Json } from './json.ts';
 import { conditionSchema } from './scheduling.ts';
 
 export const nodeStates = [
@@ -161,6 +161,13 @@ export const nodePatchSchema = z
   )
   .max(100);
 export type NodePatch = z.infer<typeof nodePatchSchema>;
+/** The patch with each value of driver_info converted. One may be the password, or hold it, so all are sealed on the bus. */
+export const convertDriverInfo = (patch: NodePatch, convert: (value: Json) => Json): NodePatch =>
+  patch.map((operation) =>
+    operation.path.startsWith('/driver_info') && operation.value !== undefined
+      ? { ...operation, value: convert(operation.value) }
+      : operation,
+  );
 export const nodeUpdate = call(
   'node.update',
   'Change name, class, maintenance, access, traits, properties or extra of a node by a JSON Patch. Values of driver_info are sealed.',

@@ -5,10 +5,8 @@ import type { Secrets } from '@anneal/runtime/secrets.ts';
 import type { FastifyInstance } from 'fastify';
 import type { Ask } from '../ask.ts';
 import { objectBody } from '../http/body.ts';
-import { stackAt } from './find-stack.ts';
+import { stackAt, stackPath } from './find-stack.ts';
 import { portable } from './portable.ts';
-
-const at = '/:project/stacks/:name/:id';
 
 const actions: Readonly<Record<string, StackAct>> = {
   suspend: { kind: 'suspend' },
@@ -23,7 +21,7 @@ export const act = (ask: Ask, { project, id }: StackView, action: StackAct): Pro
   ask('scheduling', stackAct, { project, data: { project, stack: id, action } });
 
 export function actionRoutes(scope: FastifyInstance, { ask, secrets }: { ask: Ask; secrets: Secrets }): void {
-  scope.post(`${at}/actions`, async (request, reply) => {
+  scope.post(`${stackPath}/actions`, async (request, reply) => {
     const [name, ...more] = Object.keys(objectBody(request));
     if (name === undefined) throw new AnnealError('InvalidRequest', 'No action specified');
     if (more.length > 0) throw new AnnealError('InvalidRequest', 'Multiple actions specified');
@@ -33,12 +31,12 @@ export function actionRoutes(scope: FastifyInstance, { ask, secrets }: { ask: As
     return reply.type('application/json').send('null');
   });
 
-  scope.get(`${at}/export`, async (request) => {
+  scope.get(`${stackPath}/export`, async (request) => {
     const { project, id } = await stackAt(ask, request);
     return portable(await ask('scheduling', stackExport, { project, data: { project, stack: id } }), secrets);
   });
 
-  scope.delete(`${at}/abandon`, async (request) => {
+  scope.delete(`${stackPath}/abandon`, async (request) => {
     const stack = await stackAt(ask, request);
     const { project, id } = stack;
     const exported = await ask('scheduling', stackExport, { project, data: { project, stack: id } });

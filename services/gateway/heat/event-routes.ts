@@ -6,11 +6,10 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Ask } from '../ask.ts';
 import { queryNumber, queryValue, queryValues } from '../http/body.ts';
 import { resourcesOf, type ResourcePath } from './find-resource.ts';
-import { rootOf, stackAt } from './find-stack.ts';
+import { rootOf, stackAt, stackPath } from './find-stack.ts';
 import { eventBody } from './representation.ts';
 import { heatError } from './wording.ts';
 
-const at = '/:project/stacks/:name/:id';
 const pageSize = 1000;
 
 const eventFilters: Readonly<Record<string, (event: StackEvent) => string>> = {
@@ -21,7 +20,7 @@ const eventFilters: Readonly<Record<string, (event: StackEvent) => string>> = {
 };
 
 export function eventRoutes(scope: FastifyInstance, { ask }: { ask: Ask }): void {
-  scope.get(`${at}/events`, async (request) => {
+  scope.get(`${stackPath}/events`, async (request) => {
     const depth = queryNumber(request, 'nested_depth', { least: 0, most: 1_000_000 });
     const stack = await stackAt(ask, request);
     const events = await eventsOf(ask, request, { stack, depth: depth ?? 0 });
@@ -33,7 +32,7 @@ export function eventRoutes(scope: FastifyInstance, { ask }: { ask: Ask }): void
     };
   });
 
-  scope.get<ResourcePath>(`${at}/resources/:resource/events`, async (request) => {
+  scope.get<ResourcePath>(`${stackPath}/resources/:resource/events`, async (request) => {
     const stack = await stackAt(ask, request);
     const name = request.params.resource;
     const events = await eventsOf(ask, request, { stack, resource: name });
@@ -45,7 +44,7 @@ export function eventRoutes(scope: FastifyInstance, { ask }: { ask: Ask }): void
   });
 
   scope.get<{ Params: { name: string; resource: string; event: string } }>(
-    `${at}/resources/:resource/events/:event`,
+    `${stackPath}/resources/:resource/events/:event`,
     async (request) => {
       const { resource: name, event: id } = request.params;
       const stack = await stackAt(ask, request);

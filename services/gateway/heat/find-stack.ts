@@ -8,6 +8,8 @@ import { projectOf } from '../identity/caller.ts';
 import { stackHref, type Root } from './representation.ts';
 import { heatError, plainBody } from './wording.ts';
 
+/** The canonical path of a stack, as a route. */
+export const stackPath = '/:project/stacks/:name/:id';
 export interface StackPath {
   project: string;
   name: string;

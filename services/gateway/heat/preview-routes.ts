@@ -8,13 +8,12 @@ import type { Ask } from '../ask.ts';
 import { objectBody, queryBoolean } from '../http/body.ts';
 import { callerOf, projectOf } from '../identity/caller.ts';
 import type { Compiler } from './compile.ts';
-import { rootOf, stackAt } from './find-stack.ts';
+import { rootOf, stackAt, stackPath } from './find-stack.ts';
 import { byPath, nestedRows, previewRow } from './preview-rows.ts';
 import { clientGone } from '../http/client-gone.ts';
 import { stackHref } from './representation.ts';
 import { readNewStack, readStackBody, requireTemplate } from './stack-body.ts';
 
-const at = '/:project/stacks/:name/:id';
 /** Depth that includes every nested stack. */
 const deepest = 1_000_000;
 
@@ -55,7 +54,7 @@ export function previewRoutes(scope: FastifyInstance, { ask, compiler }: { ask: 
     const keeps = method === 'PATCH';
     scope.route({
       method,
-      url: `${at}/preview`,
+      url: `${stackPath}/preview`,
       handler: async (request, reply) => {
         const nested = queryBoolean(request, 'show_nested') ?? false;
         const wanted = readStackBody(objectBody(request));

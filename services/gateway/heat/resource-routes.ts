@@ -6,10 +6,8 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Ask } from '../ask.ts';
 import { objectBody, queryBoolean, queryNumber, queryValues, type Query } from '../http/body.ts';
 import { resourceAt, resourcesOf, type ResourcePath } from './find-resource.ts';
-import { rootOf, stackAt } from './find-stack.ts';
+import { rootOf, stackAt, stackPath } from './find-stack.ts';
 import { resourceBody } from './representation.ts';
-
-const at = '/:project/stacks/:name/:id';
 
 const resourceFilters: Readonly<Record<string, (resource: ResourceView) => string>> = {
   type: ({ type }) => type,
@@ -21,7 +19,7 @@ const resourceFilters: Readonly<Record<string, (resource: ResourceView) => strin
 };
 
 export function resourceRoutes(scope: FastifyInstance, { ask }: { ask: Ask }): void {
-  scope.get(`${at}/resources`, async (request) => {
+  scope.get(`${stackPath}/resources`, async (request) => {
     const detail = queryBoolean(request, 'with_detail') ?? false;
     const depth = queryNumber(request, 'nested_depth', { least: 0, most: 1_000_000 }) ?? 0;
     const unknown = Object.keys(request.query as Query).filter(
@@ -50,12 +48,12 @@ export function resourceRoutes(scope: FastifyInstance, { ask }: { ask: Ask }): v
     };
   });
 
-  scope.get<ResourcePath>(`${at}/resources/:resource`, async (request) => {
+  scope.get<ResourcePath>(`${stackPath}/resources/:resource`, async (request) => {
     const [, resource] = await resourceAt(ask, request);
     return { resource: resourceBody(rootOf(request), resource, { detail: true, shown: true }) };
   });
 
-  scope.patch<{ Params: { resource: string } }>(`${at}/resources/:resource`, async (request, reply) => {
+  scope.patch<{ Params: { resource: string } }>(`${stackPath}/resources/:resource`, async (request, reply) => {
     const mark = markOf(request);
     const { project, id } = await stackAt(ask, request);
     await ask('scheduling', resourceAct, {

@@ -7,11 +7,10 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Ask } from '../ask.ts';
 import { callerOf } from '../identity/caller.ts';
 import { resourceAt, type ResourcePath } from './find-resource.ts';
-import type { StackPath } from './find-stack.ts';
+import { stackPath, type StackPath } from './find-stack.ts';
 import { signalByGrant } from './signal.ts';
 import { heatError } from './wording.ts';
 
-const at = '/:project/stacks/:name/:id';
 const signallers = { config: { signallers: true } } as const;
 
 const hooks: ReadonlySet<string> = new Set(
@@ -21,13 +20,13 @@ const unsetHook = (body: Json | undefined): string | undefined =>
   isObject(body) && typeof body['unset_hook'] === 'string' ? body['unset_hook'] : undefined;
 
 export function signalRoutes(scope: FastifyInstance, { ask }: { ask: Ask }): void {
-  scope.get<ResourcePath>(`${at}/resources/:resource/metadata`, signallers, async (request) => {
+  scope.get<ResourcePath>(`${stackPath}/resources/:resource/metadata`, signallers, async (request) => {
     grantOf(request);
     const [, resource] = await resourceAt(ask, request);
     return { metadata: resource.metadata ?? {} };
   });
 
-  scope.post<ResourcePath>(`${at}/resources/:resource/signal`, signallers, async (request, reply) => {
+  scope.post<ResourcePath>(`${stackPath}/resources/:resource/signal`, signallers, async (request, reply) => {
     const grant = grantOf(request);
     if (grant) {
       await signalByGrant(ask, grant, (request.body as Json | undefined) ?? null);

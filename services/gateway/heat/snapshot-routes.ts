@@ -13,12 +13,11 @@ import type { FastifyInstance } from 'fastify';
 import type { Ask } from '../ask.ts';
 import { objectBody } from '../http/body.ts';
 import { act } from './action-routes.ts';
-import { stackAt } from './find-stack.ts';
+import { stackAt, stackPath } from './find-stack.ts';
 import { heatTime } from './representation.ts';
 import { heatError, plainBody } from './wording.ts';
 
-const at = '/:project/stacks/:name/:id';
-const one = `${at}/snapshots/:snapshot`;
+const one = `${stackPath}/snapshots/:snapshot`;
 interface SnapshotPath {
   Params: { snapshot: string };
 }
@@ -34,13 +33,13 @@ const found = <T>(question: Promise<T>, id: string): Promise<T> =>
   });
 
 export function snapshotRoutes(scope: FastifyInstance, { ask }: { ask: Ask }): void {
-  scope.get(`${at}/snapshots`, async (request) => {
+  scope.get(`${stackPath}/snapshots`, async (request) => {
     const { project, id } = await stackAt(ask, request);
     const { snapshots } = await ask('scheduling', snapshotList, { project, data: { project, stack: id } });
     return { snapshots: snapshots.map(snapshotBody) };
   });
 
-  scope.post(`${at}/snapshots`, async (request) => {
+  scope.post(`${stackPath}/snapshots`, async (request) => {
     const { name = null } = objectBody(request);
     if (name !== null && typeof name !== 'string') {
       throw new AnnealError('InvalidRequest', 'name must be a string.');

@@ -7,7 +7,7 @@ import type { Blobs } from '@anneal/store/port.ts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Ask } from '../ask.ts';
 import { queryBoolean } from '../http/body.ts';
-import { rootOf, stackAt } from './find-stack.ts';
+import { rootOf, stackAt, stackPath } from './find-stack.ts';
 import { outputBody, sortedOutputs, stackBody } from './representation.ts';
 import { heatError } from './wording.ts';
 
@@ -17,8 +17,6 @@ export interface StackReadOptions {
   secrets: Secrets;
 }
 
-const at = '/:project/stacks/:name/:id';
-
 export function stackReadRoutes(scope: FastifyInstance, { ask, blobs, secrets }: StackReadOptions): void {
   /** Opens the outputs. They are sealed when they could show a secret, but the template's author chose to show them. */
   const withOutputs = async (request: FastifyRequest): Promise<StackView> => {
@@ -26,13 +24,13 @@ export function stackReadRoutes(scope: FastifyInstance, { ask, blobs, secrets }:
     return { ...stack, outputs: outputs.map((output) => ({ ...output, value: secrets.open(output.value) })) };
   };
 
-  scope.get(at, async (request) => {
+  scope.get(stackPath, async (request) => {
     const outputs = queryBoolean(request, 'resolve_outputs') ?? true;
     const stack = await (outputs ? withOutputs(request) : stackAt(ask, request));
     return { stack: stackBody(rootOf(request), stack) };
   });
 
-  scope.get(`${at}/outputs`, async (request) => {
+  scope.get(`${stackPath}/outputs`, async (request) => {
     const stack = await withOutputs(request);
     return {
       outputs: sortedOutputs(stack).map((output) => {
@@ -42,7 +40,7 @@ export function stackReadRoutes(scope: FastifyInstance, { ask, blobs, secrets }:
     };
   });
 
-  scope.get<{ Params: { key: string } }>(`${at}/outputs/:key`, async (request) => {
+  scope.get<{ Params: { key: string } }>(`${stackPath}/outputs/:key`, async (request) => {
     const { key } = request.params;
     const stack = await withOutputs(request);
     const output = stack.outputs?.find((each) => each.key === key);
@@ -50,10 +48,12 @@ export function stackReadRoutes(scope: FastifyInstance, { ask, blobs, secrets }:
     return { output: outputBody(output) };
   });
 
-  scope.get(`${at}/template`, async (request) => document(blobs, (await stackAt(ask, request)).template, 'template'));
-  scope.get(`${at}/files`, async (request) => document(blobs, (await stackAt(ask, request)).files, 'files'));
+  scope.get(`${stackPath}/template`, async (request) =>
+    document(blobs, (await stackAt(ask, request)).template, 'template'),
+  );
+  scope.get(`${stackPath}/files`, async (request) => document(blobs, (await stackAt(ask, request)).files, 'files'));
 
-  scope.get(`${at}/environment`, async (request) => {
+  scope.get(`${stackPath}/environment`, async (request) => {
     const stack = await stackAt(ask, request);
     const environment = await document(blobs, stack.environment, 'environment');
     const hidden = Object.entries(stack.parameters).flatMap(([name, value]) => (value === '******' ? [name] : []));

@@ -8,12 +8,10 @@ import { objectBody, queryBoolean } from '../http/body.ts';
 import { callerOf, projectOf } from '../identity/caller.ts';
 import type { Compiler } from './compile.ts';
 import { clientGone } from '../http/client-gone.ts';
-import { arnPrefix, lookupPaths, redirect, rootOf, stackAt, stackMissing } from './find-stack.ts';
+import { arnPrefix, lookupPaths, redirect, rootOf, stackAt, stackMissing, stackPath } from './find-stack.ts';
 import { stackHref } from './representation.ts';
 import { readNewStack, readStackBody, requireTemplate } from './stack-body.ts';
 import { heatError, plainBody } from './wording.ts';
-
-const at = '/:project/stacks/:name/:id';
 
 export function stackRoutes(scope: FastifyInstance, { ask, compiler }: { ask: Ask; compiler: Compiler }): void {
   scope.post('/:project/stacks', async (request, reply) => {
@@ -55,7 +53,7 @@ export function stackRoutes(scope: FastifyInstance, { ask, compiler }: { ask: As
     const keeps = method === 'PATCH';
     scope.route({
       method,
-      url: at,
+      url: stackPath,
       handler: async (request, reply) => {
         const wanted = readStackBody(objectBody(request));
         if (!keeps) requireTemplate(wanted);
@@ -80,7 +78,7 @@ export function stackRoutes(scope: FastifyInstance, { ask, compiler }: { ask: As
     });
   }
 
-  scope.delete(at, async (request, reply) => {
+  scope.delete(stackPath, async (request, reply) => {
     const stack = await stackAt(ask, request);
     if (stack.action === 'DELETE' && stack.status === 'COMPLETE') throw stackMissing(stack.name);
     await ask('scheduling', stackDelete, { project: stack.project, data: { id: stack.id, project: stack.project } });

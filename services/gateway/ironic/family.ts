@@ -1,6 +1,8 @@
 /** Ironic's API for nodes: what the openstack command needs to enrol, show, power and provision them. */
 import { AnnealError } from '@anneal/contracts/errors.ts';
+import type { JsonObject } from '@anneal/contracts/json.ts';
 import {
+  convertDriverInfo,
   driverInfoSchema,
   nodeEnrol,
   nodeExtraSchema,
@@ -92,16 +94,6 @@ const sealPassword = (
   ...info,
   ...(password !== undefined && { redfish_password: sealText(secrets, password) }),
 });
-
-const isDriverInfo = (path: string): boolean => path.startsWith('/driver_info');
-
-/** Seals every value of driver_info in a patch, because one may be the password, or the whole of it. */
-const sealDriverInfo = (secrets: Secrets, patch: NodePatch): NodePatch =>
-  patch.map((operation) =>
-    isDriverInfo(operation.path) && operation.value !== undefined
-      ? { ...operation, value: secrets.seal(operation.value) }
-      : operation,
-  );
 
 /** Answers 400 for a wrong state. In Ironic 409 means a locked node, and clients retry a 409 for a while. */
 function withoutConflicts(ask: Ask): Ask {
@@ -285,8 +277,12 @@ export function ironicFamily(
   });
 
   scope.patch<NodePath>('/v1/nodes/:node', async (request) => {
-    const patch = sealDriverInfo(secrets, parse(nodePatchSchema, request.body, 'The patch'));
-    const sealed = patch.map(({ path, value }) => (isDriverInfo(path) && value !== undefined ? value : null));
+    const sealed: JsonObject[] = [];
+    const patch = convertDriverInfo(parse(nodePatchSchema, request.body, 'The patch'), (value) => {
+      const seal = secrets.seal(value);
+      sealed.push(seal);
+      return seal;
+    });
     const data = { node: request.params.node, patch };
     return nodeBody(baseUrl(request), await ask('provisioning', nodeUpdate, { sealed, data }));
   });

@@ -8,15 +8,15 @@ import type {
   nodePower,
   nodeProvision,
   nodeUpdate,
-  NodePatch,
   NodeView,
 } from '@anneal/contracts/provisioning.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
-import { openText, type Secrets } from '@anneal/runtime/secrets.ts';
+import { openText } from '@anneal/runtime/secrets.ts';
 import type { ServiceContext } from '@anneal/runtime/service.ts';
 import { DuplicateError, type Draft } from '@anneal/store/port.ts';
 import { claimsOf } from './identity.ts';
 import type { z } from 'zod';
+import { convertDriverInfo } from '@anneal/contracts/provisioning.ts';
 import { checkDeclared, requireDeclaration } from './declared-properties.ts';
 import { nodeView, type NodeDocument } from './document.ts';
 import { identityFault, requireOwnMachine, sameMachine } from './faults.ts';
@@ -214,7 +214,7 @@ export class Nodes {
   /** @throws AnnealError InvalidRequest that names every impossible operation; Conflict during work. */
   async update(question: Question<typeof nodeUpdate>): Promise<NodeView> {
     const { id } = await this.#find(question.node);
-    const patch = openDriverInfo(this.#context.secrets, question.patch);
+    const patch = convertDriverInfo(question.patch, (value) => this.#context.secrets.open(value));
     let wanted: Partial<NodeDocument> = {};
     try {
       const changed = await this.#records.change(id, (node) => {
@@ -330,11 +330,3 @@ const fieldsOf = (node: NodeDocument): Fields => ({
     ...(node.verify_ca !== null && { redfish_verify_ca: node.verify_ca }),
   },
 });
-
-/** The patch with the values of driver_info open. The gateway seals them, because one may be the password. */
-const openDriverInfo = (secrets: Secrets, patch: NodePatch): NodePatch =>
-  patch.map((operation) =>
-    operation.path.startsWith('/driver_info') && operation.value !== undefined
-      ? { ...operation, value: secrets.open(operation.value) }
-      : operation,
-  );
