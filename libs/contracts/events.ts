@@ -133,6 +133,7 @@ export const hostEvent = {
   up: event('host.up', 'The agent of a host asked for work, for the first time or again after a silence.', hostData),
   silent: event('host.silent', 'A host stopped asking for work.', hostData),
   deleted: event('host.deleted', 'A host was deleted.', hostData),
+  factsChanged: event('host.facts.changed', 'The agent or a config of a host reported other facts.', hostData),
   unexpected: event(
     'host.answer.unexpected',
     'A host sent a response that no run waits for; nothing changed. At most ten per minute and host, and ten alarms.',

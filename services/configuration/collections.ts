@@ -52,6 +52,8 @@ export interface HostDocument extends WithOutbox {
   readonly token_hash: string;
   readonly token_sealed: JsonObject;
   readonly facts: JsonObject;
+  /** The number of changes of the facts. Absent when they have not changed since this count was introduced. */
+  readonly facts_version?: number;
   readonly created_at: string;
   readonly first_seen_at: string | null;
   readonly last_seen_at: string | null;

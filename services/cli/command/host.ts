@@ -27,6 +27,7 @@ export function addHostCommands(program: Command, context: CliContext): void {
     ...(shown.unexpected_answers ?? []).map(
       (answer) => [answer.alarm ? `ALARM ${answer.kind}` : answer.kind, unexpectedLine(answer)] as const,
     ),
+    ...(shown.facts_version ? [['facts version', shown.facts_version] as const] : []),
     ...Object.entries(shown.facts).map(
       ([key, value]) => [`fact ${key}`, typeof value === 'string' ? value : JSON.stringify(value)] as const,
     ),

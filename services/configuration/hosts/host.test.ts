@@ -60,6 +60,23 @@ describe('a host', () => {
     expect((await rig.event('host.up', id)).data).toMatchObject({ facts });
   });
 
+  it('has the facts that its configs output, with a version and an event for each change', async () => {
+    rig = await createRig();
+    const { id } = await rig.host('web');
+    await rig.post(id, { hello: true, facts: { kernel: '6.1' } });
+    const answer = { id: 'unknown', status_code: 0, outputs: { 'fact.rack': 'a\n', result: 'b' } };
+    await rig.post(id, answer);
+    await rig.post(id, answer, { deploy_status_code: 0, 'fact.rack': 'a' });
+    expect(await rig.ask(contract.hostShow, { host: id })).toMatchObject({
+      facts: { kernel: '6.1', rack: 'a' },
+      facts_version: 2,
+    });
+    await rig.post(id, { deploy_status_code: 0, 'fact.row': '7', 'fact.rack': '' });
+    await expect
+      .poll(() => rig.events.filter(({ type }) => type === 'host.facts.changed').map(({ data }) => data))
+      .toMatchObject([{ facts: { kernel: '6.1', rack: 'a' } }, { facts: { kernel: '6.1', row: '7' } }]);
+  });
+
   it('is not up because an operator reads its queue', async () => {
     rig = await createRig();
     const { id } = await rig.host('web');

@@ -19,6 +19,7 @@ import type { ServiceContext } from '@anneal/runtime/service.ts';
 import { DuplicateError, type Draft } from '@anneal/store/port.ts';
 import type { Timers } from '@anneal/store/timers.ts';
 import type { Collections, HostDocument } from '../collections.ts';
+import { mergeFacts } from './facts.ts';
 import { flushOutbox, type Outgoing } from '@anneal/runtime/outbox.ts';
 import { makeQueue, removeQueue, type QueueContext } from '../queues/queue.ts';
 import { hostQueue } from '../queues/names.ts';
@@ -121,23 +122,31 @@ export async function authenticateHost(context: HostContext, token: string): Pro
   return host;
 }
 
-/** Records a contact: the host asked for work or sent a message. */
+/** Records a contact: the host asked for work or sent a message, perhaps with facts. */
 export async function hearOf(context: HostContext, host: HostDocument, facts?: JsonObject): Promise<void> {
   const now = context.service.now();
   const last = host.last_seen_at === null ? 0 : Date.parse(host.last_seen_at);
   if (host.status === 'up' && facts === undefined && now.getTime() - last < contactStepMs) return;
+  let dropped: string[] = [];
   const saved = await change(context, host.id, (current) => {
     if (current.status === 'deleting') return undefined;
+    const merged = facts && mergeFacts(current.facts, facts);
+    dropped = merged?.dropped ?? [];
     const seen: Draft<HostDocument> = {
       ...current,
-      facts: facts ? { ...current.facts, ...facts } : current.facts,
+      ...(merged?.changed && { facts: merged.facts, facts_version: (current.facts_version ?? 0) + 1 }),
       first_seen_at: current.first_seen_at ?? now.toISOString(),
       last_seen_at: now.toISOString(),
     };
-    return current.status === 'up'
-      ? seen
-      : announce(context, { ...seen, status: 'up', status_since: now.toISOString() }, current.version + 1, 'up');
+    if (current.status !== 'up') {
+      return announce(context, { ...seen, status: 'up', status_since: now.toISOString() }, current.version + 1, 'up');
+    }
+    return merged?.changed ? announce(context, seen, current.version + 1, 'factsChanged') : seen;
   });
+  if (dropped.length > 0) {
+    const facts_left_out = dropped.slice(0, 10);
+    context.service.log.warn({ host: host.id, facts_left_out }, 'facts of a host exceed 64 KiB; some are left out');
+  }
   if (!saved?.unsent) return;
   await context
     .timers()
@@ -205,6 +214,7 @@ export async function viewHost(context: HostContext, host: HostDocument): Promis
     requests_queue: hostRequestsQueue(host.id),
     responses_queue: hostResponsesQueue(host.id),
     facts: host.facts,
+    facts_version: host.facts_version ?? 0,
     created_at: host.created_at,
     first_seen_at: host.first_seen_at,
     last_seen_at: host.last_seen_at,
@@ -242,12 +252,12 @@ function announce(
   { service }: HostContext,
   host: Draft<HostDocument>,
   version: number,
-  what: 'up' | 'silent',
+  what: 'up' | 'silent' | 'factsChanged',
 ): Draft<HostDocument> {
   const outgoing: Outgoing = {
     queue: null,
     message: service.mint(hostEvent[what], {
-      id: `host.${what}:${host.id}:${version}`,
+      id: `${hostEvent[what].type}:${host.id}:${version}`,
       subject: host.id,
       project: host.project,
       data: eventData(host, version),

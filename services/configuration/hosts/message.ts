@@ -6,11 +6,12 @@
  * M3 A message in none of the accepted forms is refused to its sender and kept as a dead letter.
  */
 import type { Death } from '@anneal/bus/port.ts';
-import { hostMessageRefused, type HostRequest } from '@anneal/contracts/configuration.ts';
+import { hostMessageRefused, type HostRequest, type HostResponse } from '@anneal/contracts/configuration.ts';
 import { AnnealError, type Mistake } from '@anneal/contracts/errors.ts';
 import { isObject, type Json } from '@anneal/contracts/json.ts';
 import { responsesQueue } from '@anneal/contracts/queues.ts';
 import type { HostDocument, MessageDocument } from '../collections.ts';
+import { factsIn } from './facts.ts';
 import { hearOf, type HostContext } from './host.ts';
 import { messagesInOrder } from '../queues/queue.ts';
 import { hostQueue } from '../queues/names.ts';
@@ -109,14 +110,25 @@ async function act(context: HostMessageContext, host: HostDocument, message: Hos
     case 'progress':
       return noteProgress(context, host, message.progress);
     case 'response':
-      if (message.response.facts) await hearOf(context, host, message.response.facts);
+      await hearFacts(context, host, message.response);
       await answerRun(context, host, message.response);
       return;
     case 'anonymous response': {
+      await hearFacts(context, host, message.response);
       const id = await outstanding(context, host);
       if (id !== undefined) await answerRun(context, host, { ...message.response, id });
     }
   }
+}
+
+/** Stores the facts before the run ends, so that configs that run afterwards find them. */
+async function hearFacts(
+  context: HostMessageContext,
+  host: HostDocument,
+  { facts, outputs }: Pick<HostResponse, 'facts' | 'outputs'>,
+): Promise<void> {
+  const reported = { ...facts, ...factsIn(outputs) };
+  if (Object.keys(reported).length > 0) await hearOf(context, host, reported);
 }
 
 /** The request that an answer without an id belongs to: the head of the host's queue. */
