@@ -145,19 +145,66 @@ describe.skipIf(server === undefined)('a bus on a NATS server of its own', () =>
     expect((await link.jsm.consumers.info(stream, durable)).config.max_deliver).toBe(config.max_deliver);
   });
 
-  it('keeps a dead letter with the reason of a terminated message whose sender is gone', async () => {
-    const sender = await open();
-    await sender.send({ queue: q, messages: [todo(1)] });
-    await sender.close();
+  /** The streams as the version before the copies declared them. */
+  const withoutCopies = async (): Promise<void> => {
+    await open();
+    const { jsm, names } = await stranger();
+    for (const name of [names.stream.requests, names.stream.responses]) {
+      const { republish: _copied, ...config } = (await jsm.streams.info(name)).config;
+      await jsm.streams.update(name, { ...config, republish: undefined } as never);
+    }
+    await jsm.streams.delete(names.stream.copies);
+  };
+  const terminated = async (): Promise<void> => {
     const link = await stranger();
     await giveUp['terminated by a foreign consumer']?.(link, link.names.address(q));
-    const bus = await open();
-    await vi.waitFor(
-      async () =>
-        expect(await bus.deadLetters.list({ limit: 5 })).toMatchObject([
-          { queue: q, bytes: '', failure: { message: expect.stringContaining('not for me') as string } },
-        ]),
-      soon,
-    );
+  };
+  const theLetter = async (bus: Bus) =>
+    vi.waitFor(async () => {
+      const [letter] = await bus.deadLetters.list({ limit: 5 });
+      expect(letter).toBeDefined();
+      return letter;
+    }, soon);
+
+  it.each([
+    ['', async () => undefined],
+    [' in streams of an older version', withoutCopies],
+  ])(
+    'B7: the requester of a terminated message is notified after a restart of its sender%s',
+    async (_where, before) => {
+      await before();
+      const sender = await open();
+      const request = mint(work, { data: { n: 2 }, subject: 's', replyto: 'asker' });
+      await sender.send({ queue: q, messages: [todo(1), request, todo(3)] });
+      await sender.send({ queue: 'other.q', messages: [todo(4)] });
+      await sender.close();
+      const link = await stranger();
+      const untouched = await takeFrom(link, link.names.address(q));
+      await terminated();
+      link.nc.publish(untouched, '-NAK');
+      const bus = await open();
+      const notices: Envelope[] = [];
+      await bus.consume('asker', async ({ message }) => void notices.push(message));
+      const handled: unknown[] = [];
+      await bus.consume(q, async ({ message }) => void handled.push(message.data));
+      const letter = await theLetter(bus);
+      expect(letter).toMatchObject({ queue: q, failure: { message: expect.stringContaining('not for me') as string } });
+      expect(JSON.parse(letter?.bytes ?? '')).toEqual(request);
+      await vi.waitFor(() => expect(notices).toMatchObject([{ type: 'request.died', subject: 's' }]), soon);
+      await vi.waitFor(() => expect(handled).toHaveLength(2), soon);
+      expect(handled).toEqual(expect.arrayContaining([{ n: 1 }, { n: 3 }]));
+    },
+  );
+
+  it('keeps a dead letter with the reason of a terminated message that has no copy', async () => {
+    await (await open()).send({ queue: q, messages: [todo(1)] });
+    const { jsm, names } = await stranger();
+    await jsm.streams.purge(names.stream.copies);
+    await terminated();
+    expect(await theLetter(await open())).toMatchObject({
+      queue: q,
+      bytes: '',
+      failure: { message: expect.stringContaining('not for me') as string },
+    });
   });
 });

@@ -4,14 +4,15 @@
  *
  * V1 Such a message returns to its queue with the server's reason. There it dies as every other message: its consumer
  *    ends the waits for it, the requester is notified, and then the dead letter is stored (B7).
- * V2 The server has removed the bytes of a terminated message. Its sender supplies them (`sent.ts`). When no process has
- *    them, the dead letter has the reason and no bytes, and the requester is not known.
+ * V2 The server has removed the bytes of a terminated message, so they come from its copy (`copies.ts`). Without a copy,
+ *    the dead letter has the reason and no bytes, and the requester is not known.
  */
 import { AckPolicy } from '@nats-io/jetstream';
 import { nanos } from '@nats-io/transport-node';
 import type { Offer } from '../broker.ts';
 import { Consumption } from './consumer.ts';
 import { givenUpHeaders, subjectHeader } from './delivery.ts';
+import { copyOf } from './copies.ts';
 import type { ConsumptionParts } from './settle.ts';
 import { nameOf, type Address } from './names.ts';
 import type { Publisher } from './publisher.ts';
@@ -26,6 +27,8 @@ interface Advisory {
 }
 
 const againMs = 1_000;
+/** The server may write a copy later than its report, so a missing copy is looked for this often. */
+const mostLooks = 3;
 /**
  * The reason when a message was removed while a consumer still counted it as unacknowledged. Either it was
  * acknowledged, and a killed server remembers the removal but not the acknowledgement, or an operator purged it. In both
@@ -48,7 +51,8 @@ export async function consumeAdvisories(parts: AdvisoryParts): Promise<Consumpti
   };
   await connection.asked('Cannot consume the advisories of JetStream', ensure);
   const offer = (offered: Offer): void => {
-    void bury(parts, offered.bytes).then(
+    const isLastLook = offered.attempt >= mostLooks;
+    void bury(parts, { bytes: offered.bytes, isLastLook }).then(
       () => offered.settle({ kind: 'done' }),
       (error: unknown) => offered.settle({ kind: 'retry', delayMs: againMs, error: String(error) }),
     );
@@ -63,7 +67,11 @@ export async function consumeAdvisories(parts: AdvisoryParts): Promise<Consumpti
   return consumption;
 }
 
-async function bury(parts: AdvisoryParts, bytes: string | Uint8Array): Promise<void> {
+/** @throws Error when the copy is missing and this is not the last look. */
+async function bury(
+  parts: AdvisoryParts,
+  { bytes, isLastLook }: { bytes: string | Uint8Array; isLastLook: boolean },
+): Promise<void> {
   let advisory: Advisory;
   try {
     advisory = JSON.parse(Buffer.from(bytes).toString()) as Advisory;
@@ -72,12 +80,14 @@ async function bury(parts: AdvisoryParts, bytes: string | Uint8Array): Promise<v
   }
   const { stream = '', consumer = '', stream_seq: seq = 0, deliveries = 0, reason: said } = advisory;
   if (said === removedBefore) return;
-  const { connection, graveyard, publisher, sent, topology, now } = parts;
+  const { connection, graveyard, publisher, topology, now } = parts;
   const queue = nameOf(consumer);
   const reason = said === undefined ? `The server gave up after ${deliveries} deliveries.` : `Terminated: ${said}.`;
   const origin = `advisory:${stream}:${consumer}:${seq}`;
+  const address = connection.names.address(queue);
   const stored = await connection.at(stream, seq);
-  const content = stored?.data ?? (await sent.find(stream, seq));
+  const content = stored?.data ?? (await copyOf(connection, { subject: address.subject, seq }))?.data;
+  if (!content && !isLastLook) throw new Error(`no copy of message ${seq} of ${stream} yet`);
   const subject = stored?.header.get(subjectHeader) ?? '';
   connection.log.error(
     { queue, seq, deliveries, reason },
@@ -99,7 +109,6 @@ async function bury(parts: AdvisoryParts, bytes: string | Uint8Array): Promise<v
     });
     return;
   }
-  const address = connection.names.address(queue);
   await topology.ensure(address);
   await publisher.publish({
     subject: address.subject,

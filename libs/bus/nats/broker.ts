@@ -37,7 +37,6 @@ import type { Address } from './names.ts';
 import { Publisher } from './publisher.ts';
 import { createQueues } from './queues.ts';
 import { Retries } from './retries.ts';
-import { Sent } from './sent.ts';
 import { ackWaitMs, Topology, topologySteps } from './topology.ts';
 
 const tickMs = 1_000;
@@ -68,7 +67,7 @@ export class NatsBroker implements Broker {
     const retries = new Retries(connection, this.#publisher);
     const graveyard = new Graveyard({ connection, publisher: this.#publisher, topology, newId });
     this.members = members;
-    this.#parts = { connection, topology, retries, graveyard, now, sent: new Sent(connection) };
+    this.#parts = { connection, topology, retries, graveyard, now };
     this.deadLetters = graveyard;
     this.queues = createQueues({ connection, topology, members, retries, now });
     connection.nc.subscribe(this.inbox, {
@@ -275,8 +274,7 @@ export class NatsBroker implements Broker {
   }
 
   async #put(address: Address, bytes: Packet['bytes'], named: Readonly<Record<string, string>>): Promise<void> {
-    const { seq } = await this.#publisher.publish({ subject: address.subject, bytes, headers: named });
-    this.#parts.sent.keep(address.stream, seq, bytes);
+    await this.#publisher.publish({ subject: address.subject, bytes, headers: named });
   }
 
   async #ensured(address: Address): Promise<void> {

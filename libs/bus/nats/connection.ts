@@ -1,6 +1,12 @@
 /** The connection of this process: one for everything. It reconnects by itself. */
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import { JetStreamApiError, jetstreamManager, type JetStreamManager, type StoredMsg } from '@nats-io/jetstream';
+import {
+  JetStreamApiError,
+  jetstreamManager,
+  type JetStreamManager,
+  type StoredMsg,
+  type StreamState,
+} from '@nats-io/jetstream';
 import { AuthorizationError, connect, type NatsConnection } from '@nats-io/transport-node';
 import { BrokerAway, type BusLog } from '../broker.ts';
 import { isUnproved } from '../certificate.ts';
@@ -123,6 +129,10 @@ export class Connection {
 
   async at(stream: string, seq: number): Promise<StoredMsg | undefined> {
     return (await this.#unlessAbsent(this.jsm.streams.getMessage(stream, { seq }))) ?? undefined;
+  }
+
+  async state(stream: string): Promise<StreamState | undefined> {
+    return (await this.#unlessAbsent(this.jsm.streams.info(stream)))?.state;
   }
 
   async forget(stream: string, seq: number): Promise<boolean> {

@@ -43,6 +43,7 @@ export function createNames(prefix: string) {
     retries: `${prefix}-retries`,
     advisories: `${prefix}-advisories`,
     checks: `${prefix}-checks`,
+    copies: `${prefix}-copies`,
   };
   const roots = { requests: `${prefix}.q.`, responses: `${prefix}.r.`, group: `${prefix}.g.`, event: `${prefix}.e.` };
 
@@ -82,8 +83,8 @@ export function createNames(prefix: string) {
       `${prefix}.dead.${queue === undefined ? '*' : tokenOf(queue)}.${id === '*' ? '*' : tokenOf(id)}`,
     check: (id: string): string => `${prefix}.check.${id}`,
     alive: (id: string): string => `${prefix}.alive.${id}`,
-    /** Where the sender of a message answers with its bytes. */
-    sent: (from: string, seq: number | '*'): string => `${prefix}.sent.${from}.${seq}`,
+    /** The subject of the copies of a queue's messages, or of several queues with a wildcard. */
+    copy: (subject: string): string => `${prefix}.copy.${subject.slice(prefix.length + 1)}`,
   };
 }
 

@@ -12,7 +12,6 @@ import type { Graveyard } from './dead-letters.ts';
 import type { Connection } from './connection.ts';
 import type { Address } from './names.ts';
 import { historyBefore, type StoredRetry, type Retries } from './retries.ts';
-import type { Sent } from './sent.ts';
 import type { Topology } from './topology.ts';
 
 const againMs = 500;
@@ -24,7 +23,6 @@ export interface ConsumptionParts {
   readonly topology: Topology;
   readonly retries: Retries;
   readonly graveyard: Graveyard;
-  readonly sent: Sent;
   readonly now: () => Date;
 }
 

@@ -26,8 +26,16 @@ const dedupeMs = 120_000;
 const retryRecordsKeptMs = 14 * 24 * 3_600_000;
 const checksKeptMs = 3_600_000;
 const advisoriesKeptMs = 7 * 24 * 3_600_000;
+const copiesKeptMs = advisoriesKeptMs;
+const copiesOfQueue = 1_000;
+/** The server reserves these bytes. */
+const copiesBytes = 64 * 1024 * 1024;
+/** The shortest that the server takes. One id belongs to one message, but a replay repeats the id of its dead letter. */
+const copiesDedupeMs = 100;
 const inUse = 10058;
 const alreadyThere = 10148;
+/** No room in the account, on the servers of a cluster, or on the server. */
+const outOfRoom = new Set([10002, 10005, 10023, 10047]);
 
 export class Topology {
   readonly #connection: Connection;
@@ -39,8 +47,9 @@ export class Topology {
 
   async declare(): Promise<void> {
     const { stream, roots, prefix } = this.#connection.names;
-    await this.#stream(stream.requests, [`${roots.requests}>`], { retention: RetentionPolicy.Workqueue });
-    await this.#stream(stream.responses, [`${roots.responses}>`], { retention: RetentionPolicy.Workqueue });
+    await this.#copies();
+    await this.#workQueue(stream.requests, `${roots.requests}>`);
+    await this.#workQueue(stream.responses, `${roots.responses}>`);
     await this.#stream(stream.events, [`${roots.event}>`, `${roots.group}>`], { retention: RetentionPolicy.Interest });
     await this.#stream(stream.dead, [`${prefix}.dead.>`], {});
     await this.#stream(stream.retries, [`${prefix}.t.>`], { max_age: nanos(retryRecordsKeptMs) });
@@ -52,6 +61,32 @@ export class Topology {
     await this.#stream(stream.advisories, advised, {
       retention: RetentionPolicy.Workqueue,
       max_age: nanos(advisoriesKeptMs),
+    });
+  }
+
+  /** Without them the bus works, so a server without room for them is no error. */
+  async #copies(): Promise<void> {
+    const { names, log } = this.#connection;
+    try {
+      await this.#stream(names.stream.copies, [names.copy(`${names.prefix}.>`)], {
+        max_msgs_per_subject: copiesOfQueue,
+        max_bytes: copiesBytes,
+        max_age: nanos(copiesKeptMs),
+        duplicate_window: nanos(copiesDedupeMs),
+      });
+    } catch (error) {
+      if (!(error instanceof JetStreamApiError) || !outOfRoom.has(error.code)) throw error;
+      log.warn(
+        { reason: error.message, bytes: copiesBytes },
+        'NATS server has no room for copies of messages; a message that a foreign consumer terminates loses its bytes',
+      );
+    }
+  }
+
+  #workQueue(name: string, subjects: string): Promise<void> {
+    return this.#stream(name, [subjects], {
+      retention: RetentionPolicy.Workqueue,
+      republish: { src: subjects, dest: this.#connection.names.copy(subjects) },
     });
   }
 
@@ -75,7 +110,8 @@ export class Topology {
       if (!(error instanceof JetStreamApiError) || error.code !== inUse) throw error;
     }
     const { config } = await jsm.streams.info(name);
-    await jsm.streams.update(name, { ...config, subjects, num_replicas: replicas });
+    const { republish = config.republish } = rest;
+    await jsm.streams.update(name, { ...config, subjects, num_replicas: replicas, ...(republish && { republish }) });
   }
 
   /** Once per process and queue, until `forget`. */
