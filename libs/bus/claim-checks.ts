@@ -13,7 +13,8 @@
  */
 import { createHash } from 'node:crypto';
 import type { Envelope } from '@anneal/contracts/envelope.ts';
-import { DuplicateError, type Collection, type Document, type Store } from '@anneal/store/port.ts';
+import { changeOrInsert } from '@anneal/store/change.ts';
+import type { Collection, Document, Store } from '@anneal/store/port.ts';
 import { groupQueue, type BusLog } from './broker.ts';
 import { matcherOf } from './pattern.ts';
 import type { DeadLetters, Queues } from './port.ts';
@@ -112,21 +113,10 @@ function createRecords(store: Pick<Store, 'collection'>): Records {
     open,
     async write(id, next) {
       const { checks } = await open();
-      for (;;) {
-        const known = await checks.get(id);
+      await changeOrInsert(checks, id, (known) => {
         const wanted = next(known);
-        if (!wanted) return;
-        if (known) {
-          if (await checks.replace({ ...wanted, id }, known.version)) return;
-          continue;
-        }
-        try {
-          await checks.insert({ ...wanted, id });
-          return;
-        } catch (error) {
-          if (!(error instanceof DuplicateError)) throw error;
-        }
-      }
+        return wanted && { ...wanted, id };
+      });
     },
   };
 }

@@ -7,7 +7,8 @@
  *    change for a while by the watcher's own clock. Clocks are never compared.
  */
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import { type Collection, type Document, DuplicateError, type Store } from '@anneal/store/port.ts';
+import { insertOnce } from '@anneal/store/change.ts';
+import type { Collection, Document, Store } from '@anneal/store/port.ts';
 import type { BusLog } from './broker.ts';
 
 interface Topology extends Document {
@@ -42,7 +43,7 @@ export async function bringForward(options: TopologyOptions): Promise<void> {
   for (let seen = 0, seenAt = performance.now(); ;) {
     const found = await records.get(id);
     if (!found) {
-      if (await begin(records, { id, topology: known, by: null })) return;
+      if (await insertOnce(records, { id, topology: known, by: null })) return;
       continue;
     }
     if (found.topology > known) {
@@ -61,16 +62,6 @@ export async function bringForward(options: TopologyOptions): Promise<void> {
     if (!claimed) continue;
     log.info({ from: found.topology, to: known }, 'migrating broker topology');
     await migrate({ records, claimed, steps, beatMs: silenceMs / 4 });
-  }
-}
-
-async function begin(records: Collection<Topology>, document: Omit<Topology, 'version'>): Promise<boolean> {
-  try {
-    await records.insert(document);
-    return true;
-  } catch (error) {
-    if (error instanceof DuplicateError) return false;
-    throw error;
   }
 }
 

@@ -4,7 +4,8 @@ import type { Envelope, Mint } from '@anneal/contracts/envelope.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { ResourceAction, ResourceResponse } from '@anneal/contracts/resource.ts';
 import { faultPoint } from '@anneal/runtime/fault.ts';
-import { DuplicateError, type Collection, type Draft } from '@anneal/store/port.ts';
+import { changeOrInsert } from '@anneal/store/change.ts';
+import type { Collection, Draft } from '@anneal/store/port.ts';
 import { responseMessage, type ProvidedDocument, type Received, type Request } from './document.ts';
 
 export interface Acceptance<D extends ProvidedDocument> {
@@ -34,20 +35,17 @@ export async function accept<D extends ProvidedDocument>(
     const text = `Rejected ${message.type} for ${resource.name}: it names no queue for the response (replyto).`;
     throw new AnnealError('InvalidMessage', text);
   }
-  for (;;) {
-    const known = await collection.get(resource.id);
-    if (known && known.fence > fence) return;
-    const received = { action, message, known };
-    if (known?.fence === fence) {
-      if (known.response && !known.unsent) await reply(options.context, message, { response: known.response });
-      else await carryOut(known, received);
-      return;
-    }
-    const saved = await write(collection, await decide(received), known);
-    if (!saved) continue;
-    await faultPoint('provider.recorded');
-    await carryOut(saved, received);
-    return;
+  let received: Received<D> = { action, message, known: undefined };
+  const { document, changed } = await changeOrInsert(collection, resource.id, (known) => {
+    received = { action, message, known };
+    return known && known.fence >= fence ? undefined : decide(received);
+  });
+  if (!document || document.fence > fence) return;
+  if (changed) await faultPoint('provider.recorded');
+  if (!changed && document.response && !document.unsent) {
+    await reply(options.context, message, { response: document.response });
+  } else {
+    await carryOut(document, received);
   }
 }
 
@@ -59,19 +57,4 @@ export async function reply(
 ): Promise<void> {
   if (asker.replyto === undefined) return;
   await bus.send({ queue: asker.replyto, messages: [responseMessage(mint, { asker, response, step })] });
-}
-
-/** Writes over the document that was read. Undefined when another writer was first. */
-async function write<D extends ProvidedDocument>(
-  collection: Collection<D>,
-  draft: Draft<D>,
-  known: D | undefined,
-): Promise<D | undefined> {
-  if (known) return collection.replace(draft, known.version);
-  try {
-    return await collection.insert(draft);
-  } catch (error) {
-    if (error instanceof DuplicateError) return undefined;
-    throw error;
-  }
 }

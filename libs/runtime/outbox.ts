@@ -8,6 +8,7 @@
  */
 import type { Bus } from '@anneal/bus/port.ts';
 import type { Envelope } from '@anneal/contracts/envelope.ts';
+import { change } from '@anneal/store/change.ts';
 import type { Collection, Document } from '@anneal/store/port.ts';
 import { faultPoint } from './fault.ts';
 
@@ -48,16 +49,14 @@ export async function flushOutbox<T extends WithOutbox>(
   const ids = document.outbox.map((entry) => entry.message.id);
   for (const id of ids) sent.add(id);
   await faultPoint('outbox.sent');
-  let current: T | undefined = document;
   // Another handler may have added messages meanwhile, so remove only those that were sent.
-  while (current?.unsent) {
+  const emptied = await change(collection, document, (current) => {
+    if (!current.unsent) return undefined;
     const outbox = unsentIn(current, sent);
-    const replaced = await collection.replace({ ...current, outbox, unsent: outbox.length > 0 }, current.version);
-    current = replaced ?? (await collection.get(document.id));
-    if (replaced) break;
-  }
+    return { ...current, outbox, unsent: outbox.length > 0 };
+  });
   for (const id of ids) sent.delete(id);
-  return current ?? document;
+  return emptied.document ?? document;
 }
 
 /** The messages of a document that are still to be sent. */

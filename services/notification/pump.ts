@@ -12,11 +12,12 @@
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import type { Secrets } from '@anneal/runtime/secrets.ts';
 import { faultPoint } from '@anneal/runtime/fault.ts';
+import { change } from '@anneal/store/change.ts';
 import { maxStoredAttempts, newDelivery, trim, type Deliveries, type DeliveryDocument } from './deliveries.ts';
 import type { EventLog } from './event-log.ts';
 import { isOwnNotice, noticeDueAt, withNotice, withoutNotice, type DroppedRun } from './drops.ts';
 import { decide, type Decision, type Outcome } from './schedule.ts';
-import { change, type SubscriptionDocument, type Subscriptions } from './subscriptions.ts';
+import type { SubscriptionDocument, Subscriptions } from './subscriptions.ts';
 import type { Sender } from './webhook.ts';
 
 export interface PumpOptions {
@@ -134,7 +135,7 @@ export class Pump {
     if (!subscription.drops) return undefined;
     const { id } = subscription;
     const { subscriptions, deliveries, now, publishDropped } = this.#options;
-    const noted = await change(subscriptions, id, (current) =>
+    const { document: noted } = await change(subscriptions, id, (current) =>
       (noticeDueAt(current) ?? Infinity) <= now() ? withNotice(current, now()) : undefined,
     );
     const notice = noted?.drops?.notice;
@@ -143,7 +144,7 @@ export class Pump {
     const delivery = newDelivery(id, { sequence: notice.sequence, event }, now());
     await deliveries.bulk([{ kind: 'insert', document: delivery }]);
     await faultPoint('notification.reported');
-    const after = await change(subscriptions, id, (current) => withoutNotice(current, notice));
+    const { document: after } = await change(subscriptions, id, (current) => withoutNotice(current, notice));
     return after && noticeDueAt(after);
   }
 

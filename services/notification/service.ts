@@ -17,6 +17,7 @@ import { adminProject } from '@anneal/contracts/project.ts';
 import { requestsQueue } from '@anneal/contracts/queues.ts';
 import { derivedId } from '@anneal/runtime/derived-id.ts';
 import { defineService } from '@anneal/runtime/service.ts';
+import { change } from '@anneal/store/change.ts';
 import { createTimers } from '@anneal/store/timers.ts';
 import { checkUrl } from './address.ts';
 import { deliveryView, openDeliveries } from './deliveries.ts';
@@ -24,7 +25,7 @@ import { afterRemoval } from './drops.ts';
 import { EventLog, type EventDocument } from './event-log.ts';
 import { Pump } from './pump.ts';
 import { notificationSettings } from './settings.ts';
-import { change, create, interested, openSubscriptions, viewOf, type SubscriptionDocument } from './subscriptions.ts';
+import { create, interested, openSubscriptions, viewOf, type SubscriptionDocument } from './subscriptions.ts';
 import { createSender } from './webhook.ts';
 
 /** Events that are not stored. They only report that there is something to read. */
@@ -109,7 +110,7 @@ export const notificationService = defineService({
       const behind: SubscriptionDocument[] = [];
       for (const found of await subscriptions.find({ where: { project: { in: projects } } })) {
         if (!afterRemoval(found, old)) continue;
-        const counted = await change(subscriptions, found.id, (current) => afterRemoval(current, old));
+        const { document: counted } = await change(subscriptions, found.id, (current) => afterRemoval(current, old));
         if (counted?.status === 'active') behind.push(counted);
       }
       for (const { id, drops } of behind) {
@@ -168,10 +169,9 @@ export const notificationService = defineService({
         answer(context, subscriptionDelete, async ({ data: { project, id } }) => {
           const found = await find(project, id);
           // Disable it first, so that a running pump creates no new deliveries.
-          if (found.status === 'active') {
-            const disabled = await subscriptions.replace({ ...found, status: 'disabled' }, found.version);
-            if (!disabled) await subscriptions.bulk([{ kind: 'put', document: { ...found, status: 'disabled' } }]);
-          }
+          await change(subscriptions, found, (current) =>
+            current.status === 'active' ? { ...current, status: 'disabled' as const } : undefined,
+          );
           await timers.cancel([id]);
           for (;;) {
             const some = await deliveries.find({ where: { subscription_id: id }, limit: 500 });
@@ -203,9 +203,9 @@ export const notificationService = defineService({
           );
           if (!again)
             throw new AnnealError('Conflict', `Cannot replay delivery ${delivery}: an attempt is in progress.`);
-          if (subscription.status === 'disabled') {
-            await subscriptions.replace({ ...subscription, status: 'active' }, subscription.version);
-          }
+          await change(subscriptions, subscription, (current) =>
+            current.status === 'disabled' ? { ...current, status: 'active' as const } : undefined,
+          );
           await stir([subscription]);
           return deliveryView(again);
         }),

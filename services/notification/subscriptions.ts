@@ -37,8 +37,6 @@ export const openSubscriptions = (store: Store): Promise<Subscriptions> =>
     indexes: [{ fields: ['project', 'created_at'] }, { fields: ['status', 'project'] }],
   });
 
-const mostAttempts = 50;
-
 const secretPattern = /^whsec_[A-Za-z0-9+/]{32,88}={0,2}$/;
 
 /** @throws AnnealError InvalidRequest for a secret that the standard does not allow. */
@@ -112,25 +110,4 @@ export function interested(
   events: readonly EventDocument[],
 ): SubscriptionDocument[] {
   return subscriptions.filter((subscription) => events.some(wantedBy(subscription)));
-}
-
-/**
- * Changes a subscription. A concurrent write makes it read and decide again, so that neither change is lost.
- * `decide` returns undefined, or the same document, to leave the subscription as it is.
- * @returns the subscription as stored; undefined when it no longer exists
- */
-export async function change(
-  subscriptions: Subscriptions,
-  id: string,
-  decide: (current: SubscriptionDocument) => SubscriptionDocument | undefined,
-): Promise<SubscriptionDocument | undefined> {
-  for (let attempt = 0; attempt < mostAttempts; attempt += 1) {
-    const current = await subscriptions.get(id);
-    if (!current) return undefined;
-    const wanted = decide(current);
-    if (!wanted || wanted === current) return current;
-    const written = await subscriptions.replace(wanted, current.version);
-    if (written) return written;
-  }
-  throw new AnnealError('Unavailable', `Subscription ${id} changed ${mostAttempts} times meanwhile; try again.`);
 }

@@ -19,7 +19,8 @@
  * pinned clients do not know each other's load. Both would need this protocol to be even, and then nothing of their
  * own.
  */
-import { DuplicateError, type Collection } from '@anneal/store/port.ts';
+import { writeOver } from '@anneal/store/change.ts';
+import type { Collection } from '@anneal/store/port.ts';
 import type { BusLog } from '../broker.ts';
 import type { Members } from './members.ts';
 import { atMost } from './presence.ts';
@@ -165,15 +166,8 @@ export class Owners implements Ownership {
   async #claim(queue: string, record: OwnerDocument | undefined): Promise<void> {
     if (this.#held.has(queue) || this.#yielding.has(queue)) return;
     const owner = this.#contenders.has(queue) ? this.#members.id : '';
-    let claimed: OwnerDocument | undefined;
-    try {
-      claimed = record
-        ? await this.#records.replace({ id: queue, owner }, record.version)
-        : await this.#records.insert({ id: queue, owner });
-    } catch (error) {
-      // Another process was first.
-      if (!(error instanceof DuplicateError)) throw error;
-    }
+    const claimed = await writeOver(this.#records, { id: queue, owner }, record);
+    // Another process was first.
     if (!claimed) return;
     this.#pendingReleases.delete(queue);
     if (owner === '') return;

@@ -2,7 +2,8 @@
  * The list of queues. The protocol cannot list queues, and the management plugin may be absent, so every process
  * records the queues that it declares in the shared store.
  */
-import { type Collection, type Document, DuplicateError, type Store } from '@anneal/store/port.ts';
+import { changeOrInsert } from '@anneal/store/change.ts';
+import type { Collection, Document, Store } from '@anneal/store/port.ts';
 import type { BusLog } from '../broker.ts';
 import type { QueueKind } from './names.ts';
 
@@ -78,21 +79,8 @@ export class Registry {
   }
 
   async #change(name: string, kind: QueueKind, change: (known: KnownQueue) => KnownQueue): Promise<void> {
-    for (;;) {
-      const known = await this.#queues.get(name);
-      if (known) {
-        const changed = change(known);
-        if (changed === known || (await this.#queues.replace(changed, known.version))) return;
-      } else {
-        const { version: _counted, ...draft } = change({ id: name, version: 0, kind, patterns: [], levels: [] });
-        try {
-          await this.#queues.insert(draft);
-          return;
-        } catch (error) {
-          // Another process was first, so its document is changed in the next try.
-          if (!(error instanceof DuplicateError)) throw error;
-        }
-      }
-    }
+    await changeOrInsert(this.#queues, name, (known) =>
+      change(known ?? { id: name, version: 0, kind, patterns: [], levels: [] }),
+    );
   }
 }

@@ -20,6 +20,7 @@ import { createRedactor } from '@anneal/runtime/redact.ts';
 import type { Collections, DeploymentState, HostDocument, ResourceDocument } from '../collections.ts';
 import { attributesOf, outcomeOf } from './outcome.ts';
 import { flushOutbox } from '@anneal/runtime/outbox.ts';
+import { change } from '@anneal/store/change.ts';
 import { dropMessage, firstMessage, isClaimed, putMessages, type QueueContext } from '../queues/queue.ts';
 import { hostQueue } from '../queues/names.ts';
 import { deadlineTimer, limitAnswer, limitWait, timerOf, type RunTimerContext } from './run-timer.ts';
@@ -113,30 +114,32 @@ export async function end(
   runId: string,
   decide: (deployment: DeploymentState, document: ResourceDocument) => Ending | undefined | Promise<Ending | undefined>,
 ): Promise<boolean> {
-  for (;;) {
-    const document = await byRun(context, runId);
-    const before = document?.deployment;
-    if (!document || before?.status !== 'IN_PROGRESS') {
-      // A repeat: complete the steps that the first attempt may have missed.
-      if (document?.unsent) await flushOutbox(context.service, context.collections.resources, document);
-      if (document) await settleDependents(context, document);
-      return false;
-    }
-    const ending = await decide(before, document);
-    if (!ending) return false;
-    const saved = await context.collections.resources.replace(
-      endedDocument(context, document, before, ending),
-      document.version,
-    );
-    if (!saved) continue;
-    await faultPoint('configuration.run.ended');
-    await Promise.all([
-      flushOutbox(context.service, context.collections.resources, saved),
-      withdraw(context, { run_id: runId, host_id: before.host_id, even_claimed: true }),
-    ]);
-    await settleDependents(context, saved);
-    return true;
+  const { resources } = context.collections;
+  const { document, changed } = await change(
+    resources,
+    () => byRun(context, runId),
+    async (current) => {
+      const before = current.deployment;
+      if (before?.status !== 'IN_PROGRESS') return undefined;
+      const ending = await decide(before, current);
+      return ending && endedDocument(context, current, before, ending);
+    },
+  );
+  if (!document) return false;
+  if (!changed) {
+    if (document.deployment?.status === 'IN_PROGRESS') return false;
+    // A repeat: complete the steps that the first attempt may have missed.
+    await flushOutbox(context.service, resources, document);
+    await settleDependents(context, document);
+    return false;
   }
+  await faultPoint('configuration.run.ended');
+  await Promise.all([
+    flushOutbox(context.service, resources, document),
+    withdraw(context, { run_id: runId, host_id: document.deployment?.host_id ?? '', even_claimed: true }),
+  ]);
+  await settleDependents(context, document);
+  return true;
 }
 
 const stepOf = { COMPLETE: 'completed', FAILED: 'failed', SKIPPED: 'skipped' } as const;
@@ -218,38 +221,39 @@ async function dropOwn(context: RunContext, host: HostDocument, id: string): Pro
 }
 
 export async function noteProgress(context: RunContext, host: HostDocument, progress: HostProgress): Promise<void> {
-  for (;;) {
-    const document = await byRun(context, progress.id);
-    const deployment = document?.deployment;
-    if (deployment?.status !== 'IN_PROGRESS' || deployment.host_id !== host.id) {
-      const found = await judge(context, host, { id: progress.id, document });
-      if (found) await noteUnexpected(context, host, { id: progress.id, found });
-      return;
-    }
-    if (progress.progress !== 'started') return;
-    if (!document || deployment.started_at !== null) return;
-    const now = context.queues.now();
-    const latest = Date.parse(deployment.deadline ?? '');
-    // The clock of the host may be wrong, so the limit counts from now.
-    const dueAt = deployment.request ? answerDueAt(deployment.request, now, latest) : latest;
-    const running: DeploymentState = {
-      ...deployment,
-      started_at: progress.at ?? new Date(now).toISOString(),
-      deadline: new Date(dueAt).toISOString(),
-      reason: `Runs on ${host.name}`,
-    };
-    const started = tell(context, { ...document, deployment: running }, 'started', document.version + 1);
-    const saved = await context.collections.resources.replace(
-      document.response
+  const { resources } = context.collections;
+  const runsHere = (deployment: ResourceDocument['deployment'] | undefined): deployment is DeploymentState =>
+    deployment?.status === 'IN_PROGRESS' && deployment.host_id === host.id;
+  let dueAt = 0;
+  const { document, changed } = await change(
+    resources,
+    () => byRun(context, progress.id),
+    (current) => {
+      const { deployment } = current;
+      if (!runsHere(deployment) || progress.progress !== 'started' || deployment.started_at !== null) return undefined;
+      const now = context.queues.now();
+      const latest = Date.parse(deployment.deadline ?? '');
+      // The clock of the host may be wrong, so the limit counts from now.
+      dueAt = deployment.request ? answerDueAt(deployment.request, now, latest) : latest;
+      const running: DeploymentState = {
+        ...deployment,
+        started_at: progress.at ?? new Date(now).toISOString(),
+        deadline: new Date(dueAt).toISOString(),
+        reason: `Runs on ${host.name}`,
+      };
+      const started = tell(context, { ...current, deployment: running }, 'started', current.version + 1);
+      return current.response
         ? started
-        : respond(context, started, { status: 'in progress', message: `${deployment.name} runs on ${host.name}` }),
-      document.version,
-    );
-    if (!saved) continue;
-    await context.timers().set([timerOf(progress.id, dueAt)]);
-    await flushOutbox(context.service, context.collections.resources, saved);
-    return;
+        : respond(context, started, { status: 'in progress', message: `${deployment.name} runs on ${host.name}` });
+    },
+  );
+  if (!runsHere(document?.deployment)) {
+    const found = await judge(context, host, { id: progress.id, document });
+    if (found) await noteUnexpected(context, host, { id: progress.id, found });
   }
+  if (!changed || !document) return;
+  await context.timers().set([timerOf(progress.id, dueAt)]);
+  await flushOutbox(context.service, resources, document);
 }
 
 /**
@@ -310,16 +314,10 @@ export function skipping(
 }
 
 async function waitNoMore(context: RunContext, id: string, done: string): Promise<void> {
-  for (;;) {
-    const document = await context.collections.resources.get(id);
-    if (!document?.deployment?.waiting_for.includes(done)) return;
-    const waiting_for = document.deployment.waiting_for.filter((other) => other !== done);
-    const saved = await context.collections.resources.replace(
-      { ...document, deployment: { ...document.deployment, waiting_for } },
-      document.version,
-    );
-    if (!saved) continue;
-    await carryOut(context, saved);
-    return;
-  }
+  const { document, changed } = await change(context.collections.resources, id, ({ deployment, ...current }) => {
+    if (!deployment?.waiting_for.includes(done)) return undefined;
+    const waiting_for = deployment.waiting_for.filter((other) => other !== done);
+    return { ...current, deployment: { ...deployment, waiting_for } };
+  });
+  if (changed && document) await carryOut(context, document);
 }

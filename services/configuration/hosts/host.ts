@@ -21,6 +21,7 @@ import type { Timers } from '@anneal/store/timers.ts';
 import type { Collections, HostDocument } from '../collections.ts';
 import { mergeFacts } from './facts.ts';
 import { flushOutbox, type Outgoing } from '@anneal/runtime/outbox.ts';
+import { change } from '@anneal/store/change.ts';
 import { makeQueue, removeQueue, type QueueContext } from '../queues/queue.ts';
 import { hostQueue } from '../queues/names.ts';
 
@@ -104,7 +105,7 @@ export async function renewToken(
   host: HostDocument,
 ): Promise<{ host: HostDocument; token: string }> {
   const token = randomBytes(32).toString('base64url');
-  const renewed = await change(context, host.id, (current) => ({
+  const { document: renewed } = await change(context.collections.hosts, host.id, (current) => ({
     ...current,
     token_hash: hashOf(token),
     token_sealed: context.service.secrets.seal(token),
@@ -128,7 +129,7 @@ export async function hearOf(context: HostContext, host: HostDocument, facts?: J
   const last = host.last_seen_at === null ? 0 : Date.parse(host.last_seen_at);
   if (host.status === 'up' && facts === undefined && now.getTime() - last < contactStepMs) return;
   let dropped: string[] = [];
-  const saved = await change(context, host.id, (current) => {
+  const { document: saved, changed } = await change(context.collections.hosts, host.id, (current) => {
     if (current.status === 'deleting') return undefined;
     const merged = facts && mergeFacts(current.facts, facts);
     dropped = merged?.dropped ?? [];
@@ -147,7 +148,7 @@ export async function hearOf(context: HostContext, host: HostDocument, facts?: J
     const facts_left_out = dropped.slice(0, 10);
     context.service.log.warn({ host: host.id, facts_left_out }, 'facts of a host exceed 64 KiB; some are left out');
   }
-  if (!saved?.unsent) return;
+  if (!changed || !saved?.unsent) return;
   await context
     .timers()
     .set([{ id: silenceTimer(host.id), dueAt: now.getTime() + context.silentAfterMs, data: { host: host.id } }]);
@@ -156,35 +157,40 @@ export async function hearOf(context: HostContext, host: HostDocument, facts?: J
 
 /** Runs when the silence timer of a host comes due. */
 export async function checkSilence(context: HostContext, id: string): Promise<void> {
-  const host = await context.collections.hosts.get(id);
-  if (host?.status !== 'up') return;
   const now = context.service.now();
-  const due = Math.max(Date.parse(host.last_seen_at ?? host.created_at), context.startedAt) + context.silentAfterMs;
-  if (due > now.getTime()) {
-    await context.timers().set([{ id: silenceTimer(id), dueAt: due, data: { host: id } }]);
+  const dueAt = (host: HostDocument): number =>
+    Math.max(Date.parse(host.last_seen_at ?? host.created_at), context.startedAt) + context.silentAfterMs;
+  const { document: host, changed } = await change(context.collections.hosts, id, (current) =>
+    current.status === 'up' && dueAt(current) <= now.getTime()
+      ? announce(
+          context,
+          { ...current, status: 'silent', status_since: now.toISOString() },
+          current.version + 1,
+          'silent',
+        )
+      : undefined,
+  );
+  if (!host) return;
+  if (!changed) {
+    if (host.status !== 'up') return;
+    await context.timers().set([{ id: silenceTimer(id), dueAt: dueAt(host), data: { host: id } }]);
     return;
   }
-  const saved = await context.collections.hosts.replace(
-    announce(context, { ...host, status: 'silent', status_since: now.toISOString() }, host.version + 1, 'silent'),
-    host.version,
-  );
-  // The host made contact meanwhile, so check again.
-  if (!saved) return checkSilence(context, id);
   context.service.log.warn(
     { host: id, name: host.name, last_seen_at: host.last_seen_at },
     'host is silent; its deployments wait until it returns or until their deadline, check its console',
   );
-  await flushOutbox(context.service, context.collections.hosts, saved);
+  await flushOutbox(context.service, context.collections.hosts, host);
 }
 
 /** Marks a host as `deleting`. Succeeds when the host is already absent. */
 export async function deleteHost(context: HostContext, id: string): Promise<HostDocument | undefined> {
-  const host = await change(context, id, (current) =>
+  const { document } = await change(context.collections.hosts, id, (current) =>
     current.status === 'deleting'
       ? undefined
-      : { ...current, status: 'deleting', status_since: context.service.now().toISOString() },
+      : { ...current, status: 'deleting' as const, status_since: context.service.now().toISOString() },
   );
-  return host ?? (await context.collections.hosts.get(id));
+  return document;
 }
 
 /** Completes a deletion. A restart repeats it after a crash. */
@@ -273,18 +279,3 @@ const eventData = (host: Draft<HostDocument>, version: number) => ({
   facts: host.facts,
   version,
 });
-
-/** Retries a change until no concurrent write interferes. Undefined when the host is gone or `next` changes nothing. */
-async function change(
-  { collections }: HostContext,
-  id: string,
-  next: (current: HostDocument) => Draft<HostDocument> | undefined,
-): Promise<HostDocument | undefined> {
-  for (;;) {
-    const current = await collections.hosts.get(id);
-    const draft = current && next(current);
-    if (!current || !draft) return undefined;
-    const replaced = await collections.hosts.replace(draft, current.version);
-    if (replaced) return replaced;
-  }
-}

@@ -9,6 +9,7 @@ import type { HostResponse, UnexpectedAnswer } from '@anneal/contracts/configura
 import { hostEvent } from '@anneal/contracts/events.ts';
 import type { DeploymentState, HostDocument, ResourceDocument } from '../collections.ts';
 import { flushOutbox, type Outgoing } from '@anneal/runtime/outbox.ts';
+import { change } from '@anneal/store/change.ts';
 import { storedOutputs } from '../deployments/outcome.ts';
 import { hostQueue } from '../queues/names.ts';
 import type { RunContext } from '../deployments/run.ts';
@@ -88,58 +89,57 @@ export async function noteUnexpected(
   const { service, collections } = context;
   const at = service.now().toISOString();
   const alarm = found.kind === 'foreign';
-  for (;;) {
-    const current = await collections.hosts.get(host.id);
-    if (!current) return;
-    const entry: UnexpectedAnswer = {
-      ...found,
-      alarm,
-      request_id: id.slice(0, longestId),
-      first_at: at,
-      last_at: at,
-      count: 1,
-    };
+  const entry: UnexpectedAnswer = {
+    ...found,
+    alarm,
+    request_id: id.slice(0, longestId),
+    first_at: at,
+    last_at: at,
+    count: 1,
+  };
+  let reports = false;
+  const { document: saved } = await change(collections.hosts, host.id, (current) => {
     const { kept, isNew } = counted(current.unexpected ?? [], entry);
-    const says = isNew && eventsWithin(current.unexpected ?? [], entry) < mostEventsAMinute;
-    const version = current.version + 1;
-    const event: Outgoing = {
-      queue: null,
-      message: service.mint(hostEvent.unexpected, {
-        id: `host.answer.unexpected:${host.id}:${version}`,
-        subject: host.id,
-        project: host.project,
-        data: {
-          host_id: host.id,
-          name: host.name,
-          kind: entry.kind,
-          alarm,
-          request_id: entry.request_id,
-          deployment: entry.deployment,
-          deployment_id: entry.deployment_id,
-          reason: entry.reason,
-          version,
-        },
-      }),
+    reports = isNew && eventsWithin(current.unexpected ?? [], entry) < mostEventsAMinute;
+    const event = unexpectedEvent(context, current, entry);
+    return {
+      ...current,
+      unexpected: kept,
+      unexpected_total: (current.unexpected_total ?? 0) + 1,
+      ...(reports && { outbox: [...current.outbox, event], unsent: true }),
     };
-    const saved = await collections.hosts.replace(
-      {
-        ...current,
-        unexpected: kept,
-        unexpected_total: (current.unexpected_total ?? 0) + 1,
-        ...(says && { outbox: [...current.outbox, event], unsent: true }),
-      },
-      current.version,
+  });
+  if (!saved) return;
+  if (alarm && reports) {
+    service.log.warn(
+      { host: host.id, name: host.name, request: entry.request_id },
+      'host answered a request of another host; nothing changed, check the host and renew its token',
     );
-    if (!saved) continue;
-    if (alarm && says) {
-      service.log.warn(
-        { host: host.id, name: host.name, request: entry.request_id },
-        'host answered a request of another host; nothing changed, check the host and renew its token',
-      );
-    }
-    await flushOutbox(service, collections.hosts, saved);
-    return;
   }
+  await flushOutbox(service, collections.hosts, saved);
+}
+
+function unexpectedEvent({ service }: RunContext, host: HostDocument, entry: UnexpectedAnswer): Outgoing {
+  const version = host.version + 1;
+  return {
+    queue: null,
+    message: service.mint(hostEvent.unexpected, {
+      id: `host.answer.unexpected:${host.id}:${version}`,
+      subject: host.id,
+      project: host.project,
+      data: {
+        host_id: host.id,
+        name: host.name,
+        kind: entry.kind,
+        alarm: entry.alarm,
+        request_id: entry.request_id,
+        deployment: entry.deployment,
+        deployment_id: entry.deployment_id,
+        reason: entry.reason,
+        version,
+      },
+    }),
+  };
 }
 
 /** U2: keeps the newest of each kind, and counts a repeat in its existing entry. */

@@ -3,6 +3,7 @@ import { answer, type Route } from '@anneal/bus/route.ts';
 import * as contract from '@anneal/contracts/configuration.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { derivedId } from '@anneal/runtime/derived-id.ts';
+import { change } from '@anneal/store/change.ts';
 import { checkMetadata } from './dead-letter-queue.ts';
 import { claimMessages, liveClaim, releaseClaim, renewClaim } from './claim.ts';
 import { hearOf } from '../hosts/host.ts';
@@ -202,9 +203,5 @@ function named(queue: ResolvedQueue): ResolvedQueue {
 }
 
 async function replaceMetadata(context: HostMessageContext, id: string, metadata: contract.QueueView['metadata']) {
-  const { queues } = context.collections;
-  for (;;) {
-    const known = await queues.get(id);
-    if (!known || (await queues.replace({ ...known, metadata }, known.version))) return;
-  }
+  await change(context.collections.queues, id, (known) => ({ ...known, metadata }));
 }

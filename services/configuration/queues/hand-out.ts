@@ -1,6 +1,7 @@
 /** The form in which a client receives a host's request, and the timers that start when it does. */
 import { hostRequestSchema, type QueueMessage } from '@anneal/contracts/configuration.ts';
 import type { Json } from '@anneal/contracts/json.ts';
+import { change } from '@anneal/store/change.ts';
 import type { MessageDocument } from '../collections.ts';
 import { collectorForm } from '../hosts/collector-form.ts';
 import { tokenOf, type HostContext } from '../hosts/host.ts';
@@ -59,12 +60,14 @@ export async function poppedForm(
 }
 
 async function noteCollected(context: RunContext, runId: string): Promise<void> {
-  for (;;) {
-    const document = await byRun(context, runId);
-    if (!document?.deployment || document.deployment.collected === true) return;
-    const deployment = { ...document.deployment, collected: true };
-    if (await context.collections.resources.replace({ ...document, deployment }, document.version)) return;
-  }
+  await change(
+    context.collections.resources,
+    () => byRun(context, runId),
+    ({ deployment, ...document }) =>
+      deployment && deployment.collected !== true
+        ? { ...document, deployment: { ...deployment, collected: true } }
+        : undefined,
+  );
 }
 
 /** Counts a host's read of its queue as taking the first request, because some hosts apply requests without a claim. */

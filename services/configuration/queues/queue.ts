@@ -10,6 +10,7 @@ import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { Secrets } from '@anneal/runtime/secrets.ts';
 import type { Serial } from '@anneal/runtime/serial.ts';
+import { change } from '@anneal/store/change.ts';
 import { DuplicateError } from '@anneal/store/port.ts';
 import type { Collections, MessageDocument, QueueDocument } from '../collections.ts';
 import { refuseMessages, refuseQueue, type QueueLimits } from './limits.ts';
@@ -66,7 +67,7 @@ export function putMessages(
     const sizes = missing.map(({ body }) => Buffer.byteLength(JSON.stringify(body)));
     const added = { messages: missing.length, bytes: sizes.reduce((sum, size) => sum + size, 0) };
     const reserved = await reserve(context, queue, { added, limits });
-    let bytes = reserved.bytes ?? 0;
+    let { bytes } = reserved;
     const created_at = now();
     const documents = missing.map((message, index) => ({
       bytes_before: (bytes += sizes[index] ?? 0) - (sizes[index] ?? 0),
@@ -87,23 +88,27 @@ export function putMessages(
   });
 }
 
-/** Reserves sequence numbers. Returns the queue as it was before. */
+/** Reserves sequence numbers. Returns the first of them, and the bytes that the queue had before. */
 async function reserve(
   context: QueueContext,
   queue: ResolvedQueue,
   { added, limits }: { added: { messages: number; bytes: number }; limits: QueueLimits | undefined },
-): Promise<QueueDocument> {
+): Promise<{ next: number; bytes: number }> {
   const { queues } = context.collections;
-  for (;;) {
+  const read = async (): Promise<QueueDocument> => {
     if (limits) await refuseQueue(context.collections, limits, queue);
-    const known = (await queues.get(queue.id)) ?? (await makeQueue(context, queue, {})).queue;
+    return (await queues.get(queue.id)) ?? (await makeQueue(context, queue, {})).queue;
+  };
+  let before = { next: 0, bytes: 0 };
+  await change(queues, read, async (known) => {
+    before = { next: known.next, bytes: known.bytes ?? 0 };
     if (limits) {
       const oldest = await firstMessage(context, queue);
       await refuseMessages(context.collections, limits, { queue: known, oldest, added });
     }
-    const grown = { ...known, next: known.next + added.messages, bytes: (known.bytes ?? 0) + added.bytes };
-    if (await queues.replace(grown, known.version)) return known;
-  }
+    return { ...known, next: known.next + added.messages, bytes: before.bytes + added.bytes };
+  });
+  return before;
 }
 
 export async function makeQueue(context: QueueContext, queue: ResolvedQueue, metadata: JsonObject) {

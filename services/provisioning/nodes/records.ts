@@ -9,6 +9,7 @@ import { nodeEvent, type NodeEventData } from '@anneal/contracts/events.ts';
 import { faultPoint } from '@anneal/runtime/fault.ts';
 import { flushOutbox, keepSending, unsentIn, type Outgoing } from '@anneal/runtime/outbox.ts';
 import type { ServiceContext } from '@anneal/runtime/service.ts';
+import { change } from '@anneal/store/change.ts';
 import { DuplicateError, type Collection, type CollectionDefinition, type Draft } from '@anneal/store/port.ts';
 import { claimsOf, merged as mergedIdentity, type Claims, type Identity } from './identity.ts';
 import { sameMachine } from './faults.ts';
@@ -69,10 +70,10 @@ export class NodeRecords {
   /** Another replica may do the same at the same time. It decides the same, and one of the two writes of a node counts. */
   async #claimAll(placeholders: ReadonlySet<string>): Promise<void> {
     const now = this.#context.now().toISOString();
-    for (const { node, change } of missingClaims(await this.all(), { placeholders, now })) {
-      await this.replace(node as NodeDocument, change);
-      if (change.fault === undefined) continue;
-      this.#context.log.error({ node: node.name, err: change.last_error }, 'node is the same machine as another node');
+    for (const { node, change: claims } of missingClaims(await this.all(), { placeholders, now })) {
+      await this.replace(node as NodeDocument, claims);
+      if (claims.fault === undefined) continue;
+      this.#context.log.error({ node: node.name, err: claims.last_error }, 'node is the same machine as another node');
     }
   }
 
@@ -117,13 +118,15 @@ export class NodeRecords {
 
   /** N1. `decide` returns the change, or undefined for none. Then this returns undefined too. */
   async change(id: string, decide: (node: NodeDocument) => NodeChange | undefined): Promise<NodeDocument | undefined> {
-    for (;;) {
-      const current = await this.collection.get(id);
-      const change = current && decide(current);
-      if (!current || !change) return undefined;
-      const replaced = await this.replace(current, change);
-      if (replaced) return replaced;
-    }
+    let before: NodeDocument | undefined;
+    const { document, changed } = await change(this.collection, id, (current) => {
+      before = current;
+      const fields = decide(current);
+      return fields && this.#changed(current, fields);
+    });
+    if (!changed || !before || !document) return undefined;
+    await this.#report(before, document);
+    return document;
   }
 
   /**
@@ -162,18 +165,25 @@ export class NodeRecords {
   }
 
   /** Tries once to replace the given version. Undefined when the version has changed. */
-  async replace(current: NodeDocument, change: NodeChange): Promise<NodeDocument | undefined> {
+  async replace(current: NodeDocument, fields: NodeChange): Promise<NodeDocument | undefined> {
+    const replaced = await this.collection.replace(this.#changed(current, fields), current.version);
+    if (replaced) await this.#report(current, replaced);
+    return replaced;
+  }
+
+  /** The node with the fields, and N2 the events of the change in its outbox. */
+  #changed(current: NodeDocument, fields: NodeChange): Draft<NodeDocument> {
     const now = this.#context.now().toISOString();
-    const moved = change.state !== undefined && change.state !== current.state;
+    const moved = fields.state !== undefined && fields.state !== current.state;
     const merged: NodeDocument = {
       ...current,
-      ...change,
+      ...fields,
       updated_at: now,
       provision_updated_at: moved ? now : current.provision_updated_at,
       version: current.version + 1,
     };
     const entries = unsentIn(current, this.#sender.sent);
-    if (moved) entries.push(this.#entry('state', merged, change.last_error ?? null));
+    if (moved) entries.push(this.#entry('state', merged, fields.last_error ?? null));
     const refused = merged.boot?.refused_at;
     if (refused !== undefined && refused !== null && refused !== current.boot?.refused_at)
       entries.push(this.#entry('boot refused', { ...merged, reason: refusalIn(merged) }, null));
@@ -181,15 +191,14 @@ export class NodeRecords {
       entries.push(this.#entry('fault', merged, merged.fault === null ? null : merged.last_error));
     if (merged.power !== current.power) entries.push(this.#entry('power', merged, null));
     const { version: _version, ...draft } = merged;
-    const replaced = await this.collection.replace(
-      { ...draft, outbox: entries, unsent: entries.length > 0 },
-      current.version,
-    );
-    if (!replaced) return undefined;
+    return { ...draft, outbox: entries, unsent: entries.length > 0 };
+  }
+
+  /** Publishes the events of a stored change and calls the watchers. */
+  async #report(before: NodeDocument, after: NodeDocument): Promise<void> {
     await faultPoint('provisioning.node.written');
-    await flushOutbox(this.#sender, this.collection, replaced);
-    if (moved) for (const watch of this.#watchers) watch(replaced, current);
-    return replaced;
+    await flushOutbox(this.#sender, this.collection, after);
+    if (after.state !== before.state) for (const watch of this.#watchers) watch(after, before);
   }
 
   async remove(node: NodeDocument): Promise<boolean> {

@@ -29,7 +29,7 @@ import { newStack, type ParentLink, type StackDocument } from '@anneal/convergen
 import { emptyPlan, type State } from '@anneal/convergence/state.ts';
 import { reply } from '@anneal/provider/accept.ts';
 import type { ServiceContext } from '@anneal/runtime/service.ts';
-import { DuplicateError } from '@anneal/store/port.ts';
+import { insertOnce } from '@anneal/store/change.ts';
 import { liveName } from '../shard/live-name.ts';
 import type { Collections } from '../collections.ts';
 import type { Contents } from '../engine/contents.ts';
@@ -111,19 +111,15 @@ export function createIntake(parts: {
       group: more.kept && toKept(more.kept),
       adopt: adoptedOf(data),
     });
-    try {
-      await stacks.insert({
-        ...document,
-        ...(more.deleted && {
-          action: 'DELETE',
-          status: 'COMPLETE',
-          reason: 'Deleted before it was created',
-          deleted_at: now.toISOString(),
-        }),
-      });
-    } catch (error) {
-      if (!(error instanceof DuplicateError)) throw error;
-    }
+    await insertOnce(stacks, {
+      ...document,
+      ...(more.deleted && {
+        action: 'DELETE',
+        status: 'COMPLETE',
+        reason: 'Deleted before it was created',
+        deleted_at: now.toISOString(),
+      }),
+    });
   };
 
   const emptyTarget = async (): Promise<StackDocument['target']> => {

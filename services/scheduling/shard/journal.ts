@@ -9,7 +9,8 @@
  */
 import type { Changes, Effect, EventRecord } from '@anneal/convergence/protocol.ts';
 import type { ResourceDocument, StackDocument } from '@anneal/convergence/documents.ts';
-import { DuplicateError, type Collection, type Document } from '@anneal/store/port.ts';
+import { writeOver } from '@anneal/store/change.ts';
+import type { Collection, Document } from '@anneal/store/port.ts';
 
 /** The part of the causing envelope that the messages of a record carry on. */
 export interface Cause {
@@ -69,13 +70,7 @@ export async function appendRecord(
     open: true,
     record: entry.record,
   };
-  if (last) return journal.replace(draft, last.version);
-  try {
-    return await journal.insert(draft);
-  } catch (error) {
-    if (error instanceof DuplicateError) return undefined;
-    throw error;
-  }
+  return writeOver(journal, draft, last);
 }
 
 export async function closeRecord(

@@ -13,7 +13,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { shardQueue } from '@anneal/contracts/queues.ts';
-import { DuplicateError, type Collection, type Document } from '@anneal/store/port.ts';
+import { change, insertOnce } from '@anneal/store/change.ts';
+import type { Collection, Document } from '@anneal/store/port.ts';
 import type { Collections } from '../collections.ts';
 import { shardOf } from './shard-of.ts';
 
@@ -73,15 +74,12 @@ export async function openShards(options: {
     return isMoving() && !moved.includes(before) ? before : shardOf(stackId, count);
   };
   const mark = async (shard: number): Promise<void> => {
-    for (;;) {
-      await refresh();
-      const { version, ...rest } = document;
-      if (rest.moved.includes(shard)) return;
-      const marked = await collection.replace({ ...rest, moved: [...rest.moved, shard] }, version);
-      if (!marked) continue;
-      document = marked;
-      if (!isMoving()) log.info({ shards: document.count }, 'all stacks have moved to their new shards');
-      return;
+    const marked = await change(collection, id, (current) =>
+      current.moved.includes(shard) ? undefined : { ...current, moved: [...current.moved, shard] },
+    );
+    document = marked.document ?? document;
+    if (marked.changed && !isMoving()) {
+      log.info({ shards: document.count }, 'all stacks have moved to their new shards');
     }
   };
   /** Whether the owner may process the shard. */
@@ -171,10 +169,5 @@ async function first({ collection, journal, wanted }: Parameters<typeof openShar
   const known = await Promise.all([true, false].map((open) => journal.find({ where: { open }, limit: 1 })));
   const count = wanted ?? (known.flat().length > 0 ? firstCount : defaultCount);
   const moved = Array.from({ length: count }, (_, shard) => shard);
-  try {
-    return await collection.insert({ id, count, previous: count, moved });
-  } catch (error) {
-    if (error instanceof DuplicateError) return undefined;
-    throw error;
-  }
+  return insertOnce(collection, { id, count, previous: count, moved });
 }
